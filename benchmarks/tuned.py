@@ -21,9 +21,9 @@ from typing import Any
 
 import yaml
 
-from firstbreak.engine.tuned import COMPARED, TABLE
 from firstbreak.dialects import cleanrl, sb3
 from firstbreak.dialects.hyperparameters import canonical_config
+from firstbreak.engine.tuned import COMPARED, TABLE
 from firstbreak.model import Config
 
 #: CleanRL's scripts for one machine and one policy, with a plain dataclass of arguments

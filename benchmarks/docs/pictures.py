@@ -22,9 +22,9 @@ from firstbreak_lab.running import Label
 
 from benchmarks.size import place
 from firstbreak.engine import registry
-from firstbreak.knowledge.detectors.systems._shares import share, step_time
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.inputs import Inputs
+from firstbreak.knowledge.detectors.systems._shares import share, step_time
 from firstbreak.model import Diagnosis, Finding, Interval, Run, Series
 from firstbreak.readers.read import read
 from firstbreak.reports import curves, story, svg

@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from firstbreak.dialects.hyperparameters import HYPERPARAMETERS
+from firstbreak.dialects.signals import BY_PARAMETER
 from firstbreak.engine.check import check
 from firstbreak.engine.checks import Check
 from firstbreak.engine.registry import detectors, sections
-from firstbreak.dialects.hyperparameters import HYPERPARAMETERS
-from firstbreak.dialects.signals import BY_PARAMETER
 from firstbreak.model import Config, Outcome, Run, Series, Status
 from tests.detectors.look import look
 from tests.every import every

@@ -14,7 +14,7 @@ from firstbreak.model import Run
 from firstbreak.readers import Unreadable, readers
 from firstbreak.readers.follow import Follower
 from firstbreak.readers.read import read
-from tests.diagnosis.test_read import grpo
+from tests.engine.test_read import grpo
 
 
 def same(a: Run, b: Run) -> bool:

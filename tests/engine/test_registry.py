@@ -14,7 +14,7 @@ from firstbreak.model import Link
 from firstbreak.plugins import BadPlugin
 from tests.every import every
 
-SOURCE = Path(registry.__file__).parent
+SOURCE = Path(registry.__file__).parents[1] / "knowledge"
 
 
 @pytest.mark.parametrize("kind", ["detectors", "causes"])

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from firstbreak.engine.diagnose import diagnose
-from firstbreak.engine.tuned import COMPARED, table, tuned
 from firstbreak.dialects import cleanrl
 from firstbreak.dialects.hyperparameters import HYPERPARAMETERS, canonical_config
+from firstbreak.engine.diagnose import diagnose
+from firstbreak.engine.tuned import COMPARED, table, tuned
 from firstbreak.model import Run, Series
 from firstbreak.reports import html, markdown, story, terminal
 from firstbreak.reports import json as as_json

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from firstbreak.dialects.hyperparameters import HYPERPARAMETERS
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.registry import causes
 from firstbreak.engine.usual import USUAL, Side, weights
-from firstbreak.dialects.hyperparameters import HYPERPARAMETERS
 from firstbreak.model import Config, Run
 from tests.make import noise, run
 

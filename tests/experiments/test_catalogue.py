@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from firstbreak.dialects.hyperparameters import HYPERPARAMETERS
 from firstbreak.engine.catalogue import OF_OPTION, Design, catalogue, smallest
 from firstbreak.engine.families import Family, Method, Policy
 from firstbreak.engine.registry import causes, sections
 from firstbreak.engine.stats.sequential import MIN_SEEDS
-from firstbreak.dialects.hyperparameters import HYPERPARAMETERS
 from firstbreak.experiments.plan import probability
 from firstbreak.experiments.settings import INTERVENTIONS
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from firstbreak.cli.experiment import _rung
-from firstbreak.engine.catalogue import catalogue
 from firstbreak.dialects import dialects
 from firstbreak.dialects.hyperparameters import HYPERPARAMETERS, canonical_config
+from firstbreak.engine.catalogue import catalogue
 from firstbreak.experiments import plan
 from firstbreak.experiments.overrides import CannotOverride, option
 from firstbreak.experiments.settings import INTERVENTIONS, ExperimentSettings

@@ -12,9 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 from firstbreak.cli.experiment import command
-from firstbreak.engine.catalogue import catalogue
 from firstbreak.dialects import dialects
 from firstbreak.dialects.hyperparameters import HYPERPARAMETERS, canonical_config
+from firstbreak.engine.catalogue import catalogue
 from firstbreak.experiments import script
 from firstbreak.experiments.init import NOT_CHANGED, prepare
 from firstbreak.experiments.overrides import render

@@ -10,9 +10,9 @@ import numpy as np
 from benchmarks.curves import ar1_noise
 from benchmarks.statements.statement import Curves
 from benchmarks.statements.worlds import AUTOCORRELATION, COPIES, GPUS, World
+from firstbreak.dialects.signals import lookup
 from firstbreak.engine.stats.noise import quasi_difference
 from firstbreak.engine.stats.normal import z_to_t
-from firstbreak.dialects.signals import lookup
 
 #: standard errors that one must ask for, because healthy runs of the lab show falls of up to 4.4, and of up to 3.1 where at
 #: most `FEW` evaluations fall alone (python -m benchmarks.falls)

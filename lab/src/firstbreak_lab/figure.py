@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from firstbreak.engine.inputs import Inputs
 from firstbreak.dialects import signals
+from firstbreak.engine.inputs import Inputs
 from firstbreak.model import Run, Series
 from firstbreak.reports import curves
 from firstbreak.reports.markup import Markup, element

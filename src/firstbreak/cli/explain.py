@@ -11,11 +11,11 @@ from collections.abc import Callable
 import click
 
 from firstbreak import dialects, readers
+from firstbreak.dialects import hyperparameters, signals
 from firstbreak.engine import registry
 from firstbreak.engine.catalogue import catalogue
 from firstbreak.engine.checks import Check
 from firstbreak.engine.families import in_words
-from firstbreak.dialects import hyperparameters, signals
 from firstbreak.model import Link
 from firstbreak.readers import Unreadable
 

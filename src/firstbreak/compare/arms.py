@@ -16,8 +16,8 @@ import numpy as np
 from firstbreak import context
 from firstbreak.compare.per_run import BOOKKEEPING, is_per_run
 from firstbreak.compare.told import told, without_seed
-from firstbreak.engine.inputs import Inputs
 from firstbreak.dialects.hyperparameters import HYPERPARAMETERS
+from firstbreak.engine.inputs import Inputs
 from firstbreak.evals.canonical import canonical
 from firstbreak.model import Run, Series
 

@@ -19,11 +19,11 @@ import numpy as np
 
 from firstbreak.compare.arms import Member
 from firstbreak.compare.first_difference import STAYS, at, grid
+from firstbreak.dialects import signals
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.engine.stats.onset import first_sustained
-from firstbreak.dialects import signals
 from firstbreak.model import Departure, EarlierRuns, FirstBreak, Link, Run, Series
 from firstbreak.readers import Unreadable
 from firstbreak.readers.grouping import find_runs

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from firstbreak.compare.arms import Arm
+from firstbreak.dialects import signals
 from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.engine.stats.onset import first_sustained
-from firstbreak.dialects import signals
 from firstbreak.model import Link, Series
 
 POINTS = 60  #: bins in which curves are compared: enough to locate a step, few enough to average out noise

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from firstbreak import dialects
+from firstbreak.dialects import signals
 from firstbreak.engine.checks import Check, run_check
 from firstbreak.engine.inputs import DERIVED, Inputs
 from firstbreak.engine.refutations import recorded_inside
@@ -15,7 +16,6 @@ from firstbreak.engine.registry import detectors
 from firstbreak.engine.stats.agreement import denies
 from firstbreak.engine.stats.power import hidden
 from firstbreak.engine.thresholds import Thresholds, changed
-from firstbreak.dialects import signals
 from firstbreak.model import EMPTY, Confidence, Outcome, Run, Series, Severity, Status
 from firstbreak.words import number
 

@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from firstbreak.engine.families import EVERY, OF_LINK, Families, Family
 from firstbreak.model import (
@@ -28,17 +28,37 @@ from firstbreak.model import (
     Status,
 )
 
+T = TypeVar("T", int, float)
+
 Answer = Finding | Expected | NotApplicable | NotMeasured | str | None
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """What a number in a signature means: `growth: Annotated[float, Threshold("ratio", "why so much", "source")] = 2.0`."""
+    """What a number in a signature means. `at` makes one."""
 
     unit: str  #: "share", "ratio", "nats per token", "points", ...
     reason: str  #: why this much, in words
     source: str  #: a paper, a trainer's file, or the command that measured it
     default: Any = None  #: the value in the signature
+
+
+class _Float(float):
+    threshold: Threshold
+
+
+class _Int(int):
+    threshold: Threshold
+
+
+def at(default: T, unit: str, reason: str, source: str = "convention") -> T:
+    """The default of a threshold, which says what it means: `growth: float = at(10.0, "ratio", "why so much")`.
+
+    It is a number like any other. `plain` gives the number without the text.
+    """
+    number = (_Int if isinstance(default, int) else _Float)(default)  # type: ignore[call-overload]
+    number.threshold = Threshold(unit, reason, source, default)
+    return number  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, kw_only=True)

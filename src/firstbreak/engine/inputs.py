@@ -14,13 +14,13 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from firstbreak.dialects import signals, writes_text
 from firstbreak.engine import environments
 from firstbreak.engine.families import DECOUPLED, METHODS, Data, Family, Method, Policy
 from firstbreak.engine.stats.agreement import Fall, informed
 from firstbreak.engine.stats.agreement import fall as fall_of
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.shape import trajectory as shape_of
-from firstbreak.dialects import signals, writes_text
 from firstbreak.model import Config, Interval, Run, Series
 from firstbreak.plugins import BadPlugin
 

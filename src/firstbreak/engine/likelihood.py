@@ -1,7 +1,7 @@
 """P(finding | cause) and P(finding | healthy): counted in runs with a known answer, smoothed by what the causes declare.
 
-`knowledge/causes/measured.json` holds [critical, serious, measured] for each cause and detector: in how many training runs of the lab the
-detector found something critical, found something at least serious, and had its inputs. "healthy" also counts the healthy
+`knowledge/causes/measured.json` holds [critical, serious, measured] for each cause and detector: in how many training runs of the
+lab the detector found something critical, found something at least serious, and had its inputs. "healthy" also counts the healthy
 runs of the lab's population, whose own counts stand beside it for each trainer family. A declared probability counts like a
 number of runs; where nothing was measured it counts alone.
 

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
+from firstbreak.dialects import signals
 from firstbreak.engine.families import EVERY, Families
 from firstbreak.engine.inputs import DERIVED, Inputs
 from firstbreak.engine.stats.normal import above, quantile, t_to_z, two_sided
 from firstbreak.engine.stats.sequential import ALPHA, Decided, Decision, decide
-from firstbreak.dialects import signals
 from firstbreak.model import EMPTY, FirstBreak, Interval, Link, Run, Series
 from firstbreak.words import number
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
-from typing import Any, get_type_hints
+from typing import Any
 
 from firstbreak import plugins
 from firstbreak.engine.checks import Check, Threshold
@@ -93,21 +93,18 @@ def _detector(module: ModuleType, link: Link) -> Check:
         ask=module.detect,
         needs=tuple(p.name for p in inputs if p.default is p.empty),
         uses=tuple(p.name for p in inputs if p.default is not p.empty),
-        thresholds=_thresholds(module, line),
+        thresholds=_thresholds(module.detect),
         families=getattr(module, "FAMILIES", EVERY),
         roles=frozenset(getattr(module, "ROLES", ())),
         either_score=getattr(module, "EITHER_SCORE", False),
     )
 
 
-def _thresholds(module: ModuleType, line: str) -> Mapping[str, Threshold]:
-    """The keyword-only parameters of a detector, each with what its annotation says of it."""
-    hints = get_type_hints(module.detect, include_extras=True)
-    found = {}
-    for p in inspect.signature(module.detect).parameters.values():
-        if p.kind is p.KEYWORD_ONLY:
-            said = [m for m in getattr(hints[p.name], "__metadata__", ()) if isinstance(m, Threshold)]
-            found[p.name] = replace(said[0] if said else Threshold("", "", ""), default=p.default)
+def _thresholds(detect: Callable[..., Any]) -> Mapping[str, Threshold]:
+    """The keyword-only parameters of a detector with what they mean. Their defaults become plain numbers."""
+    defaults = detect.__kwdefaults__ or {}
+    found = {name: getattr(value, "threshold", Threshold("", "", "", value)) for name, value in defaults.items()}
+    detect.__kwdefaults__ = {name: threshold.default for name, threshold in found.items()}
     return found
 
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import yaml
 
-from firstbreak.engine.usual import set_to
 from firstbreak.dialects.hyperparameters import own_option, relative, spoken
+from firstbreak.engine.usual import set_to
 from firstbreak.experiments.script import changed
 from firstbreak.experiments.settings import INTERVENTIONS, ExperimentSettings
 from firstbreak.model import EMPTY, Run

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from firstbreak.dialects import signals
+from firstbreak.dialects.hyperparameters import HYPERPARAMETERS
 from firstbreak.engine.catalogue import OF_OPTION, Design, catalogue
 from firstbreak.engine.families import EVERY, Method, Policy
 from firstbreak.engine.inputs import Inputs
@@ -30,8 +32,6 @@ from firstbreak.engine.questions import (
     scores,
 )
 from firstbreak.engine.rank import cautious_probabilities
-from firstbreak.dialects import signals
-from firstbreak.dialects.hyperparameters import HYPERPARAMETERS
 from firstbreak.experiments.overrides import CannotOverride, hooked, in_force, render, resolve
 from firstbreak.experiments.settings import ExperimentSettings
 from firstbreak.model import EMPTY, Action, Diagnosis, Finding, Outcome, RankedCause, Run, Series, Weight, WeightKind

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from firstbreak import dialects
-from firstbreak.knowledge.detectors.numerics.non_finite_values import COMPUTED
-from firstbreak.engine.registry import detectors
 from firstbreak.dialects.hyperparameters import canonical_config
+from firstbreak.engine.registry import detectors
 from firstbreak.guard.change import ALPHA, ChangeTest, LevelChange
 from firstbreak.guard.decision import Act
+from firstbreak.knowledge.detectors.numerics.non_finite_values import COMPUTED
 from firstbreak.model import Confidence, Config, Finding, Series, Severity
 from firstbreak.words import number, percent
 

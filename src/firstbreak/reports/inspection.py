@@ -13,11 +13,11 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from firstbreak import dialects
+from firstbreak.dialects import signals
 from firstbreak.engine.check import check
 from firstbreak.engine.inputs import DERIVED, Inputs
 from firstbreak.engine.registry import detectors
 from firstbreak.engine.verdict import unmeasured
-from firstbreak.dialects import signals
 from firstbreak.model import Link, Run, Sample, Series
 from firstbreak.reports import json, story
 from firstbreak.reports.story import StoryLine

@@ -41,9 +41,7 @@ def address(name: str) -> str | None:
     if not site.startswith(_SCHEMES) or item is None:
         return None
     page = "detectors" if name in registry.detectors() else "causes"
-    own = find_spec(
-        f"firstbreak.engine.{page}.{item.link.value}.{name.replace('-', '_')}"
-    )  # a plugin's is elsewhere
+    own = find_spec(f"firstbreak.engine.{page}.{item.link.value}.{name.replace('-', '_')}")  # a plugin's is elsewhere
     return f"{site}/reference/{page}/index.html#{name}" if own else None
 
 

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
+from firstbreak.dialects.hyperparameters import HYPERPARAMETERS, own_option, relative, spoken
 from firstbreak.engine.catalogue import catalogue
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.usual import set_to
 from firstbreak.engine.verdict import leading as leading_causes
-from firstbreak.dialects.hyperparameters import HYPERPARAMETERS, own_option, relative, spoken
 from firstbreak.model import (
     Action,
     Cost,

@@ -21,6 +21,8 @@ https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 
 from __future__ import annotations
 
+from firstbreak.engine.families import Method, Policy, only
+from firstbreak.engine.questions import Question, is_off, lies_above, lies_apart, lies_below, watched
 from firstbreak.knowledge.experiments import (
     data_probe,
     environment_probe,
@@ -30,8 +32,6 @@ from firstbreak.knowledge.experiments import (
     weight_hashes,
     zero_rate,
 )
-from firstbreak.engine.families import Method, Policy, only
-from firstbreak.engine.questions import Question, is_off, lies_above, lies_apart, lies_below, watched
 
 OVERRIDES = {
     **zero_rate.OVERRIDES,

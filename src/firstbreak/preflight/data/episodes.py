@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from firstbreak.knowledge.detectors.reward.failed_calls_paid import detect
 from firstbreak.engine.stats.proportion import wilson
+from firstbreak.knowledge.detectors.reward.failed_calls_paid import detect
 from firstbreak.model import Sample, Samples
 from firstbreak.preflight import Answer, warning
 from firstbreak.preflight.data.rows import Row

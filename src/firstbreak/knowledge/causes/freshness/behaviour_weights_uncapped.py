@@ -24,9 +24,9 @@ https://github.com/NVIDIA-NeMo/RL/issues/2269
 
 from __future__ import annotations
 
-from firstbreak.knowledge.causes.freshness._elsewhere import data_from_elsewhere as applies
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.usual import Side
+from firstbreak.knowledge.causes.freshness._elsewhere import data_from_elsewhere as applies
 from firstbreak.model import Weight, WeightKind
 
 __all__ = ["applies"]

@@ -22,9 +22,9 @@ https://arxiv.org/abs/2505.24298
 
 from __future__ import annotations
 
-from firstbreak.knowledge.causes.freshness._elsewhere import data_from_elsewhere as applies
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.usual import Side
+from firstbreak.knowledge.causes.freshness._elsewhere import data_from_elsewhere as applies
 from firstbreak.model import Weight, WeightKind
 
 __all__ = ["applies"]

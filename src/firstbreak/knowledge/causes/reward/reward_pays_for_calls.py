@@ -20,9 +20,9 @@ https://arxiv.org/abs/2504.11536
 
 from __future__ import annotations
 
-from firstbreak.knowledge.causes.reward._exploited import reward_lost
 from firstbreak.engine.families import GRADED, Policy, only
 from firstbreak.engine.refutations import calls_tools as applies
+from firstbreak.knowledge.causes.reward._exploited import reward_lost
 
 __all__ = ["applies"]
 

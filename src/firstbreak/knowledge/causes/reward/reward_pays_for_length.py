@@ -22,8 +22,8 @@ https://arxiv.org/abs/2310.03716
 
 from __future__ import annotations
 
-from firstbreak.knowledge.causes.reward._exploited import reward_lost
 from firstbreak.engine.families import Policy, only
+from firstbreak.knowledge.causes.reward._exploited import reward_lost
 
 PRIOR = 1.2
 FAMILIES = only(Policy.TEXT)  # only policies that write text

@@ -23,9 +23,7 @@ https://arxiv.org/abs/2402.03300
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -36,9 +34,7 @@ def detect(
     proof_advantage_turned: Series,
     config: Config,
     *,
-    above: Annotated[
-        float, Threshold("share", "Arithmetic turns no sign of an advantage that is clearly not 0.", "convention")
-    ] = 0.05,
+    above: float = at(0.05, "share", "Arithmetic turns no sign of an advantage that is clearly not 0."),
 ) -> Finding | None:
     return proved(
         proof_advantage_turned,

@@ -26,12 +26,10 @@ https://github.com/PeterGriffinJin/Search-R1/pull/88
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import UNKNOWN, Method, only
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
@@ -44,26 +42,17 @@ def detect(
     config: Config,
     advantage_std: Series | None = None,
     *,
-    max_share: Annotated[
-        float, Threshold("share", "Filters after the advantage was computed leave a smaller mean.", "convention")
-    ] = 0.4,
-    min_spread: Annotated[
-        float,
-        Threshold("advantage", "A smaller spread is taken for this one, so that rounding is no finding.", "convention"),
-    ] = 0.5,
-    early_share: Annotated[
-        float,
-        Threshold(
-            "share",
-            "The spread is taken from this first part of the run: later, rewards can be equal and only the KL penalty is left.",
-            "convention",
-        ),
-    ] = 0.25,
-    max_kl_coef: Annotated[
-        float,
-        Threshold("coefficient", "A larger KL penalty is part of the advantages, and its mean is not 0.", "convention"),
-    ] = 0.2,
-    min_points: Annotated[int, Threshold("points", "In fewer batches, a large mean can be chance.", "convention")] = 5,
+    max_share: float = at(0.4, "share", "Filters after the advantage was computed leave a smaller mean."),
+    min_spread: float = at(0.5, "advantage", "A smaller spread is taken for this one, so that rounding is no finding."),
+    early_share: float = at(
+        0.25,
+        "share",
+        "The spread is taken from this first part of the run: later, rewards can be equal and only the KL penalty is left.",
+    ),
+    max_kl_coef: float = at(
+        0.2, "coefficient", "A larger KL penalty is part of the advantages, and its mean is not 0."
+    ),
+    min_points: int = at(5, "points", "In fewer batches, a large mean can be chance."),
 ) -> Finding | NotApplicable | NotMeasured | None:
     if (config.number("kl_coef") or 0.0) > max_kl_coef:
         return NotApplicable(

@@ -22,9 +22,7 @@ https://arxiv.org/abs/2402.03300
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -41,7 +39,7 @@ def detect(
     proof_group_mixed: Series | None = None,
     proof_through_ends: Series | None = None,
     *,
-    above: Annotated[float, Threshold("share", "Single precision gives less.", "convention")] = 0.05,
+    above: float = at(0.05, "share", "Single precision gives less."),
 ) -> Finding | None:
     said = (
         proof_advantage_turned,

@@ -26,12 +26,10 @@ https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
@@ -42,13 +40,9 @@ def detect(
     advantage_turned: Series | None = None,
     policy: Policy = Policy.CONTROL,
     *,
-    tolerance: Annotated[float, Threshold("share", "Rounding gives a smaller distance.", "convention")] = 0.02,
-    min_share: Annotated[
-        float, Threshold("share", "Batches in which no episode ends hide a wrong done mask.", "convention")
-    ] = 0.7,
-    min_points: Annotated[
-        int, Threshold("points", "One or two batches can be special, as the first one is.", "convention")
-    ] = 3,
+    tolerance: float = at(0.02, "share", "Rounding gives a smaller distance."),
+    min_share: float = at(0.7, "share", "Batches in which no episode ends hide a wrong done mask."),
+    min_points: int = at(3, "points", "One or two batches can be special, as the first one is."),
 ) -> Finding | NotMeasured | None:
     error = advantage_error.finite
     if len(error) < min_points:

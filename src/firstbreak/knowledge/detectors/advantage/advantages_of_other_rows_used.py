@@ -23,9 +23,7 @@ https://arxiv.org/abs/2402.03300
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, NotMeasured, Role, Series
 
@@ -37,9 +35,7 @@ def detect(
     proof_advantage_moved: Series | None = None,
     proof_advantage_displaced: Series | None = None,
     *,
-    above: Annotated[
-        float, Threshold("share", "The rows that have the same reward do not count.", "convention")
-    ] = 0.01,
+    above: float = at(0.01, "share", "The rows that have the same reward do not count."),
 ) -> Finding | NotMeasured | None:
     if proof_advantage_moved is None and proof_advantage_displaced is None:
         return NotMeasured("firstbreak.recorder() found no rows' advantages again")

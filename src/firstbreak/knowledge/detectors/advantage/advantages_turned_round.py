@@ -22,10 +22,8 @@ https://arxiv.org/abs/1506.02438
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 
@@ -33,12 +31,8 @@ from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series,
 def detect(
     advantage_turned: Series,
     *,
-    min_share: Annotated[
-        float, Threshold("share", "Rounding can give single advantages near 0 the other sign.", "convention")
-    ] = 0.9,
-    min_points: Annotated[
-        int, Threshold("points", "One or two batches can be special, as the first one is.", "convention")
-    ] = 3,
+    min_share: float = at(0.9, "share", "Rounding can give single advantages near 0 the other sign."),
+    min_points: int = at(3, "points", "One or two batches can be special, as the first one is."),
 ) -> Finding | NotMeasured | None:
     turned = advantage_turned.finite
     if len(turned) < min_points:

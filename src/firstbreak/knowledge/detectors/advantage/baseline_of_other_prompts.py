@@ -22,9 +22,7 @@ https://arxiv.org/abs/2402.03300
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -35,9 +33,7 @@ def detect(
     proof_advantage_regrouped: Series,
     config: Config,
     *,
-    above: Annotated[
-        float, Threshold("share", "Rows whose advantage is the same with both baselines do not count.", "convention")
-    ] = 0.01,
+    above: float = at(0.01, "share", "Rows whose advantage is the same with both baselines do not count."),
 ) -> Finding | None:
     return proved(
         proof_advantage_regrouped,

@@ -22,9 +22,7 @@ https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -35,7 +33,7 @@ def detect(
     proof_critic_idle: Series,
     config: Config,
     *,
-    above: Annotated[float, Threshold("share", "A critic is trained as a whole.", "convention")] = 0.5,
+    above: float = at(0.5, "share", "A critic is trained as a whole."),
 ) -> Finding | None:
     return proved(
         proof_critic_idle,

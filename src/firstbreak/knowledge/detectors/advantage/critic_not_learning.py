@@ -28,12 +28,10 @@ https://arxiv.org/abs/1506.02438
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
@@ -47,19 +45,11 @@ def detect(
     trajectory: Trajectory | None = None,
     solved: bool | None = None,
     *,
-    max_explained_variance: Annotated[
-        float, Threshold("share", "A critic that explains less removes next to no noise.", "convention")
-    ] = 0.2,
-    early_share: Annotated[
-        float, Threshold("share", "Of the run: the critic is still untrained there.", "convention")
-    ] = 0.1,
-    max_ratio: Annotated[
-        float, Threshold("ratio", "A loss at nine tenths of its first level has not fallen.", "convention")
-    ] = 0.9,
-    min_value_loss: Annotated[
-        float, Threshold("squared return", "With a smaller loss there is nothing left to learn.", "convention")
-    ] = 1e-6,
-    min_points: Annotated[int, Threshold("points", "Fewer points do not show two levels.", "convention")] = 20,
+    max_explained_variance: float = at(0.2, "share", "A critic that explains less removes next to no noise."),
+    early_share: float = at(0.1, "share", "Of the run: the critic is still untrained there."),
+    max_ratio: float = at(0.9, "ratio", "A loss at nine tenths of its first level has not fallen."),
+    min_value_loss: float = at(1e-6, "squared return", "With a smaller loss there is nothing left to learn."),
+    min_points: int = at(20, "points", "Fewer points do not show two levels."),
 ) -> Finding | NotMeasured | None:
     loss = value_loss.finite
     if len(loss) < min_points:

@@ -22,9 +22,7 @@ https://arxiv.org/abs/1506.02438
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -36,9 +34,7 @@ def detect(
     proof_critic_rate_reached: Series,
     config: Config,
     *,
-    above: Annotated[
-        float, Threshold("share", "A warm-up of a sound run passes it within a few updates.", "convention")
-    ] = 0.02,
+    above: float = at(0.02, "share", "A warm-up of a sound run passes it within a few updates."),
 ) -> Finding | None:
     reached = proof_critic_rate_reached.finite
     if len(reached) < MIN_POINTS or float(reached.values.max()) > above:

@@ -32,12 +32,10 @@ https://arxiv.org/abs/1506.02438
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.stats.changes import for_good
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity, Statistic
@@ -50,39 +48,22 @@ def detect(
     solved: bool | None = None,
     value_loss: Series | None = None,
     *,
-    max_explained_variance: Annotated[
-        float, Threshold("share", "Above, a critic can be as good as the mean, within the noise.", "convention")
-    ] = -0.05,
-    min_share: Annotated[
-        float, Threshold("share", "Single updates with a bad critic occur in healthy runs.", "convention")
-    ] = 0.7,
-    tolerance: Annotated[
-        float, Threshold("share", "A critic that predicts one value explains no more than this.", "convention")
-    ] = 1e-3,
-    min_share_constant: Annotated[
-        float, Threshold("share", "A critic that learns leaves 0 for some of the time.", "convention")
-    ] = 0.9,
-    min_share_sure: Annotated[
-        float, Threshold("share", "Nearly every update: the score learns in spite of this critic.", "convention")
-    ] = 0.95,
-    min_value_loss: Annotated[
-        float,
-        Threshold(
-            "squared return", "With a smaller loss, returns are constant and nothing is to be learned.", "convention"
-        ),
-    ] = 1e-6,
-    max_loss_left: Annotated[
-        float,
-        Threshold(
-            "share of its largest",
-            "A value loss that fell so far predicts every return: what is left has no variance to explain. In the solved "
-            "tasks of the population it is 1e-5 to 3e-4, beside critics that fail 0.003 and more.",
-            "benchmarks/population.py",
-        ),
-    ] = 1e-3,
-    min_points: Annotated[
-        int, Threshold("points", "Fewer points do not show more than the first updates.", "convention")
-    ] = 10,
+    max_explained_variance: float = at(-0.05, "share", "Above, a critic can be as good as the mean, within the noise."),
+    min_share: float = at(0.7, "share", "Single updates with a bad critic occur in healthy runs."),
+    tolerance: float = at(1e-3, "share", "A critic that predicts one value explains no more than this."),
+    min_share_constant: float = at(0.9, "share", "A critic that learns leaves 0 for some of the time."),
+    min_share_sure: float = at(0.95, "share", "Nearly every update: the score learns in spite of this critic."),
+    min_value_loss: float = at(
+        1e-6, "squared return", "With a smaller loss, returns are constant and nothing is to be learned."
+    ),
+    max_loss_left: float = at(
+        1e-3,
+        "share of its largest",
+        "A value loss that fell so far predicts every return: what is left has no variance to explain. "
+        "In the solved tasks of the population it is 1e-5 to 3e-4, beside critics that fail 0.003 and more.",
+        "benchmarks/population.py",
+    ),
+    min_points: int = at(10, "points", "Fewer points do not show more than the first updates."),
 ) -> Finding | Expected | NotMeasured | None:
     variance = value_explained_variance.finite
     if len(variance) < min_points:

@@ -25,12 +25,10 @@ https://arxiv.org/abs/2402.03300
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
@@ -40,10 +38,7 @@ def detect(
     reward_mean: Series,
     zero_variance_groups: Series,
     *,
-    min_share: Annotated[
-        float,
-        Threshold("share", "With fewer zero-variance groups, enough groups are left to learn from.", "convention"),
-    ] = 0.6,
+    min_share: float = at(0.6, "share", "With fewer zero-variance groups, enough groups are left to learn from."),
 ) -> Finding | NotApplicable | NotMeasured | None:
     size = config.number("group_size")
     if size is None or "group_size" in config.defaulted:

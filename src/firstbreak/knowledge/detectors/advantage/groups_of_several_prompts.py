@@ -23,9 +23,7 @@ https://arxiv.org/abs/2402.03300
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -36,7 +34,7 @@ def detect(
     proof_group_mixed: Series,
     config: Config,
     *,
-    above: Annotated[float, Threshold("share", "Equal prompts are equal texts.", "convention")] = 0.0,
+    above: float = at(0.0, "share", "Equal prompts are equal texts."),
 ) -> Finding | None:
     return proved(
         proof_group_mixed,

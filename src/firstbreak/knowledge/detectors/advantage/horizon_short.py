@@ -26,12 +26,10 @@ https://arxiv.org/abs/1506.02438
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, Policy, without
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.words import number
@@ -50,17 +48,13 @@ def detect(
     solved: bool | None = None,
     policy: Policy = Policy.CONTROL,
     *,
-    max_share: Annotated[
-        float, Threshold("share", "A longer horizon covers enough of the length to learn from.", "convention")
-    ] = 0.04,
-    usual_horizon: Annotated[
-        float,
-        Threshold(
-            "steps",
-            "A discount of 0.98 is among tuned options for episodes of a thousand steps.",
-            "https://github.com/DLR-RM/rl-baselines3-zoo/blob/master/hyperparams/ppo.yml",
-        ),
-    ] = 50.0,
+    max_share: float = at(0.04, "share", "A longer horizon covers enough of the length to learn from."),
+    usual_horizon: float = at(
+        50.0,
+        "steps",
+        "A discount of 0.98 is among tuned options for episodes of a thousand steps.",
+        "https://github.com/DLR-RM/rl-baselines3-zoo/blob/master/hyperparams/ppo.yml",
+    ),
 ) -> Finding | NotApplicable | NotMeasured | None:
     gamma = config.number("gamma")
     if gamma is None or "gamma" in config.defaulted:

@@ -22,9 +22,7 @@ https://arxiv.org/abs/2402.03300
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -35,7 +33,7 @@ def detect(
     proof_advantage_raw: Series,
     config: Config,
     *,
-    above: Annotated[float, Threshold("share", "Rows whose group has a mean of 0 do not count.", "convention")] = 0.01,
+    above: float = at(0.01, "share", "Rows whose group has a mean of 0 do not count."),
 ) -> Finding | None:
     return proved(
         proof_advantage_raw,

@@ -23,9 +23,7 @@ https://github.com/huggingface/trl
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -37,9 +35,7 @@ def detect(
     config: Config,
     proof_gradient_outside: Series | None = None,
     *,
-    above: Annotated[
-        float, Threshold("share", "A mask is exact; the gradient of what is masked is 0.", "convention")
-    ] = 0.001,
+    above: float = at(0.001, "share", "A mask is exact; the gradient of what is masked is 0."),
 ) -> Finding | None:
     what = "{value:%} of the loss lies on tokens that were not sampled: the mask must be 0 on prompt and padding"
     found = (proved(curve, config, what, above=above) for curve in (proof_mask_extra, proof_gradient_outside) if curve)

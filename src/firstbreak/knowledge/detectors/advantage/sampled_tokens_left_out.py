@@ -24,9 +24,7 @@ https://github.com/huggingface/trl
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -38,7 +36,7 @@ def detect(
     config: Config,
     proof_gradient_missing: Series | None = None,
     *,
-    above: Annotated[float, Threshold("share", "A mask is exact.", "convention")] = 0.005,
+    above: float = at(0.005, "share", "A mask is exact."),
 ) -> Finding | None:
     what = (
         "{value:%} of the sampled tokens are not part of the loss: the mask must reach from the first token to the end"

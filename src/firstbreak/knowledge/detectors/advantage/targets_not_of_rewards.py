@@ -23,9 +23,7 @@ https://arxiv.org/abs/1312.5602
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -37,7 +35,7 @@ def detect(
     config: Config,
     proof_through_ends: Series | None = None,
     *,
-    above: Annotated[float, Threshold("share", "Single precision gives 1e-6, 16 bits 0.004.", "convention")] = 0.005,
+    above: float = at(0.005, "share", "Single precision gives 1e-6, 16 bits 0.004."),
 ) -> Finding | None:
     if proof_through_ends is not None and (proof_through_ends.finite.values > 0).any():
         return None

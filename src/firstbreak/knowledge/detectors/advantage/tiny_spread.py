@@ -25,12 +25,10 @@ https://arxiv.org/abs/2503.20783
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number
 
@@ -42,19 +40,10 @@ def detect(
     reward_min: Series | None = None,
     reward_max: Series | None = None,
     *,
-    min_share: Annotated[
-        float, Threshold("share", "Fewer zero-variance groups can be absent from a batch by chance.", "convention")
-    ] = 0.02,
-    max_spread: Annotated[
-        float,
-        Threshold("share", "In shares of the range, a real difference between two rewards is larger.", "convention"),
-    ] = 0.005,
-    min_advantage: Annotated[
-        float, Threshold("advantage", "Smaller advantages show that the divisor holds a constant.", "convention")
-    ] = 0.3,
-    min_points: Annotated[
-        int, Threshold("points", "Fewer batches do not show a level before and a level after.", "convention")
-    ] = 16,
+    min_share: float = at(0.02, "share", "Fewer zero-variance groups can be absent from a batch by chance."),
+    max_spread: float = at(0.005, "share", "In shares of the range, a real difference between two rewards is larger."),
+    min_advantage: float = at(0.3, "advantage", "Smaller advantages show that the divisor holds a constant."),
+    min_points: int = at(16, "points", "Fewer batches do not show a level before and a level after."),
 ) -> Finding | NotMeasured | None:
     share = reward_zero_std_frac.finite if reward_zero_std_frac is not None else None
     if share is not None and len(share) >= min_points and (at := _vanishing(share, min_share)) is not None:

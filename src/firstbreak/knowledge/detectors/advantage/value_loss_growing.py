@@ -26,10 +26,8 @@ https://arxiv.org/abs/1812.02648
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.stats.changes import changes
 from firstbreak.engine.stats.direction import departure, rises
 from firstbreak.engine.stats.shape import Trajectory
@@ -43,10 +41,8 @@ def detect(
     trajectory: Trajectory | None = None,
     solved: bool | None = None,
     *,
-    growth_warning: Annotated[
-        float, Threshold("ratio", "A smaller growth occurs while the policy improves.", "convention")
-    ] = 5.0,
-    min_points: Annotated[int, Threshold("points", "Fewer points do not show a growth that lasts.", "convention")] = 20,
+    growth_warning: float = at(5.0, "ratio", "A smaller growth occurs while the policy improves."),
+    min_points: int = at(20, "points", "Fewer points do not show a growth that lasts."),
 ) -> Finding | NotMeasured | None:
     loss = value_loss.finite
     if len(loss) < min_points:

@@ -31,12 +31,10 @@ https://github.com/DLR-RM/stable-baselines3/issues/284
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import UNKNOWN, Method, Policy, only
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.model import (
@@ -64,31 +62,17 @@ def detect(
     solved: bool | None = None,
     policy: Policy = Policy.CONTROL,
     *,
-    min_ratio: Annotated[
-        float, Threshold("ratio", "A critic that learns well lowers its loss too, but by less than this.", "convention")
-    ] = 100.0,
-    min_difference: Annotated[
-        float, Threshold("share", "Returns that differ less, in shares of their mean, are equal.", "convention")
-    ] = 0.05,
-    max_explained_variance: Annotated[
-        float,
-        Threshold(
-            "share",
-            "The lab's real faults leave it below 0.2, and a critic that has learned the returns reaches 0.99.",
-            "LOG.md, Public logs, 2026-11-21",
-        ),
-    ] = 0.5,
-    late_quantile: Annotated[
-        float,
-        Threshold("quantile", "The critic must never be wrong, and not only in most minibatches.", "convention"),
-    ] = 0.98,
-    top_quantile: Annotated[
-        float,
-        Threshold("quantile", "In a long run, the first updates of an untrained critic are no level.", "convention"),
-    ] = 0.99,
-    min_points: Annotated[
-        int, Threshold("points", "Fewer points do not show a highest level and a late one.", "convention")
-    ] = 20,
+    min_ratio: float = at(100.0, "ratio", "A critic that learns well lowers its loss too, but by less than this."),
+    min_difference: float = at(0.05, "share", "Returns that differ less, in shares of their mean, are equal."),
+    max_explained_variance: float = at(
+        0.5,
+        "share",
+        "The lab's real faults leave it below 0.2, and a critic that has learned the returns reaches 0.99.",
+        "LOG.md, Public logs, 2026-11-21",
+    ),
+    late_quantile: float = at(0.98, "quantile", "The critic must never be wrong, and not only in most minibatches."),
+    top_quantile: float = at(0.99, "quantile", "In a long run, the first updates of an untrained critic are no level."),
+    min_points: int = at(20, "points", "Fewer points do not show a highest level and a late one."),
 ) -> Finding | Expected | NotApplicable | NotMeasured | None:
     loss = value_loss.finite
     if len(loss) < min_points:

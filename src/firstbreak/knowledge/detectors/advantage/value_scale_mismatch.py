@@ -24,12 +24,10 @@ https://arxiv.org/abs/1602.07714
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 
@@ -39,12 +37,8 @@ def detect(
     returns_mean: Series,
     method: Method | None = None,
     *,
-    min_gap: Annotated[
-        float, Threshold("share", "A critic that lags behind the returns is nearer to them than this.", "convention")
-    ] = 0.8,
-    min_points: Annotated[
-        int, Threshold("points", "Fewer points do not show more than the start of the critic.", "convention")
-    ] = 10,
+    min_gap: float = at(0.8, "share", "A critic that lags behind the returns is nearer to them than this."),
+    min_points: int = at(10, "points", "Fewer points do not show more than the start of the critic."),
 ) -> Finding | NotMeasured | None:
     values, returns = value_mean.finite.tail(0.5), returns_mean.finite.tail(0.5)
     if min(len(values), len(returns)) < min_points:

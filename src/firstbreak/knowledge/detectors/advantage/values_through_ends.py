@@ -23,9 +23,7 @@ https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -36,7 +34,7 @@ def detect(
     proof_through_ends: Series,
     config: Config,
     *,
-    above: Annotated[float, Threshold("count", "One end is enough.", "convention")] = 0.5,
+    above: float = at(0.5, "count", "One end is enough."),
 ) -> Finding | None:
     return proved(
         proof_through_ends,

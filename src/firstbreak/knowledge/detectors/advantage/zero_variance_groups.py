@@ -32,12 +32,11 @@ https://github.com/huggingface/trl/issues/3857
 from __future__ import annotations
 
 import enum
-from typing import Annotated
 
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Expected, Finding, Series, Severity
@@ -67,24 +66,15 @@ def detect(
     solved: bool | None = None,
     trajectory: Trajectory | None = None,
     *,
-    share_warning: Annotated[
-        float, Threshold("share", "With fewer such groups, most of the batch still teaches something.", "convention")
-    ] = 0.5,
-    share_critical: Annotated[
-        float, Threshold("share", "From here on, less than a fifth of the batch is left to learn from.", "convention")
-    ] = 0.8,
-    right_level: Annotated[
-        float,
-        Threshold(
-            "share",
-            "A mean reward this high in the range of the rewards says that most answers are right; as far above the lowest "
-            "reward, that most are wrong.",
-            "convention",
-        ),
-    ] = 0.8,
-    min_points: Annotated[
-        int, Threshold("points", "With fewer points, the finding has low confidence.", "convention")
-    ] = 8,
+    share_warning: float = at(0.5, "share", "With fewer such groups, most of the batch still teaches something."),
+    share_critical: float = at(0.8, "share", "From here on, less than a fifth of the batch is left to learn from."),
+    right_level: float = at(
+        0.8,
+        "share",
+        "A mean reward this high in the range of the rewards says that most answers are right; "
+        "as far above the lowest reward, that most are wrong.",
+    ),
+    min_points: int = at(8, "points", "With fewer points, the finding has low confidence."),
 ) -> Finding | Expected | None:
     late = zero_variance_groups.tail(0.5).finite
     share = float(np.mean(late.values)) if len(late) else 0.0

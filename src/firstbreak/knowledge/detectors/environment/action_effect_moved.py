@@ -29,14 +29,13 @@ https://arxiv.org/abs/1709.06560
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
 
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
-from firstbreak.knowledge.detectors.environment._moved import moved
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
+from firstbreak.knowledge.detectors.environment._moved import moved
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number
 
@@ -47,48 +46,24 @@ def detect(
     env_action_effect: Series,
     env_action_shown_at_once: Series,
     *,
-    min_explained: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="only where actions explain nearly all of the change is their effect one number: a healthy Acrobot run "
-            "was accused without this limit, which changes no answer on the lab's runs",
-            source="LOG.md, Detectors, 2026-11-21",
-        ),
-    ] = 0.95,
-    min_change: Annotated[
-        float,
-        Threshold(unit="share", reason="a change of the effect that noise does not make", source="convention"),
-    ] = 0.3,
-    max_spread: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="an effect that differs more than this between the first windows depends on the state",
-            source="convention",
-        ),
-    ] = 0.1,
-    min_clear_share: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="where fewer windows are clear, the clear ones are a region of the state space of their own",
-            source="convention",
-        ),
-    ] = 0.5,
-    first_share: Annotated[
-        float,
-        Threshold(unit="share", reason="the first quarter of the windows shows what is usual", source="convention"),
-    ] = 0.25,
-    lasting_points: Annotated[
-        int, Threshold(unit="points", reason="a change that is not one window alone", source="convention")
-    ] = 4,
-    lasting_share: Annotated[
-        float, Threshold(unit="share", reason="a change that holds up to the end of the run", source="convention")
-    ] = 0.7,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="with fewer windows no level is known", source="convention")
-    ] = 6,
+    min_explained: float = at(
+        0.95,
+        "share",
+        "only where actions explain nearly all of the change is their effect one number: "
+        "a healthy Acrobot run was accused without this limit, which changes no answer on the lab's runs",
+        "LOG.md, Detectors, 2026-11-21",
+    ),
+    min_change: float = at(0.3, "share", "a change of the effect that noise does not make"),
+    max_spread: float = at(
+        0.1, "share", "an effect that differs more than this between the first windows depends on the state"
+    ),
+    min_clear_share: float = at(
+        0.5, "share", "where fewer windows are clear, the clear ones are a region of the state space of their own"
+    ),
+    first_share: float = at(0.25, "share", "the first quarter of the windows shows what is usual"),
+    lasting_points: int = at(4, "points", "a change that is not one window alone"),
+    lasting_share: float = at(0.7, "share", "a change that holds up to the end of the run"),
+    min_points: int = at(6, "points", "with fewer windows no level is known"),
 ) -> Finding | NotMeasured | None:
     effect, shown = env_action_effect.finite, env_action_shown_at_once.finite
     explained = np.interp(effect.steps, shown.steps, shown.values) if len(shown) else np.zeros(len(effect))

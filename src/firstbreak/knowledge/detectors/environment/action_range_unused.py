@@ -24,12 +24,10 @@ https://stable-baselines3.readthedocs.io/en/master/guide/rl_tips.html
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 
@@ -39,13 +37,8 @@ FAMILIES = only(Policy.CONTROL, why="only for policies that act in an environmen
 def detect(
     env_action_use: Series,
     *,
-    max_use: Annotated[
-        float,
-        Threshold(unit="share", reason="a new Gaussian policy in a range of 50 to each side", source="convention"),
-    ] = 0.02,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="with fewer windows no level is known", source="convention")
-    ] = 4,
+    max_use: float = at(0.02, "share", "a new Gaussian policy in a range of 50 to each side"),
+    min_points: int = at(4, "points", "with fewer windows no level is known"),
 ) -> Finding | NotMeasured | None:
     used = env_action_use.finite
     if len(used) < min_points:

@@ -28,12 +28,10 @@ https://arxiv.org/abs/2101.00135
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity, Statistic
 
@@ -44,39 +42,19 @@ def detect(
     env_action_shown: Series,
     env_action_shown_any: Series | None = None,
     *,
-    max_explained: Annotated[
-        float,
-        Threshold(
-            unit="share", reason="executed actions explain most of the change of what they move", source="convention"
-        ),
-    ] = 0.5,
-    min_explained: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="below this no action shows at all: the observation does not depend linearly on the actions",
-            source="convention",
-        ),
-    ] = 0.02,
-    max_disconnected: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="chance explains so much; an effect that depends on the state is counted, so nothing is left",
-            source="convention",
-        ),
-    ] = 0.06,
-    first_share: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="the policy explores most in the first quarter; a share that falls later falls in healthy runs too",
-            source="convention",
-        ),
-    ] = 0.25,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="with fewer windows no level is known", source="convention")
-    ] = 6,
+    max_explained: float = at(0.5, "share", "executed actions explain most of the change of what they move"),
+    min_explained: float = at(
+        0.02, "share", "below this no action shows at all: the observation does not depend linearly on the actions"
+    ),
+    max_disconnected: float = at(
+        0.06, "share", "chance explains so much; an effect that depends on the state is counted, so nothing is left"
+    ),
+    first_share: float = at(
+        0.25,
+        "share",
+        "the policy explores most in the first quarter; a share that falls later falls in healthy runs too",
+    ),
+    min_points: int = at(6, "points", "with fewer windows no level is known"),
 ) -> Finding | NotMeasured | None:
     curve = env_action_shown.finite
     if len(curve) < min_points:

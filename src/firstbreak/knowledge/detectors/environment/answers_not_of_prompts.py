@@ -28,12 +28,10 @@ https://arxiv.org/abs/2505.22203
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Role, Series, Severity
 from firstbreak.words import number
@@ -48,16 +46,10 @@ def detect(
     proof_own_error: Series | None = None,
     proof_own_agreement: Series | None = None,
     *,
-    max_share: Annotated[
-        float, Threshold("share", "Completions that agree and are right get about twice as much more.", "convention")
-    ] = 0.5,
-    min_agreement: Annotated[
-        float, Threshold("share", "Completions that agree less do not show what they depend on.", "convention")
-    ] = 0.15,
-    min_points: Annotated[int, Threshold("measurements", "Fewer have a wide interval.", "convention")] = 6,
-    above: Annotated[
-        float, Threshold("share", "By chance, wrong completions are other prompts' answers.", "convention")
-    ] = 0.9,
+    max_share: float = at(0.5, "share", "Completions that agree and are right get about twice as much more."),
+    min_agreement: float = at(0.15, "share", "Completions that agree less do not show what they depend on."),
+    min_points: int = at(6, "measurements", "Fewer have a wide interval."),
+    above: float = at(0.9, "share", "By chance, wrong completions are other prompts' answers."),
 ) -> Finding | NotMeasured | None:
     what = "{value:%} of the prompts whose completions agree have another prompt's answer in the data: join both by id"
     if proof_answer_elsewhere is not None:

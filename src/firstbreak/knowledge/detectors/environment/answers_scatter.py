@@ -29,11 +29,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from typing import Annotated
 
 import numpy as np
 
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._start import starts
 from firstbreak.knowledge.detectors.reward._verdicts import answer_and_reference, first
 from firstbreak.model import Confidence, Config, Finding, NotMeasured, Samples, Series, Severity
@@ -48,30 +47,16 @@ def detect(
     reward_mean: Series | None = None,
     reward_component_mean: dict[str, Series] | None = None,
     *,
-    max_ratio: Annotated[
-        float,
-        Threshold(
-            unit="ratio",
-            reason="half of the share of equal pairs that the evaluation's score implies: training prompts may be harder",
-            source="convention",
-        ),
-    ] = 0.5,
-    standard_errors: Annotated[
-        float, Threshold(unit="standard errors", reason="a difference that chance hardly makes", source="convention")
-    ] = 2.0,
-    max_answer_length: Annotated[
-        float, Threshold(unit="characters", reason="longer answers differ in their wording", source="convention")
-    ] = 40,
-    min_prompts: Annotated[
-        int, Threshold(unit="prompts", reason="with fewer prompts the standard error is not known", source="convention")
-    ] = 4,
-    first_share: Annotated[
-        float,
-        Threshold(unit="share", reason="so early the policy has hardly learned anything", source="convention"),
-    ] = 0.04,
-    first_points: Annotated[
-        int, Threshold(unit="points", reason="with fewer rewards the mean is mostly noise", source="convention")
-    ] = 3,
+    max_ratio: float = at(
+        0.5,
+        "ratio",
+        "half of the share of equal pairs that the evaluation's score implies: training prompts may be harder",
+    ),
+    standard_errors: float = at(2.0, "standard errors", "a difference that chance hardly makes"),
+    max_answer_length: float = at(40, "characters", "longer answers differ in their wording"),
+    min_prompts: int = at(4, "prompts", "with fewer prompts the standard error is not known"),
+    first_share: float = at(0.04, "share", "so early the policy has hardly learned anything"),
+    first_points: int = at(3, "points", "with fewer rewards the mean is mostly noise"),
 ) -> Finding | NotMeasured | None:
     if (asked := config.number("eval_temperature")) is None or asked != config.number("temperature"):
         return NotMeasured("the evaluation is not known to sample at the training's temperature")

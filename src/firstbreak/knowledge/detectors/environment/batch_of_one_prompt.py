@@ -22,9 +22,7 @@ https://github.com/huggingface/trl
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -35,9 +33,7 @@ def detect(
     proof_prompt_everywhere: Series,
     config: Config,
     *,
-    above: Annotated[
-        float, Threshold("share", "Four prompts that are drawn from five are rarely one.", "convention")
-    ] = 0.9,
+    above: float = at(0.9, "share", "Four prompts that are drawn from five are rarely one."),
 ) -> Finding | None:
     return proved(
         proof_prompt_everywhere,

@@ -22,9 +22,7 @@ https://docs.pytorch.org/docs/stable/notes/randomness.html
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -35,7 +33,7 @@ def detect(
     proof_batch_repeated: Series,
     config: Config,
     *,
-    above: Annotated[int, Threshold("batches", "A batch may be scored again.", "convention")] = 3,
+    above: int = at(3, "batches", "A batch may be scored again."),
 ) -> Finding | None:
     what = "the batch has the prompts of {value:n} batches before, in the same order: look at how a batch is made"
     return proved(proof_batch_repeated, config, what, above=above)

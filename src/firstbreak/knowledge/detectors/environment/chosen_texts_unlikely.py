@@ -23,9 +23,7 @@ https://arxiv.org/abs/2305.18290
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -36,9 +34,7 @@ def detect(
     proof_chosen_unlikely: Series,
     config: Config,
     *,
-    above: Annotated[
-        float, Threshold("nats a token", "Texts of a stronger model are a few tenths less probable.", "convention")
-    ] = 1.5,
+    above: float = at(1.5, "nats a token", "Texts of a stronger model are a few tenths less probable."),
 ) -> Finding | None:
     what = "a token of the chosen texts is {value:n} nats less probable than one of the rejected texts: read five pairs"
     return proved(proof_chosen_unlikely, config, what, above=above)

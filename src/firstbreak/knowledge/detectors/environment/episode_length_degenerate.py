@@ -32,12 +32,10 @@ https://arxiv.org/abs/1712.00378
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.shape import Trajectory
@@ -52,23 +50,11 @@ def detect(
     policy: Policy = Policy.CONTROL,
     solved: bool | None = None,
     *,
-    max_steps: Annotated[
-        float,
-        Threshold(
-            unit="steps", reason="an episode of one or two steps ends before it holds behaviour", source="convention"
-        ),
-    ] = 2.0,
-    min_gain: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="of the score's size: a smaller gain, as from -49.33 to -49.30, is no progress",
-            source="convention",
-        ),
-    ] = 0.02,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="with fewer lengths no level is known", source="convention")
-    ] = 8,
+    max_steps: float = at(2.0, "steps", "an episode of one or two steps ends before it holds behaviour"),
+    min_gain: float = at(
+        0.02, "share", "of the score's size: a smaller gain, as from -49.33 to -49.30, is no progress"
+    ),
+    min_points: int = at(8, "points", "with fewer lengths no level is known"),
 ) -> Finding | Expected | NotApplicable | NotMeasured | None:
     if episode_length is None and policy is Policy.TEXT:
         return NotApplicable("only for policies that act in an environment")

@@ -24,12 +24,10 @@ https://gymnasium.farama.org/tutorials/gymnasium_basics/handling_time_limits/
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 
@@ -40,12 +38,8 @@ def detect(
     env_episodes_ended: Series,
     env_episode_age: Series,
     *,
-    min_age: Annotated[
-        float, Threshold(unit="steps", reason="usual time limits are 1,000 steps or fewer", source="convention")
-    ] = 1500.0,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="with fewer windows no level is known", source="convention")
-    ] = 4,
+    min_age: float = at(1500.0, "steps", "usual time limits are 1,000 steps or fewer"),
+    min_points: int = at(4, "points", "with fewer windows no level is known"),
 ) -> Finding | NotMeasured | None:
     ended, age = env_episodes_ended.finite, env_episode_age.finite
     if len(ended) < min_points or len(age) < min_points:

@@ -28,12 +28,10 @@ https://arxiv.org/abs/2004.07219
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import environments, facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
@@ -46,36 +44,18 @@ def detect(
     score: Series,
     progress_env_steps: Series | None = None,
     *,
-    min_progress: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="of the way from random actions to the score that counts as solved; a run with less than half of this is "
-            "reported with high confidence",
-            source="convention",
-        ),
-    ] = 0.3,
-    last_share: Annotated[
-        float, Threshold(unit="share", reason="the last fifth of the scores is the end of the run", source="convention")
-    ] = 0.2,
-    scale_distance: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="of the same way: a score that never came so near to that of random actions, ...",
-            source="convention",
-        ),
-    ] = 0.1,
-    scale_spread: Annotated[
-        float,
-        Threshold(
-            unit="share", reason="... and moved by less than this, is no return of this task", source="convention"
-        ),
-    ] = 0.005,
-    min_points: Annotated[
-        int,
-        Threshold(unit="points", reason="with fewer scores the end of the run is mostly noise", source="convention"),
-    ] = 5,
+    min_progress: float = at(
+        0.3,
+        "share",
+        "of the way from random actions to the score that counts as solved; "
+        "a run with less than half of this is reported with high confidence",
+    ),
+    last_share: float = at(0.2, "share", "the last fifth of the scores is the end of the run"),
+    scale_distance: float = at(
+        0.1, "share", "of the same way: a score that never came so near to that of random actions, ..."
+    ),
+    scale_spread: float = at(0.005, "share", "... and moved by less than this, is no return of this task"),
+    min_points: int = at(5, "points", "with fewer scores the end of the run is mostly noise"),
 ) -> Finding | NotApplicable | NotMeasured | None:
     task = environments.known(config)
     if task is None:

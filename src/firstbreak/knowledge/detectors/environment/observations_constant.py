@@ -22,12 +22,10 @@ https://arxiv.org/abs/2101.00135
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 
@@ -37,12 +35,8 @@ FAMILIES = only(Policy.CONTROL, why="only for policies that act in an environmen
 def detect(
     env_observation_constant: Series,
     *,
-    min_share: Annotated[
-        float, Threshold(unit="share", reason="of the components: nothing is left to react to", source="convention")
-    ] = 0.999,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="with fewer windows no level is known", source="convention")
-    ] = 4,
+    min_share: float = at(0.999, "share", "of the components: nothing is left to react to"),
+    min_points: int = at(4, "points", "with fewer windows no level is known"),
 ) -> Finding | NotMeasured | None:
     constant = env_observation_constant.finite
     if len(constant) < min_points:

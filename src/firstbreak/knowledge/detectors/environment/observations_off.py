@@ -36,14 +36,13 @@ https://github.com/DLR-RM/stable-baselines3/issues/870
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated
 
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
-from firstbreak.knowledge.detectors.environment._moved import Moved, moved
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
+from firstbreak.knowledge.detectors.environment._moved import Moved, moved
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
@@ -56,47 +55,20 @@ def detect(
     env_action_shown: Series | None = None,
     env_action_shown_at_once: Series | None = None,
     *,
-    min_rise: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="of the observation's components; those that are constant by nature are constant from the start",
-            source="convention",
-        ),
-    ] = 0.05,
-    min_ratio: Annotated[
-        float,
-        Threshold(
-            unit="ratio",
-            reason="the few episodes of a window change the spread of their first observations by less",
-            source="convention",
-        ),
-    ] = 3.0,
-    min_gap: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="of a change, explained by actions of some steps earlier and not by the last action alone",
-            source="convention",
-        ),
-    ] = 0.2,
-    min_share: Annotated[
-        float,
-        Threshold(unit="share", reason="a delay shows in most windows, not only in some states", source="convention"),
-    ] = 0.7,
-    first_share: Annotated[
-        float,
-        Threshold(unit="share", reason="the first quarter of the windows shows what is usual", source="convention"),
-    ] = 0.25,
-    lasting_points: Annotated[
-        int, Threshold(unit="points", reason="a change that is not one window alone", source="convention")
-    ] = 4,
-    lasting_share: Annotated[
-        float, Threshold(unit="share", reason="a change that holds up to the end of the run", source="convention")
-    ] = 0.7,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="with fewer windows no level is known", source="convention")
-    ] = 6,
+    min_rise: float = at(
+        0.05, "share", "of the observation's components; those that are constant by nature are constant from the start"
+    ),
+    min_ratio: float = at(
+        3.0, "ratio", "the few episodes of a window change the spread of their first observations by less"
+    ),
+    min_gap: float = at(
+        0.2, "share", "of a change, explained by actions of some steps earlier and not by the last action alone"
+    ),
+    min_share: float = at(0.7, "share", "a delay shows in most windows, not only in some states"),
+    first_share: float = at(0.25, "share", "the first quarter of the windows shows what is usual"),
+    lasting_points: int = at(4, "points", "a change that is not one window alone"),
+    lasting_share: float = at(0.7, "share", "a change that holds up to the end of the run"),
+    min_points: int = at(6, "points", "with fewer windows no level is known"),
 ) -> Finding | NotApplicable | NotMeasured | None:
     curves = (env_observation_constant, env_start_spread, env_action_shown, env_action_shown_at_once)
     constant, spread, shown, at_once = (

@@ -25,12 +25,10 @@ https://arxiv.org/abs/2006.05990
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 
@@ -41,29 +39,14 @@ def detect(
     env_observation_size: Series,
     env_observation_offset: Series | None = None,
     *,
-    max_size: Annotated[
-        float,
-        Threshold(
-            unit="observation units",
-            reason="forces of some simulators reach hundreds and are learned",
-            source="convention",
-        ),
-    ] = 1000.0,
-    min_size: Annotated[
-        float,
-        Threshold(
-            unit="observation units",
-            reason="a fiftieth of what layers are drawn for; components that are divided by 255 by mistake lie below",
-            source="convention",
-        ),
-    ] = 0.02,
-    max_offset: Annotated[
-        float,
-        Threshold(unit="ratio", reason="of the mean, a hundredth is all that the state changes", source="convention"),
-    ] = 100.0,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="with fewer windows no level is known", source="convention")
-    ] = 4,
+    max_size: float = at(1000.0, "observation units", "forces of some simulators reach hundreds and are learned"),
+    min_size: float = at(
+        0.02,
+        "observation units",
+        "a fiftieth of what layers are drawn for; components that are divided by 255 by mistake lie below",
+    ),
+    max_offset: float = at(100.0, "ratio", "of the mean, a hundredth is all that the state changes"),
+    min_points: int = at(4, "points", "with fewer windows no level is known"),
 ) -> Finding | NotMeasured | None:
     size = env_observation_size.finite
     if len(size) < min_points:

@@ -22,9 +22,7 @@ https://github.com/huggingface/trl
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -36,7 +34,7 @@ def detect(
     config: Config,
     proof_pairs_swapped: Series | None = None,
     *,
-    above: Annotated[float, Threshold("share", "Single pairs of a data set may be equal.", "convention")] = 0.5,
+    above: float = at(0.5, "share", "Single pairs of a data set may be equal."),
 ) -> Finding | None:
     what = "{value:%} of the preference pairs are equal or swapped: print a pair of a batch beside its row of the data"
     found = (proved(curve, config, what, above=above) for curve in (proof_pairs_equal, proof_pairs_swapped) if curve)

@@ -31,12 +31,10 @@ https://huggingface.co/docs/trl/dpo_trainer
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, only
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
@@ -51,33 +49,16 @@ def detect(
     eval_pref_reward_margin: Series | None = None,
     reference_free: bool = False,
     *,
-    accuracy_warning: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="a coin reaches one half, and a few pairs chosen by chance lie a little below it",
-            source="convention",
-        ),
-    ] = 0.45,
-    accuracy_critical: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="so far below one half the policy has learned the rejected answers",
-            source="convention",
-        ),
-    ] = 0.35,
-    min_drop: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="without a reference model the accuracy may begin anywhere, so a fall from its first level is needed",
-            source="convention",
-        ),
-    ] = 0.15,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="with fewer accuracies no level is known", source="convention")
-    ] = 8,
+    accuracy_warning: float = at(
+        0.45, "share", "a coin reaches one half, and a few pairs chosen by chance lie a little below it"
+    ),
+    accuracy_critical: float = at(0.35, "share", "so far below one half the policy has learned the rejected answers"),
+    min_drop: float = at(
+        0.15,
+        "share",
+        "without a reference model the accuracy may begin anywhere, so a fall from its first level is needed",
+    ),
+    min_points: int = at(8, "points", "with fewer accuracies no level is known"),
 ) -> Finding | NotApplicable | NotMeasured | None:
     pairs = ((eval_pref_reward_accuracy, eval_pref_reward_margin), (pref_reward_accuracy, pref_reward_margin))
     long_enough = [(a, m) for a, m in pairs if a is not None and len(a.finite) >= min_points]

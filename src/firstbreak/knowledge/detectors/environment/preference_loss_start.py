@@ -34,12 +34,11 @@ https://github.com/allenai/open-instruct/pull/1900
 from __future__ import annotations
 
 import math
-from typing import Annotated
 
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, only
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Run, Series, Severity
 from firstbreak.words import number
@@ -62,46 +61,22 @@ def detect(
     eval_pref_reward_rejected: Series | None = None,
     reference_free: bool = False,
     *,
-    tolerance: Annotated[
-        float,
-        Threshold(
-            unit="ratio",
-            reason="half precision moves the loss of the first step from 0.69 to between 0.66 and 0.72",
-            source="tests/detectors/environment/test_preference_loss_start.py",
-        ),
-    ] = 0.15,
-    tolerance_later: Annotated[
-        float,
-        Threshold(
-            unit="ratio",
-            reason="a first point that is a mean over several updates may lie above ln 2 by this much of it",
-            source="convention",
-        ),
-    ] = 0.25,
-    ratio_critical: Annotated[
-        float,
-        Threshold(
-            unit="ratio",
-            reason="a loss twice or half as large as ln 2 comes from other inputs or weights, not from rounding",
-            source="convention",
-        ),
-    ] = 2.0,
-    multiple_tolerance: Annotated[
-        float,
-        Threshold(
-            unit="ratio",
-            reason="a loss this near to a whole multiple of ln 2 is a sum over batches",
-            source="convention",
-        ),
-    ] = 0.05,
-    max_start_reward: Annotated[
-        float,
-        Threshold(
-            unit="nats",
-            reason="implicit rewards below this are 0 before the first update, up to rounding",
-            source="convention",
-        ),
-    ] = 0.05,
+    tolerance: float = at(
+        0.15,
+        "ratio",
+        "half precision moves the loss of the first step from 0.69 to between 0.66 and 0.72",
+        "tests/detectors/environment/test_preference_loss_start.py",
+    ),
+    tolerance_later: float = at(
+        0.25, "ratio", "a first point that is a mean over several updates may lie above ln 2 by this much of it"
+    ),
+    ratio_critical: float = at(
+        2.0, "ratio", "a loss twice or half as large as ln 2 comes from other inputs or weights, not from rounding"
+    ),
+    multiple_tolerance: float = at(0.05, "ratio", "a loss this near to a whole multiple of ln 2 is a sum over batches"),
+    max_start_reward: float = at(
+        0.05, "nats", "implicit rewards below this are 0 before the first update, up to rounding"
+    ),
 ) -> Finding | NotApplicable | NotMeasured | None:
     if run.algorithm not in ("dpo", None):
         return NotApplicable("only the logistic loss of DPO starts at ln 2")

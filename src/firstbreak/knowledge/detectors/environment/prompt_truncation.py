@@ -26,12 +26,10 @@ https://huggingface.co/docs/trl/grpo_trainer
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotApplicable, NotMeasured, Series, Severity
@@ -45,21 +43,9 @@ def detect(
     length_prompt_min: Series | None = None,
     length_prompt_max: Series | None = None,
     *,
-    share_warning: Annotated[
-        float,
-        Threshold(
-            unit="share", reason="a few long prompts in a data set of short ones do little harm", source="convention"
-        ),
-    ] = 0.05,
-    share_critical: Annotated[float, Threshold(unit="share", reason="most of the prompts", source="convention")] = 0.5,
-    min_points_sure: Annotated[
-        int,
-        Threshold(
-            unit="points",
-            reason="with fewer values in the second half of the run the confidence is medium",
-            source="convention",
-        ),
-    ] = 4,
+    share_warning: float = at(0.05, "share", "a few long prompts in a data set of short ones do little harm"),
+    share_critical: float = at(0.5, "share", "most of the prompts"),
+    min_points_sure: int = at(4, "points", "with fewer values in the second half of the run the confidence is medium"),
 ) -> Finding | Expected | NotApplicable | NotMeasured | None:
     if length_prompt_clipped_ratio is None or not len(length_prompt_clipped_ratio.finite):
         return NotMeasured("the share of prompts that are cut is not logged")

@@ -24,9 +24,7 @@ https://arxiv.org/abs/1709.06560
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -37,7 +35,7 @@ def detect(
     proof_prompt_torn: Series,
     config: Config,
     *,
-    above: Annotated[float, Threshold("share", "Data sets hold a prompt twice by mistake.", "convention")] = 0.5,
+    above: float = at(0.5, "share", "Data sets hold a prompt twice by mistake."),
 ) -> Finding | None:
     what = "{value:%} of the prompts that occur more than once have different right answers: read some as the model gets them"
     return proved(proof_prompt_torn, config, what, above=above)

@@ -31,12 +31,10 @@ https://arxiv.org/abs/1709.06560
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.stats.direction import recovers
 from firstbreak.engine.stats.onset import onset
@@ -54,31 +52,17 @@ def detect(
     policy: Policy = Policy.CONTROL,
     method: Method | None = None,
     *,
-    min_points: Annotated[
-        int,
-        Threshold(
-            unit="points", reason="with fewer scores a decline cannot be separated from noise", source="convention"
-        ),
-    ] = 12,
-    sigma_critical: Annotated[
-        float, Threshold(unit="standard deviations", reason="a fall that noise does not make", source="convention")
-    ] = 6.0,
-    mostly: Annotated[
-        float,
-        Threshold(
-            unit="share of the fall",
-            reason="more is made up than is missing: no longer a broken run for sure",
-            source="LOG.md, Lab and corpus, 2026-11-23",
-        ),
-    ] = 0.5,
-    min_drop: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="of the score's size: a smaller fall is only the last digits of a score that does not change",
-            source="convention",
-        ),
-    ] = 0.01,
+    min_points: int = at(12, "points", "with fewer scores a decline cannot be separated from noise"),
+    sigma_critical: float = at(6.0, "standard deviations", "a fall that noise does not make"),
+    mostly: float = at(
+        0.5,
+        "share of the fall",
+        "more is made up than is missing: no longer a broken run for sure",
+        "LOG.md, Lab and corpus, 2026-11-23",
+    ),
+    min_drop: float = at(
+        0.01, "share", "of the score's size: a smaller fall is only the last digits of a score that does not change"
+    ),
 ) -> Finding | NotMeasured | None:
     if trajectory.n < min_points:
         return NotMeasured(f"{trajectory.n} scores are too few to see a decline (needs {min_points})")

@@ -27,12 +27,11 @@ https://github.com/DLR-RM/stable-baselines3/issues/870
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
 
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.onset import onset
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
@@ -47,34 +46,12 @@ def detect(
     kl_old: Series | None = None,
     policy_clip_fraction: Series | None = None,
     *,
-    min_drop: Annotated[
-        float,
-        Threshold(
-            unit="share", reason="of the return's level: smaller falls come and go in healthy runs", source="convention"
-        ),
-    ] = 0.35,
-    burst_ratio: Annotated[
-        float,
-        Threshold(
-            unit="ratio",
-            reason="an update this many times larger than nine tenths of the earlier ones can have caused the fall",
-            source="convention",
-        ),
-    ] = 5.0,
-    min_updates: Annotated[
-        int,
-        Threshold(
-            unit="points",
-            reason="with fewer updates before the fall no usual size of an update is known",
-            source="convention",
-        ),
-    ] = 8,
-    min_points: Annotated[
-        int,
-        Threshold(
-            unit="points", reason="with fewer returns a level shift cannot be separated from noise", source="convention"
-        ),
-    ] = 30,
+    min_drop: float = at(0.35, "share", "of the return's level: smaller falls come and go in healthy runs"),
+    burst_ratio: float = at(
+        5.0, "ratio", "an update this many times larger than nine tenths of the earlier ones can have caused the fall"
+    ),
+    min_updates: int = at(8, "points", "with fewer updates before the fall no usual size of an update is known"),
+    min_points: int = at(30, "points", "with fewer returns a level shift cannot be separated from noise"),
 ) -> Finding | NotApplicable | NotMeasured | None:
     returns = next(
         (s.finite for s in (reward_episode, reward_mean) if s is not None and len(s.finite) >= min_points), None

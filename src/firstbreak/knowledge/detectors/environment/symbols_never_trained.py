@@ -22,9 +22,7 @@ https://github.com/verl-project/verl
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -35,7 +33,7 @@ def detect(
     proof_prompt_unseen: Series,
     config: Config,
     *,
-    above: Annotated[float, Threshold("share", "Prompts of one distribution stay near 0.", "convention")] = 0.5,
+    above: float = at(0.5, "share", "Prompts of one distribution stay near 0."),
 ) -> Finding | None:
     return proved(
         proof_prompt_unseen,

@@ -24,12 +24,10 @@ https://arxiv.org/abs/1712.00378
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity, Statistic
 
@@ -39,15 +37,8 @@ FAMILIES = only(Policy.CONTROL)
 def detect(
     env_limits_early: Series,
     *,
-    min_share: Annotated[
-        float,
-        Threshold(
-            unit="share", reason="of the windows: a single early limit may have another reason", source="convention"
-        ),
-    ] = 0.3,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="with fewer windows no share is known", source="convention")
-    ] = 6,
+    min_share: float = at(0.3, "share", "of the windows: a single early limit may have another reason"),
+    min_points: int = at(6, "points", "with fewer windows no share is known"),
 ) -> Finding | NotMeasured | None:
     curve = env_limits_early.finite
     if len(curve) < min_points:

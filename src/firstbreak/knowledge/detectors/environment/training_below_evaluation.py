@@ -25,12 +25,10 @@ https://arxiv.org/abs/2503.20783
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
-from firstbreak.knowledge.detectors._start import lowest_first, starts
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
+from firstbreak.knowledge.detectors._start import lowest_first, starts
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
 
 FAMILIES = only(Policy.TEXT, why="only where training and evaluation grade answers alike")
@@ -42,28 +40,10 @@ def detect(
     reward_mean: Series | None = None,
     reward_component_mean: dict[str, Series] | None = None,
     *,
-    min_ratio: Annotated[
-        float,
-        Threshold(
-            unit="ratio",
-            reason="training prompts may be harder than the evaluation's, but hardly so much",
-            source="convention",
-        ),
-    ] = 2.5,
-    min_gap: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="of right answers: small shares differ by a large factor by chance",
-            source="convention",
-        ),
-    ] = 0.1,
-    first_share: Annotated[
-        float, Threshold(unit="share", reason="so early the policy has hardly learned anything", source="convention")
-    ] = 0.04,
-    first_points: Annotated[
-        int, Threshold(unit="points", reason="with fewer rewards the mean is mostly noise", source="convention")
-    ] = 3,
+    min_ratio: float = at(2.5, "ratio", "training prompts may be harder than the evaluation's, but hardly so much"),
+    min_gap: float = at(0.1, "share", "of right answers: small shares differ by a large factor by chance"),
+    first_share: float = at(0.04, "share", "so early the policy has hardly learned anything"),
+    first_points: int = at(3, "points", "with fewer rewards the mean is mostly noise"),
 ) -> Finding | NotApplicable | NotMeasured | None:
     found = starts(
         (eval_score, eval_reward),

@@ -32,12 +32,10 @@ https://github.com/huggingface/trl/issues/5312
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.inputs import AT_CEILING
 from firstbreak.engine.stats.trend import trend
@@ -53,42 +51,19 @@ def detect(
     kl_ref: Series | None = None,
     policy_entropy: Series | None = None,
     *,
-    min_repeats: Annotated[
-        int,
-        Threshold(
-            unit="evaluations",
-            reason="five or fewer equal scores may be chance where a score has few possible values",
-            source="convention",
-        ),
-    ] = 6,
-    min_points: Annotated[
-        int,
-        Threshold(unit="points", reason="a training curve needs so many points to show a trend", source="convention"),
-    ] = 8,
-    trend_level: Annotated[
-        float,
-        Threshold(
-            unit="probability",
-            reason="the trend of the training curve has to be beyond chance at this level",
-            source="convention",
-        ),
-    ] = 0.99,
-    min_change: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="of the training reward's level: at a ceiling the reward still changes a little, and the score does not",
-            source="convention",
-        ),
-    ] = 0.06,
-    max_distance: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="of the score: training that explores comes this near to a ceiling",
-            source="convention",
-        ),
-    ] = 0.03,
+    min_repeats: int = at(
+        6, "evaluations", "five or fewer equal scores may be chance where a score has few possible values"
+    ),
+    min_points: int = at(8, "points", "a training curve needs so many points to show a trend"),
+    trend_level: float = at(
+        0.99, "probability", "the trend of the training curve has to be beyond chance at this level"
+    ),
+    min_change: float = at(
+        0.06,
+        "share",
+        "of the training reward's level: at a ceiling the reward still changes a little, and the score does not",
+    ),
+    max_distance: float = at(0.03, "share", "of the score: training that explores comes this near to a ceiling"),
 ) -> Finding | Expected | NotMeasured | None:
     if len(eval_score) < min_repeats:
         return NotMeasured(f"{len(eval_score)} evaluations are too few to see a repetition (needs {min_repeats})")

@@ -25,11 +25,9 @@ https://stable-baselines3.readthedocs.io/en/master/guide/callbacks.html
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, without
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import percent
@@ -43,34 +41,16 @@ def detect(
     policy_entropy: Series | None = None,
     kl_old: Series | None = None,
     *,
-    min_share: Annotated[
-        float,
-        Threshold(unit="share", reason="half of the evaluations are copies of the one before", source="convention"),
-    ] = 0.5,
-    min_changes: Annotated[
-        int,
-        Threshold(
-            unit="evaluations",
-            reason="a score that changes once may be a single step of the policy",
-            source="convention",
-        ),
-    ] = 2,
-    min_values: Annotated[
-        int,
-        Threshold(unit="values", reason="a score with fewer different values repeats by chance", source="convention"),
-    ] = 3,
-    few_items: Annotated[
-        int,
-        Threshold(
-            unit="items",
-            reason="a share of so few is the same again in a sixth of the evaluations and more, and oftener with fixed prompts",
-            source="binomial with p = 0.5",
-        ),
-    ] = 32,
-    min_evaluations: Annotated[
-        int,
-        Threshold(unit="evaluations", reason="with fewer evaluations repetitions may be chance", source="convention"),
-    ] = 8,
+    min_share: float = at(0.5, "share", "half of the evaluations are copies of the one before"),
+    min_changes: int = at(2, "evaluations", "a score that changes once may be a single step of the policy"),
+    min_values: int = at(3, "values", "a score with fewer different values repeats by chance"),
+    few_items: int = at(
+        32,
+        "items",
+        "a share of so few is the same again in a sixth of the evaluations and more, and oftener with fixed prompts",
+        "binomial with p = 0.5",
+    ),
+    min_evaluations: int = at(8, "evaluations", "with fewer evaluations repetitions may be chance"),
 ) -> Finding | NotMeasured | None:
     if len(eval_score) < min_evaluations:
         return NotMeasured(f"{len(eval_score)} evaluations are too few to see repetitions (needs {min_evaluations})")

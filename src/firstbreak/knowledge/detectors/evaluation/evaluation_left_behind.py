@@ -27,12 +27,10 @@ https://stable-baselines3.readthedocs.io/en/master/guide/vec_envs.html#vecnormal
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import SAMPLED, Policy, only
 from firstbreak.engine.stats.shape import trajectory
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
@@ -45,29 +43,12 @@ def detect(
     eval_reward: Series,
     reward_mean: Series | None = None,
     *,
-    max_gain: Annotated[
-        float,
-        Threshold(unit="share", reason="of the gain of training: the evaluation has hardly moved", source="convention"),
-    ] = 0.2,
-    min_gap: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="of the gain of training: the evaluation lies nearer to the untrained policy than to training",
-            source="convention",
-        ),
-    ] = 0.5,
-    min_share: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="of the evaluations of the second half: single bad evaluations are chance",
-            source="convention",
-        ),
-    ] = 0.8,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="with fewer returns or evaluations no shape is known", source="convention")
-    ] = 6,
+    max_gain: float = at(0.2, "share", "of the gain of training: the evaluation has hardly moved"),
+    min_gap: float = at(
+        0.5, "share", "of the gain of training: the evaluation lies nearer to the untrained policy than to training"
+    ),
+    min_share: float = at(0.8, "share", "of the evaluations of the second half: single bad evaluations are chance"),
+    min_points: int = at(6, "points", "with fewer returns or evaluations no shape is known"),
 ) -> Finding | NotApplicable | NotMeasured | None:
     if reward_mean is None or min(len(reward_mean.finite), len(eval_reward.finite)) < min_points:
         return NotMeasured(f"fewer than {min_points} training returns and evaluations")

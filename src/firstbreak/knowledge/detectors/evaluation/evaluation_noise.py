@@ -29,12 +29,10 @@ https://arxiv.org/abs/2108.13264
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, Policy, without
 from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.engine.stats.shape import trajectory as shape_of
@@ -51,42 +49,21 @@ def detect(
     score_error: Series | None = None,
     policy: Policy = Policy.CONTROL,
     *,
-    max_noise: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="of the gain: with more noise than half of the gain, neighbouring evaluations hide the gain",
-            source="convention",
-        ),
-    ] = 0.5,
-    wanted_noise: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="of the gain: with so little noise the curve shows the gain well; the message says what that needs",
-            source="convention",
-        ),
-    ] = 0.2,
-    min_visible_gain: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="of right answers: an evaluation should be able to show a gain of ten points in a hundred",
-            source="convention",
-        ),
-    ] = 0.1,
-    min_evaluations: Annotated[
-        int,
-        Threshold(unit="evaluations", reason="with fewer evaluations their scatter is not known", source="convention"),
-    ] = 6,
-    evaluations_warning: Annotated[
-        int,
-        Threshold(
-            unit="evaluations",
-            reason="with fewer evaluations their scatter is known so badly that the finding is a notice",
-            source="convention",
-        ),
-    ] = 12,
+    max_noise: float = at(
+        0.5, "share", "of the gain: with more noise than half of the gain, neighbouring evaluations hide the gain"
+    ),
+    wanted_noise: float = at(
+        0.2,
+        "share",
+        "of the gain: with so little noise the curve shows the gain well; the message says what that needs",
+    ),
+    min_visible_gain: float = at(
+        0.1, "share", "of right answers: an evaluation should be able to show a gain of ten points in a hundred"
+    ),
+    min_evaluations: int = at(6, "evaluations", "with fewer evaluations their scatter is not known"),
+    evaluations_warning: int = at(
+        12, "evaluations", "with fewer evaluations their scatter is known so badly that the finding is a notice"
+    ),
 ) -> Finding | NotMeasured | None:
     if len(eval_score) < min_evaluations:
         return NotMeasured(f"{len(eval_score)} evaluations are too few to know their noise (needs {min_evaluations})")

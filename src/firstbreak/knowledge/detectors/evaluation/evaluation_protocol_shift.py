@@ -34,12 +34,12 @@ https://github.com/verl-project/verl/issues/6202
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, Policy, without
 from firstbreak.engine.stats.agreement import comparable
 from firstbreak.engine.stats.changes import Change, changes
@@ -69,55 +69,24 @@ def detect(
     eval_reward: Series | None = None,
     policy: Policy = Policy.CONTROL,
     *,
-    min_points: Annotated[
-        int,
-        Threshold(
-            unit="points",
-            reason="with fewer evaluations or training rewards a jump cannot be separated from noise",
-            source="convention",
-        ),
-    ] = 9,
-    max_p_value: Annotated[
-        float,
-        Threshold(
-            unit="probability", reason="the usual level of a test: what follows it asks for more", source="convention"
-        ),
-    ] = 0.05,
-    min_jump: Annotated[
-        float,
-        Threshold(
-            unit="standard deviations",
-            reason="of the noise: a jump that noise hardly makes",
-            source="convention",
-        ),
-    ] = 4.0,
-    min_step_share: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="of the jump, made by one step alone: a policy that gets worse takes several",
-            source="convention",
-        ),
-    ] = 0.6,
-    min_own_share: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="of the jump of the gap, made by the evaluation: the training reward may have made the rest",
-            source="LOG.md, Recorder, 2026-11-26",
-        ),
-    ] = 0.33,
-    near_share: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="of the run: what training did within this distance of the jump is compared with the jump",
-            source="convention",
-        ),
-    ] = 0.15,
-    standard_errors: Annotated[
-        float, Threshold(unit="standard errors", reason="a difference that chance hardly makes", source="convention")
-    ] = 2.0,
+    min_points: int = at(
+        9, "points", "with fewer evaluations or training rewards a jump cannot be separated from noise"
+    ),
+    max_p_value: float = at(0.05, "probability", "the usual level of a test: what follows it asks for more"),
+    min_jump: float = at(4.0, "standard deviations", "of the noise: a jump that noise hardly makes"),
+    min_step_share: float = at(
+        0.6, "share", "of the jump, made by one step alone: a policy that gets worse takes several"
+    ),
+    min_own_share: float = at(
+        0.33,
+        "share",
+        "of the jump of the gap, made by the evaluation: the training reward may have made the rest",
+        "LOG.md, Recorder, 2026-11-26",
+    ),
+    near_share: float = at(
+        0.15, "share", "of the run: what training did within this distance of the jump is compared with the jump"
+    ),
+    standard_errors: float = at(2.0, "standard errors", "a difference that chance hardly makes"),
 ) -> Finding | NotMeasured | None:
     if len(eval_score) < min_points:
         return NotMeasured(f"{len(eval_score)} evaluations are too few to see a jump (needs {min_points})")

@@ -27,12 +27,10 @@ https://arxiv.org/abs/2212.10560
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, only
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import axis_word, number, percent
@@ -45,25 +43,11 @@ def detect(
     sft_loss_mean: Series | None = None,
     loss_total: Series | None = None,
     *,
-    min_rise: Annotated[
-        float,
-        Threshold(
-            unit="nats per token",
-            reason="5 % more perplexity: a noisy held-out set hardly makes this twice in a row",
-            source="convention",
-        ),
-    ] = 0.05,
-    min_evaluations: Annotated[
-        int, Threshold(unit="evaluations", reason="with fewer held-out losses no turn is known", source="convention")
-    ] = 4,
-    min_points: Annotated[
-        int,
-        Threshold(
-            unit="points",
-            reason="with fewer training losses their course after the turn is not known",
-            source="convention",
-        ),
-    ] = 8,
+    min_rise: float = at(
+        0.05, "nats per token", "5 % more perplexity: a noisy held-out set hardly makes this twice in a row"
+    ),
+    min_evaluations: int = at(4, "evaluations", "with fewer held-out losses no turn is known"),
+    min_points: int = at(8, "points", "with fewer training losses their course after the turn is not known"),
 ) -> Finding | NotMeasured | None:
     losses = eval_loss.finite
     if len(losses) < min_evaluations:

@@ -25,12 +25,10 @@ https://arxiv.org/abs/1812.05905
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.words import number
@@ -44,17 +42,10 @@ def detect(
     episode_length: Series | None = None,
     env_reward_size: Series | None = None,
     *,
-    ratio_warning: Annotated[
-        float,
-        Threshold(
-            unit="ratio",
-            reason="From 1 on a nat of entropy is worth more than a step; the rest allows for the estimate.",
-            source="convention",
-        ),
-    ] = 1.5,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="Fewer values do not show a fixed coefficient.", source="convention")
-    ] = 4,
+    ratio_warning: float = at(
+        1.5, "ratio", "From 1 on a nat of entropy is worth more than a step; the rest allows for the estimate."
+    ),
+    min_points: int = at(4, "points", "Fewer values do not show a fixed coefficient."),
 ) -> Finding | NotApplicable | NotMeasured | None:
     fixed, step = alpha.finite, _step_reward(env_reward_size, reward_mean, episode_length)
     if len(fixed) < min_points or not step:

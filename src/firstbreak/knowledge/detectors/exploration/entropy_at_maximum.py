@@ -26,16 +26,15 @@ https://arxiv.org/abs/2005.12729
 from __future__ import annotations
 
 import math
-from typing import Annotated
 
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
-from firstbreak.knowledge.detectors._start import continued
-from firstbreak.knowledge.detectors.exploration._words import entropy_weight
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.stats.shape import Trajectory
+from firstbreak.knowledge.detectors._start import continued
+from firstbreak.knowledge.detectors.exploration._words import entropy_weight
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.words import percent
 
@@ -47,31 +46,12 @@ def detect(
     action_std: Series | None = None,
     method: Method | None = None,
     *,
-    min_share: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="A policy that has learned which actions are better has clearly less than all of its entropy.",
-            source="convention",
-        ),
-    ] = 0.96,
-    tolerance: Annotated[
-        float,
-        Threshold(
-            unit="share", reason="How near to the logarithm of a number of actions the start lies.", source="convention"
-        ),
-    ] = 0.02,
-    max_actions: Annotated[
-        int,
-        Threshold(
-            unit="actions",
-            reason="The logarithms of larger numbers of actions are too close to each other.",
-            source="convention",
-        ),
-    ] = 6,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="Fewer values do not show a standstill.", source="convention")
-    ] = 30,
+    min_share: float = at(
+        0.96, "share", "A policy that has learned which actions are better has clearly less than all of its entropy."
+    ),
+    tolerance: float = at(0.02, "share", "How near to the logarithm of a number of actions the start lies."),
+    max_actions: int = at(6, "actions", "The logarithms of larger numbers of actions are too close to each other."),
+    min_points: int = at(30, "points", "Fewer values do not show a standstill."),
 ) -> Finding | NotApplicable | NotMeasured | None:
     if policy is Policy.TEXT or action_std is not None:
         return NotApplicable("the largest entropy of such a policy is not known")

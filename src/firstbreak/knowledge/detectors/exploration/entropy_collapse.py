@@ -32,13 +32,11 @@ https://arxiv.org/abs/1602.01783
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
 
 import numpy as np
 
 from firstbreak.engine import environments, facts
-from firstbreak.engine.checks import Threshold
-from firstbreak.knowledge.detectors.exploration._words import entropy_weight
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.stats.changes import settled
 from firstbreak.engine.stats.direction import rises
@@ -47,6 +45,7 @@ from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.shape import trajectory as shape_of
 from firstbreak.engine.stats.smooth import smooth
 from firstbreak.engine.stats.trend import trend
+from firstbreak.knowledge.detectors.exploration._words import entropy_weight
 from firstbreak.model import (
     Confidence,
     Config,
@@ -75,51 +74,24 @@ def detect(
     policy: Policy = Policy.TEXT,
     config: Config | None = None,
     *,
-    max_share: Annotated[
-        float,
-        Threshold(unit="share", reason="Little of the entropy of the start is left at the end.", source="convention"),
-    ] = 0.15,
-    low: Annotated[
-        float,
-        Threshold(
-            unit="nats",
-            reason="A discrete policy then takes one action in more than 99 of 100 cases.",
-            source="convention",
-        ),
-    ] = 0.01,
-    low_stuck: Annotated[
-        float,
-        Threshold(
-            unit="nats",
-            reason="Fine-tuned models come down to this where they succeed; a policy that fails must try other things.",
-            source="convention",
-        ),
-    ] = 0.03,
-    poor: Annotated[float, Threshold(unit="share", reason="More failures than successes.", source="convention")] = 0.5,
-    no_share: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="Healthy runs of the lab that score below 0.9 keep at least 0.078 of their entropy, all but one 0.11.",
-            source="LOG.md, Statements of the guides, 2026-11-23",
-        ),
-    ] = 0.075,
-    good: Annotated[
-        float, Threshold(unit="share", reason="Of successes: little is left to try.", source="convention")
-    ] = 0.9,
-    material: Annotated[
-        float,
-        Threshold(
-            unit="share", reason="Of the gain so far, won in the second half: less is a plateau.", source="convention"
-        ),
-    ] = 0.07,
-    most: Annotated[
-        float,
-        Threshold(
-            unit="share", reason="Of the gain: what is learned afterwards was not prevented.", source="convention"
-        ),
-    ] = 0.5,
-    min_points: Annotated[int, Threshold(unit="points", reason="Fewer values show no fall.", source="convention")] = 10,
+    max_share: float = at(0.15, "share", "Little of the entropy of the start is left at the end."),
+    low: float = at(0.01, "nats", "A discrete policy then takes one action in more than 99 of 100 cases."),
+    low_stuck: float = at(
+        0.03,
+        "nats",
+        "Fine-tuned models come down to this where they succeed; a policy that fails must try other things.",
+    ),
+    poor: float = at(0.5, "share", "More failures than successes."),
+    no_share: float = at(
+        0.075,
+        "share",
+        "Healthy runs of the lab that score below 0.9 keep at least 0.078 of their entropy, all but one 0.11.",
+        "LOG.md, Statements of the guides, 2026-11-23",
+    ),
+    good: float = at(0.9, "share", "Of successes: little is left to try."),
+    material: float = at(0.07, "share", "Of the gain so far, won in the second half: less is a plateau."),
+    most: float = at(0.5, "share", "Of the gain: what is learned afterwards was not prevented."),
+    min_points: int = at(10, "points", "Fewer values show no fall."),
 ) -> Finding | Expected | NotMeasured | None:
     entropy = policy_entropy.finite
     if len(entropy) < min_points:

@@ -27,16 +27,14 @@ https://arxiv.org/abs/2006.05990
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
-from firstbreak.knowledge.detectors.exploration._words import entropy_weight
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.stats.direction import departure, rises
 from firstbreak.engine.stats.shape import Trajectory
+from firstbreak.knowledge.detectors.exploration._words import entropy_weight
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 
 FEW = 4  #: evaluations: fewer show no rise (convention)
@@ -51,35 +49,15 @@ def detect(
     policy: Policy = Policy.TEXT,
     eval_score: Series | None = None,
     *,
-    growth_with_drop: Annotated[
-        float,
-        Threshold(
-            unit="ratio", reason="Half as much again as at the start, while the score falls.", source="convention"
-        ),
-    ] = 1.5,
-    growth_alone: Annotated[
-        float,
-        Threshold(
-            unit="ratio",
-            reason="Noise this much wider than at the start is clipped at the bounds of the actions.",
-            source="convention",
-        ),
-    ] = 4.0,
-    growth_text: Annotated[
-        float,
-        Threshold(
-            unit="ratio",
-            reason="The entropy of a text falls as a model learns, or grows by half where exploration is encouraged.",
-            source="convention",
-        ),
-    ] = 2.5,
-    growth_certain: Annotated[
-        float,
-        Threshold(unit="ratio", reason="Twice as much as is reported by itself.", source="convention"),
-    ] = 8.0,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="Fewer values show no trend.", source="convention")
-    ] = 20,
+    growth_with_drop: float = at(1.5, "ratio", "Half as much again as at the start, while the score falls."),
+    growth_alone: float = at(
+        4.0, "ratio", "Noise this much wider than at the start is clipped at the bounds of the actions."
+    ),
+    growth_text: float = at(
+        2.5, "ratio", "The entropy of a text falls as a model learns, or grows by half where exploration is encouraged."
+    ),
+    growth_certain: float = at(8.0, "ratio", "Twice as much as is reported by itself."),
+    min_points: int = at(20, "points", "Fewer values show no trend."),
 ) -> Finding | NotMeasured | None:
     curves = [s.finite for s in (policy_entropy, action_std) if s is not None and len(s.finite) >= min_points]
     if not curves:

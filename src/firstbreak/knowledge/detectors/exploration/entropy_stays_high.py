@@ -24,16 +24,14 @@ https://arxiv.org/abs/2006.05990
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
-from firstbreak.knowledge.detectors._start import continued
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.stats.direction import rises
 from firstbreak.engine.stats.shape import Trajectory
+from firstbreak.knowledge.detectors._start import continued
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import percent
 
@@ -45,19 +43,9 @@ def detect(
     trajectory: Trajectory,
     second_score: Series | None = None,
     *,
-    max_fall: Annotated[
-        float,
-        Threshold(unit="share", reason="A fall of a twentieth or less is hardly any.", source="convention"),
-    ] = 0.05,
-    min_entropy: Annotated[
-        float,
-        Threshold(
-            unit="nats", reason="A policy that starts nearly certain has little entropy to lose.", source="convention"
-        ),
-    ] = 0.1,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="In a shorter run the entropy may yet fall.", source="convention")
-    ] = 30,
+    max_fall: float = at(0.05, "share", "A fall of a twentieth or less is hardly any."),
+    min_entropy: float = at(0.1, "nats", "A policy that starts nearly certain has little entropy to lose."),
+    min_points: int = at(30, "points", "In a shorter run the entropy may yet fall."),
 ) -> Finding | NotMeasured | None:
     entropy = policy_entropy.finite
     if len(entropy) < min_points:

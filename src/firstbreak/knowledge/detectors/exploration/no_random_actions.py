@@ -25,10 +25,8 @@ https://arxiv.org/abs/1706.10295
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 
@@ -37,9 +35,7 @@ def detect(
     epsilon: Series,
     trajectory: Trajectory | None = None,
     *,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="Fewer values show no schedule.", source="convention")
-    ] = 8,
+    min_points: int = at(8, "points", "Fewer values show no schedule."),
 ) -> Finding | NotMeasured | None:
     curve = epsilon.finite
     if len(curve) < min_points:

@@ -28,12 +28,10 @@ https://arxiv.org/abs/2310.06452
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy
 from firstbreak.engine.inputs import SampledDiversity
 from firstbreak.engine.stats.onset import first_sustained
@@ -55,48 +53,21 @@ def detect(
     policy: Policy = Policy.TEXT,
     sampled_diversity: SampledDiversity | None = None,
     *,
-    max_distinct_share: Annotated[
-        float, Threshold(unit="share", reason="One output in ten or fewer is distinct.", source="convention")
-    ] = 0.1,
-    min_equal_share: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="In nearly all late steps the shortest and the longest completion are equally long.",
-            source="convention",
-        ),
-    ] = 0.9,
-    max_truncated_share: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="Where most completions are truncated, their equal length is that of the limit.",
-            source="convention",
-        ),
-    ] = 0.5,
-    max_equal_share_at_start: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="Lengths that differed at first and became equal may follow a form that was learned.",
-            source="convention",
-        ),
-    ] = 0.5,
-    min_entropy_share: Annotated[
-        float,
-        Threshold(
-            unit="share", reason="Of its early level: with so much left, the entropy has held.", source="convention"
-        ),
-    ] = 0.8,
-    max_zero_variance_share: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="With fewer zero-variance groups, answers of one length differ in their rewards.",
-            source="convention",
-        ),
-    ] = 0.9,
-    min_points: Annotated[int, Threshold(unit="points", reason="Fewer steps show no level.", source="convention")] = 20,
+    max_distinct_share: float = at(0.1, "share", "One output in ten or fewer is distinct."),
+    min_equal_share: float = at(
+        0.9, "share", "In nearly all late steps the shortest and the longest completion are equally long."
+    ),
+    max_truncated_share: float = at(
+        0.5, "share", "Where most completions are truncated, their equal length is that of the limit."
+    ),
+    max_equal_share_at_start: float = at(
+        0.5, "share", "Lengths that differed at first and became equal may follow a form that was learned."
+    ),
+    min_entropy_share: float = at(0.8, "share", "Of its early level: with so much left, the entropy has held."),
+    max_zero_variance_share: float = at(
+        0.9, "share", "With fewer zero-variance groups, answers of one length differ in their rewards."
+    ),
+    min_points: int = at(20, "points", "Fewer steps show no level."),
 ) -> Finding | Expected | NotMeasured | None:
     if sampled_diversity is not None:
         return _in_samples(sampled_diversity)

@@ -25,12 +25,10 @@ https://arxiv.org/abs/1312.5602
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.stats.changes import for_good
 from firstbreak.engine.stats.direction import fell_since
 from firstbreak.model import Confidence, Evidence, Finding, Interval, Message, NotMeasured, Series, Severity
@@ -42,21 +40,14 @@ def detect(
     epsilon: Series,
     training_score: Series | None = None,
     *,
-    high: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="Of the lab's DQN runs, healthy ones end below 0.11, those whose epsilon never falls above 0.6.",
-            source="LOG.md, Detectors, 2026-11-25",
-        ),
-    ] = 0.4,
-    rise: Annotated[
-        float,
-        Threshold(unit="share", reason="No schedule rises again; restarts rise less.", source="convention"),
-    ] = 0.2,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="Fewer values show no schedule.", source="convention")
-    ] = 8,
+    high: float = at(
+        0.4,
+        "share",
+        "Of the lab's DQN runs, healthy ones end below 0.11, those whose epsilon never falls above 0.6.",
+        "LOG.md, Detectors, 2026-11-25",
+    ),
+    rise: float = at(0.2, "share", "No schedule rises again; restarts rise less."),
+    min_points: int = at(8, "points", "Fewer values show no schedule."),
 ) -> Finding | NotMeasured | None:
     curve = epsilon.finite
     if len(curve) < min_points:

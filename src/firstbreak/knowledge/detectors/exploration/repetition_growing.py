@@ -26,12 +26,10 @@ https://arxiv.org/abs/1904.09751
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.changes import settled
 from firstbreak.engine.stats.direction import departure, rises
@@ -47,16 +45,9 @@ def detect(
     text_repetition_frac: Series,
     trajectory: Trajectory | None = None,
     *,
-    min_share: Annotated[
-        float, Threshold(unit="share", reason="Fewer completions are accidents of sampling.", source="convention")
-    ] = 0.1,
-    growth_warning: Annotated[
-        float,
-        Threshold(unit="ratio", reason="Twice the early share: more than longer answers explain.", source="convention"),
-    ] = 2.0,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="Fewer values show no trend.", source="convention")
-    ] = 20,
+    min_share: float = at(0.1, "share", "Fewer completions are accidents of sampling."),
+    growth_warning: float = at(2.0, "ratio", "Twice the early share: more than longer answers explain."),
+    min_points: int = at(20, "points", "Fewer values show no trend."),
 ) -> Finding | NotMeasured | None:
     share = text_repetition_frac.finite
     if len(share) < min_points:

@@ -9,83 +9,37 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 import numpy as np
 
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Data, Family, Method, Policy
 from firstbreak.model import NotApplicable, NotMeasured, Series
 
-KlWarning = Annotated[
-    float,
-    Threshold(unit="nats per token", reason="A smaller KL divergence is called stable.", source="tinker cookbook"),
-]
-KlCritical = Annotated[
-    float,
-    Threshold(unit="nats per token", reason="verl warns at this KL divergence.", source="verl: docs/algo/rollout_corr"),
-]
-LogpWarning = Annotated[
-    float,
-    Threshold(
-        unit="nats", reason="A smaller difference of log-probabilities passes slime's tests.", source="slime: tests"
-    ),
-]
-LogpCritical = Annotated[
-    float,
-    Threshold(unit="nats", reason="Probabilities then differ by a factor of 1.6 on average.", source="convention"),
-]
-ProbabilityWarning = Annotated[
-    float,
-    Threshold(
-        unit="probability", reason="verl calls a larger difference of probabilities a problem.", source="verl: docs/faq"
-    ),
-]
-ProbabilityCritical = Annotated[
-    float, Threshold(unit="probability", reason="Five times what is called a problem.", source="convention")
-]
-ProbabilityErrorWarning = Annotated[
-    float,
-    Threshold(
-        unit="ratio", reason="NeMo-RL plots from a multiplicative error of 1.05 on.", source="NeMo-RL: docs/guides/grpo"
-    ),
-]
-ProbabilityErrorCritical = Annotated[
-    float, Threshold(unit="ratio", reason="Probabilities then differ by half on average.", source="convention")
-]
-JensenShannonWarning = Annotated[
-    float, Threshold(unit="nats per token", reason="Half of what is fine for a KL divergence.", source="convention")
-]
-JensenShannonCritical = Annotated[
-    float, Threshold(unit="nats per token", reason="Half of what is critical for a KL divergence.", source="convention")
-]
-CorrelationWarning = Annotated[
-    float,
-    Threshold(unit="correlation", reason="Missing to 1: the two engines rank tokens alike.", source="convention"),
-]
-CorrelationCritical = Annotated[
-    float, Threshold(unit="correlation", reason="Missing to 1: half of the agreement is lost.", source="convention")
-]
-RatioWarning = Annotated[
-    float,
-    Threshold(
-        unit="ratio",
-        reason="Before the first step of an update the ratio is 1 by identity; the rest is rounding.",
-        source="convention",
-    ),
-]
-RatioCritical = Annotated[float, Threshold(unit="ratio", reason="No rounding differs by a tenth.", source="convention")]
-ClipWarning = Annotated[
-    float,
-    Threshold(
-        unit="share",
-        reason="Before the first step of an update nothing is clipped by identity; the rest is rounding.",
-        source="convention",
-    ),
-]
-ClipCritical = Annotated[
-    float, Threshold(unit="share", reason="No rounding clips a tenth of the samples.", source="convention")
-]
+KL_WARNING = at(0.01, "nats per token", "A smaller KL divergence is called stable.", "tinker cookbook")
+KL_CRITICAL = at(0.1, "nats per token", "verl warns at this KL divergence.", "verl: docs/algo/rollout_corr")
+LOGP_WARNING = at(0.1, "nats", "A smaller difference of log-probabilities passes slime's tests.", "slime: tests")
+LOGP_CRITICAL = at(0.5, "nats", "Probabilities then differ by a factor of 1.6 on average.")
+PROBABILITY_WARNING = at(
+    0.01, "probability", "verl calls a larger difference of probabilities a problem.", "verl: docs/faq"
+)
+PROBABILITY_CRITICAL = at(0.05, "probability", "Five times what is called a problem.")
+PROBABILITY_ERROR_WARNING = at(
+    0.05, "ratio", "NeMo-RL plots from a multiplicative error of 1.05 on.", "NeMo-RL: docs/guides/grpo"
+)
+PROBABILITY_ERROR_CRITICAL = at(0.5, "ratio", "Probabilities then differ by half on average.")
+JENSEN_SHANNON_WARNING = at(0.005, "nats per token", "Half of what is fine for a KL divergence.")
+JENSEN_SHANNON_CRITICAL = at(0.05, "nats per token", "Half of what is critical for a KL divergence.")
+CORRELATION_WARNING = at(0.05, "correlation", "Missing to 1: the two engines rank tokens alike.")
+CORRELATION_CRITICAL = at(0.5, "correlation", "Missing to 1: half of the agreement is lost.")
+RATIO_WARNING = at(
+    0.01, "ratio", "Before the first step of an update the ratio is 1 by identity; the rest is rounding."
+)
+RATIO_CRITICAL = at(0.1, "ratio", "No rounding differs by a tenth.")
+CLIP_WARNING = at(
+    0.005, "share", "Before the first step of an update nothing is clipped by identity; the rest is rounding."
+)
+CLIP_CRITICAL = at(0.1, "share", "No rounding clips a tenth of the samples.")
 
 
 @dataclass(frozen=True)

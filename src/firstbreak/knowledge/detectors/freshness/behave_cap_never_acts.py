@@ -25,12 +25,10 @@ https://arxiv.org/abs/2505.24298
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
-from firstbreak.knowledge.detectors._unbound import unbound
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy
+from firstbreak.knowledge.detectors._unbound import unbound
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Series, Severity, Statistic
 from firstbreak.words import number, percent
 
@@ -41,21 +39,10 @@ def detect(
     config: Config,
     policy: Policy = Policy.TEXT,
     *,
-    default_cap: Annotated[
-        float,
-        Threshold(unit="ratio", reason="The usual cap, where none is recorded.", source="convention"),
-    ] = 5.0,
-    min_excess: Annotated[
-        float,
-        Threshold(unit="caps", reason="A weight just above the cap proves nothing yet.", source="convention"),
-    ] = 1.2,
-    min_share: Annotated[
-        float,
-        Threshold(unit="share", reason="A cap that acts more often than that exists.", source="convention"),
-    ] = 0.8,
-    min_points_beyond: Annotated[
-        int, Threshold(unit="points", reason="Fewer weights above the cap may be chance.", source="convention")
-    ] = 4,
+    default_cap: float = at(5.0, "ratio", "The usual cap, where none is recorded."),
+    min_excess: float = at(1.2, "caps", "A weight just above the cap proves nothing yet."),
+    min_share: float = at(0.8, "share", "A cap that acts more often than that exists."),
+    min_points_beyond: int = at(4, "points", "Fewer weights above the cap may be chance."),
 ) -> Finding | NotMeasured | None:
     largest, capped = behave_ratio_max.finite, behave_ratio_cap_frac.finite
     if min(len(largest), len(capped)) < min_points_beyond:

@@ -30,15 +30,13 @@ https://arxiv.org/abs/2110.00641
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
-from firstbreak.knowledge.detectors.freshness._engines import nothing_recorded
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Family, Policy
 from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.knowledge.detectors.freshness._engines import nothing_recorded
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Run, Series, Severity
 
 
@@ -49,26 +47,11 @@ def detect(
     behave_ratio_cap_frac: Series | None = None,
     staleness_mean: Series | None = None,
     *,
-    tolerance: Annotated[
-        float,
-        Threshold(
-            unit="ratio", reason="A mean weight this close to its expectation of 1 is fine.", source="convention"
-        ),
-    ] = 0.03,
-    deviation_critical: Annotated[
-        float,
-        Threshold(unit="ratio", reason="The data are then weighted half as much again, or half.", source="convention"),
-    ] = 0.5,
-    max_share: Annotated[
-        float,
-        Threshold(unit="share", reason="A cap that cuts more tokens removes a part of the batch.", source="convention"),
-    ] = 0.1,
-    share_critical: Annotated[
-        float, Threshold(unit="share", reason="The cap then cuts half of the batch.", source="convention")
-    ] = 0.5,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="Fewer weights show no level.", source="convention")
-    ] = 4,
+    tolerance: float = at(0.03, "ratio", "A mean weight this close to its expectation of 1 is fine."),
+    deviation_critical: float = at(0.5, "ratio", "The data are then weighted half as much again, or half."),
+    max_share: float = at(0.1, "share", "A cap that cuts more tokens removes a part of the batch."),
+    share_critical: float = at(0.5, "share", "The cap then cuts half of the batch."),
+    min_points: int = at(4, "points", "Fewer weights show no level."),
 ) -> Finding | NotApplicable | NotMeasured | None:
     ratio = behave_ratio_mean.finite if behave_ratio_mean is not None else None
     capped = behave_ratio_cap_frac.finite if behave_ratio_cap_frac is not None else None

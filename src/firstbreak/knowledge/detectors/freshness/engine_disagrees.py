@@ -24,9 +24,7 @@ https://fengyao.notion.site/off-policy-rl
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -37,9 +35,7 @@ def detect(
     proof_engine_gap: Series,
     config: Config,
     *,
-    above: Annotated[
-        float, Threshold("nats per token", "Engines in 16 bits differ by 0.01 to 0.05.", "convention")
-    ] = 0.2,
+    above: float = at(0.2, "nats per token", "Engines in 16 bits differ by 0.01 to 0.05."),
 ) -> Finding | None:
     return proved(
         proof_engine_gap,

@@ -32,12 +32,10 @@ https://arxiv.org/abs/1707.06347
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, without
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.words import number
@@ -56,32 +54,11 @@ def detect(
     first_ratio: Series | None = None,
     proof_ratio_first: Series | None = None,
     *,
-    tolerance: Annotated[
-        float,
-        Threshold(unit="nats or ratio", reason="Rounding and nondeterministic kernels.", source="convention"),
-    ] = 5e-3,
-    tolerance_per_update: Annotated[
-        float,
-        Threshold(unit="nats or ratio", reason="How far one optimizer step may move the policy.", source="convention"),
-    ] = 0.02,
-    deviation_critical: Annotated[
-        float,
-        Threshold(unit="nats or ratio", reason="No healthy first update is this far away.", source="convention"),
-    ] = 0.5,
-    first_ratio_critical: Annotated[
-        float,
-        Threshold(
-            unit="ratio",
-            reason="Before any step nothing can excuse a difference of this size.",
-            source="convention",
-        ),
-    ] = 0.05,
-    first_points: Annotated[
-        int,
-        Threshold(
-            unit="points", reason="A mean over several updates is largest at the first point.", source="convention"
-        ),
-    ] = 3,
+    tolerance: float = at(5e-3, "nats or ratio", "Rounding and nondeterministic kernels."),
+    tolerance_per_update: float = at(0.02, "nats or ratio", "How far one optimizer step may move the policy."),
+    deviation_critical: float = at(0.5, "nats or ratio", "No healthy first update is this far away."),
+    first_ratio_critical: float = at(0.05, "ratio", "Before any step nothing can excuse a difference of this size."),
+    first_points: int = at(3, "points", "A mean over several updates is largest at the first point."),
 ) -> Finding | NotApplicable | NotMeasured | None:
     if first_ratio is not None and len(first_ratio) >= first_points:  # before any step: no step size can excuse it
         return _apart(first_ratio, tolerance, first_ratio_critical, first_points)

@@ -32,15 +32,13 @@ https://arxiv.org/abs/1707.06347
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
-from firstbreak.knowledge.detectors._updates import recorded_updates
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.knowledge.detectors._updates import recorded_updates
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Run, Series, Severity
 from firstbreak.words import number
 
@@ -53,27 +51,12 @@ def detect(
     config: Config,
     policy: Policy = Policy.CONTROL,
     *,
-    tolerance: Annotated[
-        float,
-        Threshold(
-            unit="ratio",
-            reason="Rounding and nondeterministic kernels, with one optimizer step per batch.",
-            source="convention",
-        ),
-    ] = 5e-3,
-    tolerance_several_updates: Annotated[
-        float,
-        Threshold(
-            unit="ratio",
-            reason="Heavy tails of healthy updates, with several optimizer steps per batch.",
-            source="convention",
-        ),
-    ] = 0.02,
-    deviation_critical: Annotated[
-        float,
-        Threshold(unit="ratio", reason="Samples then count half as much again, or half.", source="convention"),
-    ] = 0.5,
-    min_points: Annotated[int, Threshold(unit="points", reason="Fewer ratios show no level.", source="convention")] = 4,
+    tolerance: float = at(5e-3, "ratio", "Rounding and nondeterministic kernels, with one optimizer step per batch."),
+    tolerance_several_updates: float = at(
+        0.02, "ratio", "Heavy tails of healthy updates, with several optimizer steps per batch."
+    ),
+    deviation_critical: float = at(0.5, "ratio", "Samples then count half as much again, or half."),
+    min_points: int = at(4, "points", "Fewer ratios show no level."),
 ) -> Finding | NotMeasured | None:
     ratios = policy_ratio_mean.finite
     if len(ratios) < min_points:

@@ -30,28 +30,26 @@ https://github.com/allenai/open-instruct/issues/1473
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
+from firstbreak.engine.families import Family
 from firstbreak.knowledge.detectors._growth import Growth, appearance, growth
 from firstbreak.knowledge.detectors.freshness._engines import (
-    ClipWarning,
-    CorrelationWarning,
+    CLIP_WARNING,
+    CORRELATION_WARNING,
+    JENSEN_SHANNON_WARNING,
+    KL_WARNING,
+    LOGP_WARNING,
+    PROBABILITY_ERROR_WARNING,
+    PROBABILITY_WARNING,
+    RATIO_WARNING,
     Gauge,
-    JensenShannonWarning,
-    KlWarning,
-    LogpWarning,
-    ProbabilityErrorWarning,
-    ProbabilityWarning,
-    RatioWarning,
     nothing_recorded,
     of_first_ratio,
     readings,
     sampler,
 )
-from firstbreak.engine.families import Family
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Run, Series, Severity
 from firstbreak.words import number
 
@@ -67,41 +65,21 @@ def detect(
     rollout_train_prob_pearson: Series | None = None,
     first_ratio: Series | None = None,
     *,
-    kl_warning: KlWarning = 0.01,
-    logp_warning: LogpWarning = 0.1,
-    probability_warning: ProbabilityWarning = 0.01,
-    probability_error_warning: ProbabilityErrorWarning = 0.05,
-    jensen_shannon_warning: JensenShannonWarning = 0.005,
-    correlation_warning: CorrelationWarning = 0.05,
-    first_ratio_warning: RatioWarning = 0.01,
-    first_clip_warning: ClipWarning = 0.005,
-    min_level: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="Of the distance that is fine: below a fifth of it even a large growth does not matter.",
-            source="convention",
-        ),
-    ] = 0.2,
-    growth_warning: Annotated[
-        float,
-        Threshold(unit="ratio", reason="Numerical differences give a constant distance.", source="convention"),
-    ] = 3.0,
-    growth_critical: Annotated[
-        float,
-        Threshold(unit="ratio", reason="Ten times as far apart as at the start.", source="convention"),
-    ] = 10.0,
-    zero_points: Annotated[
-        int,
-        Threshold(
-            unit="points",
-            reason="A distance that is exactly 0 for so long appears when it leaves 0.",
-            source="convention",
-        ),
-    ] = 5,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="Fewer points show no growth.", source="convention")
-    ] = 16,
+    kl_warning: float = KL_WARNING,
+    logp_warning: float = LOGP_WARNING,
+    probability_warning: float = PROBABILITY_WARNING,
+    probability_error_warning: float = PROBABILITY_ERROR_WARNING,
+    jensen_shannon_warning: float = JENSEN_SHANNON_WARNING,
+    correlation_warning: float = CORRELATION_WARNING,
+    first_ratio_warning: float = RATIO_WARNING,
+    first_clip_warning: float = CLIP_WARNING,
+    min_level: float = at(
+        0.2, "share", "Of the distance that is fine: below a fifth of it even a large growth does not matter."
+    ),
+    growth_warning: float = at(3.0, "ratio", "Numerical differences give a constant distance."),
+    growth_critical: float = at(10.0, "ratio", "Ten times as far apart as at the start."),
+    zero_points: int = at(5, "points", "A distance that is exactly 0 for so long appears when it leaves 0."),
+    min_points: int = at(16, "points", "Fewer points show no growth."),
 ) -> Finding | NotApplicable | NotMeasured | None:
     recorded = readings(
         (rollout_train_kl, Gauge(0.0, kl_warning)),

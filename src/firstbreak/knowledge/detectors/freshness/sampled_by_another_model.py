@@ -23,9 +23,7 @@ https://arxiv.org/abs/2505.24298
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -36,7 +34,7 @@ def detect(
     proof_sampled_elsewhere: Series,
     config: Config,
     *,
-    above: Annotated[float, Threshold("flag", "It made a pass, or none.", "convention")] = 0.5,
+    above: float = at(0.5, "flag", "It made a pass, or none."),
 ) -> Finding | None:
     return proved(
         proof_sampled_elsewhere,

@@ -23,9 +23,7 @@ https://arxiv.org/abs/2505.24298
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -36,7 +34,7 @@ def detect(
     proof_age_beyond: Series,
     config: Config,
     *,
-    above: Annotated[float, Threshold("share", "A single late sample is no fault of the limit.", "convention")] = 0.02,
+    above: float = at(0.02, "share", "A single late sample is no fault of the limit."),
 ) -> Finding | None:
     return proved(
         proof_age_beyond,

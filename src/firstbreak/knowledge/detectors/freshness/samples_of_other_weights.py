@@ -23,9 +23,7 @@ https://arxiv.org/abs/2505.24298
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import summed
 from firstbreak.model import Config, Finding, NotApplicable, Role, Series
 
@@ -39,9 +37,7 @@ def detect(
     config: Config,
     proof_sampling_gap: Series | None = None,
     *,
-    above: Annotated[
-        float, Threshold("standard errors", "Six standard errors are one in a billion.", "convention")
-    ] = 6.0,
+    above: float = at(6.0, "standard errors", "Six standard errors are one in a billion."),
 ) -> Finding | NotApplicable | None:
     if config.get("dynamic_sampling") or config.raw.get(ACCEPTS):
         return NotApplicable("groups are chosen by their rewards, and completions of those left out were more probable")

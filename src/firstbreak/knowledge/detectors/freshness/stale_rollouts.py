@@ -29,17 +29,17 @@ https://verl.readthedocs.io/en/latest/advance/fully_async.html
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
-from firstbreak.knowledge.detectors.freshness._engines import nothing_recorded
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Family
 from firstbreak.engine.stats.onset import first_sustained, onset
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.trend import trend
+from firstbreak.knowledge.detectors.freshness._engines import nothing_recorded
 from firstbreak.model import (
     Confidence,
     Config,
@@ -77,34 +77,17 @@ def detect(
     staleness_generated: Series | None = None,
     trajectory: Trajectory | None = None,
     *,
-    growth_warning: Annotated[
-        float, Threshold(unit="ratio", reason="Twice the age of the settled queue.", source="convention")
-    ] = 2.0,
-    min_age: Annotated[
-        float,
-        Threshold(unit="versions", reason="A growing age below one version does not matter.", source="convention"),
-    ] = 1.0,
-    max_dropped_share: Annotated[
-        float,
-        Threshold(unit="share", reason="More means that generation works for nothing.", source="convention"),
-    ] = 0.2,
-    max_age: Annotated[
-        float,
-        Threshold(
-            unit="versions",
-            reason="AReaL trains well with up to 8 versions if the loss is decoupled; others use 1 to 2.",
-            source="https://arxiv.org/abs/2505.24298",
-        ),
-    ] = 8.0,
-    slack: Annotated[
-        float,
-        Threshold(
-            unit="versions",
-            reason="Trainers differ in whether the version in training counts.",
-            source="convention",
-        ),
-    ] = 1.0,
-    min_points: Annotated[int, Threshold(unit="points", reason="Fewer ages show no growth.", source="convention")] = 12,
+    growth_warning: float = at(2.0, "ratio", "Twice the age of the settled queue."),
+    min_age: float = at(1.0, "versions", "A growing age below one version does not matter."),
+    max_dropped_share: float = at(0.2, "share", "More means that generation works for nothing."),
+    max_age: float = at(
+        8.0,
+        "versions",
+        "AReaL trains well with up to 8 versions if the loss is decoupled; others use 1 to 2.",
+        "https://arxiv.org/abs/2505.24298",
+    ),
+    slack: float = at(1.0, "versions", "Trainers differ in whether the version in training counts."),
+    min_points: int = at(12, "points", "Fewer ages show no growth."),
 ) -> Finding | NotApplicable | NotMeasured | None:
     limit = config.number("max_staleness")
     if staleness_mean is None and limit == 0:

@@ -27,12 +27,10 @@ https://arxiv.org/abs/2505.24298
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
 
@@ -42,13 +40,8 @@ def detect(
     staleness_max: Series | None = None,
     staleness_mean: Series | None = None,
     *,
-    min_age: Annotated[
-        float,
-        Threshold(unit="versions", reason="Data that are one version old need no correction.", source="convention"),
-    ] = 2.0,
-    max_cap: Annotated[
-        float, Threshold(unit="ratio", reason="A cap above this does not bound anything.", source="convention")
-    ] = 20.0,
+    min_age: float = at(2.0, "versions", "Data that are one version old need no correction."),
+    max_cap: float = at(20.0, "ratio", "A cap above this does not bound anything."),
 ) -> Finding | NotApplicable | NotMeasured | None:
     limit = config.number("max_staleness")
     if limit is None:

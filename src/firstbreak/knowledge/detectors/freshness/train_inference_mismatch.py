@@ -34,39 +34,37 @@ https://arxiv.org/abs/2510.11370
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
+from firstbreak.engine.families import Family, Policy
+from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.knowledge.detectors.freshness._engines import (
-    ClipCritical,
-    ClipWarning,
-    CorrelationCritical,
-    CorrelationWarning,
+    CLIP_CRITICAL,
+    CLIP_WARNING,
+    CORRELATION_CRITICAL,
+    CORRELATION_WARNING,
+    JENSEN_SHANNON_CRITICAL,
+    JENSEN_SHANNON_WARNING,
+    KL_CRITICAL,
+    KL_WARNING,
+    LOGP_CRITICAL,
+    LOGP_WARNING,
+    PROBABILITY_CRITICAL,
+    PROBABILITY_ERROR_CRITICAL,
+    PROBABILITY_ERROR_WARNING,
+    PROBABILITY_WARNING,
+    RATIO_CRITICAL,
+    RATIO_WARNING,
     Gauge,
-    JensenShannonCritical,
-    JensenShannonWarning,
-    KlCritical,
-    KlWarning,
-    LogpCritical,
-    LogpWarning,
-    ProbabilityCritical,
-    ProbabilityErrorCritical,
-    ProbabilityErrorWarning,
-    ProbabilityWarning,
-    RatioCritical,
-    RatioWarning,
     Reading,
     nothing_recorded,
     of_first_ratio,
     readings,
     sampler,
 )
-from firstbreak.engine.families import Family, Policy
-from firstbreak.engine.stats.onset import first_sustained
-from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Run, Series, Severity
 from firstbreak.words import number
 
@@ -85,23 +83,23 @@ def detect(
     rollout_train_prob_pearson: Series | None = None,
     first_ratio: Series | None = None,
     *,
-    kl_warning: KlWarning = 0.01,
-    kl_critical: KlCritical = 0.1,
-    logp_warning: LogpWarning = 0.1,
-    logp_critical: LogpCritical = 0.5,
-    probability_warning: ProbabilityWarning = 0.01,
-    probability_critical: ProbabilityCritical = 0.05,
-    probability_error_warning: ProbabilityErrorWarning = 0.05,
-    probability_error_critical: ProbabilityErrorCritical = 0.5,
-    jensen_shannon_warning: JensenShannonWarning = 0.005,
-    jensen_shannon_critical: JensenShannonCritical = 0.05,
-    correlation_warning: CorrelationWarning = 0.05,
-    correlation_critical: CorrelationCritical = 0.5,
-    first_ratio_warning: RatioWarning = 0.01,
-    first_ratio_critical: RatioCritical = 0.1,
-    first_clip_warning: ClipWarning = 0.005,
-    first_clip_critical: ClipCritical = 0.1,
-    min_points: Annotated[int, Threshold(unit="points", reason="Fewer points show no level.", source="convention")] = 3,
+    kl_warning: float = KL_WARNING,
+    kl_critical: float = KL_CRITICAL,
+    logp_warning: float = LOGP_WARNING,
+    logp_critical: float = LOGP_CRITICAL,
+    probability_warning: float = PROBABILITY_WARNING,
+    probability_critical: float = PROBABILITY_CRITICAL,
+    probability_error_warning: float = PROBABILITY_ERROR_WARNING,
+    probability_error_critical: float = PROBABILITY_ERROR_CRITICAL,
+    jensen_shannon_warning: float = JENSEN_SHANNON_WARNING,
+    jensen_shannon_critical: float = JENSEN_SHANNON_CRITICAL,
+    correlation_warning: float = CORRELATION_WARNING,
+    correlation_critical: float = CORRELATION_CRITICAL,
+    first_ratio_warning: float = RATIO_WARNING,
+    first_ratio_critical: float = RATIO_CRITICAL,
+    first_clip_warning: float = CLIP_WARNING,
+    first_clip_critical: float = CLIP_CRITICAL,
+    min_points: int = at(3, "points", "Fewer points show no level."),
 ) -> Finding | NotApplicable | NotMeasured | None:
     recorded = readings(
         (rollout_train_kl, Gauge(0.0, kl_warning, kl_critical)),

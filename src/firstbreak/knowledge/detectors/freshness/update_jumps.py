@@ -28,11 +28,9 @@ https://arxiv.org/abs/1707.06347
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.stats.direction import rises
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
@@ -44,24 +42,11 @@ def detect(
     kl_old: Series,
     score: Series | None = None,
     *,
-    min_ratio: Annotated[
-        float,
-        Threshold(
-            unit="ratio", reason="Of the usual size: healthy updates hardly differ by so much.", source="convention"
-        ),
-    ] = 3.0,
-    min_clip: Annotated[
-        float, Threshold(unit="share", reason="Clipping fewer samples than that does no harm.", source="convention")
-    ] = 0.15,
-    min_share: Annotated[
-        float, Threshold(unit="share", reason="Of the second half: fewer are single bad batches.", source="convention")
-    ] = 0.15,
-    max_share: Annotated[
-        float, Threshold(unit="share", reason="With more of them all updates are too large.", source="convention")
-    ] = 0.7,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="Fewer updates do not show what is usual.", source="convention")
-    ] = 30,
+    min_ratio: float = at(3.0, "ratio", "Of the usual size: healthy updates hardly differ by so much."),
+    min_clip: float = at(0.15, "share", "Clipping fewer samples than that does no harm."),
+    min_share: float = at(0.15, "share", "Of the second half: fewer are single bad batches."),
+    max_share: float = at(0.7, "share", "With more of them all updates are too large."),
+    min_points: int = at(30, "points", "Fewer updates do not show what is usual."),
 ) -> Finding | NotMeasured | None:
     clip, kl = policy_clip_fraction.finite, kl_old.finite
     steps, i, j = np.intersect1d(clip.steps, kl.steps, return_indices=True)

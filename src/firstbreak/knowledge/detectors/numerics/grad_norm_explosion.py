@@ -33,18 +33,17 @@ https://arxiv.org/abs/2006.05990
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
 
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
-from firstbreak.knowledge.detectors._growth import Growth, growth
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.changes import Change, changes, departed, for_good
 from firstbreak.engine.stats.direction import falls, fell_since, rises
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.spikes import tail
+from firstbreak.knowledge.detectors._growth import Growth, growth
 from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity, Statistic
 from firstbreak.words import number, percent
 
@@ -64,56 +63,23 @@ def detect(
     eval_score: Series | None = None,
     training_score: Series | None = None,
     *,
-    norm_critical: Annotated[
-        float,
-        Threshold(
-            unit="gradient norm",
-            reason="For language models: no loss of ordinary size has such a gradient.",
-            source="convention",
-        ),
-    ] = 1e6,
-    max_loss: Annotated[
-        float,
-        Threshold(unit="loss", reason="A larger loss may have a gradient of that size.", source="convention"),
-    ] = 100.0,
-    growth_warning: Annotated[
-        float, Threshold(unit="ratio", reason="Ten times the norm of the early run.", source="convention")
-    ] = 10.0,
-    growth_critical: Annotated[
-        float,
-        Threshold(unit="ratio", reason="Thirty times the early norm, and the score fell.", source="convention"),
-    ] = 30.0,
-    jump_warning: Annotated[
-        float,
-        Threshold(
-            unit="ratio",
-            reason="At one step, for good, and the score fell from that step on: less growth says as much.",
-            source="convention",
-        ),
-    ] = 4.0,
-    tail_ratio: Annotated[
-        float,
-        Threshold(
-            unit="ratio",
-            reason="95th percentile over median: with so heavy a tail a few batches decide the direction.",
-            source="convention",
-        ),
-    ] = 20.0,
-    warmup_share: Annotated[
-        float,
-        Threshold(unit="share", reason="The first updates of a run are the largest.", source="convention"),
-    ] = 0.1,
-    spike_ratio: Annotated[
-        float,
-        Threshold(unit="ratio", reason="Ten times the median norm: one such batch outweighs ten.", source="convention"),
-    ] = 10.0,
-    spike_share: Annotated[
-        float, Threshold(unit="share", reason="One update in twenty, from some step on.", source="convention")
-    ] = 0.05,
-    min_spikes: Annotated[int, Threshold(unit="points", reason="Fewer spikes are accidents.", source="convention")] = 4,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="Fewer norms show no growth.", source="convention")
-    ] = 20,
+    norm_critical: float = at(
+        1e6, "gradient norm", "For language models: no loss of ordinary size has such a gradient."
+    ),
+    max_loss: float = at(100.0, "loss", "A larger loss may have a gradient of that size."),
+    growth_warning: float = at(10.0, "ratio", "Ten times the norm of the early run."),
+    growth_critical: float = at(30.0, "ratio", "Thirty times the early norm, and the score fell."),
+    jump_warning: float = at(
+        4.0, "ratio", "At one step, for good, and the score fell from that step on: less growth says as much."
+    ),
+    tail_ratio: float = at(
+        20.0, "ratio", "95th percentile over median: with so heavy a tail a few batches decide the direction."
+    ),
+    warmup_share: float = at(0.1, "share", "The first updates of a run are the largest."),
+    spike_ratio: float = at(10.0, "ratio", "Ten times the median norm: one such batch outweighs ten."),
+    spike_share: float = at(0.05, "share", "One update in twenty, from some step on."),
+    min_spikes: int = at(4, "points", "Fewer spikes are accidents."),
+    min_points: int = at(20, "points", "Fewer norms show no growth."),
 ) -> Finding | Expected | NotMeasured | None:
     loss = policy_loss if policy_loss is not None else loss_total
     if policy is Policy.TEXT and loss is not None:

@@ -31,12 +31,11 @@ https://arxiv.org/abs/2503.14476
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
 
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method
 from firstbreak.engine.stats.changes import departed, for_good
 from firstbreak.engine.stats.direction import rises
@@ -53,34 +52,18 @@ def detect(
     eval_score: Series | None = None,
     training_score: Series | None = None,
     *,
-    max_share: Annotated[
-        float,
-        Threshold(unit="share", reason="A hundredth of the early gradient norm is left.", source="convention"),
-    ] = 1e-2,
-    sudden_share: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="Of the norm before, from one step to the next: gradients that shrink as a run converges do so slowly.",
-            source="convention",
-        ),
-    ] = 0.1,
-    min_zero_share: Annotated[
-        float, Threshold(unit="share", reason="Most of the late updates have no gradient.", source="convention")
-    ] = 0.5,
-    min_end: Annotated[
-        float,
-        Threshold(unit="share", reason="Of the updates: the last few of a schedule are no loss.", source="convention"),
-    ] = 0.1,
-    min_zero_variance_share: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="With so many zero-variance groups a missing gradient is explained.",
-            source="convention",
-        ),
-    ] = 0.8,
-    min_points: Annotated[int, Threshold(unit="points", reason="Fewer norms show no level.", source="convention")] = 10,
+    max_share: float = at(1e-2, "share", "A hundredth of the early gradient norm is left."),
+    sudden_share: float = at(
+        0.1,
+        "share",
+        "Of the norm before, from one step to the next: gradients that shrink as a run converges do so slowly.",
+    ),
+    min_zero_share: float = at(0.5, "share", "Most of the late updates have no gradient."),
+    min_end: float = at(0.1, "share", "Of the updates: the last few of a schedule are no loss."),
+    min_zero_variance_share: float = at(
+        0.8, "share", "With so many zero-variance groups a missing gradient is explained."
+    ),
+    min_points: int = at(10, "points", "Fewer norms show no level."),
 ) -> Finding | Expected | NotMeasured | None:
     norms = _with_a_signal(grad_norm.finite, zero_variance_groups, min_points)
     if len(norms) < min_points:

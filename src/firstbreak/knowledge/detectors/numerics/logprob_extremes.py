@@ -31,12 +31,10 @@ https://arxiv.org/abs/2510.26788
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.changes import for_good
 from firstbreak.engine.stats.onset import first_sustained
@@ -52,41 +50,17 @@ def detect(
     policy_logp_mean: Series | None = None,
     rollout_train_logp_absdiff_max: Series | None = None,
     *,
-    low: Annotated[
-        float,
-        Threshold(
-            unit="nats",
-            reason="The rarest of a million sampled tokens lies at about -14; one at -30 was not sampled.",
-            source="convention",
-        ),
-    ] = -30.0,
-    low_mean: Annotated[
-        float,
-        Threshold(
-            unit="nats per token",
-            reason="A uniform choice from a large vocabulary has a mean of about -9 to -12.",
-            source="convention",
-        ),
-    ] = -9.0,
-    apart: Annotated[
-        float,
-        Threshold(
-            unit="nats",
-            reason="The same token is then 3,000 times as probable for one side as for the other.",
-            source="convention",
-        ),
-    ] = 8.0,
-    unusual: Annotated[
-        float,
-        Threshold(
-            unit="ratio", reason="Against the median of the run: rare tokens always differ.", source="convention"
-        ),
-    ] = 8.0,
-    often: Annotated[
-        float, Threshold(unit="share", reason="One step in twenty, from some step on.", source="convention")
-    ] = 0.05,
-    min_steps: Annotated[int, Threshold(unit="points", reason="Fewer are single accidents.", source="convention")] = 3,
-    min_points: Annotated[int, Threshold(unit="points", reason="Fewer steps show no level.", source="convention")] = 4,
+    low: float = at(
+        -30.0, "nats", "The rarest of a million sampled tokens lies at about -14; one at -30 was not sampled."
+    ),
+    low_mean: float = at(
+        -9.0, "nats per token", "A uniform choice from a large vocabulary has a mean of about -9 to -12."
+    ),
+    apart: float = at(8.0, "nats", "The same token is then 3,000 times as probable for one side as for the other."),
+    unusual: float = at(8.0, "ratio", "Against the median of the run: rare tokens always differ."),
+    often: float = at(0.05, "share", "One step in twenty, from some step on."),
+    min_steps: int = at(3, "points", "Fewer are single accidents."),
+    min_points: int = at(4, "points", "Fewer steps show no level."),
 ) -> Finding | NotApplicable | NotMeasured | None:
     candidates = ((policy_logp_min, low), (behave_logp_min, low), (policy_logp_mean, low_mean))
     recorded = [(s, limit) for s, limit in candidates if s is not None and len(s.finite) >= min_points]

@@ -36,12 +36,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.stats.spikes import period
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Run, Series, Severity
 
@@ -62,22 +62,12 @@ NETWORKS = {"grad.norm": "loss", "value.grad_norm": "value.loss"}  # a gradient 
 def detect(
     run: Run,
     *,
-    lasting_points: Annotated[
-        int,
-        Threshold(
-            unit="points",
-            reason="Non-finite points up to the end of the curve: so many are no accident any more.",
-            source="convention",
-        ),
-    ] = LASTING,
-    padding_share: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="A column that is mostly empty belongs to rows of another kind, such as evaluations.",
-            source="convention",
-        ),
-    ] = 0.5,
+    lasting_points: int = at(
+        LASTING, "points", "Non-finite points up to the end of the curve: so many are no accident any more."
+    ),
+    padding_share: float = at(
+        0.5, "share", "A column that is mostly empty belongs to rows of another kind, such as evaluations."
+    ),
 ) -> Finding | NotMeasured | None:
     watched = [s for name, s in run.series.items() if COMPUTED.fullmatch(name) and len(s)]
     watched += [_logged(s) for name, s in run.series.items() if REWARD.fullmatch(name) and np.isinf(s.values).any()]

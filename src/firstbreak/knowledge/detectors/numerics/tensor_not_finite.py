@@ -22,9 +22,7 @@ https://arxiv.org/abs/1710.03740
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -35,7 +33,7 @@ def detect(
     proof_nonfinite: Series,
     config: Config,
     *,
-    above: Annotated[float, Threshold("stages", "A number is finite or it is not.", "convention")] = 0.0,
+    above: float = at(0.0, "stages", "A number is finite or it is not."),
 ) -> Finding | None:
     return proved(
         proof_nonfinite,

@@ -28,12 +28,10 @@ https://arxiv.org/abs/1710.03740
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import percent
 
@@ -42,24 +40,10 @@ def detect(
     optim_update_ok: Series | None = None,
     optim_loss_scale: Series | None = None,
     *,
-    share_warning: Annotated[
-        float,
-        Threshold(unit="share", reason="A single skipped step in hundreds is usual.", source="convention"),
-    ] = 0.01,
-    share_critical: Annotated[
-        float, Threshold(unit="share", reason="Half of all batches teach nothing.", source="convention")
-    ] = 0.5,
-    min_halvings: Annotated[
-        float,
-        Threshold(
-            unit="halvings",
-            reason="A scale that falls this often in the second half does not settle.",
-            source="convention",
-        ),
-    ] = 5.0,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="In fewer steps the loss scale still settles.", source="convention")
-    ] = 5,
+    share_warning: float = at(0.01, "share", "A single skipped step in hundreds is usual."),
+    share_critical: float = at(0.5, "share", "Half of all batches teach nothing."),
+    min_halvings: float = at(5.0, "halvings", "A scale that falls this often in the second half does not settle."),
+    min_points: int = at(5, "points", "In fewer steps the loss scale still settles."),
 ) -> Finding | NotMeasured | None:
     applied, scale = (s.finite if s is not None else None for s in (optim_update_ok, optim_loss_scale))
     if max(len(applied or ()), len(scale or ())) < min_points:

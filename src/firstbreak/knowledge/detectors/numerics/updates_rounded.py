@@ -22,9 +22,7 @@ https://arxiv.org/abs/1710.03740
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -35,7 +33,7 @@ def detect(
     proof_rounded: Series,
     config: Config,
     *,
-    above: Annotated[float, Threshold("share", "In 32 bits, hardly any update is lost.", "convention")] = 0.5,
+    above: float = at(0.5, "share", "In 32 bits, hardly any update is lost."),
 ) -> Finding | None:
     return proved(
         proof_rounded,

@@ -31,15 +31,13 @@ https://github.com/tensorflow/agents/issues/316
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
-from firstbreak.knowledge.detectors._growth import Growth, growth
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.stats.shape import Trajectory
+from firstbreak.knowledge.detectors._growth import Growth, growth
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.words import number
 
@@ -55,29 +53,14 @@ def detect(
     method: Method | None = None,
     policy: Policy = Policy.CONTROL,
     *,
-    growth_warning: Annotated[
-        float,
-        Threshold(
-            unit="ratio",
-            reason="Of the value loss: a loss is a square, so values have then grown tenfold.",
-            source="convention",
-        ),
-    ] = 100.0,
-    growth_critical: Annotated[
-        float,
-        Threshold(unit="ratio", reason="Of the value loss: values have then grown a hundredfold.", source="convention"),
-    ] = 1e4,
-    max_return_ratio: Annotated[
-        float,
-        Threshold(
-            unit="ratio",
-            reason="Values begin near 0 by initialisation, so they must grow up to the size of the returns.",
-            source="convention",
-        ),
-    ] = 2.0,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="Fewer points show no growth.", source="convention")
-    ] = 20,
+    growth_warning: float = at(
+        100.0, "ratio", "Of the value loss: a loss is a square, so values have then grown tenfold."
+    ),
+    growth_critical: float = at(1e4, "ratio", "Of the value loss: values have then grown a hundredfold."),
+    max_return_ratio: float = at(
+        2.0, "ratio", "Values begin near 0 by initialisation, so they must grow up to the size of the returns."
+    ),
+    min_points: int = at(20, "points", "Fewer points show no growth."),
 ) -> Finding | Expected | NotApplicable | NotMeasured | None:
     if value_loss is None and value_mean is None and method in (Method.GROUP_RELATIVE, Method.PREFERENCE):
         return NotApplicable("no critic in this kind of training")

@@ -22,9 +22,7 @@ https://arxiv.org/abs/1710.03740
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -35,7 +33,7 @@ def detect(
     proof_shortened: Series,
     config: Config,
     *,
-    above: Annotated[float, Threshold("share", "Nothing rounds the weights of a sound run.", "convention")] = 0.5,
+    above: float = at(0.5, "share", "Nothing rounds the weights of a sound run."),
 ) -> Finding | None:
     return proved(
         proof_shortened,

@@ -26,12 +26,10 @@ https://arxiv.org/abs/1707.06347
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.stats.changes import for_good
 from firstbreak.engine.stats.shape import Trajectory
@@ -46,28 +44,15 @@ def detect(
     config: Config,
     trajectory: Trajectory | None = None,
     *,
-    high: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="A third of the samples is a large part of every batch.",
-            source="convention",
-        ),
-    ] = 0.35,
-    lasting_share: Annotated[
-        float, Threshold(unit="share", reason="Most updates, from some step on.", source="convention")
-    ] = 0.6,
-    lasting_points: Annotated[
-        int,
-        Threshold(
-            unit="points",
-            reason="None of 220 healthy runs of the lab is above the limit for so many updates.",
-            source="LOG.md, Architecture, 2026-11-22",
-        ),
-    ] = 5,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="Fewer values show no level.", source="convention")
-    ] = 10,
+    high: float = at(0.35, "share", "A third of the samples is a large part of every batch."),
+    lasting_share: float = at(0.6, "share", "Most updates, from some step on."),
+    lasting_points: int = at(
+        5,
+        "points",
+        "None of 220 healthy runs of the lab is above the limit for so many updates.",
+        "LOG.md, Architecture, 2026-11-22",
+    ),
+    min_points: int = at(10, "points", "Fewer values show no level."),
 ) -> Finding | Expected | NotMeasured | None:
     clipped = policy_clip_fraction.finite
     if len(clipped) < min_points:

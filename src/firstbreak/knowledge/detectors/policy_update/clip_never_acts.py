@@ -30,12 +30,10 @@ https://github.com/openai/spinningup/issues/315
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
-from firstbreak.knowledge.detectors._unbound import unbound
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, without
+from firstbreak.knowledge.detectors._unbound import unbound
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
@@ -53,32 +51,16 @@ def detect(
     policy_ratio_max: Series | None = None,
     kl_old: Series | None = None,
     *,
-    default_clip_range: Annotated[
-        float,
-        Threshold(
-            unit="ratio",
-            reason="The half-width that is assumed where none is recorded: the default of PPO.",
-            source="stable_baselines3/ppo/ppo.py",
-        ),
-    ] = 0.2,
-    min_excess: Annotated[
-        float,
-        Threshold(
-            unit="clip ranges",
-            reason="A ratio just outside the clip range proves nothing yet.",
-            source="convention",
-        ),
-    ] = 2.0,
-    min_share: Annotated[
-        float,
-        Threshold(unit="share", reason="A clip that acts more often than that exists.", source="convention"),
-    ] = 0.8,
-    min_points_beyond: Annotated[
-        int, Threshold(unit="points", reason="Fewer ratios outside the range may be chance.", source="convention")
-    ] = 4,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="Fewer updates show no pattern.", source="convention")
-    ] = 12,
+    default_clip_range: float = at(
+        0.2,
+        "ratio",
+        "The half-width that is assumed where none is recorded: the default of PPO.",
+        "stable_baselines3/ppo/ppo.py",
+    ),
+    min_excess: float = at(2.0, "clip ranges", "A ratio just outside the clip range proves nothing yet."),
+    min_share: float = at(0.8, "share", "A clip that acts more often than that exists."),
+    min_points_beyond: int = at(4, "points", "Fewer ratios outside the range may be chance."),
+    min_points: int = at(12, "points", "Fewer updates show no pattern."),
 ) -> Finding | NotApplicable | NotMeasured | None:
     clipped = policy_clip_fraction.finite
     width = config.number("clip_range_high") or config.number("clip_range") or default_clip_range

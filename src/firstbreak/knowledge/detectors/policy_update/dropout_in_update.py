@@ -23,9 +23,7 @@ https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -36,7 +34,7 @@ def detect(
     proof_dropout: Series,
     config: Config,
     *,
-    above: Annotated[float, Threshold("nats", "Adapters with a dropout of 0.05 stay below.", "convention")] = 0.03,
+    above: float = at(0.03, "nats", "Adapters with a dropout of 0.05 stay below."),
 ) -> Finding | None:
     return proved(
         proof_dropout,

@@ -31,12 +31,10 @@ https://huggingface.co/docs/trl/grpo_trainer
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, Policy, only
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
@@ -49,18 +47,14 @@ def detect(
     kl_ref_k3: Series | None = None,
     kl_ref_k1: Series | None = None,
     *,
-    max_divergence: Annotated[
-        float,
-        Threshold(
-            unit="nats per token",
-            reason="45 of 45 healthy runs stay below 0.53: 9 public ones, and 36 of the lab",
-            source="benchmarks/field and the lab, 2026-11-23",
-        ),
-    ] = 1.0,
-    min_share: Annotated[
-        float, Threshold("share of the run", "Spikes that come back are another finding.", "convention")
-    ] = 0.5,
-    min_points: Annotated[int, Threshold("points", "Fewer values show no level.", "convention")] = 10,
+    max_divergence: float = at(
+        1.0,
+        "nats per token",
+        "45 of 45 healthy runs stay below 0.53: 9 public ones, and 36 of the lab",
+        "benchmarks/field and the lab, 2026-11-23",
+    ),
+    min_share: float = at(0.5, "share of the run", "Spikes that come back are another finding."),
+    min_points: int = at(10, "points", "Fewer values show no level."),
 ) -> Finding | NotMeasured | None:
     curves = [s.finite for s in (kl_ref, kl_ref_k3, kl_ref_k1) if s is not None]
     curve = next((s for s in curves if len(s) >= min_points), None)

@@ -23,9 +23,7 @@ https://arxiv.org/abs/1707.06347
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -36,7 +34,7 @@ def detect(
     proof_clip_open: Series,
     config: Config,
     *,
-    above: Annotated[float, Threshold("share", "The clip sets the gradient to exactly 0.", "convention")] = 0.5,
+    above: float = at(0.5, "share", "The clip sets the gradient to exactly 0."),
 ) -> Finding | None:
     return proved(
         proof_clip_open,

@@ -22,12 +22,10 @@ https://docs.pytorch.org/docs/stable/generated/torch.optim.Adam.html
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number
 
@@ -36,13 +34,8 @@ def detect(
     grad_norm: Series,
     config: Config,
     *,
-    max_limit: Annotated[
-        float,
-        Threshold("norm", "Spread over a million weights, it is below Adam's constant.", "convention"),
-    ] = 1e-5,
-    min_ratio: Annotated[
-        float, Threshold("ratio", "A norm that is as small as its limit is not clipped away.", "convention")
-    ] = 100.0,
+    max_limit: float = at(1e-5, "norm", "Spread over a million weights, it is below Adam's constant."),
+    min_ratio: float = at(100.0, "ratio", "A norm that is as small as its limit is not clipped away."),
 ) -> Finding | NotMeasured | None:
     limit = config.number("grad_clip")
     norms = grad_norm.finite

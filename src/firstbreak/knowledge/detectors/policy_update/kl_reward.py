@@ -29,12 +29,10 @@ https://arxiv.org/abs/2210.10760
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, Policy, without
 from firstbreak.engine.stats.direction import SURE, departure, fall_from_best, fell_since, rises
 from firstbreak.engine.stats.shape import Trajectory
@@ -59,49 +57,25 @@ def detect(
     eval_score: Series | None = None,
     training_score: Series | None = None,
     *,
-    growth_warning: Annotated[
-        float,
-        Threshold(
-            unit="ratio",
-            reason="Below half as much again as in the second quarter, the divergence stands still.",
-            source="convention",
-        ),
-    ] = 1.5,
-    sure_growth: Annotated[
-        float,
-        Threshold(
-            unit="ratio",
-            reason="7/3: one that grows with the steps. That of a gain which levels off grows less, and noise may hide the gain.",
-            source="convention",
-        ),
-    ] = 2.33,
-    min_divergence: Annotated[
-        float,
-        Threshold(
-            unit="nats per token",
-            reason="Below this a policy has not left its reference: healthy runs grew from 0.0003 to 0.001 nats.",
-            source="LOG.md, Detectors, 2026-11-21",
-        ),
-    ] = 0.02,
-    material: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="Of the gain so far: a score that may still win more has not stopped.",
-            source="convention",
-        ),
-    ] = 0.15,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="Fewer points do not show two trends.", source="convention")
-    ] = 20,
-    min_evaluations: Annotated[
-        int,
-        Threshold(
-            unit="points",
-            reason="So many scores are enough where the mean reward of every step agrees that nothing is gained.",
-            source="convention",
-        ),
-    ] = 8,
+    growth_warning: float = at(
+        1.5, "ratio", "Below half as much again as in the second quarter, the divergence stands still."
+    ),
+    sure_growth: float = at(
+        2.33,
+        "ratio",
+        "7/3: one that grows with the steps. That of a gain which levels off grows less, and noise may hide the gain.",
+    ),
+    min_divergence: float = at(
+        0.02,
+        "nats per token",
+        "Below this a policy has not left its reference: healthy runs grew from 0.0003 to 0.001 nats.",
+        "LOG.md, Detectors, 2026-11-21",
+    ),
+    material: float = at(0.15, "share", "Of the gain so far: a score that may still win more has not stopped."),
+    min_points: int = at(20, "points", "Fewer points do not show two trends."),
+    min_evaluations: int = at(
+        8, "points", "So many scores are enough where the mean reward of every step agrees that nothing is gained."
+    ),
 ) -> Finding | Expected | NotMeasured | None:
     kl, points = divergence.finite, score.finite
     if len(kl) and not kl.values.any() and config.number("kl_coef") == 0 and "kl_coef" not in config.defaulted:

@@ -30,12 +30,10 @@ http://joschu.net/blog/kl-approx.html
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.changes import Change, changes, for_good
 from firstbreak.engine.stats.direction import fell_since
@@ -50,53 +48,16 @@ def detect(
     eval_score: Series | None = None,
     training_score: Series | None = None,
     *,
-    min_size: Annotated[
-        float,
-        Threshold(
-            unit="standard deviations",
-            reason="The k3 estimator is heavy-tailed, so that smaller spikes are usual.",
-            source="convention",
-        ),
-    ] = 12.0,
-    min_jump: Annotated[
-        float,
-        Threshold(
-            unit="ratio", reason="Between one update and the next: no policy learns so fast.", source="convention"
-        ),
-    ] = 10.0,
-    noticeable: Annotated[
-        float,
-        Threshold(
-            unit="nats",
-            reason="Below this the policy is hardly another one, however large the factor.",
-            source="convention",
-        ),
-    ] = 0.05,
-    high: Annotated[
-        float,
-        Threshold(
-            unit="nats",
-            reason="In a mean this large, single log-probabilities differ by 5 nats or more.",
-            source="convention",
-        ),
-    ] = 100.0,
-    tolerance: Annotated[
-        float,
-        Threshold(
-            unit="nats",
-            reason="Log-probabilities in float32 differ by this much where nothing has changed.",
-            source="convention",
-        ),
-    ] = 1e-6,
-    often: Annotated[
-        float, Threshold(unit="share", reason="One update in twenty, from some step on.", source="convention")
-    ] = 0.05,
-    min_spikes: Annotated[
-        int, Threshold(unit="spikes", reason="Fewer are accidents of single batches.", source="convention")
-    ] = 4,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="Fewer points do not show what is usual.", source="convention")
-    ] = 30,
+    min_size: float = at(
+        12.0, "standard deviations", "The k3 estimator is heavy-tailed, so that smaller spikes are usual."
+    ),
+    min_jump: float = at(10.0, "ratio", "Between one update and the next: no policy learns so fast."),
+    noticeable: float = at(0.05, "nats", "Below this the policy is hardly another one, however large the factor."),
+    high: float = at(100.0, "nats", "In a mean this large, single log-probabilities differ by 5 nats or more."),
+    tolerance: float = at(1e-6, "nats", "Log-probabilities in float32 differ by this much where nothing has changed."),
+    often: float = at(0.05, "share", "One update in twenty, from some step on."),
+    min_spikes: int = at(4, "spikes", "Fewer are accidents of single batches."),
+    min_points: int = at(30, "points", "Fewer points do not show what is usual."),
 ) -> Finding | NotMeasured | None:
     curves = [s.finite for s in (divergence, kl_old) if s is not None and len(s.finite) >= min_points]
     if not curves:

@@ -28,12 +28,10 @@ https://stable-baselines3.readthedocs.io/en/master/guide/examples.html#learning-
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.stats.changes import rounded_away
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
 from firstbreak.words import percent
@@ -43,22 +41,10 @@ def detect(
     lr: Series,
     solved: bool | None = None,
     *,
-    max_share: Annotated[
-        float,
-        Threshold(unit="share", reason="Of the highest rate: updates are 100 times smaller.", source="convention"),
-    ] = 0.01,
-    min_rest: Annotated[
-        float, Threshold(unit="share", reason="Of the run: a cosine to 0 is this small for 7 %.", source="convention")
-    ] = 0.2,
-    min_rest_zero: Annotated[
-        float,
-        Threshold(
-            unit="share", reason="Of the run, at a rate of exactly 0, where a schedule only ends.", source="convention"
-        ),
-    ] = 0.1,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="Fewer rates do not show a schedule.", source="convention")
-    ] = 10,
+    max_share: float = at(0.01, "share", "Of the highest rate: updates are 100 times smaller."),
+    min_rest: float = at(0.2, "share", "Of the run: a cosine to 0 is this small for 7 %."),
+    min_rest_zero: float = at(0.1, "share", "Of the run, at a rate of exactly 0, where a schedule only ends."),
+    min_points: int = at(10, "points", "Fewer rates do not show a schedule."),
 ) -> Finding | Expected | NotMeasured | None:
     rates = lr.finite
     if len(rates) < min_points:

@@ -25,35 +25,19 @@ https://arxiv.org/abs/1608.03983
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 
 
 def detect(
     lr: Series,
     *,
-    growth_warning: Annotated[
-        float,
-        Threshold(
-            unit="ratio",
-            reason="Schedules fall, or rise slowly: a threefold rise at once is neither.",
-            source="convention",
-        ),
-    ] = 3.0,
-    within_points: Annotated[
-        int,
-        Threshold(
-            unit="points", reason="A rise over more points is a planned part of a schedule.", source="convention"
-        ),
-    ] = 2,
-    warmup_points: Annotated[
-        int, Threshold(unit="points", reason="The first points may belong to a warm-up.", source="convention")
-    ] = 8,
+    growth_warning: float = at(3.0, "ratio", "Schedules fall, or rise slowly: a threefold rise at once is neither."),
+    within_points: int = at(2, "points", "A rise over more points is a planned part of a schedule."),
+    warmup_points: int = at(8, "points", "The first points may belong to a warm-up."),
 ) -> Finding | NotMeasured | None:
     rates = lr.finite
     if len(rates) < 2 * warmup_points:

@@ -31,12 +31,12 @@ https://arxiv.org/abs/2005.12729
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method
 from firstbreak.engine.stats.breaks import CALMING
 from firstbreak.engine.stats.changes import changes
@@ -65,43 +65,21 @@ def detect(
     lr: Series | None = None,
     grad_norm: Series | None = None,
     *,
-    ratio_warning: Annotated[
-        float,
-        Threshold(
-            unit="ratio",
-            reason="Doubled or halved at once: the measured ratio of a loss that really doubled is 1.5 to 2.6.",
-            source="convention",
-        ),
-    ] = 1.5,
-    ratio_beside: Annotated[
-        float,
-        Threshold(
-            unit="ratio",
-            reason="Of the learning rate or the gradient norm, at the very step: schedules and noise move less.",
-            source="convention",
-        ),
-    ] = 1.5,
-    tolerance: Annotated[
-        float, Threshold(unit="loss", reason="A smaller loss is rounding, whatever it was before.", source="convention")
-    ] = 1e-6,
-    near_zero: Annotated[
-        float,
-        Threshold(unit="loss", reason="Small against a normalised advantage, whose size is 1.", source="convention"),
-    ] = 0.1,
-    min_either_side: Annotated[
-        float, Threshold(unit="share", reason="Of the losses on either side of zero: round it.", source="convention")
-    ] = 0.25,
-    one_sided: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="Nine losses in ten of one sign have a level: it can jump or turn round, and is not the noise round zero.",
-            source="convention",
-        ),
-    ] = 0.9,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="Fewer losses show no pattern.", source="convention")
-    ] = 20,
+    ratio_warning: float = at(
+        1.5, "ratio", "Doubled or halved at once: the measured ratio of a loss that really doubled is 1.5 to 2.6."
+    ),
+    ratio_beside: float = at(
+        1.5, "ratio", "Of the learning rate or the gradient norm, at the very step: schedules and noise move less."
+    ),
+    tolerance: float = at(1e-6, "loss", "A smaller loss is rounding, whatever it was before."),
+    near_zero: float = at(0.1, "loss", "Small against a normalised advantage, whose size is 1."),
+    min_either_side: float = at(0.25, "share", "Of the losses on either side of zero: round it."),
+    one_sided: float = at(
+        0.9,
+        "share",
+        "Nine losses in ten of one sign have a level: it can jump or turn round, and is not the noise round zero.",
+    ),
+    min_points: int = at(20, "points", "Fewer losses show no pattern."),
 ) -> Finding | Expected | NotMeasured | None:
     loss = (
         policy_loss

@@ -23,9 +23,7 @@ https://arxiv.org/abs/2402.03300
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -36,9 +34,7 @@ def detect(
     proof_gradient_turned: Series,
     config: Config,
     *,
-    above: Annotated[
-        float, Threshold("share", "Penalties turn a part of the gradient when advantages are near 0.", "convention")
-    ] = 0.6,
+    above: float = at(0.6, "share", "Penalties turn a part of the gradient when advantages are near 0."),
 ) -> Finding | None:
     return proved(
         proof_gradient_turned,

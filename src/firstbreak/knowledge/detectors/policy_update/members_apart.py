@@ -27,10 +27,8 @@ https://arxiv.org/abs/2108.13264
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.stats.direction import fall_from_best
 from firstbreak.engine.stats.shape import trajectory
 from firstbreak.model import Confidence, Evidence, Finding, Series, Severity
@@ -41,17 +39,8 @@ SHOWN = 3
 def detect(
     members: dict[str, Series],
     *,
-    min_drop: Annotated[
-        float,
-        Threshold(
-            unit="share of the gain",
-            reason="A smaller part of the gain is not worth a finding.",
-            source="convention",
-        ),
-    ] = 0.25,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="Fewer points do not show the shape of a score.", source="convention")
-    ] = 20,
+    min_drop: float = at(0.25, "share of the gain", "A smaller part of the gain is not worth a finding."),
+    min_points: int = at(20, "points", "Fewer points do not show the shape of a score."),
 ) -> Finding | None:
     shapes = {name: trajectory(s) for name, s in members.items() if len(s) >= min_points}
     fell = {name: shape for name, shape in shapes.items() if shape.lost and shape.drop_fraction >= min_drop}

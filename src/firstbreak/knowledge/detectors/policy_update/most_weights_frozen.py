@@ -22,9 +22,7 @@ https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -35,7 +33,7 @@ def detect(
     proof_trainable: Series,
     config: Config,
     *,
-    below: Annotated[float, Threshold("share", "Norms and biases of all usual models are fewer.", "convention")] = 0.02,
+    below: float = at(0.02, "share", "Norms and biases of all usual models are fewer."),
 ) -> Finding | None:
     what = "{value:%} of the weights are trainable: print the names of the trainable parameters"
     return proved(proof_trainable, config, what, below=below)

@@ -33,12 +33,10 @@ https://stable-baselines3.readthedocs.io/en/master/modules/dqn.html
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.stats.changes import for_good, rounded_away
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Run, Series, Severity, Statistic
@@ -59,40 +57,13 @@ def detect(
     trajectory: Trajectory | None = None,
     solved: bool | None = None,
     *,
-    min_share: Annotated[
-        float,
-        Threshold(unit="share", reason="From there on, hardly any update reaches the weights.", source="convention"),
-    ] = 0.8,
-    min_end: Annotated[
-        float,
-        Threshold(
-            unit="share", reason="The end of a schedule may be 0 for a smaller part of a run.", source="convention"
-        ),
-    ] = 0.1,
-    tolerance: Annotated[
-        float,
-        Threshold(
-            unit="nats",
-            reason="Log-probabilities in float32 differ by this much where nothing has changed.",
-            source="convention",
-        ),
-    ] = 1e-6,
-    min_idle_share: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="From half of the log on, learning should have begun before the exploration ended.",
-            source="convention",
-        ),
-    ] = 0.5,
-    min_points: Annotated[
-        int,
-        Threshold(
-            unit="points",
-            reason="Fewer updates may all be warm-up; a standstill needs twice as many.",
-            source="convention",
-        ),
-    ] = 5,
+    min_share: float = at(0.8, "share", "From there on, hardly any update reaches the weights."),
+    min_end: float = at(0.1, "share", "The end of a schedule may be 0 for a smaller part of a run."),
+    tolerance: float = at(1e-6, "nats", "Log-probabilities in float32 differ by this much where nothing has changed."),
+    min_idle_share: float = at(
+        0.5, "share", "From half of the log on, learning should have begun before the exploration ended."
+    ),
+    min_points: int = at(5, "points", "Fewer updates may all be warm-up; a standstill needs twice as many."),
 ) -> Finding | Expected | NotMeasured | None:
     if epsilon is not None and (idle := _never_began(run, epsilon.finite, min_idle_share, 2 * min_points)):
         return idle

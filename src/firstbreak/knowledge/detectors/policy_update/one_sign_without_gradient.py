@@ -24,9 +24,7 @@ https://arxiv.org/abs/1707.06347
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -37,7 +35,7 @@ def detect(
     proof_gradient_one_sided: Series,
     config: Config,
     *,
-    above: Annotated[float, Threshold("share", "It is 0 or 1.", "convention")] = 0.5,
+    above: float = at(0.5, "share", "It is 0 or 1."),
 ) -> Finding | None:
     return proved(
         proof_gradient_one_sided,

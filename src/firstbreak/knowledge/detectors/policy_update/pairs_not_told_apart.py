@@ -23,12 +23,10 @@ https://arxiv.org/abs/2305.18290
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, only
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 
@@ -39,10 +37,8 @@ def detect(
     rm_accuracy: Series | None = None,
     pref_reward_accuracy: Series | None = None,
     *,
-    max_accuracy: Annotated[
-        float, Threshold("share", "Pairs that are told apart by anything give more.", "convention")
-    ] = 0.55,
-    min_points: Annotated[int, Threshold("points", "Fewer have a wide interval.", "convention")] = 30,
+    max_accuracy: float = at(0.55, "share", "Pairs that are told apart by anything give more."),
+    min_points: int = at(30, "points", "Fewer have a wide interval."),
 ) -> Finding | NotMeasured | None:
     curve = rm_accuracy if rm_accuracy is not None else pref_reward_accuracy
     if curve is None or len(curve.finite) < min_points:

@@ -22,9 +22,7 @@ https://arxiv.org/abs/1909.08593
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -35,10 +33,9 @@ def detect(
     proof_penalty_turned: Series,
     config: Config,
     *,
-    above: Annotated[
-        float,
-        Threshold("share", "Sound runs of the lab stay below 0.14.", "lab, 78 healthy runs of the language trainers"),
-    ] = 0.2,
+    above: float = at(
+        0.2, "share", "Sound runs of the lab stay below 0.14.", "lab, 78 healthy runs of the language trainers"
+    ),
 ) -> Finding | None:
     return proved(
         proof_penalty_turned,

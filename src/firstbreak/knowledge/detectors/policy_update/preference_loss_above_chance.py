@@ -27,12 +27,11 @@ https://arxiv.org/abs/2305.18290
 from __future__ import annotations
 
 import math
-from typing import Annotated
 
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, only
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Run, Series, Severity
 
@@ -51,13 +50,9 @@ def detect(
     pref_nll: Series | None = None,
     reference_free: bool = False,
     *,
-    tolerance: Annotated[
-        float, Threshold("ratio", "Of ln 2: pairs that nobody can tell apart leave the loss near it.", "convention")
-    ] = 0.05,
-    min_share: Annotated[
-        float, Threshold("share", "Of the losses of the second half: single bad batches are chance.", "convention")
-    ] = 0.75,
-    min_points: Annotated[int, Threshold("points", "Fewer losses of the second half may be chance.", "convention")] = 4,
+    tolerance: float = at(0.05, "ratio", "Of ln 2: pairs that nobody can tell apart leave the loss near it."),
+    min_share: float = at(0.75, "share", "Of the losses of the second half: single bad batches are chance."),
+    min_points: int = at(4, "points", "Fewer losses of the second half may be chance."),
 ) -> Finding | NotApplicable | NotMeasured | None:
     kinds = config.get("loss_type")
     named = {str(kind) for kind in (kinds if isinstance(kinds, list | tuple) else [kinds]) if kind is not None}

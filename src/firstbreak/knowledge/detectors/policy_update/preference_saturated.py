@@ -27,12 +27,10 @@ https://arxiv.org/abs/2305.18290
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, only
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 
@@ -45,14 +43,9 @@ def detect(
     pref_loss: Series | None = None,
     loss_total: Series | None = None,
     *,
-    max_loss: Annotated[
-        float,
-        Threshold("nats", "Chosen is 1000 times as probable as rejected: the gradient is a thousandth.", "convention"),
-    ] = 1e-3,
-    max_start: Annotated[
-        float, Threshold("share of the run", "Later, most of the run has taught something.", "convention")
-    ] = 1 / 3,
-    min_points: Annotated[int, Threshold("points", "Fewer losses of 0 may be a lucky batch.", "convention")] = 4,
+    max_loss: float = at(1e-3, "nats", "Chosen is 1000 times as probable as rejected: the gradient is a thousandth."),
+    max_start: float = at(1 / 3, "share of the run", "Later, most of the run has taught something."),
+    min_points: int = at(4, "points", "Fewer losses of 0 may be a lucky batch."),
 ) -> Finding | NotMeasured | None:
     curves = [s.finite for s in (eval_pref_loss, eval_loss, pref_loss, loss_total) if s is not None]
     loss = next((s for s in curves if len(s) > min_points), None)

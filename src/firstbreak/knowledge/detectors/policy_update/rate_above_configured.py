@@ -22,9 +22,7 @@ https://github.com/DLR-RM/stable-baselines3
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -35,9 +33,7 @@ def detect(
     proof_rate_reached: Series,
     config: Config,
     *,
-    above: Annotated[
-        float, Threshold("ratio", "Schedules scale the configured rate by at most 1.", "convention")
-    ] = 2.0,
+    above: float = at(2.0, "ratio", "Schedules scale the configured rate by at most 1."),
 ) -> Finding | None:
     return proved(
         proof_rate_reached,

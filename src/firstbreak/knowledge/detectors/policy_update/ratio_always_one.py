@@ -26,14 +26,12 @@ https://arxiv.org/abs/1707.06347
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
-from firstbreak.engine.checks import Threshold
-from firstbreak.knowledge.detectors._updates import recorded_updates
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.knowledge.detectors._updates import recorded_updates
 from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Run, Series, Severity
 from firstbreak.words import percent, quoted
 
@@ -52,49 +50,20 @@ def detect(
     zero_variance_groups: Series | None = None,
     policy: Policy = Policy.TEXT,
     *,
-    min_share: Annotated[
-        float,
-        Threshold(unit="share", reason="In most updates of the second half nothing moves.", source="convention"),
-    ] = 0.6,
-    min_share_unconfigured: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="Nobody recorded how often a batch is used, so all updates must agree.",
-            source="convention",
-        ),
-    ] = 0.99,
-    tolerance: Annotated[
-        float, Threshold(unit="nats or ratio", reason="Smaller differences are rounding.", source="convention")
-    ] = 1e-7,
-    min_zero_variance_share: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="With so many zero-variance groups hardly anything moves the policy.",
-            source="convention",
-        ),
-    ] = 0.8,
-    min_entropy: Annotated[
-        float,
-        Threshold(
-            unit="nats", reason="A policy that always does the same cannot move away from itself.", source="convention"
-        ),
-    ] = 1e-3,
-    min_uncertain_points: Annotated[
-        int, Threshold(unit="points", reason="Updates in which the policy was still able to move.", source="convention")
-    ] = 3,
-    min_uncertain_share: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="Nearly all updates of a policy that was able to move must show no move.",
-            source="convention",
-        ),
-    ] = 0.9,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="Fewer updates show no pattern.", source="convention")
-    ] = 8,
+    min_share: float = at(0.6, "share", "In most updates of the second half nothing moves."),
+    min_share_unconfigured: float = at(
+        0.99, "share", "Nobody recorded how often a batch is used, so all updates must agree."
+    ),
+    tolerance: float = at(1e-7, "nats or ratio", "Smaller differences are rounding."),
+    min_zero_variance_share: float = at(
+        0.8, "share", "With so many zero-variance groups hardly anything moves the policy."
+    ),
+    min_entropy: float = at(1e-3, "nats", "A policy that always does the same cannot move away from itself."),
+    min_uncertain_points: int = at(3, "points", "Updates in which the policy was still able to move."),
+    min_uncertain_share: float = at(
+        0.9, "share", "Nearly all updates of a policy that was able to move must show no move."
+    ),
+    min_points: int = at(8, "points", "Fewer updates show no pattern."),
 ) -> Finding | Expected | NotMeasured | None:
     still = [
         (curve, np.abs(curve.values - (1.0 if curve.name.startswith("policy.ratio") else 0.0)) <= tolerance)

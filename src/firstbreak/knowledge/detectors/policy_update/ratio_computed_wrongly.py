@@ -22,9 +22,7 @@ https://arxiv.org/abs/1707.06347
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -35,7 +33,7 @@ def detect(
     proof_ratio_error: Series,
     config: Config,
     *,
-    above: Annotated[float, Threshold("share", "Single precision gives 1e-6.", "convention")] = 0.01,
+    above: float = at(0.01, "share", "Single precision gives 1e-6."),
 ) -> Finding | None:
     return proved(
         proof_ratio_error,

@@ -23,9 +23,7 @@ https://arxiv.org/abs/1707.06347
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -36,9 +34,7 @@ def detect(
     proof_ratio_first: Series,
     config: Config,
     *,
-    above: Annotated[
-        float, Threshold("ratio", "16-bit arithmetic in batches of other sizes gives up to 0.01.", "convention")
-    ] = 0.02,
+    above: float = at(0.02, "ratio", "16-bit arithmetic in batches of other sizes gives up to 0.01."),
 ) -> Finding | None:
     return proved(
         proof_ratio_first,

@@ -23,11 +23,9 @@ https://arxiv.org/abs/2305.18290
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, NotMeasured, Role, Series
 
@@ -42,7 +40,7 @@ def detect(
     proof_reference_gap: Series | None = None,
     kl_ref: Series | None = None,
     *,
-    above: Annotated[float, Threshold("share", "Models may share an embedding on purpose.", "convention")] = 0.5,
+    above: float = at(0.5, "share", "Models may share an embedding on purpose."),
 ) -> Finding | NotMeasured | None:
     if proof_reference_shared is not None:
         what = "{value:%} of the trainable weights are the reference's as well: make the reference a copy"

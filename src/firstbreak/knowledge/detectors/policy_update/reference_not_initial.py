@@ -22,9 +22,7 @@ https://arxiv.org/abs/2305.18290
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, NotMeasured, Role, Series
 
@@ -36,7 +34,7 @@ def detect(
     proof_reference_start: Series | None = None,
     proof_reference_gap: Series | None = None,
     *,
-    above: Annotated[float, Threshold("nats", "16-bit arithmetic gives 0.01.", "convention")] = 0.05,
+    above: float = at(0.05, "nats", "16-bit arithmetic gives 0.01."),
 ) -> Finding | NotMeasured | None:
     start = proof_reference_start if proof_reference_start is not None else _begun(proof_reference_gap)
     if start is None:

@@ -37,17 +37,15 @@ https://arxiv.org/abs/1709.06560
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
-from firstbreak.knowledge.detectors._start import continued
+from firstbreak.engine.checks import at
 from firstbreak.engine.stats.agreement import Fall, denies
 from firstbreak.engine.stats.direction import fall_from_best, recovers
 from firstbreak.engine.stats.shape import MIN_POINTS, Trajectory
 from firstbreak.engine.stats.shape import trajectory as shape_of
+from firstbreak.knowledge.detectors._start import continued
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Run, Series, Severity
 from firstbreak.words import percent
 
@@ -64,70 +62,51 @@ def detect(
     eval_score: Series | None = None,
     fall: Fall | None = None,
     *,
-    drop_critical: Annotated[
-        float,
-        Threshold(
-            unit="share of the gain",
-            reason="A quarter of the gain says little; no fault in the lab lost less than 62 % of the gain.",
-            source="LOG.md, Public logs, 2026-11-21",
-        ),
-    ] = 0.4,
-    drop_critical_together: Annotated[
-        float,
-        Threshold(
-            unit="share of the gain",
-            reason="Lost by the evaluation and the training reward together, which no healthy run of the lab does.",
-            source="LOG.md, Two scores of one policy, 2026-11-23",
-        ),
-    ] = 0.25,
-    min_points_critical: Annotated[
-        int,
-        Threshold(
-            unit="points",
-            reason="Healthy runs have five to nine evaluations that fall and come back.",
-            source="LOG.md, Detectors, 2026-11-21",
-        ),
-    ] = 10,
-    mostly: Annotated[
-        float,
-        Threshold(
-            unit="share of the loss",
-            reason="More is made up than is missing: no longer a broken run for sure.",
-            source="LOG.md, Lab and corpus, 2026-11-23",
-        ),
-    ] = 0.5,
-    min_drop: Annotated[
-        float,
-        Threshold(
-            unit="share of the score",
-            reason="A score that moved from -20.98 to -20.99 fell clearly, and a rollback made no sense.",
-            source="LOG.md, Detectors, 2026-11-21",
-        ),
-    ] = 0.02,
-    min_drop_critical: Annotated[
-        float,
-        Threshold(
-            unit="share of the score",
-            reason="A healthy run that begins near its maximum lost 4 % of its evaluation, which was more than its gain.",
-            source="LOG.md, Lab and corpus, 2026-11-23",
-        ),
-    ] = 0.1,
-    min_drop_alone: Annotated[
-        float,
-        Threshold(
-            unit="share of the score",
-            reason="What the evaluation does not show; healthy runs that begin near their maximum lost up to 13 %.",
-            source="LOG.md, Statements of the guides, 2026-11-22",
-        ),
-    ] = 0.2,
-    min_drop_likelihood: Annotated[
-        float,
-        Threshold(
-            unit="share of the loss",
-            reason="Every second pass over supervised data costs a little of the held-out loss.",
-            source="convention",
-        ),
-    ] = 0.05,
+    drop_critical: float = at(
+        0.4,
+        "share of the gain",
+        "A quarter of the gain says little; no fault in the lab lost less than 62 % of the gain.",
+        "LOG.md, Public logs, 2026-11-21",
+    ),
+    drop_critical_together: float = at(
+        0.25,
+        "share of the gain",
+        "Lost by the evaluation and the training reward together, which no healthy run of the lab does.",
+        "LOG.md, Two scores of one policy, 2026-11-23",
+    ),
+    min_points_critical: int = at(
+        10,
+        "points",
+        "Healthy runs have five to nine evaluations that fall and come back.",
+        "LOG.md, Detectors, 2026-11-21",
+    ),
+    mostly: float = at(
+        0.5,
+        "share of the loss",
+        "More is made up than is missing: no longer a broken run for sure.",
+        "LOG.md, Lab and corpus, 2026-11-23",
+    ),
+    min_drop: float = at(
+        0.02,
+        "share of the score",
+        "A score that moved from -20.98 to -20.99 fell clearly, and a rollback made no sense.",
+        "LOG.md, Detectors, 2026-11-21",
+    ),
+    min_drop_critical: float = at(
+        0.1,
+        "share of the score",
+        "A healthy run that begins near its maximum lost 4 % of its evaluation, which was more than its gain.",
+        "LOG.md, Lab and corpus, 2026-11-23",
+    ),
+    min_drop_alone: float = at(
+        0.2,
+        "share of the score",
+        "What the evaluation does not show; healthy runs that begin near their maximum lost up to 13 %.",
+        "LOG.md, Statements of the guides, 2026-11-22",
+    ),
+    min_drop_likelihood: float = at(
+        0.05, "share of the loss", "Every second pass over supervised data costs a little of the held-out loss."
+    ),
 ) -> Finding | NotMeasured | None:
     if trajectory.kind == "too_short":
         return NotMeasured(f"{trajectory.n} scores are too few to see a loss (needs {MIN_POINTS})")

@@ -29,12 +29,10 @@ https://arxiv.org/abs/1709.06560
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 from firstbreak.words import percent
@@ -48,29 +46,16 @@ def detect(
     solved: bool | None = None,
     score_error: Series | None = None,
     *,
-    swing_warning: Annotated[
-        float, Threshold(unit="share of the gain", reason="A quarter of all that was gained.", source="convention")
-    ] = 0.25,
-    swing_critical: Annotated[
-        float, Threshold(unit="share of the gain", reason="Half of all that was gained.", source="convention")
-    ] = 0.5,
-    min_range: Annotated[
-        float,
-        Threshold(
-            unit="share", reason="Of the largest score: smaller swings hardly cost any of it.", source="convention"
-        ),
-    ] = 0.25,
-    unknown_noise_factor: Annotated[
-        float,
-        Threshold(
-            unit="ratio",
-            reason="Without a recorded noise, the same curve must swing this much further to be reported.",
-            source="LOG.md, Statistics, 2026-11-21",
-        ),
-    ] = 1.6,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="Fewer scores show no swings.", source="convention")
-    ] = 16,
+    swing_warning: float = at(0.25, "share of the gain", "A quarter of all that was gained."),
+    swing_critical: float = at(0.5, "share of the gain", "Half of all that was gained."),
+    min_range: float = at(0.25, "share", "Of the largest score: smaller swings hardly cost any of it."),
+    unknown_noise_factor: float = at(
+        1.6,
+        "ratio",
+        "Without a recorded noise, the same curve must swing this much further to be reported.",
+        "LOG.md, Statistics, 2026-11-21",
+    ),
+    min_points: int = at(16, "points", "Fewer scores show no swings."),
 ) -> Finding | NotApplicable | NotMeasured | None:
     if not score.name.startswith("eval."):
         return NotApplicable("a training reward swings with its batches; only an evaluation shows a policy that swings")

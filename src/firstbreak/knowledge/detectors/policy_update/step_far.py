@@ -23,9 +23,7 @@ https://arxiv.org/abs/1707.06347
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -36,9 +34,7 @@ def detect(
     proof_step_size: Series,
     config: Config,
     *,
-    above: Annotated[
-        float, Threshold("nats", "A sound update of a language model stays below 0.2.", "convention")
-    ] = 1.0,
+    above: float = at(1.0, "nats", "A sound update of a language model stays below 0.2."),
 ) -> Finding | None:
     return proved(
         proof_step_size,

@@ -30,12 +30,10 @@ https://spinningup.openai.com/en/latest/algorithms/ppo.html
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.stats.changes import for_good
 from firstbreak.engine.stats.direction import fell_since
@@ -56,58 +54,21 @@ def detect(
     eval_score: Series | None = None,
     training_score: Series | None = None,
     *,
-    max_divergence: Annotated[
-        float,
-        Threshold(
-            unit="nats",
-            reason="Beyond this, the policy is no longer near the one that collected the data.",
-            source="convention",
-        ),
-    ] = 0.1,
-    max_target_ratio: Annotated[
-        float,
-        Threshold(
-            unit="ratio",
-            reason="Stable-Baselines3 stops the epochs of a batch at 1.5 times the target; this is clearly above.",
-            source="convention",
-        ),
-    ] = 2.0,
-    growth_warning: Annotated[
-        float,
-        Threshold(unit="ratio", reason="For good, against the run's own first updates.", source="convention"),
-    ] = 5.0,
-    noticeable: Annotated[
-        float,
-        Threshold(unit="nats", reason="Smaller updates hardly move a policy, however they grew.", source="convention"),
-    ] = 0.005,
-    clipped: Annotated[
-        float,
-        Threshold(unit="share", reason="Of the samples: a quarter is far above the usual tenth.", source="convention"),
-    ] = 0.25,
-    lasting_points: Annotated[
-        int, Threshold(unit="points", reason="Fewer large updates in a row are a spike.", source="convention")
-    ] = 8,
-    lasting_share: Annotated[
-        float, Threshold(unit="share", reason="Most updates, from some step on.", source="convention")
-    ] = 0.6,
-    burst_growth: Annotated[
-        float,
-        Threshold(unit="ratio", reason="Far beyond the median of everything before it.", source="convention"),
-    ] = 5.0,
-    burst_points: Annotated[
-        int, Threshold(unit="points", reason="So many updates in a row are no spike of one batch.", source="convention")
-    ] = 3,
-    single_growth: Annotated[
-        float,
-        Threshold(
-            unit="ratio",
-            reason="Times the bound of a burst: one such update is enough to lose a policy.",
-            source="convention",
-        ),
-    ] = 10.0,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="Fewer updates show no level.", source="convention")
-    ] = 10,
+    max_divergence: float = at(
+        0.1, "nats", "Beyond this, the policy is no longer near the one that collected the data."
+    ),
+    max_target_ratio: float = at(
+        2.0, "ratio", "Stable-Baselines3 stops the epochs of a batch at 1.5 times the target; this is clearly above."
+    ),
+    growth_warning: float = at(5.0, "ratio", "For good, against the run's own first updates."),
+    noticeable: float = at(0.005, "nats", "Smaller updates hardly move a policy, however they grew."),
+    clipped: float = at(0.25, "share", "Of the samples: a quarter is far above the usual tenth."),
+    lasting_points: int = at(8, "points", "Fewer large updates in a row are a spike."),
+    lasting_share: float = at(0.6, "share", "Most updates, from some step on."),
+    burst_growth: float = at(5.0, "ratio", "Far beyond the median of everything before it."),
+    burst_points: int = at(3, "points", "So many updates in a row are no spike of one batch."),
+    single_growth: float = at(10.0, "ratio", "Times the bound of a burst: one such update is enough to lose a policy."),
+    min_points: int = at(10, "points", "Fewer updates show no level."),
 ) -> Finding | NotMeasured | None:
     kl = kl_old.finite
     if len(kl) < min_points:

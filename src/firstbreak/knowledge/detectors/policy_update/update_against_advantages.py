@@ -24,11 +24,10 @@ https://arxiv.org/abs/2402.03300
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
 
 import numpy as np
 
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -39,9 +38,7 @@ def detect(
     proof_step_gain: Series,
     config: Config,
     *,
-    above: Annotated[
-        float, Threshold("correlation", "An update of a sound run has 0.5 or more at its own batch.", "convention")
-    ] = 0.3,
+    above: float = at(0.3, "correlation", "An update of a sound run has 0.5 or more at its own batch."),
 ) -> Finding | None:
     turned = replace(proof_step_gain, values=-proof_step_gain.values)
     if not len(turned.finite) or float(np.median(turned.finite.values)) <= above:

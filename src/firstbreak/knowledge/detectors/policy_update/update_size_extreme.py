@@ -29,10 +29,8 @@ https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, without
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
 
@@ -45,19 +43,10 @@ def detect(
     policy_clip_fraction: Series | None = None,
     policy_ratio_mean: Series | None = None,
     *,
-    few: Annotated[
-        int, Threshold(unit="points", reason="From so many values on, their course is judged.", source="convention")
-    ] = 10,
-    max_divergence: Annotated[
-        float,
-        Threshold(unit="nats", reason="Ten times what counts as far in a course.", source="convention"),
-    ] = 1.0,
-    max_clipped: Annotated[
-        float, Threshold(unit="share", reason="Hardly any sample has a gradient left.", source="convention")
-    ] = 0.9,
-    max_ratio: Annotated[
-        float, Threshold(unit="ratio", reason="Clips lie between 0.7 and 1.4.", source="convention")
-    ] = 10.0,
+    few: int = at(10, "points", "From so many values on, their course is judged."),
+    max_divergence: float = at(1.0, "nats", "Ten times what counts as far in a course."),
+    max_clipped: float = at(0.9, "share", "Hardly any sample has a gradient left."),
+    max_ratio: float = at(10.0, "ratio", "Clips lie between 0.7 and 1.4."),
 ) -> Finding | NotApplicable | NotMeasured | None:
     asked: list[tuple[str, Series | None, float, float]] = [
         # a mean of log-ratios, as most trainers of language models log it, may be a little below 0

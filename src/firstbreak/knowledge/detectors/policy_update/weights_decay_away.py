@@ -23,9 +23,7 @@ https://arxiv.org/abs/1711.05101
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -36,7 +34,7 @@ def detect(
     proof_decaying: Series,
     config: Config,
     *,
-    above: Annotated[float, Threshold("share", "Scales of norms are near 1, and few.", "convention")] = 0.25,
+    above: float = at(0.25, "share", "Scales of norms are near 1, and few."),
 ) -> Finding | None:
     what = "weight decay takes more than an update can give from {value:%} of the weights: lower it"
     return proved(proof_decaying, config, what, above=above)

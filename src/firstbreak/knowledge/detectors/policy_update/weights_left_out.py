@@ -23,9 +23,7 @@ https://github.com/huggingface/trl
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -37,7 +35,7 @@ def detect(
     config: Config,
     proof_frozen: Series | None = None,
     *,
-    above: Annotated[float, Threshold("share", "Small parts may be unused, or frozen on purpose.", "convention")] = 0.5,
+    above: float = at(0.5, "share", "Small parts may be unused, or frozen on purpose."),
 ) -> Finding | None:
     what = "{value:%} of the weights that should learn are not part of the update: check optimizer and gradients"
     found = (proved(curve, config, what, above=above) for curve in (proof_untrained, proof_frozen) if curve)

@@ -23,9 +23,7 @@ https://github.com/huggingface/trl
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, NotMeasured, Role, Series
 
@@ -38,8 +36,8 @@ def detect(
     proof_changed_between: Series | None = None,
     proof_returned: Series | None = None,
     *,
-    above: Annotated[float, Threshold("share", "Single buffers may be rewritten.", "convention")] = 0.5,
-    times: Annotated[int, Threshold("times", "Once may be on purpose, as after a conversion.", "convention")] = 1,
+    above: float = at(0.5, "share", "Single buffers may be rewritten."),
+    times: int = at(1, "times", "Once may be on purpose, as after a conversion."),
 ) -> Finding | NotMeasured | None:
     if proof_overwritten is None and proof_changed_between is None:
         return NotMeasured("firstbreak.recorder() compared no weights")

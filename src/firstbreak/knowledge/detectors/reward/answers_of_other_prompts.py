@@ -22,9 +22,7 @@ https://github.com/huggingface/trl
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Series
 
@@ -33,9 +31,7 @@ def detect(
     proof_reference_elsewhere: Series,
     config: Config,
     *,
-    above: Annotated[
-        float, Threshold("share", "By chance, wrong completions are other prompts' answers.", "convention")
-    ] = 0.9,
+    above: float = at(0.9, "share", "By chance, wrong completions are other prompts' answers."),
 ) -> Finding | None:
     return proved(
         proof_reference_elsewhere,

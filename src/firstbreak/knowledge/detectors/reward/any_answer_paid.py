@@ -22,9 +22,7 @@ https://github.com/huggingface/trl
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -35,7 +33,7 @@ def detect(
     proof_reward_unread: Series,
     config: Config,
     *,
-    above: Annotated[float, Threshold("share", "Answers of two prompts may agree.", "convention")] = 0.9,
+    above: float = at(0.9, "share", "Answers of two prompts may agree."),
 ) -> Finding | None:
     return proved(
         proof_reward_unread,

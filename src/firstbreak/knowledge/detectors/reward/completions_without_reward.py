@@ -23,9 +23,7 @@ https://github.com/huggingface/trl
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -36,9 +34,7 @@ def detect(
     proof_reward_missing: Series,
     config: Config,
     *,
-    above: Annotated[
-        float, Threshold("share", "Single outages of a judge are no fault of the loop.", "convention")
-    ] = 0.05,
+    above: float = at(0.05, "share", "Single outages of a judge are no fault of the loop."),
 ) -> Finding | None:
     return proved(
         proof_reward_missing, config, "{value:%} of the completions have no reward: look at the named row", above=above

@@ -24,9 +24,7 @@ https://huggingface.co/docs/trl/rewards
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -37,9 +35,7 @@ def detect(
     proof_reward_twins: Series,
     config: Config,
     *,
-    above: Annotated[
-        float, Threshold("share", "Of a judge that errs in one verdict of ten, 18 % differ.", "convention")
-    ] = 0.5,
+    above: float = at(0.5, "share", "Of a judge that errs in one verdict of ten, 18 % differ."),
 ) -> Finding | None:
     what = "{value:%} of the completions that are equal get different rewards: score one text twice in one call"
     return proved(proof_reward_twins, config, what, above=above)

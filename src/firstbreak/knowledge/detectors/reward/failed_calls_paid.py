@@ -25,11 +25,10 @@ https://arxiv.org/abs/2209.13085
 from __future__ import annotations
 
 from itertools import islice
-from typing import Annotated
 
-from firstbreak.engine.checks import Threshold
-from firstbreak.knowledge.detectors.reward._verdicts import MAX_SAMPLES
+from firstbreak.engine.checks import at
 from firstbreak.engine.stats.proportion import wilson
+from firstbreak.knowledge.detectors.reward._verdicts import MAX_SAMPLES
 from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Samples, Severity
 from firstbreak.readers.tool_turns import succeeded, tool_turns
 from firstbreak.words import percent
@@ -38,13 +37,8 @@ from firstbreak.words import percent
 def detect(
     samples: Samples,
     *,
-    share_warning: Annotated[
-        float,
-        Threshold("share", "A smaller share can come from tasks that are solved without their tools.", "convention"),
-    ] = 0.5,
-    min_failed: Annotated[
-        int, Threshold("episodes", "Fewer failed episodes give too wide an interval of the share.", "convention")
-    ] = 8,
+    share_warning: float = at(0.5, "share", "A smaller share can come from tasks that are solved without their tools."),
+    min_failed: int = at(8, "episodes", "Fewer failed episodes give too wide an interval of the share."),
 ) -> Finding | NotApplicable | NotMeasured | None:
     ended = [
         (good, sample.reward, sample.step or 0.0)

@@ -24,12 +24,10 @@ https://arxiv.org/abs/2209.13085
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.direction import departure, falls
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
@@ -42,15 +40,9 @@ def detect(
     tool_failure_freq: Series | None = None,
     tool_invalid_frac: Series | None = None,
     *,
-    min_increase: Annotated[
-        float, Threshold("share", "A smaller rise of the failure rate is noise of the batch.", "convention")
-    ] = 0.03,
-    min_ratio: Annotated[
-        float, Threshold("ratio", "A rate that is high from the start must at least double.", "convention")
-    ] = 2.0,
-    min_points: Annotated[
-        int, Threshold("points", "Fewer points do not show a first level and a later one.", "convention")
-    ] = 16,
+    min_increase: float = at(0.03, "share", "A smaller rise of the failure rate is noise of the batch."),
+    min_ratio: float = at(2.0, "ratio", "A rate that is high from the start must at least double."),
+    min_points: int = at(16, "points", "Fewer points do not show a first level and a later one."),
 ) -> Finding | NotMeasured | None:
     candidates = (tool_failure_freq, tool_invalid_frac)
     failed = next((s.finite for s in candidates if s is not None and len(s.finite) >= min_points), None)

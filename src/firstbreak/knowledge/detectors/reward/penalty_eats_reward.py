@@ -25,11 +25,9 @@ https://arxiv.org/abs/1909.08593
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.stats.direction import departure, falls
 from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.engine.stats.shape import trajectory as shape_of
@@ -41,14 +39,9 @@ def detect(
     reward_mean: Series,
     reward_shaped_mean: Series,
     *,
-    min_part: Annotated[
-        float,
-        Threshold("share", "Of the task reward's gain: a smaller penalty leaves most of the gain.", "convention"),
-    ] = 0.7,
-    min_size: Annotated[
-        float, Threshold("standard deviations", "Of the reward after penalties from step to step.", "convention")
-    ] = 1.0,
-    min_points: Annotated[int, Threshold("points", "Fewer rewards show no trend.", "convention")] = 20,
+    min_part: float = at(0.7, "share", "Of the task reward's gain: a smaller penalty leaves most of the gain."),
+    min_size: float = at(1.0, "standard deviations", "Of the reward after penalties from step to step."),
+    min_points: int = at(20, "points", "Fewer rewards show no trend."),
 ) -> Finding | NotMeasured | None:
     task, shaped = reward_mean.finite, reward_shaped_mean.finite
     steps, i, j = np.intersect1d(task.steps, shaped.steps, return_indices=True)

@@ -30,11 +30,10 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from itertools import combinations
-from typing import Annotated
 
 import numpy as np
 
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors.reward._verdicts import Pairs, answer_and_reference, first, likeness, pairs
 from firstbreak.model import Confidence, Finding, NotMeasured, Samples, Severity
 from firstbreak.words import percent
@@ -46,24 +45,14 @@ MAX_ANSWERS = 4  #: to each of them
 def detect(
     samples: Samples,
     *,
-    max_share: Annotated[
-        float,
-        Threshold(
-            "share",
-            "An answer to its own prompt resembles its reference about as much as it resembles others.",
-            "convention",
-        ),
-    ] = 0.3,
-    min_agreement: Annotated[
-        float, Threshold("share", "Answers that agree less do not show that they depend on their prompt.", "convention")
-    ] = 0.1,
-    min_prompts: Annotated[
-        int, Threshold("prompts", "Fewer prompts give too wide an interval of the mean.", "convention")
-    ] = 8,
-    max_length_ratio: Annotated[
-        float,
-        Threshold("ratio", "Answers that are much longer or shorter than references have another form.", "convention"),
-    ] = 3.0,
+    max_share: float = at(
+        0.3, "share", "An answer to its own prompt resembles its reference about as much as it resembles others."
+    ),
+    min_agreement: float = at(0.1, "share", "Answers that agree less do not show that they depend on their prompt."),
+    min_prompts: int = at(8, "prompts", "Fewer prompts give too wide an interval of the mean."),
+    max_length_ratio: float = at(
+        3.0, "ratio", "Answers that are much longer or shorter than references have another form."
+    ),
 ) -> Finding | NotMeasured | None:
     answers: defaultdict[tuple[float, str], list[str]] = defaultdict(list)
     references: dict[tuple[float, str], str] = {}

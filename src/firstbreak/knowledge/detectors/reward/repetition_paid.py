@@ -22,9 +22,7 @@ https://arxiv.org/abs/2503.20783
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -35,7 +33,7 @@ def detect(
     proof_reward_longer: Series,
     config: Config,
     *,
-    above: Annotated[float, Threshold("share", "Repeating a text adds nothing to its answer.", "convention")] = 0.9,
+    above: float = at(0.9, "share", "Repeating a text adds nothing to its answer."),
 ) -> Finding | None:
     return proved(
         proof_reward_longer,

@@ -26,12 +26,11 @@ https://stable-baselines3.readthedocs.io/en/master/guide/rl_tips.html
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
 
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
@@ -45,17 +44,10 @@ def detect(
     reward_episode: Series | None = None,
     reward_mean: Series | None = None,
     *,
-    max_ratio: Annotated[
-        float, Threshold("ratio", "Exploration makes training returns smaller, but by less than this.", "convention")
-    ] = 3.0,
-    min_share: Annotated[float, Threshold("share", "Single evaluations may differ by chance.", "convention")] = 0.8,
-    min_evaluations: Annotated[
-        int, Threshold("evaluations", "Fewer evaluations can have the opposite sign by chance.", "convention")
-    ] = 4,
-    min_returns: Annotated[
-        int,
-        Threshold("points", "So many training returns around an evaluation show the level of training.", "convention"),
-    ] = 9,
+    max_ratio: float = at(3.0, "ratio", "Exploration makes training returns smaller, but by less than this."),
+    min_share: float = at(0.8, "share", "Single evaluations may differ by chance."),
+    min_evaluations: int = at(4, "evaluations", "Fewer evaluations can have the opposite sign by chance."),
+    min_returns: int = at(9, "points", "So many training returns around an evaluation show the level of training."),
 ) -> Finding | NotApplicable | NotMeasured | None:
     trained = next(
         (s.finite for s in (reward_episode, reward_mean) if s is not None and len(s.finite) >= min_returns), None

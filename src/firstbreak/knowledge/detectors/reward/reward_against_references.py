@@ -29,11 +29,10 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Annotated
 
 import numpy as np
 
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors.reward._verdicts import answer_and_reference, first, likeness, pairs
 from firstbreak.model import Confidence, Finding, NotMeasured, Samples, Severity
 from firstbreak.words import number
@@ -45,16 +44,9 @@ Judged = tuple[float, float]  #: likeness to the reference, reward
 def detect(
     samples: Samples,
     *,
-    max_correlation: Annotated[
-        float, Threshold("correlation", "A weaker negative correlation can come from style or length.", "convention")
-    ] = -0.1,
-    min_samples: Annotated[
-        int, Threshold("samples", "Fewer samples give too wide an interval of the correlation.", "convention")
-    ] = 24,
-    max_grades: Annotated[
-        int,
-        Threshold("values", "A reward with at most so many values says right or wrong, and is no score.", "convention"),
-    ] = 8,
+    max_correlation: float = at(-0.1, "correlation", "A weaker negative correlation can come from style or length."),
+    min_samples: int = at(24, "samples", "Fewer samples give too wide an interval of the correlation."),
+    max_grades: int = at(8, "values", "A reward with at most so many values says right or wrong, and is no score."),
 ) -> Finding | NotMeasured | None:
     judged: defaultdict[Prompt, list[Judged]] = defaultdict(list)
     for sample in first(samples):

@@ -26,14 +26,12 @@ https://arxiv.org/abs/2503.14476
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
-from firstbreak.knowledge.detectors._start import continued
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
+from firstbreak.knowledge.detectors._start import continued
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number
 
@@ -45,19 +43,11 @@ def detect(
     eval_score: Series | None = None,
     zero_variance_groups: Series | None = None,
     *,
-    min_level: Annotated[
-        float, Threshold("share", "Of the full reward: one sample in twenty tells something at most.", "convention")
-    ] = 0.93,
-    min_gap: Annotated[
-        float, Threshold("share", "An evaluation so far below is not as good as the reward says.", "convention")
-    ] = 0.1,
-    silent_groups: Annotated[
-        float, Threshold("share", "With so many groups without variance little is left to learn from.", "convention")
-    ] = 0.7,
-    first_share: Annotated[
-        float, Threshold("share", "Of the run: so early the policy has hardly learned anything.", "convention")
-    ] = 0.05,
-    min_points: Annotated[int, Threshold("points", "Fewer rewards show no level.", "convention")] = 12,
+    min_level: float = at(0.93, "share", "Of the full reward: one sample in twenty tells something at most."),
+    min_gap: float = at(0.1, "share", "An evaluation so far below is not as good as the reward says."),
+    silent_groups: float = at(0.7, "share", "With so many groups without variance little is left to learn from."),
+    first_share: float = at(0.05, "share", "Of the run: so early the policy has hardly learned anything."),
+    min_points: int = at(12, "points", "Fewer rewards show no level."),
 ) -> Finding | Expected | NotMeasured | None:
     rewards = reward_mean.finite
     if len(rewards) < min_points:

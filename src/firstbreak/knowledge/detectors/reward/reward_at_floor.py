@@ -29,12 +29,10 @@ https://arxiv.org/abs/1707.01495
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.direction import rises
 from firstbreak.engine.stats.shape import Trajectory
@@ -54,36 +52,19 @@ def detect(
     episode_length: Series | None = None,
     policy: Policy = Policy.CONTROL,
     *,
-    min_share: Annotated[
-        float, Threshold("share", "With fewer scores at the floor, the others can still teach something.", "convention")
-    ] = 0.75,
-    min_share_exact: Annotated[
-        float,
-        Threshold(
-            "share",
-            "Of scores that are exactly the lowest one, which is 0 or less: these batches held no success at all.",
-            "convention",
-        ),
-    ] = 1 / 3,
-    tolerance: Annotated[
-        float,
-        Threshold(
-            "share", "Scores this near to the lowest one, in shares of the range, are equal to it.", "convention"
-        ),
-    ] = 0.05,
-    max_success_rate: Annotated[
-        float, Threshold("share", "A higher success rate gives enough successful samples to learn from.", "convention")
-    ] = 0.1,
-    min_episodes: Annotated[
-        int,
-        Threshold("episodes", "With fewer ended episodes, a running mean repeats the same returns.", "convention"),
-    ] = 5,
-    start_points: Annotated[
-        int, Threshold("points", "The first points show whether the score began above its floor.", "convention")
-    ] = 5,
-    min_points: Annotated[
-        int, Threshold("points", "Fewer scores do not show what the lowest level is.", "convention")
-    ] = 20,
+    min_share: float = at(0.75, "share", "With fewer scores at the floor, the others can still teach something."),
+    min_share_exact: float = at(
+        1 / 3,
+        "share",
+        "Of scores that are exactly the lowest one, which is 0 or less: these batches held no success at all.",
+    ),
+    tolerance: float = at(
+        0.05, "share", "Scores this near to the lowest one, in shares of the range, are equal to it."
+    ),
+    max_success_rate: float = at(0.1, "share", "A higher success rate gives enough successful samples to learn from."),
+    min_episodes: int = at(5, "episodes", "With fewer ended episodes, a running mean repeats the same returns."),
+    start_points: int = at(5, "points", "The first points show whether the score began above its floor."),
+    min_points: int = at(20, "points", "Fewer scores do not show what the lowest level is."),
 ) -> Finding | NotMeasured | None:
     training = [s for s in (reward_mean, reward_episode) if s is not None]
     if trajectory.learned or trajectory.lost or any(shape_of(s.finite).lost for s in training):

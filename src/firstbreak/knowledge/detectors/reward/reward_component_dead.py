@@ -23,21 +23,17 @@ https://arxiv.org/abs/2209.13085
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 
 
 def detect(
     reward_component_mean: dict[str, Series],
     *,
-    min_points: Annotated[
-        int, Threshold("points", "In fewer points a rare reward can be missing by chance.", "convention")
-    ] = 20,
+    min_points: int = at(20, "points", "In fewer points a rare reward can be missing by chance."),
 ) -> Finding | NotMeasured | None:
     longest = max(len(s.finite) for s in reward_component_mean.values())
     if longest < min_points:

@@ -30,12 +30,11 @@ https://andyljones.com/posts/rl-debugging.html
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
 
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, Policy, without
 from firstbreak.engine.stats.changes import lapses
 from firstbreak.engine.stats.noise import noise_scale
@@ -54,19 +53,11 @@ def detect(
     episode_length: Series | None = None,
     policy: Policy = Policy.TEXT,
     *,
-    max_p_value: Annotated[
-        float, Threshold("probability", "Of so long a stretch of equal rewards by chance.", "convention")
-    ] = 1e-4,
-    min_share: Annotated[
-        float, Threshold("share", "Of the points: fewer may be a stretch of hard prompts.", "convention")
-    ] = 0.1,
-    min_points: Annotated[int, Threshold("points", "Of each side: fewer rewards may be equal.", "convention")] = 8,
-    at_once: Annotated[
-        float, Threshold("share", "Of the usual level: what the last rewards before it still had.", "convention")
-    ] = 0.5,
-    jump: Annotated[
-        float, Threshold("standard deviations", "Of the noise: the policy itself has changed there.", "convention")
-    ] = 6.0,
+    max_p_value: float = at(1e-4, "probability", "Of so long a stretch of equal rewards by chance."),
+    min_share: float = at(0.1, "share", "Of the points: fewer may be a stretch of hard prompts."),
+    min_points: int = at(8, "points", "Of each side: fewer rewards may be equal."),
+    at_once: float = at(0.5, "share", "Of the usual level: what the last rewards before it still had."),
+    jump: float = at(6.0, "standard deviations", "Of the noise: the policy itself has changed there."),
 ) -> Finding | NotMeasured | None:
     rewards = [s.finite for s in (reward_mean, reward_episode) if s is not None and len(s.finite) >= 2 * min_points]
     if not rewards:

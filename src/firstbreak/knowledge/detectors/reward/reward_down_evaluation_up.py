@@ -24,12 +24,10 @@ https://arxiv.org/abs/2505.22203
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.direction import falls, rises
 from firstbreak.engine.stats.onset import onset
@@ -45,15 +43,9 @@ def detect(
     reward_mean: Series,
     filter_prompts: Series | None = None,
     *,
-    min_drop: Annotated[
-        float, Threshold("share", "A smaller fall can come from other prompts in the batches.", "convention")
-    ] = 0.2,
-    min_points: Annotated[
-        int, Threshold("points", "Fewer training rewards do not show an earlier and a later level.", "convention")
-    ] = 20,
-    min_evaluations: Annotated[
-        int, Threshold("evaluations", "Fewer evaluations do not show that the level was kept.", "convention")
-    ] = 6,
+    min_drop: float = at(0.2, "share", "A smaller fall can come from other prompts in the batches."),
+    min_points: int = at(20, "points", "Fewer training rewards do not show an earlier and a later level."),
+    min_evaluations: int = at(6, "evaluations", "Fewer evaluations do not show that the level was kept."),
 ) -> Finding | NotApplicable | NotMeasured | None:
     rewards = reward_mean.finite
     if len(rewards) < min_points or len(eval_score) < min_evaluations:

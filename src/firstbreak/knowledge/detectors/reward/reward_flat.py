@@ -32,17 +32,16 @@ https://andyljones.com/posts/rl-debugging.html
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
 
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
-from firstbreak.knowledge.detectors._start import continued
+from firstbreak.engine.checks import at
 from firstbreak.engine.stats.direction import departure, rises
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.shape import trajectory as shape_of
 from firstbreak.engine.stats.trend import trend
+from firstbreak.knowledge.detectors._start import continued
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Role, Series, Severity
 from firstbreak.words import number
 
@@ -58,34 +57,19 @@ def detect(
     lr: Series | None = None,
     epsilon: Series | None = None,
     *,
-    hidden_rise_critical: Annotated[
-        float,
-        Threshold(
-            "standard deviations", "A rise that is this small against the noise would be no progress.", "convention"
-        ),
-    ] = 0.5,
-    hidden_rise_low_confidence: Annotated[
-        float,
-        Threshold("standard deviations", "If a rise this large could hide, the curve says little.", "convention"),
-    ] = 2.0,
-    random_epsilon: Annotated[
-        float, Threshold("share", "At this exploration rate, half of the actions and more are random.", "convention")
-    ] = 0.5,
-    greedy_epsilon: Annotated[
-        float, Threshold("share", "At this exploration rate, most actions are the policy's own.", "convention")
-    ] = 0.2,
-    min_random_points: Annotated[
-        int, Threshold("points", "Fewer points do not show what random actions score.", "convention")
-    ] = 5,
-    tolerance: Annotated[
-        float,
-        Threshold(
-            "share",
-            "A smaller change is the last digits of a repeated evaluation, in shares of the score.",
-            "convention",
-        ),
-    ] = 1e-3,
-    min_points: Annotated[int, Threshold("points", "Fewer scores do not show a flat curve.", "convention")] = 10,
+    hidden_rise_critical: float = at(
+        0.5, "standard deviations", "A rise that is this small against the noise would be no progress."
+    ),
+    hidden_rise_low_confidence: float = at(
+        2.0, "standard deviations", "If a rise this large could hide, the curve says little."
+    ),
+    random_epsilon: float = at(0.5, "share", "At this exploration rate, half of the actions and more are random."),
+    greedy_epsilon: float = at(0.2, "share", "At this exploration rate, most actions are the policy's own."),
+    min_random_points: int = at(5, "points", "Fewer points do not show what random actions score."),
+    tolerance: float = at(
+        1e-3, "share", "A smaller change is the last digits of a repeated evaluation, in shares of the score."
+    ),
+    min_points: int = at(10, "points", "Fewer scores do not show a flat curve."),
 ) -> Finding | Expected | NotMeasured | str | None:
     if len(score) < min_points:
         return NotMeasured(f"{len(score)} scores are too few to call a curve flat (needs {min_points})")

@@ -27,12 +27,10 @@ https://arxiv.org/abs/2005.12729
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity, Statistic
@@ -46,28 +44,15 @@ def detect(
     reward_min: Series | None = None,
     reward_std: Series | None = None,
     *,
-    min_distance: Annotated[
-        float, Threshold("standard deviations", "Smaller distances occur in healthy batches.", "convention")
-    ] = 50.0,
-    typical_ratio: Annotated[
-        float,
-        Threshold("ratio", "An outlier is so many times as far away as the largest reward usually is.", "convention"),
-    ] = 10.0,
-    size_ratio: Annotated[
-        float, Threshold("ratio", "An outlier is so many times as large as the mean reward usually is.", "convention")
-    ] = 5.0,
-    spread_ratio: Annotated[
-        float,
-        Threshold("ratio", "Of the largest usual spread: rewards of another kind of sample, no noise.", "convention"),
-    ] = 4.0,
-    steady: Annotated[
-        float,
-        Threshold("ratio", "Of the low to the median spread: in sparse rewards the spread itself jumps.", "convention"),
-    ] = 0.5,
-    min_outliers: Annotated[int, Threshold("steps", "One or two extreme rewards can be luck.", "convention")] = 3,
-    min_points: Annotated[
-        int, Threshold("points", "Fewer steps do not show what the typical spread is.", "convention")
-    ] = 20,
+    min_distance: float = at(50.0, "standard deviations", "Smaller distances occur in healthy batches."),
+    typical_ratio: float = at(
+        10.0, "ratio", "An outlier is so many times as far away as the largest reward usually is."
+    ),
+    size_ratio: float = at(5.0, "ratio", "An outlier is so many times as large as the mean reward usually is."),
+    spread_ratio: float = at(4.0, "ratio", "Of the largest usual spread: rewards of another kind of sample, no noise."),
+    steady: float = at(0.5, "ratio", "Of the low to the median spread: in sparse rewards the spread itself jumps."),
+    min_outliers: int = at(3, "steps", "One or two extreme rewards can be luck."),
+    min_points: int = at(20, "points", "Fewer steps do not show what the typical spread is."),
 ) -> Finding | NotMeasured | None:
     extremes = [s.finite for s in (reward_max, reward_min) if s is not None and len(s.finite) >= min_points]
     centre = reward_mean.finite

@@ -29,12 +29,10 @@ https://lilianweng.github.io/posts/2024-11-28-reward-hacking/
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.direction import departure, falls, rises
 from firstbreak.engine.stats.trend import trend
@@ -47,17 +45,13 @@ def detect(
     reward_mean: Series,
     policy: Policy = Policy.TEXT,
     *,
-    min_points: Annotated[
-        int, Threshold("points", "In fewer points, an answer component may not yet have begun to rise.", "convention")
-    ] = 30,
-    max_level: Annotated[
-        float,
-        Threshold(
-            "share",
-            "Right answers in fewer samples do not prove that the other components are harmless.",
-            "LOG.md, Public logs, 2026-11-21",
-        ),
-    ] = 0.02,
+    min_points: int = at(30, "points", "In fewer points, an answer component may not yet have begun to rise."),
+    max_level: float = at(
+        0.02,
+        "share",
+        "Right answers in fewer samples do not prove that the other components are harmless.",
+        "LOG.md, Public logs, 2026-11-21",
+    ),
 ) -> Finding | NotMeasured | None:
     parts = {name: s.finite for name, s in reward_component_mean.items() if len(s.finite) >= min_points}
     answers = {name: s for name, s in parts.items() if name in answer_parts}

@@ -27,12 +27,10 @@ https://arxiv.org/abs/2201.03544
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
 
@@ -43,16 +41,10 @@ def detect(
     reward_min: Series | None = None,
     reward_max: Series | None = None,
     *,
-    min_constant_batches: Annotated[
-        int, Threshold("batches", "In fewer batches, an extreme reward can be the same by chance.", "convention")
-    ] = 8,
-    min_share: Annotated[float, Threshold("share", "A rare new value can be one unusual sample.", "convention")] = 0.6,
-    min_change: Annotated[
-        float, Threshold("share", "A smaller change, in shares of the range of rewards, has no effect.", "convention")
-    ] = 0.02,
-    min_points: Annotated[
-        int, Threshold("points", "Fewer batches do not show a value before and a value after.", "convention")
-    ] = 20,
+    min_constant_batches: int = at(8, "batches", "In fewer batches, an extreme reward can be the same by chance."),
+    min_share: float = at(0.6, "share", "A rare new value can be one unusual sample."),
+    min_change: float = at(0.02, "share", "A smaller change, in shares of the range of rewards, has no effect."),
+    min_points: int = at(20, "points", "Fewer batches do not show a value before and a value after."),
 ) -> Finding | NotApplicable | NotMeasured | None:
     curves = [s.finite for s in (reward_min, reward_max) if s is not None and len(s.finite) >= min_points]
     if not curves:

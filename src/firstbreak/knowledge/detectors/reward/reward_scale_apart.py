@@ -27,11 +27,9 @@ https://arxiv.org/abs/2005.12729
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.words import number
@@ -45,13 +43,8 @@ def detect(
     reward_mean: Series | None = None,
     reward_episode: Series | None = None,
     *,
-    min_ratio: Annotated[
-        float,
-        Threshold("ratio", "Exploration and running means change the ratio too, but by less than this.", "convention"),
-    ] = 12.0,
-    min_points: Annotated[
-        int, Threshold("points", "Fewer pairs of a return and an evaluation show no constant ratio.", "convention")
-    ] = 5,
+    min_ratio: float = at(12.0, "ratio", "Exploration and running means change the ratio too, but by less than this."),
+    min_points: int = at(5, "points", "Fewer pairs of a return and an evaluation show no constant ratio."),
 ) -> Finding | Expected | NotApplicable | NotMeasured | None:
     trained = next(
         (s.finite for s in (reward_mean, reward_episode) if s is not None and len(s.finite) >= min_points), None

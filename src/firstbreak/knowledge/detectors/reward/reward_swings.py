@@ -28,12 +28,10 @@ https://arxiv.org/abs/2503.14476
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.engine.stats.shape import trajectory as shape_of
@@ -46,11 +44,8 @@ FAMILIES = only(Policy.TEXT, why="the return of a policy that explores swings wi
 def detect(
     reward_mean: Series,
     *,
-    noise_share: Annotated[
-        float,
-        Threshold("share", "Of the gain: one step differs from the next by about all that was gained.", "convention"),
-    ] = 0.7,
-    min_points: Annotated[int, Threshold("points", "Fewer rewards show no swings.", "convention")] = 40,
+    noise_share: float = at(0.7, "share", "Of the gain: one step differs from the next by about all that was gained."),
+    min_points: int = at(40, "points", "Fewer rewards show no swings."),
 ) -> Finding | NotMeasured | None:
     rewards = reward_mean.finite
     if len(rewards) < min_points:

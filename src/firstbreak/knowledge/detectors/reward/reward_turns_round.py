@@ -26,13 +26,11 @@ https://arxiv.org/abs/1909.08593
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 
@@ -45,42 +43,32 @@ def detect(
     kl_old: Series | None = None,
     policy: Policy = Policy.TEXT,
     *,
-    tolerance: Annotated[
-        float,
-        Threshold(
-            "share",
-            "So far may the size of the reward change; this value and the limits below find the fault in nine training "
-            "runs of the lab, and in none of 482 others.",
-            "LOG.md, Detectors, 2026-11-22",
-        ),
-    ] = 0.4,
-    min_jump: Annotated[
-        float,
-        Threshold(
-            "standard deviations",
-            "A smaller jump can be noise; this value was measured together with `tolerance`.",
-            "LOG.md, Detectors, 2026-11-22",
-        ),
-    ] = 5.0,
-    min_share: Annotated[
-        float,
-        Threshold(
-            "share",
-            "A reward that crosses 0 all the time has no sign to lose; measured together with `tolerance`.",
-            "LOG.md, Detectors, 2026-11-22",
-        ),
-    ] = 0.95,
-    max_kl_ratio: Annotated[
-        float,
-        Threshold(
-            "ratio",
-            "After a larger update than usual, the policy itself may have changed; measured together with `tolerance`.",
-            "LOG.md, Detectors, 2026-11-22",
-        ),
-    ] = 5.0,
-    min_points: Annotated[
-        int, Threshold("points", "Fewer points do not show the usual spread of the reward.", "convention")
-    ] = 20,
+    tolerance: float = at(
+        0.4,
+        "share",
+        "So far may the size of the reward change; "
+        "this value and the limits below find the fault in nine training runs of the lab, and in none of 482 others.",
+        "LOG.md, Detectors, 2026-11-22",
+    ),
+    min_jump: float = at(
+        5.0,
+        "standard deviations",
+        "A smaller jump can be noise; this value was measured together with `tolerance`.",
+        "LOG.md, Detectors, 2026-11-22",
+    ),
+    min_share: float = at(
+        0.95,
+        "share",
+        "A reward that crosses 0 all the time has no sign to lose; measured together with `tolerance`.",
+        "LOG.md, Detectors, 2026-11-22",
+    ),
+    max_kl_ratio: float = at(
+        5.0,
+        "ratio",
+        "After a larger update than usual, the policy itself may have changed; measured together with `tolerance`.",
+        "LOG.md, Detectors, 2026-11-22",
+    ),
+    min_points: int = at(20, "points", "Fewer points do not show the usual spread of the reward."),
 ) -> Finding | NotMeasured | None:
     rewards = reward_mean.finite
     if len(rewards) < min_points:
@@ -125,13 +113,13 @@ def _turn(values: np.ndarray, tolerance: float, min_jump: float, min_share: floa
     befores, afters = levels[:-WINDOW], levels[WINDOW:]
     turned = (befores * afters < 0) & (np.abs(befores + afters) <= tolerance * np.abs(befores))
     at_once = np.abs(np.diff(values)[WINDOW - 1 : len(values) - WINDOW]) > np.abs(befores)
-    for at in map(int, np.flatnonzero(turned & at_once) + WINDOW):
-        earlier, later = _sides(values, at)
-        before, after = float(levels[at - WINDOW]), float(levels[at])
+    for k in map(int, np.flatnonzero(turned & at_once) + WINDOW):
+        earlier, later = _sides(values, k)
+        before, after = float(levels[k - WINDOW]), float(levels[k])
         if np.ptp(earlier) == 0 < np.ptp(later):  # a first success is no reversal
             continue
-        if abs(before - after) > min_jump * float(np.std(values[max(0, at - 4 * WINDOW) : at])):
-            same = np.mean(np.sign(values[:at]) == np.sign(before))
+        if abs(before - after) > min_jump * float(np.std(values[max(0, k - 4 * WINDOW) : k])):
+            same = np.mean(np.sign(values[:k]) == np.sign(before))
             if same >= min_share and np.all(np.sign(later) == np.sign(after)):
-                return at
+                return k
     return None

@@ -33,12 +33,10 @@ https://arxiv.org/abs/2210.10760
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.agreement import Parting, comparable, fall, informed, parting, shares
 from firstbreak.engine.stats.direction import departure, rises
@@ -57,25 +55,16 @@ def detect(
     policy: Policy = Policy.CONTROL,
     epsilon: Series | None = None,
     *,
-    min_signal_to_noise: Annotated[
-        float, Threshold("ratio", "Beside a flat evaluation, a smaller rise of the reward says little.", "convention")
-    ] = 2.0,
-    hidden_share: Annotated[
-        float,
-        Threshold(
-            "share", "Of the reward's rise: an evaluation that may have won so much is not called flat.", "convention"
-        ),
-    ] = 0.5,
-    top: Annotated[
-        float, Threshold("share", "Of right answers: an evaluation that starts here has no room.", "convention")
-    ] = 0.9,
-    min_low: Annotated[
-        int, Threshold("evaluations", "One or two low evaluations at the end can be chance.", "convention")
-    ] = 3,
-    near_lowest: Annotated[
-        float, Threshold("share", "Of random actions above their lowest share: the schedule is over.", "convention")
-    ] = 0.05,
-    min_points: Annotated[int, Threshold("points", "Fewer rewards or evaluations show no trend.", "convention")] = 8,
+    min_signal_to_noise: float = at(
+        2.0, "ratio", "Beside a flat evaluation, a smaller rise of the reward says little."
+    ),
+    hidden_share: float = at(
+        0.5, "share", "Of the reward's rise: an evaluation that may have won so much is not called flat."
+    ),
+    top: float = at(0.9, "share", "Of right answers: an evaluation that starts here has no room."),
+    min_low: int = at(3, "evaluations", "One or two low evaluations at the end can be chance."),
+    near_lowest: float = at(0.05, "share", "Of random actions above their lowest share: the schedule is over."),
+    min_points: int = at(8, "points", "Fewer rewards or evaluations show no trend."),
 ) -> Finding | NotApplicable | NotMeasured | None:
     settled = _settled(epsilon.finite, near_lowest) if epsilon is not None and len(epsilon.finite) else -np.inf
     reward, judged, start = _together(reward_mean, truth, settled, min_points)

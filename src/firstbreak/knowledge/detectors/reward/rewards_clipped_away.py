@@ -22,9 +22,7 @@ https://huggingface.co/docs/trl/rloo_trainer
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -35,7 +33,7 @@ def detect(
     proof_reward_clipped: Series,
     config: Config,
     *,
-    above: Annotated[float, Threshold("share", "Single outliers are clipped on purpose.", "convention")] = 0.5,
+    above: float = at(0.5, "share", "Single outliers are clipped on purpose."),
 ) -> Finding | None:
     what = "{value:%} of the groups with different rewards have one reward after clipping: widen the range"
     return proved(proof_reward_clipped, config, what, above=above)

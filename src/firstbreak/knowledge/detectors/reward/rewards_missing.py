@@ -31,12 +31,11 @@ https://stable-baselines3.readthedocs.io/en/master/guide/checking_nan.html
 from __future__ import annotations
 
 import re
-from typing import Annotated
 
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, Policy, without
 from firstbreak.engine.stats.changes import for_good
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Run, Series, Severity
@@ -51,20 +50,10 @@ def detect(
     run: Run,
     policy: Policy = Policy.TEXT,
     *,
-    min_share: Annotated[
-        float,
-        Threshold(unit="share", reason="Of the steps: fewer are failures of single batches.", source="convention"),
-    ] = 0.25,
-    same_rows: Annotated[
-        float,
-        Threshold(unit="share", reason="Of a curve's points: where it stands beside the reward.", source="convention"),
-    ] = 0.8,
-    min_end: Annotated[
-        float, Threshold(unit="share", reason="Of the steps, up to the end: a run hardly ends so.", source="convention")
-    ] = 0.05,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="Fewer missing rewards are an accident.", source="convention")
-    ] = 5,
+    min_share: float = at(0.25, "share", "Of the steps: fewer are failures of single batches."),
+    same_rows: float = at(0.8, "share", "Of a curve's points: where it stands beside the reward."),
+    min_end: float = at(0.05, "share", "Of the steps, up to the end: a run hardly ends so."),
+    min_points: int = at(5, "points", "Fewer missing rewards are an accident."),
 ) -> Finding | Expected | NotMeasured | None:
     rewards = [s for name, s in run.series.items() if REWARD.fullmatch(name) and len(s)]
     if not rewards:

@@ -24,9 +24,7 @@ https://github.com/huggingface/trl
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -38,7 +36,7 @@ def detect(
     config: Config,
     proof_reward_deaf: Series | None = None,
     *,
-    above: Annotated[float, Threshold("share", "A score of a completion alone is exact.", "convention")] = 0.0,
+    above: float = at(0.0, "share", "A score of a completion alone is exact."),
 ) -> Finding | None:
     what = "{value:%} of the scores are those of other rows: return scores in the order of the completions"
     found = (proved(curve, config, what, above=above) for curve in (proof_reward_moved, proof_reward_deaf) if curve)

@@ -23,9 +23,7 @@ https://docs.python.org/3/library/functools.html#functools.lru_cache
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -36,9 +34,7 @@ def detect(
     proof_reward_blind: Series,
     config: Config,
     *,
-    above: Annotated[
-        float, Threshold("share", "Verdicts that fail now and then are equal as well.", "convention")
-    ] = 0.75,
+    above: float = at(0.75, "share", "Verdicts that fail now and then are equal as well."),
 ) -> Finding | None:
     what = "for {value:%} of the prompts right and wrong completions get the same reward: score two by hand"
     return proved(proof_reward_blind, config, what, above=above)

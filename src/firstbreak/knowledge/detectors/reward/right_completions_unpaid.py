@@ -24,9 +24,7 @@ https://github.com/huggingface/trl
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -37,7 +35,7 @@ def detect(
     proof_reward_unpaid: Series,
     config: Config,
     *,
-    above: Annotated[float, Threshold("share", "Single right completions may lack a form.", "convention")] = 0.75,
+    above: float = at(0.75, "share", "Single right completions may lack a form."),
 ) -> Finding | None:
     points = proof_reward_unpaid.finite
     if not len(points) or points.values[0] <= above:

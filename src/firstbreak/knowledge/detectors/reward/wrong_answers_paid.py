@@ -26,11 +26,10 @@ https://arxiv.org/abs/2210.10760
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
 
-from firstbreak.engine.checks import Threshold
-from firstbreak.knowledge.detectors.reward._verdicts import GradedSample, graded_samples
+from firstbreak.engine.checks import at
 from firstbreak.engine.stats.proportion import wilson
+from firstbreak.knowledge.detectors.reward._verdicts import GradedSample, graded_samples
 from firstbreak.model import Confidence, Finding, NotMeasured, Samples, Severity
 from firstbreak.words import percent
 
@@ -38,18 +37,10 @@ from firstbreak.words import percent
 def detect(
     samples: Samples,
     *,
-    share_warning: Annotated[
-        float, Threshold("share", "A smaller share can come from answers in another notation.", "convention")
-    ] = 0.15,
-    share_critical: Annotated[
-        float, Threshold("share", "From here on, most rewards are for wrong answers.", "convention")
-    ] = 0.5,
-    min_rewarded: Annotated[
-        int, Threshold("samples", "Fewer rewarded samples give too wide an interval of the share.", "convention")
-    ] = 8,
-    max_grades: Annotated[
-        int, Threshold("values", "A reward of more values is a score, and does not say right or wrong.", "convention")
-    ] = 8,
+    share_warning: float = at(0.15, "share", "A smaller share can come from answers in another notation."),
+    share_critical: float = at(0.5, "share", "From here on, most rewards are for wrong answers."),
+    min_rewarded: int = at(8, "samples", "Fewer rewarded samples give too wide an interval of the share."),
+    max_grades: int = at(8, "values", "A reward of more values is a score, and does not say right or wrong."),
 ) -> Finding | NotMeasured | None:
     compared = graded_samples(samples, max_grades)
     if not compared:

@@ -23,9 +23,7 @@ https://gymnasium.farama.org/api/env/
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -36,7 +34,7 @@ def detect(
     proof_action_other: Series,
     config: Config,
     *,
-    above: Annotated[float, Threshold("share", "Choices are equal or not.", "convention")] = 0.01,
+    above: float = at(0.01, "share", "Choices are equal or not."),
 ) -> Finding | None:
     what = "{value:%} of the stored actions are not those that the environment was given: draw each action once"
     return proved(proof_action_other, config, what, above=above)

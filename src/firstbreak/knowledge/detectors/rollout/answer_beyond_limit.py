@@ -22,9 +22,7 @@ https://github.com/huggingface/trl
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -35,7 +33,7 @@ def detect(
     proof_answer_too_long: Series,
     config: Config,
     *,
-    above: Annotated[float, Threshold("share", "Single answers may be longer than usual.", "convention")] = 0.8,
+    above: float = at(0.8, "share", "Single answers may be longer than usual."),
 ) -> Finding | None:
     return proved(
         proof_answer_too_long,

@@ -22,11 +22,9 @@ https://github.com/huggingface/trl
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -37,9 +35,7 @@ def detect(
     proof_ends_missing: Series,
     config: Config,
     *,
-    above: Annotated[
-        float, Threshold("share", "Of the ends that are expected, chance removes less.", "convention")
-    ] = 0.6,
+    above: float = at(0.6, "share", "Of the ends that are expected, chance removes less."),
 ) -> Finding | None:
     points = proof_ends_missing.finite
     if not len(points) or float(np.median(points.values)) <= above:

@@ -25,12 +25,10 @@ https://arxiv.org/abs/2503.14476
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 
@@ -42,38 +40,14 @@ def detect(
     length_max: Series | None = None,
     length_total_max: Series | None = None,
     *,
-    max_ratio: Annotated[
-        float,
-        Threshold(
-            unit="ratio",
-            reason="of the new longest completion to the usual one before: a policy that gets shorter makes smaller steps",
-            source="convention",
-        ),
-    ] = 0.9,
-    min_rise: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="of cut completions: a lower limit cuts completions that fitted before",
-            source="convention",
-        ),
-    ] = 0.02,
-    min_share: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="of the batches whose longest completion has exactly the new limit",
-            source="convention",
-        ),
-    ] = 0.5,
-    lasting_points: Annotated[
-        int,
-        Threshold(
-            unit="points",
-            reason="so many batches before and after the fall show that the change lasts",
-            source="convention",
-        ),
-    ] = 8,
+    max_ratio: float = at(
+        0.9,
+        "ratio",
+        "of the new longest completion to the usual one before: a policy that gets shorter makes smaller steps",
+    ),
+    min_rise: float = at(0.02, "share", "of cut completions: a lower limit cuts completions that fitted before"),
+    min_share: float = at(0.5, "share", "of the batches whose longest completion has exactly the new limit"),
+    lasting_points: int = at(8, "points", "so many batches before and after the fall show that the change lasts"),
 ) -> Finding | NotMeasured | None:
     longest = next(
         (s.finite for s in (length_max, length_total_max) if s is not None and len(s.finite) >= 3 * lasting_points),

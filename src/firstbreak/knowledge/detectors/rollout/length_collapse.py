@@ -23,12 +23,10 @@ https://arxiv.org/abs/2209.13085
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.changes import settled
 from firstbreak.engine.stats.direction import departure
@@ -44,17 +42,10 @@ def detect(
     score: Series,
     truth: Series | None = None,
     *,
-    max_ratio: Annotated[
-        float,
-        Threshold(
-            unit="ratio",
-            reason="of the late to the early length: an answer that becomes more concise keeps more",
-            source="convention",
-        ),
-    ] = 0.3,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="with fewer lengths no trend is known", source="convention")
-    ] = 10,
+    max_ratio: float = at(
+        0.3, "ratio", "of the late to the early length: an answer that becomes more concise keeps more"
+    ),
+    min_points: int = at(10, "points", "with fewer lengths no trend is known"),
 ) -> Finding | NotMeasured | None:
     length = length_mean.finite
     if len(length) < min_points:

@@ -30,12 +30,10 @@ https://arxiv.org/abs/2209.13085
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.engine.stats.onset import first_sustained
@@ -51,37 +49,13 @@ def detect(
     reward_mean: Series | None = None,
     length_prompt_mean: Series | None = None,
     *,
-    min_ratio: Annotated[
-        float,
-        Threshold(unit="ratio", reason="batches of other prompts change the mean length by less", source="convention"),
-    ] = 1.8,
-    sudden: Annotated[
-        float,
-        Threshold(
-            unit="share", reason="of the run: what takes longer is learned little by little", source="convention"
-        ),
-    ] = 0.06,
-    window: Annotated[
-        float, Threshold(unit="share", reason="of the run: the levels before and after the jump", source="convention")
-    ] = 0.12,
-    beginning: Annotated[
-        float,
-        Threshold(unit="share", reason="of the run: a policy first settles into a style", source="convention"),
-    ] = 0.15,
-    most: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="of the whole change of the run: a jump that is less belongs to a steady change",
-            source="convention",
-        ),
-    ] = 0.6,
-    min_size: Annotated[
-        float, Threshold(unit="standard deviations", reason="of the length from step to step", source="convention")
-    ] = 5.0,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="with fewer a jump cannot be told from a slope", source="convention")
-    ] = 30,
+    min_ratio: float = at(1.8, "ratio", "batches of other prompts change the mean length by less"),
+    sudden: float = at(0.06, "share", "of the run: what takes longer is learned little by little"),
+    window: float = at(0.12, "share", "of the run: the levels before and after the jump"),
+    beginning: float = at(0.15, "share", "of the run: a policy first settles into a style"),
+    most: float = at(0.6, "share", "of the whole change of the run: a jump that is less belongs to a steady change"),
+    min_size: float = at(5.0, "standard deviations", "of the length from step to step"),
+    min_points: int = at(30, "points", "with fewer a jump cannot be told from a slope"),
 ) -> Finding | NotMeasured | None:
     lengths = [s.finite for s in (length_mean, length_total_mean) if s is not None and len(s.finite) >= min_points]
     if not lengths:

@@ -27,12 +27,10 @@ https://arxiv.org/abs/2503.20783
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.agreement import comparable, parting
 from firstbreak.engine.stats.changes import settled
@@ -50,17 +48,10 @@ def detect(
     truth: Series | None = None,
     reward_mean: Series | None = None,
     *,
-    growth_warning: Annotated[
-        float,
-        Threshold(
-            unit="ratio",
-            reason="of the late to the early length: lengths that follow the prompts change by less",
-            source="convention",
-        ),
-    ] = 1.5,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="with fewer lengths no trend is known", source="convention")
-    ] = 20,
+    growth_warning: float = at(
+        1.5, "ratio", "of the late to the early length: lengths that follow the prompts change by less"
+    ),
+    min_points: int = at(20, "points", "with fewer lengths no trend is known"),
 ) -> Finding | NotMeasured | None:
     length = length_mean.finite
     if len(length) < min_points:

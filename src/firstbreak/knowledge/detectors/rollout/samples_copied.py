@@ -24,9 +24,7 @@ https://github.com/huggingface/trl
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import on_average, proved, total
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -39,14 +37,9 @@ def detect(
     config: Config,
     proof_sampling_z: Series | None = None,
     *,
-    above: Annotated[
-        float,
-        Threshold("share", "A colder distribution gives up to half of the pairs; other checks see it.", "convention"),
-    ] = 0.6,
-    small: Annotated[float, Threshold("share", "Of the pairs: fewer copies cost little.", "convention")] = 0.1,
-    clear: Annotated[
-        float, Threshold("standard errors", "Six standard errors are one in a billion.", "convention")
-    ] = 6.0,
+    above: float = at(0.6, "share", "A colder distribution gives up to half of the pairs; other checks see it."),
+    small: float = at(0.1, "share", "Of the pairs: fewer copies cost little."),
+    clear: float = at(6.0, "standard errors", "Six standard errors are one in a billion."),
 ) -> Finding | None:
     if found := proved(proof_copies, config, SAID, above=above):
         return found

@@ -26,9 +26,7 @@ https://github.com/huggingface/trl
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved, summed
 from firstbreak.knowledge.detectors.freshness.samples_of_other_weights import FIRST
 from firstbreak.model import Config, Finding, Role, Series
@@ -42,9 +40,7 @@ def detect(
     config: Config,
     proof_sampling_gap: Series | None = None,
     *,
-    above: Annotated[
-        float, Threshold("standard errors", "Five standard errors are one in a million.", "convention")
-    ] = 5.0,
+    above: float = at(5.0, "standard errors", "Five standard errors are one in a million."),
 ) -> Finding | None:
     points = proof_sampling_z.finite
     if not len(points) or points.values[0] <= FIRST:

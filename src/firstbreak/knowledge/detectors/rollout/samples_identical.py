@@ -24,12 +24,10 @@ https://arxiv.org/abs/2402.03300
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
 
@@ -40,36 +38,16 @@ def detect(
     policy_entropy: Series | None = None,
     policy: Policy = Policy.CONTROL,
     *,
-    max_ratio: Annotated[
-        float,
-        Threshold(
-            unit="ratio",
-            reason="of the share of distinct completions to the lowest possible one: a few groups may hold two answers",
-            source="convention",
-        ),
-    ] = 1.15,
-    min_entropy: Annotated[
-        float,
-        Threshold(
-            unit="nats",
-            reason="with less entropy the policy gives one answer with nearly all of the probability",
-            source="convention",
-        ),
-    ] = 0.1,
-    min_group_size: Annotated[
-        int,
-        Threshold(
-            unit="completions",
-            reason="in smaller groups completions are equal by chance too often",
-            source="convention",
-        ),
-    ] = 4,
-    first_points: Annotated[
-        int,
-        Threshold(
-            unit="points", reason="the first points show the sampler before the policy has changed", source="convention"
-        ),
-    ] = 5,
+    max_ratio: float = at(
+        1.15,
+        "ratio",
+        "of the share of distinct completions to the lowest possible one: a few groups may hold two answers",
+    ),
+    min_entropy: float = at(
+        0.1, "nats", "with less entropy the policy gives one answer with nearly all of the probability"
+    ),
+    min_group_size: int = at(4, "completions", "in smaller groups completions are equal by chance too often"),
+    first_points: int = at(5, "points", "the first points show the sampler before the policy has changed"),
 ) -> Finding | NotApplicable | NotMeasured | None:
     if diversity is None and policy is not Policy.TEXT:
         return NotApplicable("only for policies that write text")

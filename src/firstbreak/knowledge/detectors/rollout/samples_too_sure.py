@@ -23,9 +23,7 @@ https://github.com/huggingface/trl
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import summed
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -37,8 +35,6 @@ def detect(
     config: Config,
     proof_sampling_gap: Series | None = None,
     *,
-    above: Annotated[
-        float, Threshold("standard errors", "Six standard errors are one in a billion.", "convention")
-    ] = 6.0,
+    above: float = at(6.0, "standard errors", "Six standard errors are one in a billion."),
 ) -> Finding | None:
     return summed(proof_sampling_z, proof_sampling_gap, config, -above)

@@ -25,10 +25,8 @@ https://arxiv.org/abs/2503.14476
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import SAMPLED, Method, Policy, only
 from firstbreak.model import Confidence, Config, Finding, NotApplicable, NotMeasured, Severity
 
@@ -42,12 +40,8 @@ FAMILIES = only(
 def detect(
     config: Config,
     *,
-    min_temperature: Annotated[
-        float, Threshold(unit="temperature", reason="training samples at 0.6 to 1", source="convention")
-    ] = 0.45,
-    min_top_p: Annotated[
-        float, Threshold(unit="share", reason="training samples with a top-p of 0.9 or more", source="convention")
-    ] = 0.8,
+    min_temperature: float = at(0.45, "temperature", "training samples at 0.6 to 1"),
+    min_top_p: float = at(0.8, "share", "training samples with a top-p of 0.9 or more"),
 ) -> Finding | NotApplicable | NotMeasured | None:
     known = {name: config.number(name) for name in ("temperature", "top_p") if name not in config.defaulted}
     if all(value is None for value in known.values()):

@@ -23,12 +23,10 @@ https://arxiv.org/abs/2504.11536
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.direction import departure, rises
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
@@ -40,33 +38,16 @@ def detect(
     eval_score: Series | None = None,
     policy: Policy = Policy.CONTROL,
     *,
-    growth_warning: Annotated[
-        float,
-        Threshold(
-            unit="ratio",
-            reason="of the late to the early number of calls: problems of mixed difficulty change the number by less",
-            source="convention",
-        ),
-    ] = 1.3,
-    growth_harmless: Annotated[
-        float,
-        Threshold(
-            unit="ratio",
-            reason="below this, and with an evaluation that rises, the finding is a notice: more calls may solve more problems",
-            source="convention",
-        ),
-    ] = 1.5,
-    min_evaluations: Annotated[
-        int,
-        Threshold(
-            unit="evaluations",
-            reason="with fewer evaluations a rise of the evaluation is not known",
-            source="convention",
-        ),
-    ] = 5,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="with fewer points no trend is known", source="convention")
-    ] = 16,
+    growth_warning: float = at(
+        1.3, "ratio", "of the late to the early number of calls: problems of mixed difficulty change the number by less"
+    ),
+    growth_harmless: float = at(
+        1.5,
+        "ratio",
+        "below this, and with an evaluation that rises, the finding is a notice: more calls may solve more problems",
+    ),
+    min_evaluations: int = at(5, "evaluations", "with fewer evaluations a rise of the evaluation is not known"),
+    min_points: int = at(16, "points", "with fewer points no trend is known"),
 ) -> Finding | NotMeasured | None:
     calls = next((s.finite for s in (tool_call_freq, turns_mean) if s and len(s.finite) >= min_points), None)
     if calls is None:

@@ -23,12 +23,10 @@ https://arxiv.org/abs/2504.13958
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.onset import onset
 from firstbreak.engine.stats.shape import Trajectory
@@ -43,17 +41,12 @@ def detect(
     tool_failure_freq: Series | None = None,
     trajectory: Trajectory | None = None,
     *,
-    high: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="one call in five; half of this counts where the share grows, twice this is critical where nothing is learned",
-            source="convention",
-        ),
-    ] = 0.2,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="with fewer points no level and no trend is known", source="convention")
-    ] = 10,
+    high: float = at(
+        0.2,
+        "share",
+        "one call in five; half of this counts where the share grows, twice this is critical where nothing is learned",
+    ),
+    min_points: int = at(10, "points", "with fewer points no level and no trend is known"),
 ) -> Finding | NotMeasured | None:
     errors = tool_error_frac if tool_error_frac is not None else tool_failure_freq
     if errors is None:

@@ -26,15 +26,13 @@ https://arxiv.org/abs/2503.20783
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
-from firstbreak.knowledge.detectors._start import lowest_first, starts
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.noise import noise_scale
+from firstbreak.knowledge.detectors._start import lowest_first, starts
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
 
 FAMILIES = only(Policy.TEXT, why="only where training and evaluation grade answers alike")
@@ -46,34 +44,13 @@ def detect(
     reward_mean: Series | None = None,
     reward_component_mean: dict[str, Series] | None = None,
     *,
-    min_ratio: Annotated[
-        float,
-        Threshold(
-            unit="ratio", reason="a factor that the noise of the first batches hardly makes", source="convention"
-        ),
-    ] = 1.35,
-    min_gap: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="of right answers: small shares differ by a large factor by chance",
-            source="convention",
-        ),
-    ] = 0.12,
-    min_size: Annotated[
-        float,
-        Threshold(
-            unit="standard errors",
-            reason="of the gap: one evaluation and the first batches differ by so much by chance",
-            source="convention",
-        ),
-    ] = 3.0,
-    first_share: Annotated[
-        float, Threshold(unit="share", reason="so early the policy has hardly learned anything", source="convention")
-    ] = 0.04,
-    first_points: Annotated[
-        int, Threshold(unit="points", reason="with fewer rewards the mean is mostly noise", source="convention")
-    ] = 3,
+    min_ratio: float = at(1.35, "ratio", "a factor that the noise of the first batches hardly makes"),
+    min_gap: float = at(0.12, "share", "of right answers: small shares differ by a large factor by chance"),
+    min_size: float = at(
+        3.0, "standard errors", "of the gap: one evaluation and the first batches differ by so much by chance"
+    ),
+    first_share: float = at(0.04, "share", "so early the policy has hardly learned anything"),
+    first_points: int = at(3, "points", "with fewer rewards the mean is mostly noise"),
 ) -> Finding | NotApplicable | NotMeasured | None:
     found = starts(
         (eval_score, eval_reward),

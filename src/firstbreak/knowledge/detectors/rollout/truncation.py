@@ -29,12 +29,10 @@ https://github.com/huggingface/trl/issues/5697
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.direction import departure, falls, rises
 from firstbreak.engine.stats.onset import first_sustained
@@ -52,49 +50,27 @@ def detect(
     length_mean: Series | None = None,
     length_total_mean: Series | None = None,
     *,
-    share_notice: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="a few long answers do little harm; a share that does not grow must lie above it beyond its noise",
-            source="https://github.com/areal-project/AReaL/blob/main/docs/en/best_practices/algo_perf.md",
-        ),
-    ] = 0.05,
-    share_warning: Annotated[
-        float, Threshold(unit="share", reason="one completion in five has no answer", source="convention")
-    ] = 0.2,
-    share_critical: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="so many completions without an answer hide what the policy can do; one standard error is subtracted first",
-            source="convention",
-        ),
-    ] = 0.4,
-    share_certain: Annotated[
-        float,
-        Threshold(
-            unit="share", reason="a share this high is believed even where few points are logged", source="convention"
-        ),
-    ] = 0.9,
-    share_watched: Annotated[
-        float,
-        Threshold(unit="share", reason="a growing share below this is hardly more than none", source="convention"),
-    ] = 0.01,
-    growth: Annotated[
-        float,
-        Threshold(
-            unit="ratio",
-            reason="of the late to the early length: so much growth leads to more truncation",
-            source="https://github.com/areal-project/AReaL/blob/main/docs/en/best_practices/algo_perf.md",
-        ),
-    ] = 1.3,
-    min_points: Annotated[
-        int,
-        Threshold(
-            unit="points", reason="with fewer points no trend is known, and a share is uncertain", source="convention"
-        ),
-    ] = 8,
+    share_notice: float = at(
+        0.05,
+        "share",
+        "a few long answers do little harm; a share that does not grow must lie above it beyond its noise",
+        "https://github.com/areal-project/AReaL/blob/main/docs/en/best_practices/algo_perf.md",
+    ),
+    share_warning: float = at(0.2, "share", "one completion in five has no answer"),
+    share_critical: float = at(
+        0.4,
+        "share",
+        "so many completions without an answer hide what the policy can do; one standard error is subtracted first",
+    ),
+    share_certain: float = at(0.9, "share", "a share this high is believed even where few points are logged"),
+    share_watched: float = at(0.01, "share", "a growing share below this is hardly more than none"),
+    growth: float = at(
+        1.3,
+        "ratio",
+        "of the late to the early length: so much growth leads to more truncation",
+        "https://github.com/areal-project/AReaL/blob/main/docs/en/best_practices/algo_perf.md",
+    ),
+    min_points: int = at(8, "points", "with fewer points no trend is known, and a share is uncertain"),
 ) -> Finding | None:
     cut = truncation.finite
     if not len(cut):

@@ -28,12 +28,11 @@ https://docs.wandb.ai/guides/models/app/features/system-metrics
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
 
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import percent
@@ -44,20 +43,9 @@ FAMILIES = only(Policy.TEXT, why="a simulator on the CPU leaves the GPU of a sma
 def detect(
     machine: Mapping[str, list[Series]],
     *,
-    low: Annotated[
-        float,
-        Threshold(
-            unit="percent",
-            reason="Two thirds of the time are lost, saving and evaluating included.",
-            source="convention",
-        ),
-    ] = 35.0,
-    idle: Annotated[
-        float, Threshold(unit="percent", reason="Nothing but the desktop uses so little.", source="convention")
-    ] = 10.0,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="Fewer readings may have hit the gaps.", source="convention")
-    ] = 20,
+    low: float = at(35.0, "percent", "Two thirds of the time are lost, saving and evaluating included."),
+    idle: float = at(10.0, "percent", "Nothing but the desktop uses so little."),
+    min_points: int = at(20, "points", "Fewer readings may have hit the gaps."),
 ) -> Finding | NotMeasured | None:
     used = [s for s in machine.get("gpu.util", []) if len(s) >= min_points]
     if not used:

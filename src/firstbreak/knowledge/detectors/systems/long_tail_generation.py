@@ -32,14 +32,13 @@ https://arxiv.org/abs/2503.14476
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
 
 import numpy as np
 
-from firstbreak.engine.checks import Threshold
-from firstbreak.knowledge.detectors.systems._shares import share, step_time
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.knowledge.detectors.systems._shares import share, step_time
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
@@ -52,22 +51,10 @@ def detect(
     time_rollout: Series | None = None,
     time: Mapping[str, Series] | None = None,
     *,
-    tail_ratio: Annotated[
-        float,
-        Threshold(
-            unit="ratio", reason="Longest over mean completion: most of the engine is idle.", source="convention"
-        ),
-    ] = 5.0,
-    growth_warning: Annotated[
-        float, Threshold(unit="ratio", reason="Twice as long a tail as at the start.", source="convention")
-    ] = 2.0,
-    min_rollout_share: Annotated[
-        float,
-        Threshold(
-            unit="share", reason="Where the update dominates the step, the tail costs little.", source="convention"
-        ),
-    ] = 0.5,
-    min_points: Annotated[int, Threshold(unit="points", reason="Fewer steps show no level.", source="convention")] = 8,
+    tail_ratio: float = at(5.0, "ratio", "Longest over mean completion: most of the engine is idle."),
+    growth_warning: float = at(2.0, "ratio", "Twice as long a tail as at the start."),
+    min_rollout_share: float = at(0.5, "share", "Where the update dominates the step, the tail costs little."),
+    min_points: int = at(8, "points", "Fewer steps show no level."),
 ) -> Finding | NotApplicable | NotMeasured | None:
     whole = step_time(time)
     if length_mean is None or length_max is None or time_rollout is None or whole is None:

@@ -30,12 +30,11 @@ https://docs.pytorch.org/docs/stable/torch_cuda_memory.html
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
 
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.ceiling import arrival
 from firstbreak.engine.stats.onset import onset
@@ -54,25 +53,12 @@ def detect(
     machine: Mapping[str, list[Series]] | None = None,
     policy: Policy = Policy.TEXT,
     *,
-    min_increase: Annotated[
-        float,
-        Threshold(unit="share", reason="Less over half of the run is no leak.", source="convention"),
-    ] = 0.05,
-    increase_warning: Annotated[
-        float,
-        Threshold(unit="share", reason="A fifth more in half of the run soon fills a machine.", source="convention"),
-    ] = 0.2,
-    min_slope_ratio: Annotated[
-        float,
-        Threshold(
-            unit="ratio",
-            reason="Late over early slope of the second half: with less the memory levels off.",
-            source="convention",
-        ),
-    ] = 0.5,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="Fewer readings show no growth.", source="convention")
-    ] = 20,
+    min_increase: float = at(0.05, "share", "Less over half of the run is no leak."),
+    increase_warning: float = at(0.2, "share", "A fifth more in half of the run soon fills a machine."),
+    min_slope_ratio: float = at(
+        0.5, "ratio", "Late over early slope of the second half: with less the memory levels off."
+    ),
+    min_points: int = at(20, "points", "Fewer readings show no growth."),
 ) -> Finding | Expected | NotMeasured | None:
     recorded = [
         s.finite

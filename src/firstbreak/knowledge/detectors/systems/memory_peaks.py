@@ -26,13 +26,12 @@ https://docs.pytorch.org/docs/stable/torch_cuda_memory.html
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
 
 import numpy as np
 
-from firstbreak.engine.checks import Threshold
-from firstbreak.knowledge.detectors.systems._shares import step_time
+from firstbreak.engine.checks import at
 from firstbreak.engine.stats.spikes import period
+from firstbreak.knowledge.detectors.systems._shares import step_time
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number
 
@@ -41,28 +40,12 @@ def detect(
     machine: Mapping[str, list[Series]],
     time: Mapping[str, Series] | None = None,
     *,
-    min_rise: Annotated[
-        float,
-        Threshold(unit="share", reason="Of the memory that is usual: less is a longer batch.", source="convention"),
-    ] = 0.05,
-    min_size: Annotated[
-        float,
-        Threshold(
-            unit="standard deviations",
-            reason="Of the memory at the usual steps: a peak stands out.",
-            source="convention",
-        ),
-    ] = 6.0,
-    max_share: Annotated[
-        float, Threshold(unit="share", reason="Peaks are the exception among the steps.", source="convention")
-    ] = 0.4,
-    min_slower: Annotated[
-        float, Threshold(unit="ratio", reason="What takes memory beside the training takes time.", source="convention")
-    ] = 1.1,
-    min_peaks: Annotated[int, Threshold(unit="peaks", reason="Fewer can be chance.", source="convention")] = 3,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="Fewer readings do not show what is usual.", source="convention")
-    ] = 20,
+    min_rise: float = at(0.05, "share", "Of the memory that is usual: less is a longer batch."),
+    min_size: float = at(6.0, "standard deviations", "Of the memory at the usual steps: a peak stands out."),
+    max_share: float = at(0.4, "share", "Peaks are the exception among the steps."),
+    min_slower: float = at(1.1, "ratio", "What takes memory beside the training takes time."),
+    min_peaks: int = at(3, "peaks", "Fewer can be chance."),
+    min_points: int = at(20, "points", "Fewer readings do not show what is usual."),
 ) -> Finding | NotMeasured | None:
     readings = [s for s in machine.get("memory.gpu", []) if len(s) >= min_points]
     if not readings:

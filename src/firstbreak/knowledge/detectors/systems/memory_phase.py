@@ -26,11 +26,10 @@ https://docs.pytorch.org/docs/stable/torch_cuda_memory.html
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
 
 import numpy as np
 
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors.systems._levels import two_levels
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
@@ -39,15 +38,9 @@ from firstbreak.words import number, percent
 def detect(
     machine: Mapping[str, list[Series]],
     *,
-    min_share: Annotated[
-        float, Threshold(unit="share", reason="Of the device: a twentieth is left at most.", source="convention")
-    ] = 0.95,
-    min_room: Annotated[
-        float, Threshold(unit="share", reason="Of the device: room worth to be moved.", source="convention")
-    ] = 0.1,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="Fewer readings show no phases.", source="convention")
-    ] = 40,
+    min_share: float = at(0.95, "share", "Of the device: a twentieth is left at most."),
+    min_room: float = at(0.1, "share", "Of the device: room worth to be moved."),
+    min_points: int = at(40, "points", "Fewer readings show no phases."),
 ) -> Finding | NotMeasured | None:
     shares = [s for s in machine.get("gpu.memory_share", []) if len(s) >= min_points]
     if not shares:

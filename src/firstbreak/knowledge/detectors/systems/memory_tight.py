@@ -24,11 +24,9 @@ https://docs.pytorch.org/docs/stable/torch_cuda_memory.html
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
@@ -38,12 +36,8 @@ SIZES_GB = (24, 40, 48, 80, 96, 141, 192)  #: of devices on which language model
 def detect(
     memory_gpu: Series,
     *,
-    min_share: Annotated[
-        float, Threshold(unit="share", reason="Of the device: a twentieth is left at most.", source="convention")
-    ] = 0.95,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="Fewer readings show no level.", source="convention")
-    ] = 8,
+    min_share: float = at(0.95, "share", "Of the device: a twentieth is left at most."),
+    min_points: int = at(8, "points", "Fewer readings show no level."),
 ) -> Finding | NotMeasured | None:
     memory = memory_gpu.finite
     if len(memory) < min_points:

@@ -22,9 +22,7 @@ https://huggingface.co/docs/transformers/main_classes/trainer
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -35,7 +33,7 @@ def detect(
     proof_returned: Series,
     config: Config,
     *,
-    above: Annotated[float, Threshold("times", "Equal numbers are no chance.", "convention")] = 0.0,
+    above: float = at(0.0, "times", "Equal numbers are no chance."),
 ) -> Finding | None:
     what = "the weights of an earlier update came back, {value:n} times so far: look for what loads a checkpoint"
     return proved(proof_returned, config, what, above=above)

@@ -26,13 +26,12 @@ https://verl.readthedocs.io/en/latest/perf/perf_tuning.html
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
 
 import numpy as np
 
-from firstbreak.engine.checks import Threshold
-from firstbreak.knowledge.detectors.systems._levels import two_levels
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
+from firstbreak.knowledge.detectors.systems._levels import two_levels
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
@@ -42,18 +41,9 @@ FAMILIES = only(Policy.TEXT, why="a simulator on the CPU leaves the GPU of a sma
 def detect(
     machine: Mapping[str, list[Series]],
     *,
-    min_share: Annotated[
-        float,
-        Threshold(
-            unit="share", reason="Of the readings: generation takes two thirds in many set-ups.", source="convention"
-        ),
-    ] = 0.72,
-    max_ratio: Annotated[
-        float, Threshold(unit="ratio", reason="Low over high power: less apart are no phases.", source="convention")
-    ] = 0.65,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="Fewer readings show no phases.", source="convention")
-    ] = 40,
+    min_share: float = at(0.72, "share", "Of the readings: generation takes two thirds in many set-ups."),
+    max_ratio: float = at(0.65, "ratio", "Low over high power: less apart are no phases."),
+    min_points: int = at(40, "points", "Fewer readings show no phases."),
 ) -> Finding | NotMeasured | None:
     power = next((s for s in machine.get("gpu.power", []) if len(s) >= min_points), None)
     if power is None:

@@ -22,9 +22,7 @@ https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 
@@ -35,7 +33,7 @@ def detect(
     proof_resumed_otherwise: Series,
     config: Config,
     *,
-    above: Annotated[float, Threshold("share", "What a checkpoint keeps in 16 bits is nearer.", "convention")] = 0.05,
+    above: float = at(0.05, "share", "What a checkpoint keeps in 16 bits is nearer."),
 ) -> Finding | None:
     what = (
         "{value:%} of the weights are not those of the checkpoint that the run went on from: load it with strict=True"

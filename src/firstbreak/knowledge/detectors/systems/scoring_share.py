@@ -28,9 +28,8 @@ https://arxiv.org/abs/2409.19256
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
 
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors.systems._shares import against_past, share, step_time
 from firstbreak.model import Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import percent
@@ -40,22 +39,10 @@ def detect(
     time_reward: Series,
     time: Mapping[str, Series],
     *,
-    min_increase: Annotated[
-        float, Threshold(unit="share", reason="Of a step: a fifth more than before.", source="convention")
-    ] = 0.2,
-    high: Annotated[
-        float,
-        Threshold(unit="share", reason="Scoring then takes more than generation usually does.", source="convention"),
-    ] = 0.5,
-    max_p_value: Annotated[
-        float,
-        Threshold(
-            unit="probability", reason="A break that is less probable by chance is certain.", source="convention"
-        ),
-    ] = 0.01,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="Fewer steps show no growth.", source="convention")
-    ] = 12,
+    min_increase: float = at(0.2, "share", "Of a step: a fifth more than before."),
+    high: float = at(0.5, "share", "Scoring then takes more than generation usually does."),
+    max_p_value: float = at(0.01, "probability", "A break that is less probable by chance is certain."),
+    min_points: int = at(12, "points", "Fewer steps show no growth."),
 ) -> Finding | NotMeasured | None:
     whole = step_time(time)
     if whole is None:

@@ -25,13 +25,12 @@ https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
 
 import numpy as np
 
-from firstbreak.engine.checks import Threshold
-from firstbreak.knowledge.detectors.systems._shares import step_time
+from firstbreak.engine.checks import at
 from firstbreak.engine.stats.smooth import running_median
+from firstbreak.knowledge.detectors.systems._shares import step_time
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
@@ -42,22 +41,11 @@ def detect(
     length_total_mean: Series | None = None,
     episode_length: Series | None = None,
     *,
-    min_ratio: Annotated[
-        float, Threshold(unit="ratio", reason="Nearly twice as long as in the other stretches.", source="convention")
-    ] = 1.8,
-    drift: Annotated[
-        float,
-        Threshold(unit="ratio", reason="The quick stretches before and after are equally quick.", source="convention"),
-    ] = 1.25,
-    min_stretch: Annotated[
-        int, Threshold(unit="steps", reason="Shorter ones are single slow steps.", source="convention")
-    ] = 8,
-    max_share: Annotated[
-        float, Threshold(unit="share", reason="Slow steps are the exception.", source="convention")
-    ] = 0.5,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="Fewer steps have no stretches.", source="convention")
-    ] = 40,
+    min_ratio: float = at(1.8, "ratio", "Nearly twice as long as in the other stretches."),
+    drift: float = at(1.25, "ratio", "The quick stretches before and after are equally quick."),
+    min_stretch: int = at(8, "steps", "Shorter ones are single slow steps."),
+    max_share: float = at(0.5, "share", "Slow steps are the exception."),
+    min_points: int = at(40, "points", "Fewer steps have no stretches."),
 ) -> Finding | NotMeasured | None:
     clock = step_time(time)
     if clock is None or len(clock) < min_points:

@@ -28,13 +28,12 @@ https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
 
 import numpy as np
 
-from firstbreak.engine.checks import Threshold
-from firstbreak.knowledge.detectors.systems._shares import step_time
+from firstbreak.engine.checks import at
 from firstbreak.engine.stats.spikes import period, rhythm
+from firstbreak.knowledge.detectors.systems._shares import step_time
 from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
@@ -50,58 +49,18 @@ def detect(
     reward_mean: Series | None = None,
     length_mean: Series | None = None,
     *,
-    min_ratio: Annotated[
-        float, Threshold(unit="ratio", reason="Twice as long as the quick neighbours.", source="convention")
-    ] = 2.0,
-    rhythm_ratio: Annotated[
-        float,
-        Threshold(
-            unit="ratio", reason="Of steps that are slow at a fixed period: the period shows them.", source="convention"
-        ),
-    ] = 1.5,
-    min_size: Annotated[
-        float,
-        Threshold(
-            unit="standard deviations",
-            reason="Where steps vary more than that, a slow step must lie beyond their noise.",
-            source="convention",
-        ),
-    ] = 4.0,
-    min_spikes: Annotated[
-        int, Threshold(unit="spikes", reason="Fewer slow steps have no rhythm.", source="convention")
-    ] = 3,
-    min_cost: Annotated[
-        float, Threshold(unit="share", reason="Less of the whole time is not worth a search.", source="convention")
-    ] = 0.05,
-    cost_warning: Annotated[
-        float,
-        Threshold(
-            unit="share", reason="A quarter of the whole time, lost to a job with a rhythm.", source="convention"
-        ),
-    ] = 0.25,
-    rare: Annotated[
-        float,
-        Threshold(
-            unit="share",
-            reason="Of the steps, that begin a slow stretch: more of them look regular by chance.",
-            source="convention",
-        ),
-    ] = 0.2,
-    max_slow_share: Annotated[
-        float,
-        Threshold(
-            unit="share", reason="Where most steps are slow, the quick steps are the odd ones.", source="convention"
-        ),
-    ] = 0.5,
-    period_tolerance: Annotated[
-        float,
-        Threshold(
-            unit="share", reason="How far a period may lie from a multiple of the planned one.", source="convention"
-        ),
-    ] = 0.05,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="Fewer steps do not show what is usual.", source="convention")
-    ] = 20,
+    min_ratio: float = at(2.0, "ratio", "Twice as long as the quick neighbours."),
+    rhythm_ratio: float = at(1.5, "ratio", "Of steps that are slow at a fixed period: the period shows them."),
+    min_size: float = at(
+        4.0, "standard deviations", "Where steps vary more than that, a slow step must lie beyond their noise."
+    ),
+    min_spikes: int = at(3, "spikes", "Fewer slow steps have no rhythm."),
+    min_cost: float = at(0.05, "share", "Less of the whole time is not worth a search."),
+    cost_warning: float = at(0.25, "share", "A quarter of the whole time, lost to a job with a rhythm."),
+    rare: float = at(0.2, "share", "Of the steps, that begin a slow stretch: more of them look regular by chance."),
+    max_slow_share: float = at(0.5, "share", "Where most steps are slow, the quick steps are the odd ones."),
+    period_tolerance: float = at(0.05, "share", "How far a period may lie from a multiple of the planned one."),
+    min_points: int = at(20, "points", "Fewer steps do not show what is usual."),
 ) -> Finding | Expected | NotMeasured | None:
     clock = step_time(time)
     if clock is None or len(clock) <= min_points:

@@ -35,15 +35,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated
 
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
-from firstbreak.knowledge.detectors.systems._shares import by_rounds, share, step_time
+from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method
 from firstbreak.engine.stats.changes import apart, changes, departed, settled
+from firstbreak.knowledge.detectors.systems._shares import by_rounds, share, step_time
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
@@ -69,39 +68,17 @@ def detect(
     loss_total: Series | None = None,
     policy_loss: Series | None = None,
     *,
-    min_drop: Annotated[
-        float,
-        Threshold(
-            unit="share of the speed", reason="A smaller drop may come from longer samples.", source="convention"
-        ),
-    ] = 0.3,
-    drop_warning: Annotated[
-        float,
-        Threshold(unit="share of the speed", reason="The run takes twice as long from there on.", source="convention"),
-    ] = 0.5,
-    drop_sure: Annotated[
-        float,
-        Threshold(
-            unit="share of the speed",
-            reason="Steps take three times as long, even if little by little.",
-            source="convention",
-        ),
-    ] = 0.67,
-    drop_critical: Annotated[
-        float,
-        Threshold(
-            unit="share of the speed",
-            reason="Steps take four times as long. A shared machine cost 3 of 755 healthy runs two thirds, and none this much.",
-            source="python -m benchmarks.population, and the corpus",
-        ),
-    ] = 0.75,
-    max_p_value: Annotated[
-        float,
-        Threshold(
-            unit="probability", reason="A break that is less probable by chance is certain.", source="convention"
-        ),
-    ] = 0.01,
-    min_points: Annotated[int, Threshold(unit="points", reason="Fewer speeds show no drop.", source="convention")] = 20,
+    min_drop: float = at(0.3, "share of the speed", "A smaller drop may come from longer samples."),
+    drop_warning: float = at(0.5, "share of the speed", "The run takes twice as long from there on."),
+    drop_sure: float = at(0.67, "share of the speed", "Steps take three times as long, even if little by little."),
+    drop_critical: float = at(
+        0.75,
+        "share of the speed",
+        "Steps take four times as long. A shared machine cost 3 of 755 healthy runs two thirds, and none this much.",
+        "python -m benchmarks.population, and the corpus",
+    ),
+    max_p_value: float = at(0.01, "probability", "A break that is less probable by chance is certain."),
+    min_points: int = at(20, "points", "Fewer speeds show no drop."),
 ) -> Finding | NotMeasured | None:
     instant = (
         throughput_tok_s,

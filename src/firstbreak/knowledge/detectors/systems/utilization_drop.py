@@ -28,12 +28,11 @@ https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
 
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import Threshold
+from firstbreak.engine.checks import at
 from firstbreak.engine.stats.onset import onset
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
@@ -45,12 +44,8 @@ def detect(
     gpu_util: Series | None = None,
     length_mean: Series | None = None,
     *,
-    max_ratio: Annotated[
-        float, Threshold(unit="ratio", reason="Half of the hardware's work is lost.", source="convention")
-    ] = 0.5,
-    min_points: Annotated[
-        int, Threshold(unit="points", reason="Fewer steps do not show what is usual.", source="convention")
-    ] = 20,
+    max_ratio: float = at(0.5, "ratio", "Half of the hardware's work is lost."),
+    min_points: int = at(20, "points", "Fewer steps do not show what is usual."),
 ) -> Finding | NotMeasured | None:
     parts = perf or {}
     gauges = (perf_mfu, *(parts.get(f"mfu.{part}") for part in ("actor", "train")), gpu_util)
