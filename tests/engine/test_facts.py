@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from firstbreak.engine import detectors, facts
+from firstbreak.engine import facts
 from firstbreak.engine.check import check
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.stats.shape import trajectory
 from firstbreak.engine.stats.statistic import statistic
+from firstbreak.knowledge import detectors
 from firstbreak.model import Message, Series, Statistic
 from tests.make import learning, noise, run, series
 
