@@ -24,8 +24,8 @@ from benchmarks.guard import as_logged
 from benchmarks.lab import rounded
 from benchmarks.machine import environment
 from benchmarks.size import corpus, place, sized
-from firstbreak.guard.change import ChangeTest
-from firstbreak.guard.invariants import Watch
+from firstbreak.live.guard.change import ChangeTest
+from firstbreak.live.guard.invariants import Watch
 from firstbreak.model import Run
 from firstbreak.preflight.intervals import wilson
 from firstbreak.readers.read import read

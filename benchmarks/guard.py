@@ -35,8 +35,8 @@ from firstbreak_lab.running import Label
 from benchmarks.lab import rounded
 from benchmarks.machine import environment
 from benchmarks.size import corpus, place, sized
-from firstbreak.guard.decision import Act, GuardDecision
-from firstbreak.guard.guard import Guard
+from firstbreak.live.guard.decision import Act, GuardDecision
+from firstbreak.live.guard.guard import Guard
 from firstbreak.model import Run
 from firstbreak.readers.read import read
 
@@ -305,8 +305,8 @@ def kill_trials(n: int) -> dict[str, int]:
     """Kill a training process that writes bundle after bundle, at random moments; then read and replay the last whole one."""
     import torch
 
-    from firstbreak.guard import bundle
-    from firstbreak.guard import replay as again
+    from firstbreak.live.guard import bundle
+    from firstbreak.live.guard import replay as again
 
     torch.set_num_threads(1)
     moments = random.Random(0)
@@ -349,7 +349,7 @@ def _train_and_keep(folder: Path, pipe: int) -> None:
     """Train, and write a bundle for every update, until this process is killed."""
     import torch
 
-    from firstbreak.guard.adapters.torch import attach
+    from firstbreak.live.guard.adapters.torch import attach
 
     model, optimizer, loss_of = _toy()
     step = 0

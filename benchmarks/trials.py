@@ -21,6 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
+import firstbreak_lab
 from firstbreak_lab import corpus
 from firstbreak_lab.running import Label, read_label
 
@@ -31,11 +32,12 @@ from firstbreak.experiments import conduct, plan
 from firstbreak.experiments.overrides import CannotOverride, render
 from firstbreak.experiments.runner import Result, Trial
 from firstbreak.experiments.settings import ExperimentSettings, TrialLimits
+from firstbreak.live import hooks
 from firstbreak.model import Run
 from firstbreak.readers.read import read
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCES = ("src/firstbreak/experiments", "src/firstbreak/guard/hooks", "lab/src/firstbreak_lab")
+SOURCES = ("src/firstbreak/experiments", "src/firstbreak/live/hooks", "lab/src/firstbreak_lab")
 
 #: canonical option -> its name in the lab's trainers
 LANGUAGE = {
@@ -224,10 +226,11 @@ def _become(trial: Trial) -> NoReturn:
 
 def _hook() -> None:
     """Apply the hooks to modules that are already imported."""
-    sys.path.insert(0, str(conduct.HOOKS))
+    sys.path.insert(0, str(hooks.FOLDER))
     import firstbreak_hooks
 
     if firstbreak_hooks.wanted():
+        firstbreak_hooks.CHANGES.update(firstbreak_lab.TRIAL_HOOKS)
         firstbreak_hooks.install()
         for name in firstbreak_hooks.CHANGES.keys() & sys.modules.keys():
             firstbreak_hooks.change(sys.modules[name])

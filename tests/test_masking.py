@@ -10,7 +10,7 @@ import pytest
 
 from firstbreak import cli
 from firstbreak.engine.diagnose import diagnose
-from firstbreak.guard import evidence
+from firstbreak.live.guard import evidence
 from firstbreak.masking import MASK, Mask, by_look, is_secret
 from firstbreak.model import Sample
 from firstbreak.readers.read import read

@@ -38,7 +38,7 @@ from firstbreak.engine import registry
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.evals.ledger import Ledger
 from firstbreak.experiments import supervisor
-from firstbreak.guard import bundle
+from firstbreak.live.guard import bundle
 from firstbreak.readers import Unreadable, budget
 from firstbreak.readers.grouping import find_runs
 from firstbreak.readers.read import read
@@ -381,7 +381,7 @@ async def _send(port: int, data: bytes) -> tuple[int, bytes]:
 
 WRITERS = {
     "bundle": """
-        from firstbreak.guard import bundle
+        from firstbreak.live.guard import bundle
         parts = {f"part{i}": os.urandom(200_000) for i in range(5)}
         for i in range(100_000): bundle.write(folder, f"incident-{i:05d}", parts, {"number": i})
     """,

@@ -1,7 +1,7 @@
 """Link, cause and false alarms with and without `firstbreak.recorder()`: `make bench-recorder`.
 
 Every script of faults.py and healthy.py trains once with the recorder. "Without" is the same run less what the recorder wrote:
-the weights are the same bit for bit (tests/inside/test_trl.py). Options: --make FOLDER (train into it; NAME... for some),
+the weights are the same bit for bit (tests/recorder/test_trl.py). Options: --make FOLDER (train into it; NAME... for some),
 --score FOLDER (diagnose what lies there, and write benchmarks/results/recorder.json), --cost (only the overhead),
 --make-language FOLDER and --score-language FOLDER (the lab's language trainers: language.py), both with another SEED after it;
 --strangers FOLDER (the scripts in strangers/, SET... for some).

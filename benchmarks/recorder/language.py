@@ -26,9 +26,9 @@ import firstbreak
 from benchmarks.recorder.said import judged, without_recorder
 from benchmarks.size import corpus as home
 from firstbreak.engine import likelihood
-from firstbreak.inside.batch import BatchRecorder
-from firstbreak.inside.journal import NAME
-from firstbreak.inside.trl import Recorder
+from firstbreak.live.recorder.batch import BatchRecorder
+from firstbreak.live.recorder.journal import NAME
+from firstbreak.live.recorder.trl import Recorder
 from firstbreak.model import Link
 
 TRAINERS = ("language", "agent", "preference")

@@ -14,8 +14,8 @@ _HOME = {
     "Run": "firstbreak.model",
     "Diagnosis": "firstbreak.model",
     "Link": "firstbreak.model",
-    "Guard": "firstbreak.guard.guard",
-    "recorder": "firstbreak.inside.recorder",
+    "Guard": "firstbreak.live.guard.guard",
+    "recorder": "firstbreak.live.recorder.recorder",
 }
 _MODULES = frozenset({"context"})
 _REPORTS = "firstbreak.reports"  #: when imported, makes a Diagnosis show itself in notebooks and with rich
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from firstbreak import context as context
     from firstbreak.engine.check import check
     from firstbreak.engine.diagnose import diagnose
-    from firstbreak.guard.guard import Guard
-    from firstbreak.inside.recorder import recorder
+    from firstbreak.live.guard.guard import Guard
+    from firstbreak.live.recorder.recorder import recorder
     from firstbreak.model import Diagnosis, Link, Run
     from firstbreak.readers.read import read
 

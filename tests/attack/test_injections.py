@@ -16,7 +16,7 @@ import pytest
 from firstbreak import cli
 from firstbreak.cli.watch import _message
 from firstbreak.engine.diagnose import diagnose
-from firstbreak.guard.notify import _BODIES, Notification
+from firstbreak.live.guard.notify import _BODIES, Notification
 from firstbreak.readers.read import read
 from firstbreak.reports import markdown
 from firstbreak.words import LONGEST_NAME, quoted
@@ -83,7 +83,7 @@ def test_a_chat_shows_the_log_s_text_and_does_not_act_on_it(kind: str) -> None:
 
 
 def test_a_mail_has_one_subject_and_no_links(monkeypatch: pytest.MonkeyPatch) -> None:
-    from firstbreak.guard import notify
+    from firstbreak.live.guard import notify
 
     sent: list[Any] = []
 

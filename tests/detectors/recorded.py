@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from firstbreak.engine.check import check
-from firstbreak.inside.batch import BatchRecorder
-from firstbreak.inside.identities.parameters import Sampled
+from firstbreak.live.recorder.batch import BatchRecorder
+from firstbreak.live.recorder.identities.parameters import Sampled
 from firstbreak.model import Outcome
 from firstbreak.readers.read import read
 

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firstbreak.experiments.conduct import HOOKS
-from firstbreak.guard.hooks.firstbreak_texts import (
+from firstbreak.live import hooks
+from firstbreak.live.hooks.firstbreak_texts import (
     Rewards,
     agreement,
     by_errors,
@@ -117,7 +117,7 @@ def test_the_process_logs_its_learning_rates_its_memory_and_its_waiting_time(tmp
         "    time.sleep(0.02)\n"
     )
     environment = os.environ | {
-        "PYTHONPATH": str(HOOKS),
+        "PYTHONPATH": str(hooks.FOLDER),
         "FIRSTBREAK_INTERVENE": '{"watch": "process"}',
         "FIRSTBREAK_FOLDER": str(tmp_path),
     }
@@ -150,7 +150,7 @@ def test_the_hooks_need_no_firstbreak_and_make_room_for_the_users_own_sitecustom
     (tmp_path / "sitecustomize.py").write_text("print('mine')\n")
     code = "import firstbreak_hooks, sys; print('firstbreak' in sys.modules, firstbreak_hooks.wanted())"
     environment = {
-        "PYTHONPATH": os.pathsep.join([str(HOOKS), str(tmp_path)]),
+        "PYTHONPATH": os.pathsep.join([str(hooks.FOLDER), str(tmp_path)]),
         "FIRSTBREAK_INTERVENE": '{"data": "one"}',
     }
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
@@ -177,7 +177,7 @@ def test_a_module_is_changed_as_it_is_imported_and_says_so(tmp_path: Path) -> No
         "a = A(); a._setup_model(); print({n: p.trains for n, p in a.policy.named_parameters()})"
     )
     environment = {
-        "PYTHONPATH": os.pathsep.join([str(HOOKS), str(tmp_path)]),
+        "PYTHONPATH": os.pathsep.join([str(hooks.FOLDER), str(tmp_path)]),
         "FIRSTBREAK_INTERVENE": '{"policy": "frozen"}',
         "FIRSTBREAK_FOLDER": str(tmp_path),
     }

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from firstbreak.guard.hooks.firstbreak_loop import WINDOW, Transitions, advantages, compared
+from firstbreak.live.hooks.firstbreak_loop import WINDOW, Transitions, advantages, compared
 
 Seen = Callable[[np.ndarray, int], np.ndarray]
 

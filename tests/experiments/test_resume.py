@@ -25,6 +25,7 @@ from firstbreak.experiments.overrides import CannotOverride
 from firstbreak.experiments.resume import FROM_THE_BEGINNING, start_of
 from firstbreak.experiments.runner import Result
 from firstbreak.experiments.settings import ExperimentSettings, TrialLimits
+from firstbreak.live import hooks
 from firstbreak.model import Config, Run, Series
 from firstbreak.readers.read import read
 
@@ -282,7 +283,7 @@ def test_a_resumed_transformers_trainer_keeps_its_trials_settings(
     (tmp_path / "transformers" / "trainer.py").write_text(TRANSFORMERS)
     state = {"checkpoint": "/saved/checkpoint-40", "step": 40, "planned": 100, "other_seed": other_seed, "options": {}}
     environment = {
-        "PYTHONPATH": os.pathsep.join([str(conduct.HOOKS), str(tmp_path)]),
+        "PYTHONPATH": os.pathsep.join([str(hooks.FOLDER), str(tmp_path)]),
         "FIRSTBREAK_INTERVENE": json.dumps({"resumed": state}),
         "FIRSTBREAK_FOLDER": str(tmp_path),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from firstbreak.guard import guard
+from firstbreak.live.guard import guard
 
 
 @pytest.fixture(autouse=True)

@@ -16,8 +16,8 @@ from typing import BinaryIO
 
 import pytest
 
-from firstbreak.guard import bundle, guard
-from firstbreak.guard.guard import Guard
+from firstbreak.live.guard import bundle, guard
+from firstbreak.live.guard.guard import Guard
 from firstbreak.readers import Unreadable
 from tests.waiting import until
 
@@ -25,7 +25,7 @@ from tests.waiting import until
 WRITER = """
 import os, sys
 from pathlib import Path
-from firstbreak.guard import bundle
+from firstbreak.live.guard import bundle
 print("ready", flush=True)
 for i in range(10_000):
     parts = {f"part{j}": os.urandom(200_000) for j in range(5)}
@@ -58,7 +58,7 @@ def test_a_full_disk_costs_the_large_parts_and_not_the_rest(tmp_path: Path) -> N
     code = """
 import resource, signal, sys
 from pathlib import Path
-from firstbreak.guard import bundle
+from firstbreak.live.guard import bundle
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
 def large(file):
@@ -75,8 +75,8 @@ print(bundle.write(Path(sys.argv[1]), "incident", {"state.pt": large, "README.md
 #: stops at once, with a state that is larger than the disk; says whether it stopped, and what of the bundle was lost
 STOPPING = """
 import os, sys
-from firstbreak.guard import bundle
-from firstbreak.guard.guard import Guard
+from firstbreak.live.guard import bundle
+from firstbreak.live.guard.guard import Guard
 guard = Guard("stop", folder=sys.argv[1], on_decision=lambda decision: None)
 guard.attach("torch", lambda: {"state.pt": lambda file: file.write(os.urandom(10_000_000))}, update_hooks=False)
 guard.stop("seen enough")
@@ -181,7 +181,7 @@ def test_the_next_guard_removes_what_a_killed_one_left(tmp_path: Path) -> None:
 
 def test_a_file_that_is_swapped_after_the_check_is_refused(tmp_path: Path) -> None:
     """Before the tensors of a bundle are loaded, its files were checked: what is opened then is looked at again."""
-    shared = pytest.importorskip("firstbreak.guard.adapters.torch")
+    shared = pytest.importorskip("firstbreak.live.guard.adapters.torch")
     pytest.importorskip("torch")
     path = bundle.write(tmp_path, "incident", {"state.pt": b"content"}, {})
     bundle.read(path)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 
-from firstbreak.guard.change import ALPHA, REFERENCE, WINDOWS, ChangeTest, log_tail
+from firstbreak.live.guard.change import ALPHA, REFERENCE, WINDOWS, ChangeTest, log_tail
 
 
 def alarms(values: Iterable[float], *, both: bool = False) -> list[int]:

@@ -18,10 +18,10 @@ import pytest
 import firstbreak
 from firstbreak.engine import check, registry
 from firstbreak.engine.checks import Check
-from firstbreak.guard import bundle
-from firstbreak.guard import schedule as guard_schedule
-from firstbreak.guard.decision import Act, GuardDecision
-from firstbreak.guard.guard import Guard
+from firstbreak.live.guard import bundle
+from firstbreak.live.guard import schedule as guard_schedule
+from firstbreak.live.guard.decision import Act, GuardDecision
+from firstbreak.live.guard.guard import Guard
 from firstbreak.model import Action, Confidence, Config, Finding, Link, Outcome, Run, Series, Severity, Status
 from tests.guard.runs import Clock, collapsing, learning
 

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from firstbreak.guard.history import CAPACITY, MOST_METRICS, RECENT, MetricHistory, Thinned, number
+from firstbreak.live.guard.history import CAPACITY, MOST_METRICS, RECENT, MetricHistory, Thinned, number
 
 
 def thinned(n: int, broken: frozenset[int] = frozenset()) -> Thinned:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from firstbreak.engine.registry import detectors
-from firstbreak.guard.decision import Act
-from firstbreak.guard.invariants import INVARIANTS, NO_PAST, PROVED, Rule, Violation, limits, rule_for
+from firstbreak.live.guard.decision import Act
+from firstbreak.live.guard.invariants import INVARIANTS, NO_PAST, PROVED, Rule, Violation, limits, rule_for
 
 
 def through(signal: str, values: Iterable[float], target_kl: float | None = None) -> list[tuple[int, Violation]]:

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 import torch
 
-from firstbreak.guard import bundle
-from firstbreak.guard.adapters import lightning
-from firstbreak.guard.decision import Act
-from firstbreak.guard.guard import Guard
-from firstbreak.guard.replay import replay
+from firstbreak.live.guard import bundle
+from firstbreak.live.guard.adapters import lightning
+from firstbreak.live.guard.decision import Act
+from firstbreak.live.guard.guard import Guard
+from firstbreak.live.guard.replay import replay
 from tests.guard import regression
 
 pl = pytest.importorskip("pytorch_lightning")

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from firstbreak.guard import notify
-from firstbreak.guard.notify import Notification, Notifier
+from firstbreak.live.guard import notify
+from firstbreak.live.guard.notify import Notification, Notifier
 from firstbreak.masking import MASK
 from firstbreak.readers import Unreadable
 from tests.waiting import PATIENCE

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from firstbreak.guard import adapters
+from firstbreak.live.guard import adapters
 
 PAGE = (Path(__file__).parents[2] / "docs" / "guard.md").read_text()
 SECTION = PAGE.partition("## Adapters\n")[2].partition("\n## ")[0]
@@ -23,7 +23,7 @@ def test_an_adapter_takes_less_than_ten_lines(block: str) -> None:
     assert len(block.splitlines()) < 10
     for node in ast.walk(ast.parse(block)):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ADAPTERS:
-            module = importlib.import_module(f"firstbreak.guard.adapters.{node.value.id}")
+            module = importlib.import_module(f"firstbreak.live.guard.adapters.{node.value.id}")
             assert callable(getattr(module, node.attr, None)), f"{node.value.id}.{node.attr}"
 
 

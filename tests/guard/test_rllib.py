@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from firstbreak.guard.adapters import rllib
-from firstbreak.guard.guard import Guard
+from firstbreak.live.guard.adapters import rllib
+from firstbreak.live.guard.guard import Guard
 from tests.cluster import cluster
 
 ppo = pytest.importorskip("ray.rllib.algorithms.ppo")

@@ -12,11 +12,11 @@ from stable_baselines3 import DQN, PPO
 from stable_baselines3.common.callbacks import BaseCallback, CheckpointCallback
 from stable_baselines3.common.env_util import make_vec_env
 
-from firstbreak.guard import bundle
-from firstbreak.guard.adapters import sb3
-from firstbreak.guard.decision import Act
-from firstbreak.guard.guard import Guard
-from firstbreak.guard.replay import replay
+from firstbreak.live.guard import bundle
+from firstbreak.live.guard.adapters import sb3
+from firstbreak.live.guard.decision import Act
+from firstbreak.live.guard.guard import Guard
+from firstbreak.live.guard.replay import replay
 
 pytestmark = pytest.mark.trainer
 

@@ -15,7 +15,7 @@ from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.logger import configure
 
 from firstbreak.engine.check import check
-from firstbreak.guard.adapters import sb3_loop
+from firstbreak.live.guard.adapters import sb3_loop
 from firstbreak.model import Run, Status
 from firstbreak.readers.read import read
 

@@ -12,11 +12,11 @@ import pytest
 import torch
 
 from firstbreak.cli import main
-from firstbreak.guard import bundle
-from firstbreak.guard.adapters.torch import attach, load, random_state, set_random_state
-from firstbreak.guard.decision import Act, GuardDecision
-from firstbreak.guard.guard import Guard
-from firstbreak.guard.replay import replay
+from firstbreak.live.guard import bundle
+from firstbreak.live.guard.adapters.torch import attach, load, random_state, set_random_state
+from firstbreak.live.guard.decision import Act, GuardDecision
+from firstbreak.live.guard.guard import Guard
+from firstbreak.live.guard.replay import replay
 from firstbreak.readers import Unreadable
 from tests.guard.regression import Batch, batches, build, loss_of
 

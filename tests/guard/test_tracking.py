@@ -19,9 +19,9 @@ from typing import Any
 
 import pytest
 
-from firstbreak.guard.adapters import tracking
-from firstbreak.guard.adapters.tracking import TrainingStopped
-from firstbreak.guard.guard import Guard
+from firstbreak.live.guard.adapters import tracking
+from firstbreak.live.guard.adapters.tracking import TrainingStopped
+from firstbreak.live.guard.guard import Guard
 
 TRACKERS = Path(sys.prefix) / "trackers"
 

@@ -11,11 +11,11 @@ import torch
 from transformers import TrainerCallback
 
 import firstbreak
-from firstbreak.guard import bundle
-from firstbreak.guard.adapters import trl
-from firstbreak.guard.decision import Act
-from firstbreak.guard.guard import Guard
-from firstbreak.guard.replay import replay
+from firstbreak.live.guard import bundle
+from firstbreak.live.guard.adapters import trl
+from firstbreak.live.guard.decision import Act
+from firstbreak.live.guard.guard import Guard
+from firstbreak.live.guard.replay import replay
 from tests.guard.language import trainer
 
 pytestmark = pytest.mark.trainer

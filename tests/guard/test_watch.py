@@ -17,8 +17,8 @@ import pytest
 
 from firstbreak.cli.demo import RUN
 from firstbreak.engine.diagnose import diagnose
-from firstbreak.guard import view
-from firstbreak.guard.synchronous import settings, snippet
+from firstbreak.live.guard import view
+from firstbreak.live.guard.synchronous import settings, snippet
 from firstbreak.model import Link
 from firstbreak.readers.read import read
 from firstbreak.reports.terminal_style import to_string

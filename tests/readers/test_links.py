@@ -12,7 +12,7 @@ import pytest
 
 from firstbreak import context
 from firstbreak.cli import main
-from firstbreak.guard import bundle
+from firstbreak.live.guard import bundle
 from firstbreak.readers import Unreadable, opening
 from firstbreak.readers.grouping import find_runs
 from firstbreak.readers.read import read
@@ -23,7 +23,7 @@ SECRET = "swordfish"
 SOURCE = Path(opening.__file__).parents[1]
 #: opens files that are no part of a run: the user's settings, firstbreak's own files and what it has written
 OF_NO_RUN = re.compile(
-    r"/(preflight|experiments|evals|cli|reports|guard/hooks|compare/survey|diagnosis)/|audit/(page|marks)|web/(app|listen|token)"
+    r"/(preflight|experiments|evals|cli|reports|live/hooks|compare/survey|diagnosis)/|audit/(page|marks)|web/(app|listen|token)"
     r"|mcp/server|readers/(opening|_sqlite)\.py|context\.py|/processes\.py"
 )
 

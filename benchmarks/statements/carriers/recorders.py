@@ -61,7 +61,7 @@ def trained(place: Place, change: Any, broken: bool) -> Commands:
     from stable_baselines3.common.env_util import make_vec_env
     from stable_baselines3.common.logger import configure
 
-    from firstbreak.guard.adapters import sb3_loop
+    from firstbreak.live.guard.adapters import sb3_loop
 
     # Small networks are slower on several threads.
     torch.set_num_threads(1)

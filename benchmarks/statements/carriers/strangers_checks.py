@@ -1012,7 +1012,7 @@ def trained(place: Place, broken: bool) -> Commands:
     made = a_boat(place, place.variant if broken else "still")
     (place.folder / "train.py").write_text(
         "import torch\nfrom stable_baselines3 import PPO\nfrom stable_baselines3.common.logger import configure\n"
-        f"from firstbreak.guard.adapters import sb3_loop\nfrom {WORLDS} import *\n\ntorch.set_num_threads(1)\n"
+        f"from firstbreak.live.guard.adapters import sb3_loop\nfrom {WORLDS} import *\n\ntorch.set_num_threads(1)\n"
         f"model = PPO('MlpPolicy', {made}, n_steps=256, batch_size=64, n_epochs=4, device='cpu', "
         f"seed={place.rng.randint(0, 999)})\n"
         "model.set_logger(configure('run', ['csv']))\nmodel.learn(4096, callback=[sb3_loop.recorder()])\n"

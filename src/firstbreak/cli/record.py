@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from firstbreak.cli._output import BadCall
-from firstbreak.inside.start import environment
+from firstbreak.live.recorder.start import environment
 
 
 @click.command("record", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})

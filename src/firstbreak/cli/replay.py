@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from firstbreak.cli._output import say, write
-from firstbreak.guard import bundle
-from firstbreak.guard.replay import build, replay
+from firstbreak.live.guard import bundle
+from firstbreak.live.guard.replay import build, replay
 
 
 @click.command("replay")

@@ -19,8 +19,8 @@ from firstbreak.cli._grouping import one_run
 from firstbreak.cli._output import on_a_terminal, say, write
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.thresholds import Thresholds, for_run, parsed
-from firstbreak.guard.notify import Notification, Notifier
-from firstbreak.guard.schedule import ENDS, Suspicion
+from firstbreak.live.guard.notify import Notification, Notifier
+from firstbreak.live.guard.schedule import ENDS, Suspicion
 from firstbreak.model import EMPTY, Action, Diagnosis
 from firstbreak.readers import Unreadable, names
 from firstbreak.readers.follow import Follower
@@ -202,7 +202,7 @@ def _run(line: str, dx: Diagnosis, name: str) -> None:
 def _on_screen(watched: Iterator[Diagnosis], name: str) -> Iterator[Diagnosis]:
     from rich.live import Live
 
-    from firstbreak.guard import view
+    from firstbreak.live.guard import view
 
     with Live(f"waiting for {name}", auto_refresh=False, vertical_overflow="ellipsis") as live:
         for dx in watched:

@@ -112,7 +112,7 @@ _GROUPS: Mapping[str, str] = {
     "action.std": "action_std policy_std std_action",
     "diversity.distinct": "distinct distinct_frac distinct_outputs unique_frac unique_outputs unique_completions",
     "diversity.self_bleu": "self_bleu",
-    # what firstbreak's own recorder writes (guard/adapters/sb3_loop.py)
+    # what firstbreak's own recorder writes (live/guard/adapters/sb3_loop.py)
     "env.observation_constant": "observation_constant",
     "env.observation_size": "observation_size",
     "env.observation_offset": "observation_offset",
@@ -173,7 +173,7 @@ _GUESSES = {
 NAMES: dict[str, str | Name] = {
     **{word: signal for signal, words in _GROUPS.items() for word in words.split()},
     **{"neg_entropy": _FLIPPED, "negative_entropy": _FLIPPED},
-    # what firstbreak's own recorder writes (inside/)
+    # what firstbreak's own recorder writes (live/recorder/)
     **{signal.replace(".", "_"): signal for signal in SIGNALS if signal.startswith("proof.")},
     "bpb": Name("sft.nll", math.log(2), "bits per byte, shown in nats per byte"),
     **_GUESSES,

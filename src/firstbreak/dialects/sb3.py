@@ -211,7 +211,7 @@ OLDER = (  # the change log of 2.3.0; only what 1.3.0 renamed tells a version
     ),
 )
 
-_RECORDER = "add firstbreak.guard.adapters.sb3_loop.recorder() to the callbacks of learn()"
+_RECORDER = "add firstbreak.live.guard.adapters.sb3_loop.recorder() to the callbacks of learn()"
 LOG = {
     "env.observation_constant": _RECORDER,
     "env.observation_size": _RECORDER,

@@ -48,6 +48,7 @@ from firstbreak.experiments.plan import (
 from firstbreak.experiments.resume import FROM_THE_BEGINNING, StartPoint, start_of
 from firstbreak.experiments.runner import Result, Trial
 from firstbreak.experiments.settings import ExperimentSettings
+from firstbreak.live import hooks
 from firstbreak.model import EMPTY, Diagnosis, FirstBreak, Outcome, RankedCause, Run, Weight
 from firstbreak.readers import Unreadable
 from firstbreak.readers.follow import Follower
@@ -55,7 +56,6 @@ from firstbreak.readers.grouping import find_runs
 from firstbreak.readers.read import read
 from firstbreak.words import number
 
-HOOKS = Path(__file__).parent.parent / "guard" / "hooks"
 LEDGER = "ledger.jsonl"
 LAST_LINES = 8  #: of the output of a failed trial that are shown
 MEASURED = ("watch.jsonl", "settings.jsonl", "weights.jsonl")  #: what hooks write into a trial's folder
@@ -158,7 +158,7 @@ def _trial(
     arguments = [w for word in settings.command for w in (rendered.arguments if word == "{overrides}" else [word])]
     environment = {**settings.environment, **rendered.environment, "FIRSTBREAK_FOLDER": str(place)}
     if HOOK in rendered.environment:
-        environment["PYTHONPATH"] = _before_pythonpath(environment)
+        environment["PYTHONPATH"] = hooks.python_path({**os.environ, **environment})
     limits = settings.limits
     return Trial(
         name=name,
@@ -176,11 +176,6 @@ def _filled(word: str, words: Mapping[str, str]) -> str:
     for placeholder, value in words.items():
         word = word.replace(placeholder, value)
     return word
-
-
-def _before_pythonpath(environment: Mapping[str, str]) -> str:
-    there = environment.get("PYTHONPATH") or os.environ.get("PYTHONPATH")
-    return os.pathsep.join([str(HOOKS), *([there] if there else [])])
 
 
 def _check_cost(design: Design, run: Run, settings: ExperimentSettings, seeds: int, begins: StartPoint) -> None:

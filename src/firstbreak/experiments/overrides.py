@@ -25,7 +25,7 @@ from firstbreak.model import EMPTY, Run
 
 Pairs = Sequence[tuple[str, Any]]
 HOOK = "FIRSTBREAK_INTERVENE"  #: variable with the interventions for the hooks in the trainer's process
-HOOKED = frozenset({"trl", "sb3"})  #: dialects of the trainers that guard/hooks supports
+HOOKED = frozenset({"trl", "sb3"})  #: dialects of the trainers that live/hooks supports
 
 
 class CannotOverride(Exception):

@@ -9,7 +9,7 @@
                                  # text are changed in a copy), or a template like "--set {option}={value}";
                                  # default: the syntax of the trainer
     config = "train.yaml"        # with syntax yaml or source: {config} is a changed copy of this file
-    hooks = true                 # the command runs Python, and hooks may change the trainer (see guard/hooks/)
+    hooks = true                 # the command runs Python, and hooks may change the trainer (see live/hooks/)
 
     complete = true              # the script has only the options listed below
 
@@ -151,7 +151,7 @@ def parse(section: Mapping[str, Any], path: Path) -> ExperimentSettings:
     )
 
 
-#: Changes without an option in most trainers: made inside the trainer's process (guard/hooks/), or by an option of the user.
+#: Changes without an option in most trainers: made inside the trainer's process (live/hooks/), or by an option of the user.
 INTERVENTIONS: Mapping[str, str] = {
     "reward": "negated, shuffled (within each group), toy (an easy reward), shorter (with a penalty on length)",
     "data": "test (the evaluation's problems), one (a single prompt)",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from firstbreak.inside.batch import BatchRecorder
+from firstbreak.live.recorder.batch import BatchRecorder
 from tests.detectors.recorded import proof, recorded
 
 ID = "prompt-with-several-answers"

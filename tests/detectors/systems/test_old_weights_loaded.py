@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 import firstbreak
-from firstbreak.inside.batch import Price
+from firstbreak.live.recorder.batch import Price
 
 STEPS = 40
 

@@ -125,7 +125,7 @@ def train(settings: ClassicSettings, out: Path) -> FinalScores:
     from stable_baselines3.common.logger import configure
     from stable_baselines3.common.vec_env import VecNormalize
 
-    from firstbreak.guard.adapters.sb3_loop import recorder
+    from firstbreak.live.guard.adapters.sb3_loop import recorder
 
     torch.set_num_threads(1)
     algorithms: dict[str, Any] = {"ppo": PPO, "a2c": A2C, "dqn": DQN, "sac": SAC}

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from torch import Tensor
 
-from firstbreak.inside.batch import BatchRecorder, Price
-from firstbreak.inside.isolated import Uncopied, isolated, same_random_numbers
+from firstbreak.live.recorder.batch import BatchRecorder, Price
+from firstbreak.live.recorder.isolated import Uncopied, isolated, same_random_numbers
 from firstbreak_lab.language.model import PAD
 from firstbreak_lab.language.rollout import RolloutBatch
 

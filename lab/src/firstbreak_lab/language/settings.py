@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from firstbreak.inside.batch import BatchRecorder
+from firstbreak.live.recorder.batch import BatchRecorder
 from firstbreak_lab.language import tasks
 from firstbreak_lab.language.tasks import Task, TaskProblem
 

@@ -1,0 +1,14 @@
+"""Between two steps of the optimizer nothing changes the weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from firstbreak.live.recorder.batch import Reading
+
+
+def measure(changes: float, returns: float, told: Mapping[str, str]) -> Mapping[str, Reading]:
+    """changed_between: times so far that the weights were not as a step had left them; returned: times that they were those of an
+    earlier step instead. `told`: where each was seen last."""
+    counts = {"changed_between": ("changes", changes), "returned": ("returns", returns)}
+    return {name: (n, told[key]) if n and key in told else n for name, (key, n) in counts.items()}

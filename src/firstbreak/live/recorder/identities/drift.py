@@ -1,0 +1,19 @@
+"""The updates on one batch move the policy by little."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from firstbreak.live.recorder.batch import Reading
+from firstbreak.live.recorder.identities.step import FAR
+
+
+def measure(logps: np.ndarray, old_logps: np.ndarray, mask: np.ndarray, since: float) -> Mapping[str, Reading]:
+    """step_size: nats a token for each of the `since` updates since the batch was sampled, as far as they add up."""
+    used = mask != 0
+    if since < 1 or not used.any():
+        return {}
+    size = float(np.abs(logps - old_logps)[used].mean() / since)
+    return {"step_size": (size, f"{size:.3g} nats a token in one update") if size > FAR else size}

@@ -1,0 +1,73 @@
+"""Advantages and critic targets are what rewards, values and ends of episodes give, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from firstbreak.live.hooks.firstbreak_loop import advantages
+from firstbreak.live.recorder.batch import Reading
+from firstbreak.live.recorder.identities._estimates import TOLERANCE, distance, target
+
+SAME = 0.9999  #: correlation
+
+
+def measure(
+    step_advantages: np.ndarray,
+    step_rewards: np.ndarray,
+    step_values: np.ndarray,
+    ended: np.ndarray,
+    last_values: np.ndarray,
+    gamma: float,
+    gae_lambda: float,
+    step_targets: np.ndarray | None = None,
+    begun: np.ndarray | None = None,
+) -> Mapping[str, Reading]:
+    """All arrays (T, n): T steps of n environments; `last_values` (n,): after the last step.
+
+    `ended`: 1 where the step ended an episode, `begun`: where it began one. `step_targets`: of the critic.
+    """
+    if not all(np.isfinite(values).all() for values in (step_advantages, step_rewards, step_values)):
+        return {}
+
+    def estimated(ends: np.ndarray) -> np.ndarray:
+        return advantages(step_rewards, step_values, last_values, ends, gamma, gae_lambda)
+
+    own = estimated(ended)
+    found = _compared(step_advantages, own)
+    if (ended[:-1] != 0).any() or ((ended[-1] != 0) & (last_values != 0)).any():
+        late = [] if begun is None else [begun, np.concatenate([begun[:-1], ended[-1:]])]
+        wrong = _size(found["advantage_error"]) > TOLERANCE
+        through = wrong and any(
+            distance(step_advantages, estimated(ends)) <= TOLERANCE for ends in (np.zeros_like(ended), *late)
+        )
+        found["through_ends"] = _ends_named(ended) if through else 0.0
+    if step_targets is not None:
+        found |= target(step_targets, own + step_values, "row {at[1]}: step {at[0]}")
+    return found
+
+
+def _compared(given: np.ndarray, own: np.ndarray) -> dict[str, Reading]:
+    error = distance(given, own)
+    found: dict[str, Reading] = {"advantage_turned": 0.0, "advantage_moved": 0.0, "advantage_error": error}
+    if error <= TOLERANCE:
+        return found
+    off, near = np.abs(given - own), TOLERANCE * max(float(np.abs(own).max()), 1e-12)
+    t, i = np.unravel_index(int(np.argmax(off)), off.shape)
+    said = f"row {i}: step {t} has the advantage {given[t, i]:.4g}, and from rewards and values {own[t, i]:.4g}"
+    negated = np.ptp(given) and np.ptp(own) and np.corrcoef(given.ravel(), own.ravel())[0, 1] < -SAME
+    if negated or np.allclose(given, np.abs(own), atol=near):
+        found["advantage_turned"] = float((np.sign(given) == -np.sign(own)).mean()), said
+    elif np.allclose(np.sort(given, None), np.sort(own, None), atol=near):
+        found["advantage_moved"] = float((off > near).mean()), said
+    return found | {"advantage_error": (error, said)}
+
+
+def _ends_named(ended: np.ndarray) -> Reading:
+    t, i = np.argwhere(ended != 0)[0]
+    return float((ended != 0).sum()), f"row {i}: step {t} ends an episode, and what follows it is added"
+
+
+def _size(reading: Reading) -> float:
+    return reading[0] if isinstance(reading, tuple) else reading

@@ -1,0 +1,132 @@
+"""The recorder in a loop of one's own: the same identities, from tensors, arrays and lists."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import firstbreak
+from firstbreak.live.recorder import batch as module
+from firstbreak.live.recorder.batch import BatchRecorder
+from tests.detectors.recorded import BATCH
+
+PROMPTS, EACH, LENGTH, WORDS = 4, 8, 6, 12
+
+
+def train(folder: Path, sign: float = -1.0, updates: int = 3) -> Any:
+    """A policy-gradient loop on a table of logits: a prompt's word is right at each place."""
+    draw = np.random.default_rng(0)
+    table = torch.zeros(PROMPTS, LENGTH, WORDS, requires_grad=True)
+    optimizer = torch.optim.SGD([table], lr=5.0)
+    record = firstbreak.recorder(folder, share=1e9)
+    for step in range(1, updates + 1):
+        rows = torch.arange(PROMPTS).repeat_interleave(EACH)
+        each = torch.log_softmax(table[rows], -1)
+        noise = torch.tensor(draw.gumbel(size=each.shape), dtype=torch.float32)
+        tokens = (each.detach() + noise).argmax(-1)
+        logps = each.gather(2, tokens.unsqueeze(2)).squeeze(2)
+        logps.retain_grad()
+        rewards = (tokens == rows.unsqueeze(1)).float().mean(1)
+        groups = rewards.view(PROMPTS, EACH)
+        advantages = (groups - groups.mean(1, keepdim=True)).view(-1)
+        loss = sign * (logps * advantages.unsqueeze(1)).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        record.batch(
+            step,
+            prompts=[f"prompt {i}" for i in rows],
+            group=EACH,
+            rewards=rewards,
+            advantages=advantages,
+            scaled="none",
+            mask=torch.ones_like(logps),
+            lengths=[LENGTH] * len(rows),
+            logps=logps,
+            entropies=-(each.exp() * each).sum(-1),
+            gradient=logps.grad,
+            fresh=True,
+        )
+    return firstbreak.read(folder)
+
+
+def failed(run: Any) -> set[str]:
+    return {o.detector for o in firstbreak.check(run) if "proof" in o.roles and o.finding is not None}
+
+
+def test_a_sound_loop_is_measured_and_proves_nothing(tmp_path: Path) -> None:
+    run = train(tmp_path)
+    measured = {name.removeprefix("proof.") for name in run.series}
+    assert {"advantage_error", "group_mixed", "mask_extra", "gradient_turned", "sampling_z"} <= measured
+    assert failed(run) == set()
+
+
+def test_a_plus_for_a_minus_is_proved(tmp_path: Path) -> None:
+    run = train(tmp_path, sign=1.0)
+    assert failed(run) == {"loss-turned-round"}
+    found = firstbreak.diagnose(run).first_break
+    assert found is not None
+    assert found.step == 1
+
+
+def test_an_advantage_may_have_any_positive_scale_where_the_loop_does_not_say_which() -> None:
+    record = BatchRecorder(None)
+    found = record.batch(1, **{**BATCH, "advantages": 7 * BATCH["advantages"], "scaled": None})
+    assert found["advantage_error"] < 1e-6
+
+
+def test_the_measurements_keep_to_their_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(module.time, "perf_counter", lambda: now[0])
+    record = BatchRecorder(None, share=0.02)
+    plain = record.measure
+
+    def slow(*given: Any) -> dict[str, float]:
+        now[0] += 1.0
+        return plain(*given)
+
+    record.measure = slow  # type: ignore[method-assign]
+    measured = 0
+    for step in range(1, 1001):
+        now[0] += 1.0
+        measured += bool(record.batch(step, **BATCH))
+    assert record.start == 2
+    assert 5 <= measured - 2 <= 15
+    assert record.spent <= 0.02 * now[0] + 1
+
+
+def test_an_identity_that_fails_to_be_measured_leaves_the_others(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        found = BatchRecorder(None).batch(1, **BATCH, logps=[[0.0]], mask=[[1.0], [1.0]], old_logps="?", fresh=True)
+    assert found["group_mixed"] == 0.0
+    assert "ratio was not measured" in caplog.text
+
+
+def test_a_number_that_cannot_be_worked_out_tells_of_one_that_is_not_finite(tmp_path: Path) -> None:
+    record = BatchRecorder(tmp_path, share=1)
+    sound = np.zeros((4, 3))
+    given = {
+        "logps_before": sound,
+        "logps_after": sound * np.nan,
+        "mask": sound + 1,
+        "advantages": np.array([1.0, -1, 1, -1]),
+    }
+    record.batch(1, **given)
+    assert "tensor-not-finite" in failed(firstbreak.read(tmp_path))
+
+
+def test_a_second_run_in_one_folder_is_told_from_the_first(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(2):
+        record = BatchRecorder(tmp_path, share=1)
+        for step in (1, 2):
+            record.batch(step, rewards=[0.0, 1.0])
+    resumed = BatchRecorder(tmp_path, share=1)
+    resumed.batch(3, rewards=[0.0, 1.0])
+    assert list(firstbreak.read(tmp_path).series["proof.reward_missing"].steps) == [1, 2, 3]
+    assert (tmp_path / ".recorder.jsonl.before-1").read_text().count("\n") == 2
+    assert "it is kept as .recorder.jsonl.before-1" in caplog.text

@@ -1,0 +1,162 @@
+"""The recorder around a Gymnasium environment: what is sound is silent, what is broken is named, and nothing is changed."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+import firstbreak
+from firstbreak.engine.check import check
+from firstbreak.live.recorder.environment import FILE
+from firstbreak.model import Run
+from firstbreak.readers.read import read
+
+ENVIRONMENT = {
+    "observations-off",
+    "action-effect-moved",
+    "actions-without-effect",
+    "time-limits-vary",
+    "observations-constant",
+}
+
+
+class Late(gymnasium.ObservationWrapper[Any, Any, Any]):
+    """Shows what was seen three steps ago."""
+
+    def __init__(self, env: Any) -> None:
+        super().__init__(env)
+        self.seen: deque[Any] = deque(maxlen=4)
+
+    def observation(self, observation: Any) -> Any:
+        self.seen.append(observation)
+        return self.seen[0]
+
+
+class Reversed(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Pushes the other way after 1200 steps."""
+
+    steps = 0
+
+    def step(self, action: Any) -> Any:
+        self.steps += 1
+        return self.env.step(1 - action if self.steps > 1200 else action)
+
+
+class Zero(gymnasium.ObservationWrapper[Any, Any, Any]):
+    """Shows nothing."""
+
+    def observation(self, observation: Any) -> Any:
+        return np.zeros_like(observation)
+
+
+def single(wrap: Any) -> Any:
+    return wrap(gymnasium.make("CartPole-v1"))
+
+
+def later(wrap: Any) -> Any:
+    return SyncVectorEnv([lambda: single(wrap)] * 4)
+
+
+def at_once(wrap: Any) -> Any:
+    return SyncVectorEnv([lambda: single(wrap)] * 4, autoreset_mode=AutoresetMode.SAME_STEP)
+
+
+def played(env: Any, steps: int, seed: int = 0) -> list[Any]:
+    """Random actions; what came of them."""
+    rng, vector = np.random.default_rng(seed), isinstance(env, gymnasium.vector.VectorEnv)
+    seen, _ = env.reset(seed=seed)
+    course = [np.array(seen)]
+    for _ in range(steps):
+        seen, reward, terminated, truncated, _ = env.step(
+            rng.integers(0, 2, env.num_envs) if vector else int(rng.integers(2))
+        )
+        course += [np.array(seen), np.array(reward)]
+        if not vector and (terminated or truncated):
+            course.append(env.reset()[0])
+    return course
+
+
+def recorded(folder: Path, env: Any, steps: int) -> Run:
+    played(firstbreak.recorder(folder, share=1.0).env(env), steps)
+    return read(folder)
+
+
+def found(run: Run) -> set[str]:
+    return {
+        outcome.detector for outcome in check(run) if outcome.detector in ENVIRONMENT and outcome.finding is not None
+    }
+
+
+@pytest.mark.parametrize("make", [single, later, at_once])
+def test_a_sound_environment_is_silent(tmp_path: Path, make: Any) -> None:
+    run = recorded(tmp_path, make(lambda env: env), 3000)
+    assert {"env.action_shown", "env.episodes_ended"} <= set(run.series)
+    assert float(run.series["env.action_shown_at_once"].values.min()) > 0.9, "the actions of CartPole decide the speed"
+    assert found(run) == set()
+
+
+@pytest.mark.parametrize("make", [single, later, at_once])
+@pytest.mark.parametrize(
+    ("wrap", "name"), [(Late, "observations-off"), (Reversed, "action-effect-moved"), (Zero, "observations-constant")]
+)
+def test_what_is_broken_is_named(tmp_path: Path, make: Any, wrap: Any, name: str) -> None:
+    assert name in found(recorded(tmp_path, make(wrap), 3000))
+
+
+@pytest.mark.parametrize("make", [single, later, at_once])
+def test_the_course_is_the_same_bit_by_bit(tmp_path: Path, make: Any) -> None:
+    without = played(make(lambda env: env), 500)
+    beside = played(firstbreak.recorder(tmp_path).env(make(lambda env: env)), 500)
+    assert all(np.array_equal(a, b) for a, b in zip(without, beside, strict=True))
+
+
+def test_a_killed_process_loses_no_window(tmp_path: Path) -> None:
+    played(firstbreak.recorder(tmp_path, share=1.0).env(single(lambda env: env)), 1000)
+    rows = [json.loads(line) for line in (tmp_path / FILE).read_text().splitlines()]
+    assert len(rows) >= 7
+    assert rows[-1]["env_steps"] <= 1000
+
+
+def test_without_time_only_the_first_windows_are_measured(tmp_path: Path) -> None:
+    played(firstbreak.recorder(tmp_path, share=0.0).env(single(lambda env: env)), 2000)
+    assert len((tmp_path / FILE).read_text().splitlines()) <= 3
+
+
+def test_what_is_no_environment_is_refused() -> None:
+    with pytest.raises(TypeError, match="wrap one of these"):
+        firstbreak.recorder().env([])
+
+
+def test_a_tensorboard_run_of_ones_own_loop_and_the_recorder_are_one_run(tmp_path: Path) -> None:
+    from torch.utils.tensorboard import SummaryWriter
+
+    writer = SummaryWriter(str(tmp_path))
+    for step in range(128, 3000, 128):
+        writer.add_scalar("charts/episodic_return", 20.0, step)
+        writer.add_scalar("losses/value_loss", 1.0, step)
+        writer.add_scalar("losses/approx_kl", 0.01, step)
+    writer.close()
+    run = recorded(tmp_path, single(Zero), 3000)
+    assert {"env.observation_constant", "value.loss"} <= set(run.series)
+    assert "observations-constant" in found(run)
+
+
+def test_a_loop_that_counts_updates_keeps_its_own_axis(tmp_path: Path) -> None:
+    rows = [{"step": i, "return": float(i), "entropy": 1.0, "value_loss": 1.0, "lr": 1e-3} for i in range(1, 31)]
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run = recorded(tmp_path, single(Zero), 3000)
+    assert (run.first_step, run.last_step) == (1, 30)
+    assert run.series["env.observation_constant"].steps[-1] > 30
+
+
+def test_what_passes_in_an_environment_does_not_use_up_the_time_of_updates(tmp_path: Path) -> None:
+    record = firstbreak.recorder(tmp_path)
+    played(record.env(single(lambda env: env)), 2000)
+    assert "ratio_first" in record.transitions(1, newlogprob=[-0.5, -0.7], logprob=[-0.5, -0.7], fresh=True)
