@@ -9,7 +9,7 @@ TORCH ?= torch==2.13.0
 # Trainers that need GPUs. Their modules that write metrics do not, and are all that is imported of them.
 TRACKERS ?= verl==0.9.1 openrlhf==0.11.2 areal==1.0.4
 
-.PHONY: help setup setup-test demo quick test lint golden report-card bench-statistics docs coverage bench bench-micro bench-readers bench-recorder bench-experiments bench-guard bench-journeys bench-preflight bench-web bench-peers site fuzz
+.PHONY: help setup setup-test demo quick test lint golden report-card bench-statistics docs coverage bench bench-readers bench-recorder bench-experiments bench-guard bench-journeys bench-preflight bench-web bench-peers site fuzz
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -74,9 +74,6 @@ coverage: $(VENV)/.bench     ## share of each trainer's logged names that are un
 bench: $(VENV)/.bench         ## firstbreak, peers and thresholds on the lab's runs
 	$(BIN)/python -m benchmarks.lab
 
-bench-micro: $(VENV)/.test   ## what is said of 20,000 runs of the micro-lab, and how far it agrees with real trainers
-	$(BIN)/python -m benchmarks.micro $(ARGS)
-
 bench-experiments: $(VENV)/.test ## what an experiment is worth and costs, 100 kills, and a survey of 10,000 runs
 	$(BIN)/python -m benchmarks.experiments
 
@@ -88,10 +85,6 @@ bench-recorder: $(VENV)/.test ## faults of users' scripts with and without the r
 
 bench-evaluation: $(VENV)/.test ## ledger, intervals, contamination
 	$(BIN)/python -m benchmarks.evaluation
-
-statements: $(VENV)/.test    ## what the guides say of curves, samples, checks and machines: said, and silent on look-alikes
-	$(BIN)/python -m benchmarks.statements.carriers
-	$(BIN)/python -m benchmarks.statements $(ARGS)
 
 bench-facts: $(VENV)/.test   ## numbers and relations of texts that the run's own data deny, over 2,000 runs
 	$(BIN)/python -m benchmarks.facts
@@ -128,9 +121,9 @@ bench-guard: $(VENV)/.bench  ## what the guard costs, how soon it stops, and kil
 
 # Every target that shows, makes or measures something. With SMALLEST=1 each of them is small and writes no committed file.
 SCHEDULED := attack demo docs site coverage report-card fuzz bench bench-audit bench-evaluation bench-experiments bench-facts bench-guard \
-	bench-journeys bench-micro bench-peers bench-preflight bench-readers bench-recorder bench-statistics bench-web statements
+	bench-journeys bench-peers bench-preflight bench-readers bench-recorder bench-statistics bench-web
 
-.PHONY: attack lock scheduled bench-recorder bench-audit bench-evaluation bench-facts statements
+.PHONY: attack lock scheduled bench-recorder bench-audit bench-evaluation bench-facts
 
 scheduled:       ## demo, pages and every benchmark once, at the smallest size
 	@failed=""; for target in $(SCHEDULED); do \

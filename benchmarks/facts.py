@@ -1,4 +1,4 @@
-"""Does any text state a number or a relation that the run's own data deny? Asked of runs of the lab, of statements, and mutated.
+"""Does any text state a number or a relation that the run's own data deny? Asked of the corpus, the population, and mutated runs.
 
     python -m benchmarks.facts [--runs 2000] [--seed 0] [--failures 30]
 
@@ -21,12 +21,11 @@ from typing import Any
 
 import numpy as np
 from firstbreak_lab.archives import unpack
+from firstbreak_lab.population.build import packs, unpacked
 from tests.reports.coherence import ABOUT_TEXTS, texts
 
 from benchmarks.machine import environment
 from benchmarks.size import SMALLEST, place, sized
-from benchmarks.statements import suite
-from benchmarks.statements.trainers import write
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.model import Message, Run, Series
 from firstbreak.readers.grouping import find_runs
@@ -84,18 +83,16 @@ def _unpacked(archive: Path) -> Run:
         return read(find_runs(folder)[0])
 
 
-def of_statements(n: int, seed: int) -> Iterator[Made]:
-    """A seeded sample of the statements' grid, written in the formats of the trainers."""
-    cases = suite.grid(suite.statements().values())
-    for i in np.random.default_rng(seed).permutation(len(cases))[:n]:
-        yield f"statements/{cases[i].id}", partial(_written, cases[i])
-
-
-def _written(case: suite.Case) -> Run:
-    world, curves = suite.made(case, suite.statements()[case.statement])
-    with tempfile.TemporaryDirectory() as folder:
-        write(Path(folder), world, curves, config=case.index % 2 == 0)
-        return read(folder)
+def of_population(n: int, seed: int) -> Iterator[Made]:
+    """Runs of the population, whole packs in a seeded order. A run is read before the next one is asked for."""
+    archives = packs(ROOT / "population")
+    for i in np.random.default_rng(seed).permutation(len(archives)):
+        with unpacked(archives[i]) as runs:
+            for path, _ in runs:
+                if n <= 0:
+                    return
+                n -= 1
+                yield f"population/{archives[i].name}/{path.parent.name}", partial(read, path)
 
 
 def of_mutated(runs: Iterable[Made]) -> Iterator[Made]:
@@ -110,11 +107,11 @@ def _befallen(made: Callable[[], Run], how: str, seed: int) -> Run:
 
 
 def sample(n: int, seed: int) -> Iterator[Made]:
-    """Two parts of the lab, two of statements, and one of either that is mutated, each in another way."""
+    """Two parts of the corpus, two of the population, and one of either that is mutated, each in another way."""
     part = -(-n // 5)
     yield from of_lab(2 * part, seed)
-    yield from of_statements(2 * part, seed)
-    yield from of_mutated(chain(of_lab(part // 2, seed + 1), of_statements(part - part // 2, seed + 1)))
+    yield from of_population(2 * part, seed)
+    yield from of_mutated(chain(of_lab(part // 2, seed + 1), of_population(part - part // 2, seed + 1)))
 
 
 def asked(run: Run) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from benchmarks.abroad.figures import by_cause, first
 from benchmarks.abroad.tables import percent, table
 from benchmarks.lab import rounded
 from benchmarks.machine import environment
-from benchmarks.micro import READING, kept, of
+from benchmarks.resume import kept
 from benchmarks.size import place, sized
 from firstbreak.engine import likelihood
 from firstbreak.engine.check import check
@@ -45,6 +45,8 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULT = ROOT / "benchmarks" / "results" / "population.json"
 KEPT = ROOT / "out" / "population.jsonl"  #: not committed
 PACKS = ROOT / "population"
+#: code that decides what is said of a run
+READING = tuple(f"src/firstbreak/{name}" for name in ("engine", "knowledge", "dialects", "readers"))
 
 SETTLED = 0.75  #: share of the way from the first to the best policy
 HARMS = (0.0, 0.1, 0.2, 0.4, 0.8, float("inf"))  #: bounds of the rows by harm, in the same share
@@ -121,6 +123,11 @@ def figures_of(runs: Sequence[Run]) -> dict[str, Any]:
             name: mean(run["label"]["cpu_seconds"] for run in of(healthy, family=name)) for name in families
         },
     }
+
+
+def of(runs: Iterable[Run], **wanted: str) -> list[Run]:
+    """The runs whose label has these values."""
+    return [run for run in runs if all(run["label"][key] == value for key, value in wanted.items())]
 
 
 def scored(runs: Sequence[Run]) -> dict[str, Any]:

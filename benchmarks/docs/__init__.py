@@ -1,8 +1,7 @@
 """The pages of docs/ that are made from code and from committed figures: `make docs`. No number in them is typed.
 
 One module makes one page, `pictures` and `demo` draw what the pages show, and `navigation` makes the list of the pages in
-mkdocs.yml. `results` reads the figures, `markdown` writes tables, `docstrings` turns the code's own words into text,
-`statements` is the part of the coverage page that says what the debugging guides ask for.
+mkdocs.yml. `results` reads the figures, `markdown` writes tables, `docstrings` turns the code's own words into text.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from benchmarks.docs import (
     causes,
     command_line,
     coverage,
-    curves,
     demo,
     detectors,
     evaluation,
@@ -75,7 +73,6 @@ PAGES: dict[str, Callable[[], str]] = {
     "signals.md": signals.glossary,
     "coverage.md": coverage.page,
     "field.md": field.page,
-    "statements.md": curves.page,
     "readers.md": readers.page,
     "statistics.md": statistics.page,
     "walkthroughs.md": walkthroughs.page,

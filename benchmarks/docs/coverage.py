@@ -1,8 +1,7 @@
-"""Which names of which trainer are understood; what the guides ask for, and what carries it."""
+"""Which names of which trainer are understood."""
 
 from __future__ import annotations
 
-from benchmarks.docs import statements
 from benchmarks.docs.markdown import table
 from benchmarks.docs.results import measured, result
 from firstbreak import dialects
@@ -30,7 +29,5 @@ def page() -> str:
             measured(figures),
             "",
             table(["dialect", "trainer", "logged", "understood", "rl-doctor"], [*rows, total]),
-            "",
-            *statements.section(),
         ]
     )

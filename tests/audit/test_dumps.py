@@ -266,7 +266,7 @@ def test_the_report_fits_and_says_what_to_do() -> None:
         "the component thoroughness",
         "Behaviour over the run",
         "Read these",
-        "--mark",
+        "--format html",
     ):
         assert part in said
     assert len(render(found, width=40)) > 0

@@ -1,12 +1,9 @@
-"""The page: nothing in it acts, nothing leaves the machine, and marks arrive where they belong."""
+"""The page: nothing in it acts, nothing leaves the machine, and marks are saved."""
 
 from __future__ import annotations
 
-import http.client
-import json
 import os
 import re
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,11 +13,9 @@ from firstbreak.audit.audit import Audit, audit
 from firstbreak.audit.marks import load
 from firstbreak.audit.page import render
 from firstbreak.audit.report import render as terminal
-from firstbreak.audit.serve import Server
 from firstbreak.model import Sample
 from tests.audit import browser
 from tests.audit.dumps import by_length, dump, longer_and_longer
-from tests.waiting import PATIENCE
 
 BREAK = "document.documentElement.id='broken'"
 HOSTILE = (
@@ -68,12 +63,6 @@ def test_the_report_has_every_table_of_the_terminal_open(found: Audit) -> None:
     assert set(folded) == {'<details class="earned">'}  # only what would influence the reader of a sample
 
 
-def test_the_page_to_mark_hides_what_would_influence_the_reader(found: Audit) -> None:
-    page = render(found, served=True)
-    assert "Behaviour over the run" not in page
-    assert "<details open" not in page
-
-
 def test_the_page_asks_for_nothing_and_allows_nothing(found: Audit) -> None:
     page = render(found)
     policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
@@ -99,74 +88,6 @@ def test_a_long_completion_is_cut_and_the_page_says_so() -> None:
     assert len(page) < 200_000
 
 
-# Served -------------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def server(found: Audit, tmp_path: Path) -> Iterator[Server]:
-    with Server(found, tmp_path / "marks.json", {}) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server
-        server.shutdown()
-
-
-def ask(server: Server, method: str, path: str, body: object = None, **headers: str) -> tuple[int, str, dict[str, str]]:
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=PATIENCE)
-    connection.request(method, path, None if body is None else json.dumps(body), headers)
-    answer = connection.getresponse()
-    return answer.status, answer.read().decode(), dict(answer.getheaders())
-
-
-def test_only_who_knows_the_address_gets_the_page(server: Server) -> None:
-    status, page, headers = ask(server, "GET", f"/{server.token}/")
-    assert status == 200
-    assert "Read and mark" in page
-    assert headers["X-Frame-Options"] == "DENY"
-    assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
-    for path in ("/", "/marks", f"/{server.token}", f"/{server.token[:-1]}x/", f"/{server.token}/../"):
-        assert ask(server, "GET", path)[0] == 404
-
-
-def test_another_host_name_is_turned_away(server: Server) -> None:
-    """A page on evil.example that resolves to 127.0.0.1 sends its own name."""
-    assert ask(server, "GET", f"/{server.token}/", Host="evil.example")[0] == 403
-    assert ask(server, "GET", f"/{server.token}/", Host=f"localhost:{server.server_port}")[0] == 200
-
-
-def test_another_page_cannot_post(server: Server) -> None:
-    key = next(iter(server.samples))
-    entry = {"key": key, "mark": "keep"}
-    assert ask(server, "POST", f"/{server.token}/marks", entry, Origin="http://evil.example")[0] == 403
-    assert ask(server, "POST", "/marks", entry)[0] == 404
-    assert not server.file.exists()
-
-
-def test_only_marks_of_samples_of_the_page_are_kept(server: Server) -> None:
-    key = next(iter(server.samples))
-    place = f"/{server.token}/marks"
-    for entry in (
-        {"key": key, "mark": "great"},
-        {"key": "0" * 16, "mark": "keep"},
-        {"key": [1], "mark": "keep"},
-        [],
-        "x" * 10_000,
-    ):
-        assert ask(server, "POST", place, entry)[0] == 400
-    assert not server.file.exists()
-    assert ask(server, "POST", place, {"key": key, "mark": "hack"})[:2] == (200, "saved")
-    assert load(server.file) == {key: "hack"}
-    assert json.loads(server.file.read_text())["marks"][key]["completion"] == server.samples[key].completion
-    assert ask(server, "POST", place, {"key": key, "mark": ""})[0] == 200
-    assert load(server.file) == {}
-
-
-def test_a_file_that_cannot_be_written_is_said(server: Server) -> None:
-    server.file.write_text("not marks")
-    status, said, _ = ask(server, "POST", f"/{server.token}/marks", {"key": next(iter(server.samples)), "mark": "keep"})
-    assert status == 500
-    assert "not a marks file" in said
-
-
 # In a browser -------------------------------------------------------------------------------------------------------
 
 
@@ -181,52 +102,50 @@ def tab(tmp_path: Path) -> Iterator[browser.Page]:
         yield tab
 
 
+@pytest.fixture
+def page(found: Audit, tmp_path: Path) -> str:
+    """The address of the page on disk."""
+    path = tmp_path / "page.html"
+    path.write_text(render(found), encoding="utf-8")
+    return path.as_uri()
+
+
 @pytest.mark.browser
-def test_a_person_marks_with_the_keyboard(tab: browser.Page, server: Server) -> None:
-    tab.open(server.address)
-    total = len(server.audit.selected)
+def test_a_person_marks_with_the_keyboard(tab: browser.Page, page: str, found: Audit) -> None:
+    tab.open(page)
+    total = len(found.selected)
     assert tab.ask("document.querySelectorAll('article.sample').length") == total
     assert tab.ask("[...document.querySelectorAll('article.sample')].filter(a => a.offsetParent).length") == 1
-    tab.press("1")
-    tab.until("document.querySelector('.place').textContent.startsWith('2 of')")
-    tab.press("2")
-    tab.until("document.querySelector('.place').textContent.startsWith('3 of')")
-    tab.press("3")
-    tab.until(f"document.querySelector('.place').textContent === '4 of {total}, 3 marked'")
-    assert sorted(load(server.file).values()) == ["hack", "keep", "unsure"]
+    for i, key in enumerate("123", 2):
+        tab.press(key)
+        tab.until(f"document.querySelector('.place').textContent.startsWith('{i} of')")
+    assert tab.ask("document.querySelector('.place').textContent") == f"4 of {total}, 3 marked"
     tab.press("ArrowLeft")
     tab.press("r")
     assert tab.ask("document.querySelector('article.current details').open")
     assert tab.ask("document.querySelector('nav [aria-pressed=true]').dataset.mark") == "unsure"
     tab.press("3")  # the same key again takes the mark back
     tab.until("document.querySelector('.place').textContent.endsWith('2 marked')")
-    assert len(load(server.file)) == 2
-    tab.open(server.address)
-    tab.until("document.querySelector('.place').textContent.endsWith('2 marked')")
     assert tab.complaints() == []
-    assert {url.split("/")[2] for url in tab.requests()} == {server.hosts[0]}
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize(("width", "mobile"), [(360, True), (1280, False)])
-def test_the_page_fits_and_its_buttons_can_be_hit(tab: browser.Page, server: Server, width: int, mobile: bool) -> None:
+def test_the_page_fits_and_its_buttons_can_be_hit(tab: browser.Page, page: str, width: int, mobile: bool) -> None:
     tab.size(width, 740, mobile)
-    tab.open(server.address)
+    tab.open(page)
     assert tab.ask("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
     sizes = "[...document.querySelectorAll('.marking button')].map(b => b.getBoundingClientRect())"
     assert tab.ask(f"{sizes}.every(r => r.height >= 40 && r.width >= 40 && r.right <= innerWidth)")
     assert tab.ask(f"new Set({sizes}.map(r => r.top)).size") == 1
     tab.ask("document.querySelector('.marking').scrollIntoView({block: 'end'})")
     tab.click("nav [data-mark=hack]")
-    tab.until("document.querySelector('.saved').textContent === 'saved'")
-    assert list(load(server.file).values()) == ["hack"]
+    tab.until("document.querySelector('.place').textContent.endsWith('1 marked')")
 
 
 @pytest.mark.browser
-def test_a_page_from_disk_saves_marks_as_a_download(tab: browser.Page, found: Audit, tmp_path: Path) -> None:
-    path = tmp_path / "page.html"
-    path.write_text(render(found), encoding="utf-8")
-    tab.open(path.as_uri())
+def test_marks_are_saved_as_a_download(tab: browser.Page, page: str, tmp_path: Path) -> None:
+    tab.open(page)
     for key in ("1", "2", "s"):
         tab.press(key)
     tab.until("document.querySelector('.saved').textContent === 'saved as a download'")

@@ -98,7 +98,7 @@ def test_without_an_independent_score_it_says_so_and_does_not_accuse() -> None:
     assert result.status is Status.NOT_MEASURED
     assert "no independent score" in result.note
     assert "completions get longer (rewarded)" in result.note
-    assert "--mark" in result.note
+    assert "--format html" in result.note
 
 
 def test_gold_scores_in_the_dump_are_an_independent_score() -> None:

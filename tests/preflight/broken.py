@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 import dm_env
 import gymnasium as gym
 import numpy as np
-from benchmarks.statements.carriers.strangers_worlds import Farm
 from dm_env import specs
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
@@ -672,13 +671,51 @@ class RewardLateContinuous(RewardLate, Continuous):
     pass
 
 
+class Farm(gym.Env[np.ndarray, Any]):
+    """A picker walks on a small map of three layers of pixels and is paid for each apple, at once or two steps late."""
+
+    moves = ((0, 0), (-1, 0), (1, 0), (0, -1), (0, 1))
+
+    def __init__(self, late: bool = False, side: int = 6, apples: int = 8, horizon: int = 60) -> None:
+        self.late, self.side, self.apples, self.horizon = late, side, apples, horizon
+        self.action_space = spaces.Discrete(5)
+        self.observation_space = spaces.Box(0, 255, (side, side, 3), np.uint8)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict]:
+        super().reset(seed=seed)
+        cells = self.np_random.permutation(self.side * self.side)
+        self.at = divmod(int(cells[0]), self.side)
+        self.ripe = {divmod(int(c), self.side) for c in cells[1 : 1 + self.apples]}
+        self.time, self.owed = 0, [0.0, 0.0]
+        return self.seen(), {}
+
+    def seen(self) -> np.ndarray:
+        picture = np.zeros((self.side, self.side, 3), np.uint8)
+        picture[self.at][0] = 255
+        for cell in self.ripe:
+            picture[cell][1] = 255
+        picture[..., 2] = min(255, self.time)
+        return picture
+
+    def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict]:
+        move, top = self.moves[int(action)], self.side - 1
+        self.at = (min(top, max(0, self.at[0] + move[0])), min(top, max(0, self.at[1] + move[1])))
+        reward = 1.0 if self.at in self.ripe else 0.0
+        self.ripe.discard(self.at)
+        self.time += 1
+        self.owed.append(reward)
+        done = not self.ripe
+        paid = self.owed[-3] if self.late else reward
+        return self.seen(), paid, done, self.time >= self.horizon and not done, {}
+
+
 def picked_late() -> Farm:
     """A picture of six by six cells, paid for an apple two steps after it was picked."""
-    return Farm("late", side=6, apples=8)
+    return Farm(late=True)
 
 
 def picked() -> Farm:
-    return Farm(side=6, apples=8)
+    return Farm()
 
 
 def says_0_3(observation: Any) -> float:

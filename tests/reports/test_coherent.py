@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.facts import of_mutated, of_statements
+from benchmarks.facts import of_mutated, of_population
 from click.testing import CliRunner
 from firstbreak_lab.archives import unpack
 
@@ -86,8 +86,8 @@ def test_published_and_shipped_runs_are_told_coherently(shared: Path) -> None:
     assert not _complaints(read(find_runs(folder)[0]) for folder in folders)
 
 
-def test_statements_and_mutated_runs_are_told_coherently() -> None:
-    whole, broken = of_statements(SAMPLED, 7), of_mutated(of_statements(SAMPLED, 8))
+def test_drawn_and_mutated_runs_are_told_coherently() -> None:
+    whole, broken = of_population(SAMPLED, 7), of_mutated(of_population(SAMPLED, 8))
     assert not _complaints(made() for _, made in chain(whole, broken))
 
 

@@ -156,28 +156,6 @@ def harm_test(folder: Path, as_json: bool) -> None:
     click.echo(f"control: with the labels of each pair shuffled, {control(found):.1%} are admitted")
 
 
-@command.command("micro")
-@click.option("--runs", "n", type=click.IntRange(min=1), default=100, show_default=True, help="Number of runs.")
-@click.option("--seed", "first", type=int, default=0, show_default=True, help="Seed of the first run.")
-@click.option("--processes", type=click.IntRange(1, 2), default=1, show_default=True)
-@click.option("-o", "--out", type=click.Path(path_type=Path, file_okay=False), required=True)
-def micro(n: int, first: int, processes: int, out: Path) -> None:
-    """Make many small runs in NumPy, with and without a fault: OUT/<seed>/run and OUT/<seed>/label.json.
-
-    No trainer is needed, and a run takes a fraction of a second. Run the same command again to continue.
-    """
-    from concurrent.futures import ProcessPoolExecutor
-
-    from firstbreak_lab.micro import build as make_one
-
-    folders = {seed: out / f"{seed:06d}" for seed in range(first, first + n)}
-    missing = {seed: folder for seed, folder in folders.items() if not (folder / "label.json").exists()}
-    with _one_line(), bar("runs", n) as advance, ProcessPoolExecutor(processes) as pool:
-        for done, _ in enumerate(pool.map(make_one, missing, missing.values(), chunksize=8), n - len(missing) + 1):
-            advance(done, "")
-    click.echo(f"{out}: {n} runs")
-
-
 @command.group("population")
 def population() -> None:
     """Drawn runs of real trainers: family, task, settings, logger, fault, severity and onset, all from one seed."""

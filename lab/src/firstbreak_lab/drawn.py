@@ -1,7 +1,6 @@
 """What all drawn runs share: the fault, the mechanism that it breaks, what is true of the run, and the label made of both.
 
-The micro-lab (micro/) and the population of real trainers (population/) draw a run from one seed, and train it twice: with
-its fault, and without it. The difference of the two true scores is the harm of the fault.
+The population of real trainers (population/) draws a run from one seed, and trains it twice: with its fault, and without it. The difference of the two true scores is the harm of the fault.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ HEALTHY = 1 / 3  #: share of the runs without a fault
 LEARNS = 0.1  #: share of the way to the best policy that a healthy run has to make, or it is drawn again
 SOLVED = 0.9  #: where it begins so high, it need not rise
 HARM = 0.05  #: share of the way from the first to the best policy. Where nothing but the learning rate is changed, by 0.1 %,
-#: the scores of 0.6 % of 160 healthy draws of the micro-lab differ by more; 97.5 % of them by less than a tenth of it
+#: the scores of 0.6 % of 160 healthy draws differ by more; 97.5 % of them by less than a tenth of it
 
 
 @dataclass(frozen=True, kw_only=True)

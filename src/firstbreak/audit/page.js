@@ -1,7 +1,7 @@
 "use strict"
 // One sample at a time, marked by key or by button. Nothing from a sample is ever put into the page here.
 const body = document.body, samples = [...document.querySelectorAll("article.sample")]
-const served = body.hasAttribute("data-served"), buttons = [...document.querySelectorAll("nav [data-mark]")]
+const buttons = [...document.querySelectorAll("nav [data-mark]")]
 const place = document.querySelector(".place"), saved = document.querySelector(".saved")
 let at = Math.max(0, samples.findIndex(sample => !sample.dataset.mark)), unsaved = 0
 
@@ -15,23 +15,13 @@ function show(index) {
   for (const button of buttons) button.setAttribute("aria-pressed", String(button.dataset.mark === samples[at].dataset.mark))
 }
 
-async function mark(word) {
+function mark(word) {
   const sample = samples[at]
   sample.dataset.mark = sample.dataset.mark === word ? "" : word
   const changed = sample.dataset.mark
-  if (served) await send(sample)
-  else { unsaved += 1; saved.textContent = "not saved yet" }
+  unsaved += 1
+  saved.textContent = "not saved yet"
   show(changed ? at + 1 : at)
-}
-
-async function send(sample) {
-  const entry = { key: sample.dataset.key, mark: sample.dataset.mark }
-  try {
-    const answer = await fetch("marks", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(entry) })
-    saved.textContent = answer.ok ? "saved" : `not saved: ${await answer.text()}`
-  } catch {
-    saved.textContent = "not saved: firstbreak no longer runs"
-  }
 }
 
 function download() {
@@ -49,7 +39,7 @@ const KEYS = {
   1: () => mark("keep"), 2: () => mark("hack"), 3: () => mark("unsure"),
   ArrowRight: () => show(at + 1), ArrowLeft: () => show(at - 1), j: () => show(at + 1), k: () => show(at - 1),
   r: () => { const earned = samples[at].querySelector("details"); earned.open = !earned.open },
-  s: () => { if (!served) download() },
+  s: download,
 }
 
 if (samples.length) {

@@ -1,9 +1,8 @@
 """The page on which a person reads and marks samples: one file, without external resources, with all text escaped.
 
-The reward and step of a sample are hidden at first and the order is random, so that they do not influence the reader. The
-report (`--format html`) has what the audit found and its tables above the samples, all open, and saves marks as a download.
-Served by `serve`, for marking, the page has them folded or left out, and sends each mark to this machine at once. The page
-can be read without JavaScript.
+The reward and step of a sample are hidden at first and the order is random, so that they do not influence the reader. Above
+the samples stand what the audit found and its tables, all open. Marks are saved as a download. The page can be read without
+JavaScript.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ from firstbreak.words import number
 MOST = 20_000  #: characters of a text that are shown
 
 
-def render(audit: Audit, marks: Mapping[str, str] | None = None, *, served: bool = False) -> str:
-    """The page. `served`: marks are sent to the server, else they are saved as a download."""
+def render(audit: Audit, marks: Mapping[str, str] | None = None) -> str:
+    """The page. `marks`: what was said of samples before, by their keys."""
     style, script = Markup(stylesheet() + _resource("page.css")), Markup(_resource("page.js"))
     selected = random.Random(0).sample(
         audit.selected, len(audit.selected)
@@ -38,7 +37,7 @@ def render(audit: Audit, marks: Mapping[str, str] | None = None, *, served: bool
     head = element(
         "head",
         element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=policy(served=served)),
+        element("meta", http_equiv="Content-Security-Policy", content=_policy()),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
         element("meta", name="referrer", content="no-referrer"),
@@ -47,32 +46,25 @@ def render(audit: Audit, marks: Mapping[str, str] | None = None, *, served: bool
     )
     body = element(
         "body",
-        element(
-            "header",
-            icon(MARK),
-            element("h1", "firstbreak", element("span", " samples" if served else " audit")),
-            class_="brand",
-        ),
+        element("header", icon(MARK), element("h1", "firstbreak", element("span", " audit")), class_="brand"),
         element(
             "main",
-            _summary(audit, folded=served),
-            *(() if served else _tables(audit)),
+            _summary(audit),
+            *_tables(audit),
             _reading(selected, marks or {}),
-            _evidence(audit, folded=served),
+            _evidence(audit),
             data_path=audit.path,
         ),
         element("script", script),
         class_="firstbreak page audit",
-        data_served=served,
     )
     return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}"
 
 
-def policy(*, served: bool) -> str:
+def _policy() -> str:
     """The content security policy: only the one style sheet and the one script, by their hashes."""
     style, script = _digest(stylesheet() + _resource("page.css")), _digest(_resource("page.js"))
-    connect = "connect-src 'self'; " if served else ""
-    return f"default-src 'none'; style-src {style}; script-src {script}; {connect}base-uri 'none'; form-action 'none'"
+    return f"default-src 'none'; style-src {style}; script-src {script}; base-uri 'none'; form-action 'none'"
 
 
 def _digest(text: str) -> str:
@@ -84,14 +76,14 @@ def _resource(name: str) -> str:
     return resources.files("firstbreak.audit").joinpath(name).read_text("utf-8")
 
 
-def _summary(audit: Audit, *, folded: bool) -> Markup:
+def _summary(audit: Audit) -> Markup:
     found = [outcome for outcome in audit.findings if outcome.finding is not None]
     items = (_finding(outcome, outcome.finding) for outcome in found if outcome.finding is not None)
     said = element("ul", *items) if found else element("p", "The audit found nothing. Read a few samples anyway.")
     return element(
         "section",
         element("p", element("code", audit.path, dir="auto"), class_="run"),
-        element("details", element("summary", f"What the audit found ({len(found)})"), said, open=not folded),
+        element("details", element("summary", f"What the audit found ({len(found)})"), said, open=True),
         class_="summary",
     )
 
@@ -204,12 +196,12 @@ def _text(text: str) -> Markup:
     return Markup("\n".join(escape(line) for line in (shown + more).split("\n")))
 
 
-def _evidence(audit: Audit, *, folded: bool) -> Markup | None:
+def _evidence(audit: Audit) -> Markup | None:
     shown = [(o.finding, item) for o in audit.findings if o.finding for item in o.finding.evidence if _drawable(item)]
     figures = [_figure(finding, item, f"f{i}") for i, (finding, item) in enumerate(shown)]
     if not figures:
         return None
-    drawn = element("details", element("summary", "Curves"), *figures, open=not folded)
+    drawn = element("details", element("summary", "Curves"), *figures, open=True)
     return element("section", element("h2", "Evidence"), drawn, class_="finding evidence")
 
 

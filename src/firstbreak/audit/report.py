@@ -266,7 +266,7 @@ def _reading(audit: Audit, how: TerminalStyle) -> Iterator[RenderableType]:
         sample = selected[0].sample
         yield how.bullet(f"{kind} ({len(selected)}), reward {number(sample.reward)}: {line(sample)}")
     if audit.selected:
-        yield how.text("firstbreak audit PATH --mark opens all of them in a browser, to read and mark them", "dim")
+        yield how.text("firstbreak audit PATH --format html -o samples.html has all of them, to read and mark", "dim")
 
 
 def _quiet(audit: Audit, how: TerminalStyle) -> Iterator[RenderableType]:

@@ -276,7 +276,7 @@ def _finding(hacking_test: RewardHackingTest, first: TruthComparison, late: Trut
         message=(
             f"since step {number(first.step)} the reward rose from {number(first.proxy.before)} to "
             f"{number(first.proxy.after)} while {first.truth.name} {verb} {to}: {named}. "
-            "Read and mark the samples with the highest rewards (`--mark`) before you continue"
+            "Read and mark the samples with the highest rewards (`--format html`) before you continue"
         ),
         severity=Severity.CRITICAL if fell else Severity.WARNING,
         confidence=Confidence.HIGH
@@ -319,5 +319,5 @@ def _nothing_independent(hacking_test: RewardHackingTest) -> str:
     return (
         "no independent score is recorded (an evaluation, right answers, gold scores, human marks), so it is unknown whether "
         f"the reward still measures the goal{f'; shifted behaviour: {moved}' if moved else ''}. "
-        "Mark samples with `--mark`, or log an evaluation"
+        "Mark samples (`--format html`), or log an evaluation"
     )

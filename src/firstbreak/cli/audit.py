@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from firstbreak.cli import _roots
-from firstbreak.cli._output import bar, on_a_terminal, say, show, write
+from firstbreak.cli._output import bar, on_a_terminal, show, write
 from firstbreak.model import Run, Samples, Severity
 
 FAILS = {
@@ -27,7 +27,7 @@ MOST_PROCESSES = 8  #: each holds some hundred megabytes
     "format_",
     type=click.Choice(("terminal", "json", "html")),
     default="terminal",
-    help="Format of the report.",
+    help="Format of the report. html: a page on which a person marks samples and saves the marks.",
 )
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file, not to stdout."
@@ -44,10 +44,6 @@ MOST_PROCESSES = 8  #: each holds some hundred megabytes
     type=click.Path(dir_okay=False, path_type=Path),
     help="The file of human marks; read if it exists.",
 )
-@click.option(
-    "--mark", is_flag=True, help="Read and mark samples in a browser; marks are saved to --marks (marks.json)."
-)
-@click.option("--port", default=0, metavar="N", help="With --mark: the port on this machine.  [default: a free one]")
 @click.option(
     "--embeddings",
     type=click.Path(path_type=Path),
@@ -77,8 +73,6 @@ def command(
     output: Path | None,
     columns: tuple[str, ...],
     marks: Path | None,
-    mark: bool,
-    port: int,
     embeddings: Path | None,
     judge_url: str | None,
     judge_model: str,
@@ -97,9 +91,8 @@ def command(
     from firstbreak.audit.marks import load
 
     samples, run = _read(path, columns)
-    file = marks or Path("marks.json")
     processes = min(os.cpu_count() or 1, MOST_PROCESSES)
-    known = load(file) if marks or mark else {}
+    known = load(marks) if marks else {}
     embed = load_embeddings(embeddings) if embeddings else None
     with bar("parts of the samples") as advance:
         found = audit(
@@ -111,11 +104,6 @@ def command(
             embed=embed,
             report=lambda done, total: advance(done, total=total),
         )
-    if mark:
-        from firstbreak.audit.serve import serve
-
-        serve(found, file, known, port=port, announce=say)
-        return
     verdicts = None
     if judge_url:
         endpoint = JudgeModel(judge_url, judge_model, os.environ.get("OPENAI_API_KEY"))

@@ -4,7 +4,7 @@ For each signal, the runs' curves are averaged in equal bins of the steps that a
 and their spread, which is pooled over neighbouring bins and never far below the spread of the whole run: a few runs that happen
 to agree at one step do not make a narrow band. Nor is it narrower than the noise of the run from bin to bin. A departure is a
 stretch in which four of five bins lie outside. How far is outside depends on the number of runs (`LIMITS`). How many healthy
-runs leave the band in any signal was counted on tasks that were held out (`FALSE_ALARMS`; `python -m benchmarks.baseline`).
+runs leave the band in any signal was counted on tasks that were held out (`FALSE_ALARMS`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from firstbreak.readers.read import claimed, read
 LEAST = 3  #: runs that make a band
 MOST = 10  #: the newest are taken
 #: number of earlier runs -> spreads beyond which a curve has left their band (set on the lab, with a look at held-out
-#: tasks: LOG.md, Comparisons; `benchmarks.baseline`)
+#: tasks: LOG.md, Comparisons)
 LIMITS = {3: 5.0, 4: 4.0}
 FALSE_ALARMS = {3: 0.06, 4: 0.07}  #: share of healthy runs, held out, that leave the band anywhere
 MOST_KEPT = 64  #: runs of a folder that are held in memory for the next one

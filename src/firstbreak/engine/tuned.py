@@ -1,6 +1,6 @@
 """What RL Zoo and CleanRL use for the same algorithm and task, beside the settings of a run: a fact with its source, no evidence.
 
-`tuned.csv` is made by `python -m benchmarks.tuned` from the files that it names.
+`tuned.csv` was made on 2026-11-25 from the files that it names, of rl-zoo3 2.9.2 and of one commit of CleanRL.
 """
 
 from __future__ import annotations

@@ -1,1 +1,0 @@
-"""The generators: one module for each part of a guide, found by walking this folder. There is no list to edit."""
