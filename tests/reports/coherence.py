@@ -30,7 +30,7 @@ from firstbreak.model import (
 )
 from firstbreak.reports import html, inspection, markdown, story, terminal
 from firstbreak.reports import json as json_report
-from firstbreak.words import number
+from firstbreak.words import link_word, number
 
 STOPS = (Action.STOP, Action.ROLLBACK)
 NAMED = 0.1  #: the probability from which on a cause is named, as in verdict.py
@@ -118,7 +118,7 @@ def links_have_what_they_say(dx: Diagnosis) -> Iterator[str]:
             yield f"{link} is {dx.links[link].status}"
     told = re.search(r"Cannot tell about ([^:]*): not measured", dx.verdict.summary)
     named = {w for w in re.split(r", | and ", told[1]) if w != "over-fitting"} if told else None
-    if named is not None and named != {story.link_word(link) for link in unseen}:
+    if named is not None and named != {link_word(link) for link in unseen}:
         yield f"the summary leaves out {named}, the picture {unseen}"
     inspected = {Link(name) for name in inspection.payload(dx.run)["gaps"]["links"]}
     for link in Link:

@@ -11,14 +11,14 @@ import pytest
 
 from firstbreak.model import Diagnosis, Evidence, Finding, Interval, Link, RankedCause
 from firstbreak.reports import html, markdown, story, terminal
-from firstbreak.words import moment, percent
+from firstbreak.words import link_word, moment, percent
 from tests.reports import fixtures
 
 
 def facts(dx: Diagnosis) -> Iterator[str]:
     """Everything that a report has to say, in the order in which it has to say it."""
     yield from (dx.verdict.summary, dx.verdict.do_first)
-    yield from (f"{story.link_word(link)} ({status}): {why}" for link, status, why in story.link_reasons(dx))
+    yield from (f"{link_word(link)} ({status}): {why}" for link, status, why in story.link_reasons(dx))
     yield from (fact.text for fact in (*story.first_break(dx), *story.outlook(dx)))
     for outcome in dx.findings:
         assert outcome.finding is not None

@@ -13,6 +13,7 @@ from firstbreak.model import Diagnosis, Link
 from firstbreak.reports import story, terminal
 from firstbreak.reports.terminal_style import WIDEST, WIDEST_DRAWING
 from firstbreak.reports.text import visible
+from firstbreak.words import link_word
 from tests.make import some_quick
 from tests.reports import fixtures
 
@@ -81,7 +82,7 @@ def test_the_loop_shows_each_link_with_its_status(dx: Diagnosis, width: int) -> 
     words = [story.status_word(dx, link) for link in Link]
     picture = report[report.index("The training loop") :].split("\n\n")[0]
     for link, word in zip(Link, words, strict=True):
-        assert story.link_word(link) in picture
+        assert link_word(link) in picture
         assert word in picture
 
 

@@ -23,7 +23,7 @@ from firstbreak.model import Finding, Outcome, Series, Status
 from firstbreak.reports import sparkline, story
 from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle, to_string
 from firstbreak.reports.text import count
-from firstbreak.words import moment, number
+from firstbreak.words import link_word, moment, number
 
 SCHEMA = "firstbreak.audit/1"
 _STATUS = {
@@ -220,7 +220,7 @@ def _finding(outcome: Outcome, domain: tuple[float, float], how: TerminalStyle) 
     )
     since = moment("step", finding.onset, finding.interval)
     facts = (
-        story.link_word(outcome.link),
+        link_word(outcome.link),
         f"since {since}" if since else "",
         finding.confidence.phrase,
     )

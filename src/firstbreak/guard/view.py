@@ -14,7 +14,7 @@ from firstbreak.guard import synchronous
 from firstbreak.model import Diagnosis, Link, Run, Series
 from firstbreak.reports import curves, story
 from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle
-from firstbreak.words import number, percent
+from firstbreak.words import link_word, number, percent
 
 MOST_CURVES = 6
 MOST_FINDINGS = 3
@@ -82,7 +82,7 @@ def _links(dx: Diagnosis, how: TerminalStyle) -> Table:
 
 def _link(dx: Diagnosis, link: Link, how: TerminalStyle) -> Text:
     status = dx.links[link].status
-    return how.text(f"{how.symbol[status]} {story.link_word(link)}", STYLE[status])
+    return how.text(f"{how.symbol[status]} {link_word(link)}", STYLE[status])
 
 
 def _curves(dx: Diagnosis, how: TerminalStyle) -> Table:

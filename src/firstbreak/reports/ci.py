@@ -13,6 +13,7 @@ from firstbreak.engine import registry
 from firstbreak.model import Action, Diagnosis, Link, LinkStatus, Outcome, Severity
 from firstbreak.reports import json, reference, story
 from firstbreak.reports.text import visible
+from firstbreak.words import link_word
 
 SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVEL = {Severity.CRITICAL: "error", Severity.WARNING: "warning", Severity.NOTICE: "note"}
@@ -30,7 +31,7 @@ def junit(diagnoses: Sequence[Diagnosis]) -> str:
         _told(case, "failure" if dx.verdict.action in _STOPS else "system-out", said)
         for link in Link:
             verdict = dx.links[link]
-            case = Xml.SubElement(suite, "testcase", classname=name, name=story.link_word(link))
+            case = Xml.SubElement(suite, "testcase", classname=name, name=link_word(link))
             match verdict.status:
                 case LinkStatus.BROKEN:
                     _told(case, "failure", verdict.why)

@@ -16,7 +16,7 @@ from firstbreak.reports import curves, reference, story, svg
 from firstbreak.reports.markup import Markup, element, join, lines
 from firstbreak.reports.story import Exhibit, Section, StoryLine
 from firstbreak.reports.text import spans
-from firstbreak.words import number, percent
+from firstbreak.words import link_word, number, percent
 
 About = Callable[[str], str | None]  #: where the page of a detector or a cause is
 _JOINT = re.compile(r"(?<=[./_])(?=\w)")
@@ -166,7 +166,7 @@ def _do_first(dx: Diagnosis, uid: str, about: About) -> Markup:
 
 def _loop(dx: Diagnosis, uid: str, about: About) -> Markup:
     reasons = [
-        element("li", element("strong", f"{story.link_word(link)} ({status}):"), prose(f" {why}"))
+        element("li", element("strong", f"{link_word(link)} ({status}):"), prose(f" {why}"))
         for link, status, why in story.link_reasons(dx)
     ]
     base = uid.removesuffix(Section.LOOP.value)
@@ -232,9 +232,7 @@ def _drawing(dx: Diagnosis, uid: str, base: str | None) -> Markup | None:
             element("a", bar.outcome.detector, href=f"#{base}{Section.FINDINGS.value}-{bar.outcome.detector}")
             if base is not None
             else element("code", bar.outcome.detector),
-            element(
-                "span", f"{story.link_word(bar.outcome.link)}, {bar.since}", class_=f"facts at-{bar.outcome.link.value}"
-            ),
+            element("span", f"{link_word(bar.outcome.link)}, {bar.since}", class_=f"facts at-{bar.outcome.link.value}"),
             svg.bar(bar.start, bar.interval, bar.outcome.link),
         )
         for bar in bars

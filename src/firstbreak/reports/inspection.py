@@ -23,7 +23,7 @@ from firstbreak.reports import json, story
 from firstbreak.reports.story import StoryLine
 from firstbreak.reports.terminal_style import Page, TerminalStyle, to_string
 from firstbreak.reports.text import count
-from firstbreak.words import number
+from firstbreak.words import link_word, number
 
 SCHEMA = "firstbreak.run/1"
 SHORT = 160  # characters of a sample that are shown
@@ -183,7 +183,7 @@ def _parts(run: Run, how: TerminalStyle) -> Iterator[RenderableType]:
         members = [series for series in run.series.values() if link_of(series) is link]
         if members:
             yield Text()
-            name = "outside the vocabulary" if link is None else story.link_word(link)
+            name = "outside the vocabulary" if link is None else link_word(link)
             yield how.heading(f"Metrics: {name} ({len(members)})")
             for series in members:
                 yield from _entry(series, how)
@@ -255,5 +255,5 @@ def _samples(run: Run) -> list[str | StoryLine]:
 
 def _gaps(run: Run) -> list[str]:
     unseen = unseen_links(run)
-    lines = [f"not measured: {', '.join(map(story.link_word, unseen))}"] if unseen else []
+    lines = [f"not measured: {', '.join(map(link_word, unseen))}"] if unseen else []
     return lines + _several([f"{gap.signal} ({count(gap.checks, 'check')}): {gap.how}" for gap in gaps(run)])

@@ -9,7 +9,7 @@ from firstbreak.model import Diagnosis, Link, LinkStatus, Outcome
 from firstbreak.reports import reference, sparkline, story
 from firstbreak.reports.story import Section, StoryLine
 from firstbreak.reports.text import spans, visible
-from firstbreak.words import percent
+from firstbreak.words import link_word, percent
 
 PLOT_WIDTH = 76
 _INLINE = re.compile(r"[\\`*\[\]<>|~&$@]|(?<![^\W_])_|_(?![^\W_])")
@@ -92,8 +92,8 @@ def _loop(dx: Diagnosis) -> Iterator[str]:
     yield "|--:|---|---|"
     for link in Link:
         word = _EMPHASIS.get(dx.links[link].status, "{}").format(story.status_word(dx, link))
-        yield f"| {link.order + 1} | {story.link_word(link)} | {word} |"
-    reasons = [f"{story.link_word(link)} ({status}): {why}" for link, status, why in story.link_reasons(dx)]
+        yield f"| {link.order + 1} | {link_word(link)} | {word} |"
+    reasons = [f"{link_word(link)} ({status}): {why}" for link, status, why in story.link_reasons(dx)]
     if reasons:
         yield ""
         yield from _bullets(reasons)

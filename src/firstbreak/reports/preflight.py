@@ -17,7 +17,7 @@ from firstbreak.preflight import Bars, Exhibit, Report, ReportTable, Stacks
 from firstbreak.reports import json, story
 from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle, to_string
 from firstbreak.reports.text import count
-from firstbreak.words import number
+from firstbreak.words import link_word, number
 
 SCHEMA = "firstbreak.preflight/1"
 VERDICT = {Action.STOP: "Do not train yet", Action.WATCH: "Check this first", Action.CONTINUE: "Nothing found"}
@@ -110,7 +110,7 @@ def _findings(outcomes: tuple[Outcome, ...], how: TerminalStyle) -> Iterator[Ren
         yield Text.assemble(
             Text(f"{how.symbol[severity]} {story.SEVERITY_WORD[severity].upper()} ", style=STYLE[severity]),
             how.text(outcome.detector, "bold"),
-            how.text(f"  {story.link_word(outcome.link)}", "dim"),
+            how.text(f"  {link_word(outcome.link)}", "dim"),
         )
         yield how.indented(how.text(finding.message))
         for shown in finding.evidence:

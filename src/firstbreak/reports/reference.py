@@ -23,6 +23,7 @@ from firstbreak.model import Diagnosis
 from firstbreak.reports import story
 from firstbreak.reports.markup import Markup, element, escape, join
 from firstbreak.reports.text import spans
+from firstbreak.words import link_word
 
 SITE = "FIRSTBREAK_DOCS"  #: environment variable: where the documentation's site is (`make site`), for links to it
 _SCHEMES = ("https://", "http://", "file://")
@@ -93,7 +94,7 @@ def entry(name: str, uid: str | None = None, level: str = "h3") -> Markup:
     kind = "detector" if name in registry.detectors() else "cause"
     parts = registry.sections(in_words(item.doc))
     texts = (join(element(level, heading), *_blocks(text)) for heading, text in parts.items() if heading and text)
-    head = element("p", element("strong", item.title), f" ({kind}, {story.link_word(item.link)})", id=uid)
+    head = element("p", element("strong", item.title), f" ({kind}, {link_word(item.link)})", id=uid)
     return join(head, _drawn(name), *texts)
 
 

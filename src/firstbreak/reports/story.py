@@ -10,7 +10,6 @@ import enum
 import math
 import shlex
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import PurePath
@@ -22,7 +21,7 @@ from firstbreak.dialects.hyperparameters import HYPERPARAMETERS, own_option, rel
 from firstbreak.engine.catalogue import catalogue
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.usual import set_to
-from firstbreak.engine.verdict import leading as leading_causes
+from firstbreak.engine.verdict import leading_cause_and_rival
 from firstbreak.model import (
     Action,
     Cost,
@@ -50,7 +49,7 @@ from firstbreak.model import (
 from firstbreak.readers import Unreadable
 from firstbreak.reports import curves
 from firstbreak.reports.text import count
-from firstbreak.words import lowered, moment, number, percent
+from firstbreak.words import axis_word, first_few, link_word, lowered, moment, number, percent
 
 MOST_NAMED = 5  # earlier runs, departures
 MOST_CAUSES = 5  # causes with a line of their own
@@ -144,7 +143,6 @@ STATUS_WORD = {
     LinkStatus.NOT_APPLICABLE: "not relevant",
 }
 SEVERITY_WORD = {Severity.CRITICAL: "critical", Severity.WARNING: "warning", Severity.NOTICE: "notice"}
-_AXIS_WORD = {"env_steps": "environment step"}
 
 
 def mark(verdict: Verdict) -> Action | LinkStatus:
@@ -169,16 +167,6 @@ def one_of_two(dx: Diagnosis, link: Link) -> bool:
 def measured(dx: Diagnosis, link: Link) -> bool:
     """Whether a check of this link had its inputs."""
     return any(o.link is link and o.status in (Status.OK, Status.FOUND) for o in dx.outcomes)
-
-
-def link_word(link: Link) -> str:
-    """'policy update'."""
-    return link.value.replace("_", " ")
-
-
-def axis_word(axis: str) -> str:
-    """The name of one unit of an axis."""
-    return _AXIS_WORD.get(axis, axis)
 
 
 def headline(dx: Diagnosis) -> str:
@@ -226,7 +214,7 @@ def reason(dx: Diagnosis) -> str:
     if dx.first_break is None:
         told = dx.verdict.summary
         return (told.partition(": ")[2] or told).partition(". ")[0].rstrip(".")
-    causes = [c for c in leading_causes(dx.causes, dx.first_break) if c is not None]
+    causes = [c for c in leading_cause_and_rival(dx.causes, dx.first_break) if c is not None]
     return (
         ", or ".join(f"{percent(c.probability)} {lowered(c.title)}" for c in causes)
         or "the log does not show the cause"
@@ -246,9 +234,9 @@ def baseline(dx: Diagnosis) -> tuple[StoryLine, ...]:
         return ()
     n = len(found.runs)
     names = [PurePath(run).name for run in found.runs]
-    lines = [StoryLine("Earlier runs", f"{n}: {_listed(names)}" if n else "none")]
+    lines = [StoryLine("Earlier runs", f"{n}: {first_few(names, MOST_NAMED)}" if n else "none")]
     if found.left_out:
-        lines.append(StoryLine("Left out", _listed(found.left_out, "; ")))
+        lines.append(StoryLine("Left out", first_few(found.left_out, MOST_NAMED, "; ")))
     if found.false_alarms is None:
         return (
             *lines,
@@ -265,7 +253,7 @@ def baseline(dx: Diagnosis) -> tuple[StoryLine, ...]:
         first, *others = found.departures
         lines.append(StoryLine("First departure", f"{link_word(first.link)}: {_beside(first, dx)}, {first.side}"))
         then = [f"{d.metric} {d.side} from {number(d.step)} on" for d in others]
-        lines += [StoryLine("Then", _listed(then, "; "))] if then else []
+        lines += [StoryLine("Then", first_few(then, MOST_NAMED, "; "))] if then else []
     else:
         lines.append(
             StoryLine("First departure", f"none: all of the {count(found.compared, 'curve')} stay in the band")
@@ -280,11 +268,6 @@ def _beside(place: Departure, dx: Diagnosis) -> str:
     return f"{place.metric} {number(place.value)} at {at}, theirs {number(low)} to {number(high)}"
 
 
-def _listed(names: Sequence[str], between: str = ", ") -> str:
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return between.join(names[:MOST_NAMED]) + more
-
-
 def tuned(dx: Diagnosis) -> tuple[StoryLine, ...]:
     """What RL Zoo and CleanRL set otherwise for the same algorithm and task, with the file that says so, and what it is worth."""
     lines = [StoryLine(of.source, _tuned(of, dx)) for of in dx.tuned]
@@ -294,9 +277,9 @@ def tuned(dx: Diagnosis) -> tuple[StoryLine, ...]:
 
 def _tuned(of: TunedSettings, dx: Diagnosis) -> str:
     apart = [f"{b.option} {number(b.tuned)} (here {number(b.value)})" for b in of.differ]
-    found = [_listed(apart)] if apart else []
+    found = [first_few(apart, MOST_NAMED)] if apart else []
     if of.same:
-        found.append(f"the same: {_listed(of.same)}")
+        found.append(f"the same: {first_few(of.same, MOST_NAMED)}")
     end = dx.run.last_step
     if of.steps and end and dx.run.axis == "env_steps":
         found.append(f"trained for {number(of.steps)} environment steps (here {number(end)})")
@@ -573,15 +556,15 @@ def cause_place(cause: RankedCause) -> str:
     return "" if cause.link is None else link_word(cause.link)
 
 
-def leading(dx: Diagnosis) -> tuple[RankedCause, ...]:
-    """The leading causes: up to three, each at least half as probable as the first."""
+def likely_causes(dx: Diagnosis) -> tuple[RankedCause, ...]:
+    """The likely causes: up to three, each at least half as probable as the first."""
     ranked = causes(dx)
     return tuple(c for c in ranked[:3] if c.probability >= 0.5 * ranked[0].probability)
 
 
 def argued(dx: Diagnosis) -> tuple[RankedCause, ...]:
     """The leading causes whose weights are shown. Empty for a run without findings."""
-    return tuple(cause for cause in leading(dx) if cause.evidence and dx.findings)
+    return tuple(cause for cause in likely_causes(dx) if cause.evidence and dx.findings)
 
 
 @dataclass(frozen=True)
@@ -610,7 +593,7 @@ EXPLAINED = "`firstbreak explain NAME` says what a name looks for, and when it i
 
 def remedies(dx: Diagnosis) -> tuple[RankedCause, ...]:
     """The leading causes with a fix or an experiment."""
-    return tuple(cause for cause in leading(dx) if cause.fix or cause.experiment is not None)
+    return tuple(cause for cause in likely_causes(dx) if cause.fix or cause.experiment is not None)
 
 
 def experiment(run: Run, plan: Experiment) -> tuple[StoryLine, ...]:

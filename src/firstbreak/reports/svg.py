@@ -10,7 +10,7 @@ from firstbreak.preflight import Stacks
 from firstbreak.reports import curves, story
 from firstbreak.reports.markup import Markup, element, join
 from firstbreak.reports.story import Exhibit
-from firstbreak.words import moment, number
+from firstbreak.words import link_word, moment, number
 
 # The ring, in units of its view box: as wide as the screen of a phone, so that text keeps its size there.
 WIDTH, HEIGHT = 376, 300
@@ -35,7 +35,7 @@ def ring(dx: Diagnosis, uid: str, address: Callable[[Link], str | None] = lambda
 
     `address`: where a click on a link goes.
     """
-    statuses = ", ".join(f"{story.link_word(link)} {story.status_word(dx, link)}" for link in Link)
+    statuses = ", ".join(f"{link_word(link)} {story.status_word(dx, link)}" for link in Link)
     return element(
         "svg",
         element("title", f"The training loop: {story.headline(dx)}", id=f"{uid}-title"),
@@ -91,10 +91,10 @@ def _node(dx: Diagnosis, link: Link, address: str | None) -> Markup:
     radius = NODE + 3 if status is LinkStatus.BROKEN else NODE
     return element(
         "g" if address is None else "a",
-        element("title", f"{story.link_word(link)}: {story.status_word(dx, link)}. {dx.links[link].why}"),
+        element("title", f"{link_word(link)}: {story.status_word(dx, link)}. {dx.links[link].why}"),
         element("circle", r=radius, cx=x, cy=y),
         element("path", d=_SYMBOL[status], transform=f"translate({x:.1f},{y:.1f})", class_="symbol"),
-        element("text", story.link_word(link), x=lx, y=first, text_anchor=anchor, class_="name"),
+        element("text", link_word(link), x=lx, y=first, text_anchor=anchor, class_="name"),
         element("text", story.status_word(dx, link), x=lx, y=first + 13, text_anchor=anchor, class_="status"),
         href=address,
         class_=f"link {status.value}{' first' if story.one_of_two(dx, link) else ''}",
@@ -111,7 +111,7 @@ def _middle(dx: Diagnosis) -> Markup:
         ]
     else:
         step = "" if first.step is None else f"at {moment(dx.run.axis_of(first.metric), first.step, None)}"
-        *either, last = map(story.link_word, first.links)
+        *either, last = map(link_word, first.links)
         lines = [("first break", "small"), *((f"{name} or", "big") for name in either), (last, "big")]
         lines += [(line, "small") for line in ("or earlier" if first.or_earlier else "", *_short(step)) if line]
     top = CENTRE[1] - 9 * (len(lines) - 1)

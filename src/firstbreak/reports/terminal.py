@@ -17,7 +17,7 @@ from firstbreak.model import Diagnosis, Link, LinkStatus, Outcome, RankedCause
 from firstbreak.reports import reference, sparkline, story
 from firstbreak.reports.story import Section
 from firstbreak.reports.terminal_style import APART, STYLE, Page, TerminalStyle, to_string
-from firstbreak.words import percent
+from firstbreak.words import link_word, percent
 
 BOX = 15  # columns of one link in the picture of the loop, "policy update" and its frame
 RING = 5 * BOX + 4  # columns of the picture of the loop
@@ -84,7 +84,7 @@ def _do_first(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
 def _loop(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     yield _ring(dx, how) if how.width >= RING else _list(dx, how)
     for link, status, why in story.link_reasons(dx):
-        yield how.bullet(f"{story.link_word(link)} ({status}): {why}")
+        yield how.bullet(f"{link_word(link)} ({status}): {why}")
 
 
 def _list(dx: Diagnosis, how: TerminalStyle) -> RenderableType:
@@ -92,7 +92,7 @@ def _list(dx: Diagnosis, how: TerminalStyle) -> RenderableType:
     rows = [Text()]
     for link in Link:
         status = dx.links[link].status
-        line = f"{link.order + 1:>3} {how.symbol[status]} {story.link_word(link):<14} {story.status_word(dx, link)}"
+        line = f"{link.order + 1:>3} {how.symbol[status]} {link_word(link):<14} {story.status_word(dx, link)}"
         rows.append(Text(line, style=STYLE[status]))
     return Group(*rows[1:])
 
@@ -120,7 +120,7 @@ def _box(link: Link, status: LinkStatus, word: str, how: TerminalStyle) -> list[
     number, symbol = f" {link.order + 1} ", f" {how.symbol[status]} "
     rows = (
         f"{top_left}{number:{frame.horizontal}<{inner - len(symbol)}}{symbol}{top_right}",
-        f"{frame.vertical}{story.link_word(link):^{inner}}{frame.vertical}",
+        f"{frame.vertical}{link_word(link):^{inner}}{frame.vertical}",
         f"{frame.vertical}{word:^{inner}}{frame.vertical}",
         f"{bottom_left}{frame.horizontal * inner}{bottom_right}",
     )

@@ -9,7 +9,7 @@ from typing import Any
 from firstbreak.model import Interval, Series
 from firstbreak.reports import curves, html, inspection, story
 from firstbreak.reports.markup import Markup, element
-from firstbreak.words import shortened
+from firstbreak.words import axis_word, shortened
 
 _ZOOMS = (
     ("in", "+", "Zoom in"),
@@ -149,7 +149,7 @@ def plot(series: Series, domain: Interval, *, tall: bool = False, **marks: float
         title=inspection.meaning(series) or None,
         data_metric=_exact(series.name),
         data_axis=series.axis,
-        data_unit=story.axis_word(series.axis),
+        data_unit=axis_word(series.axis),
         data_from=_number(domain[0]),
         data_to=_number(domain[1]),
         data_tall=tall,

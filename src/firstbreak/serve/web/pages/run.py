@@ -18,7 +18,7 @@ from firstbreak.serve.web.pages.frame import address, frame, problem, section
 from firstbreak.serve.web.pages.plots import plot, plots
 from firstbreak.serve.web.pages.samples import sample
 from firstbreak.serve.web.run_store import Placed, RunSummary
-from firstbreak.words import number, percent
+from firstbreak.words import axis_word, link_word, number, percent
 
 MOST_EXPERIMENTS = 6
 MOST = 1e300  #: a number beyond it is none
@@ -101,7 +101,7 @@ def _told(name: str, dx: Diagnosis) -> _Told:
 
 def _history(dx: Diagnosis, history: Sequence[tuple[float | None, str]]) -> Markup:
     """How the verdict has changed since the page is served; empty where it has not."""
-    axis = story.axis_word(dx.run.axis)
+    axis = axis_word(dx.run.axis)
     said = [word if step is None else f"{word} at {axis} {number(step)}" for step, word in history]
     text = f"The verdict so far: {', then '.join(said)}." if len(said) > 1 else ""
     return element("p", text, id="verdicts", class_="facts")
@@ -149,7 +149,7 @@ def _grouped(dx: Diagnosis) -> Iterator[tuple[str, list[Series]]]:
     yield "Curves of the findings", first
     rest = [series for series in dx.run.series.values() if series not in first and len(series)]
     for link in Link:
-        yield story.link_word(link).capitalize(), [s for s in rest if inspection.link_of(s) is link]
+        yield link_word(link).capitalize(), [s for s in rest if inspection.link_of(s) is link]
     yield "Outside the vocabulary", [s for s in rest if inspection.link_of(s) is None]
     yield "Not understood", [series for series in dx.run.unknown.values() if len(series)]
 
