@@ -201,8 +201,8 @@ def weigh(cause: Cause, inputs: Inputs, outcomes: Sequence[Outcome]) -> list[Wei
     proved = _explains_a_proof(cause, outcomes)
     weights = _quieter(weights) if proved else weights
     settings = {name: side for name, side in cause.settings.items() if name not in _found_in(cause, outcomes)}
-    facts = [*cause.facts(inputs), *usual.weights(settings, inputs), *_weigh_refutations(cause, inputs, proved)]
-    return _calibrated(_tempered(weights) + _weigh_order(cause, outcomes) + facts)
+    others = [*cause.weights(inputs), *usual.weights(settings, inputs), *_weigh_refutations(cause, inputs, proved)]
+    return _calibrated(_tempered(weights) + _weigh_order(cause, outcomes) + others)
 
 
 def _explains_a_proof(cause: Cause, outcomes: Sequence[Outcome]) -> bool:

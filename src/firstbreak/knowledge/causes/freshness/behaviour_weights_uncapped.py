@@ -46,7 +46,7 @@ SETTINGS = {"max_staleness": Side.HIGH}
 EXPERIMENT = "process-probe"
 
 
-def facts(inputs: Inputs) -> list[Weight]:
+def weights(inputs: Inputs) -> list[Weight]:
     """Old data by plan, with a cap on their weights or without, and what one weight stands for."""
     config = inputs.run.config
     age, cap = config.number("max_staleness"), config.number("behave_weight_cap")

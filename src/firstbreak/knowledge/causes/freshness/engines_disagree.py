@@ -42,7 +42,7 @@ SETTINGS = {"is_correction": Side.OFF}
 EXPERIMENT = "same-tokens"
 
 
-def facts(inputs: Inputs) -> list[Weight]:
+def weights(inputs: Inputs) -> list[Weight]:
     """With sampling options other than 1, a difference is more probably theirs."""
     known = [inputs.run.config.number(name) for name in ("temperature", "top_p")]
     if any(value is not None and value != 1 for value in known):

@@ -46,7 +46,7 @@ SETTINGS = {"max_staleness": Side.HIGH}
 EXPERIMENT = "synchronous"
 
 
-def facts(inputs: Inputs) -> list[Weight]:
+def weights(inputs: Inputs) -> list[Weight]:
     """How old the data may be by plan."""
     age = inputs.run.config.number("max_staleness")
     if age is None or "max_staleness" in inputs.run.config.defaulted:

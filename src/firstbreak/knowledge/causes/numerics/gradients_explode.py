@@ -45,7 +45,7 @@ SETTINGS = {"learning_rate": Side.HIGH, "grad_clip": Side.OFF}
 EXPERIMENT = "rate-tenth"
 
 
-def facts(inputs: Inputs) -> list[Weight]:
+def weights(inputs: Inputs) -> list[Weight]:
     """A norm that is out of range from the first logged update on, which large steps do not make."""
     norms = inputs.grad_norm
     if (

@@ -53,7 +53,7 @@ def applies(inputs: Inputs) -> bool:
     return inputs.policy is Policy.TEXT or "reward.mean" in inputs.run.series
 
 
-def facts(inputs: Inputs) -> list[Weight]:
+def weights(inputs: Inputs) -> list[Weight]:
     """An over-optimised reward rises, and is a model's opinion: a check of answers is no model."""
     weights = reward_lost(inputs)
     if parts := answer_parts(inputs.reward_component_mean):
