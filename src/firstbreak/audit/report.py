@@ -100,7 +100,7 @@ def _finding_dict(outcome: Outcome) -> dict[str, Any]:
         "onset": finding.onset,
         "interval": finding.interval,
         "message": finding.message,
-        "facts": dict(finding.facts),
+        "facts": dict(finding.numbers),
     }
 
 

@@ -284,7 +284,7 @@ def finding_payload(outcome: Outcome) -> dict[str, Any]:
         "interval": _interval(finding.interval),
         "message": text(finding.message),
         "evidence": {
-            "facts": plain(finding.facts),
+            "facts": plain(finding.numbers),
             "shown": [_evidence(item) for item in finding.evidence],
             "stated": [_stated(fact) for fact in finding.stated],
         },

@@ -46,7 +46,7 @@ def payload(report: Report) -> dict[str, Any]:
         "verdict": {"action": report.action.value, "summary": json.text(summary(report))},
         "findings": [json.finding_payload(outcome) for outcome in report.findings],
         "outcomes": [json.outcome_payload(outcome) for outcome in report.outcomes],
-        "facts": {json.text(label): json.text(said) for label, said in report.facts},
+        "facts": {json.text(label): json.text(said) for label, said in report.checked},
         "exhibits": [_plain(exhibit) for exhibit in report.exhibits],
         "numbers": json.plain(report.numbers),
     }
@@ -79,9 +79,9 @@ def _parts(report: Report, how: TerminalStyle) -> Iterator[RenderableType]:
         if quiet:
             yield from _under(heading, how)
             yield _lines(quiet, mark, how)
-    if report.facts:
+    if report.checked:
         yield from _under("What was checked", how)
-        yield how.facts([story.StoryLine(*fact) for fact in report.facts])
+        yield how.facts([story.StoryLine(*line) for line in report.checked])
 
 
 def _head(report: Report, how: TerminalStyle) -> Iterator[RenderableType]:

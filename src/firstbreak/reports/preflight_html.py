@@ -41,8 +41,8 @@ def _parts(report: Report) -> Iterator[Markup]:
         quiet = [(o.detector, o.note) for o in report.outcomes if o.status is status]
         if quiet:
             yield _under(heading, _pairs(quiet))
-    if report.facts:
-        yield _under("What was checked", _pairs(report.facts))
+    if report.checked:
+        yield _under("What was checked", _pairs(report.checked))
 
 
 def _under(heading: str, *parts: Markup) -> Markup:
