@@ -1,4 +1,4 @@
-"""The settings of RL Zoo and CleanRL for a task, in canonical names: src/firstbreak/engine/tuned.csv.
+"""The settings of RL Zoo and CleanRL for a task, in canonical names: src/firstbreak/engine/published_settings.csv.
 
     pip download --no-deps rl-zoo3 -d FOLDER && unzip FOLDER/rl_zoo3-*.whl -d FOLDER
     git clone https://github.com/vwxyzjn/cleanrl
@@ -23,7 +23,7 @@ import yaml
 
 from firstbreak.dialects import cleanrl, sb3
 from firstbreak.dialects.hyperparameters import canonical_config
-from firstbreak.engine.tuned import COMPARED, TABLE
+from firstbreak.engine.published_settings import COMPARED, TABLE
 from firstbreak.model import Config
 
 #: CleanRL's scripts for one machine and one policy, with a plain dataclass of arguments

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from firstbreak.engine.common_settings import weights
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.registry import causes
-from firstbreak.engine.usual import weights
 from tests.make import learning, noise, run
 
 ROSE = learning(60)

@@ -20,7 +20,7 @@ from firstbreak.audit.sections import AuditTable, line, tables
 from firstbreak.audit.selection import SelectedSample
 from firstbreak.audit.shift import SideMetric
 from firstbreak.model import Finding, Outcome, Series, Status
-from firstbreak.reports import sparkline, story
+from firstbreak.reports import content, sparkline
 from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle, to_string
 from firstbreak.reports.text import count
 from firstbreak.words import link_word, moment, number
@@ -215,7 +215,7 @@ def _finding(outcome: Outcome, domain: tuple[float, float], how: TerminalStyle) 
     assert finding is not None
     severity = finding.severity
     yield Text.assemble(
-        Text(f"{how.symbol[severity]} {story.SEVERITY_WORD[severity].upper()} ", style=STYLE[severity]),
+        Text(f"{how.symbol[severity]} {content.SEVERITY_WORD[severity].upper()} ", style=STYLE[severity]),
         how.text(outcome.detector, "bold"),
     )
     since = moment("step", finding.onset, finding.interval)

@@ -13,12 +13,12 @@ from firstbreak.engine.check import check
 from firstbreak.engine.forecast import forecasts
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.likelihood import HEALTHY
+from firstbreak.engine.published_settings import tuned
 from firstbreak.engine.rank import by_link, rank
 from firstbreak.engine.stats.direction import rises
 from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.engine.stats.smooth import smooth
 from firstbreak.engine.thresholds import Thresholds, changed
-from firstbreak.engine.tuned import tuned
 from firstbreak.engine.verdict import judge, leading_cause_and_rival, link_verdicts
 from firstbreak.model import (
     EMPTY,

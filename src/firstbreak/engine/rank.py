@@ -17,7 +17,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from firstbreak.engine import likelihood, usual
+from firstbreak.engine import common_settings, likelihood
 from firstbreak.engine.catalogue import smallest
 from firstbreak.engine.families import OF_LINK, Family, for_family
 from firstbreak.engine.inputs import Inputs
@@ -201,7 +201,11 @@ def weigh(cause: Cause, inputs: Inputs, outcomes: Sequence[Outcome]) -> list[Wei
     proved = _explains_a_proof(cause, outcomes)
     weights = _quieter(weights) if proved else weights
     settings = {name: side for name, side in cause.settings.items() if name not in _found_in(cause, outcomes)}
-    others = [*cause.weights(inputs), *usual.weights(settings, inputs), *_weigh_refutations(cause, inputs, proved)]
+    others = [
+        *cause.weights(inputs),
+        *common_settings.weights(settings, inputs),
+        *_weigh_refutations(cause, inputs, proved),
+    ]
     return _calibrated(_tempered(weights) + _weigh_order(cause, outcomes) + others)
 
 
@@ -424,7 +428,7 @@ def with_options(text: str, run: Run) -> str:
 
 
 def _now(run: Run, name: str, configured: object) -> str:
-    seen = usual.logged(run, name)
+    seen = common_settings.logged(run, name)
     if seen is None:
         return "" if configured is None else f"{configured}"
     last = number(seen[1])
@@ -438,4 +442,4 @@ def _now(run: Run, name: str, configured: object) -> str:
 def _settled(step: str, cause: Cause, inputs: Inputs) -> bool:
     """Whether a step of a fix asks only for settings that the run already has."""
     asked = [name for name in _PLACEHOLDER.findall(step) if name in cause.settings]
-    return bool(asked) and all(usual.settled(name, cause.settings[name], inputs) for name in asked)
+    return bool(asked) and all(common_settings.settled(name, cause.settings[name], inputs) for name in asked)

@@ -16,10 +16,10 @@ from typing import Any
 
 from firstbreak import plugins
 from firstbreak.engine.checks import Check, Threshold
+from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import EVERY, Families
 from firstbreak.engine.inputs import Inputs, known
 from firstbreak.engine.refutations import Refutation
-from firstbreak.engine.usual import Side
 from firstbreak.model import EMPTY, Link, Weight
 from firstbreak.plugins import BadPlugin
 
@@ -37,7 +37,7 @@ class Cause:
     families: Families  #: for which runs it is possible
     applies: Callable[[Inputs], bool]  #: whether it is possible beyond that
     weights: Callable[[Inputs], list[Weight]]  #: evidence from configuration and kind of run
-    settings: Mapping[str, Side]  #: hyperparameter -> what is wrong with it under this cause (usual.py)
+    settings: Mapping[str, Side]  #: hyperparameter -> what is wrong with it under this cause (common_settings.py)
     refuted_by: tuple[Refutation, ...]  #: what the run must not show (refutations.py)
     experiments: tuple[str, ...]  #: ids in the catalogue: the first that holds for the run's family is proposed
 

@@ -12,7 +12,7 @@ from rich.text import Text
 from firstbreak.engine.inputs import Inputs
 from firstbreak.guard import synchronous
 from firstbreak.model import Diagnosis, Link, Run, Series
-from firstbreak.reports import curves, story
+from firstbreak.reports import content, curves
 from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle
 from firstbreak.words import link_word, number, percent
 
@@ -37,10 +37,10 @@ def renderable(dx: Diagnosis) -> Page:
 
 
 def _files(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
-    action = story.mark(dx.verdict)
-    word = Text(f" {how.symbol[action]} {story.ACTION_WORD[action].upper()} ", style=f"{STYLE[action]} reverse")
+    action = content.mark(dx.verdict)
+    word = Text(f" {how.symbol[action]} {content.ACTION_WORD[action].upper()} ", style=f"{STYLE[action]} reverse")
     yield Text.assemble(word, "  ", how.text(dx.run.path, "bold"))
-    yield how.text(f"{story.title(dx.run)}  {progress(dx.run, how)}".strip(), "dim")
+    yield how.text(f"{content.title(dx.run)}  {progress(dx.run, how)}".strip(), "dim")
     yield Text()
     yield how.text(dx.verdict.summary, "bold")
     yield how.hanging(how.text("Do this first:", STYLE[action]), how.text(dx.verdict.do_first))

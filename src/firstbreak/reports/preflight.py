@@ -14,7 +14,7 @@ from rich.text import Text
 
 from firstbreak.model import Action, LinkStatus, Outcome, Severity, Status
 from firstbreak.preflight import Bars, Exhibit, Report, ReportTable, Stacks
-from firstbreak.reports import json, story
+from firstbreak.reports import content, json
 from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle, to_string
 from firstbreak.reports.text import count
 from firstbreak.words import link_word, number
@@ -81,7 +81,7 @@ def _parts(report: Report, how: TerminalStyle) -> Iterator[RenderableType]:
             yield _lines(quiet, mark, how)
     if report.checked:
         yield from _under("What was checked", how)
-        yield how.facts([story.StoryLine(*line) for line in report.checked])
+        yield how.table([content.ReportLine(*line) for line in report.checked])
 
 
 def _head(report: Report, how: TerminalStyle) -> Iterator[RenderableType]:
@@ -108,7 +108,7 @@ def _findings(outcomes: tuple[Outcome, ...], how: TerminalStyle) -> Iterator[Ren
             yield Text()
         severity: Severity = finding.severity
         yield Text.assemble(
-            Text(f"{how.symbol[severity]} {story.SEVERITY_WORD[severity].upper()} ", style=STYLE[severity]),
+            Text(f"{how.symbol[severity]} {content.SEVERITY_WORD[severity].upper()} ", style=STYLE[severity]),
             how.text(outcome.detector, "bold"),
             how.text(f"  {link_word(outcome.link)}", "dim"),
         )

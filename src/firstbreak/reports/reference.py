@@ -20,7 +20,7 @@ from firstbreak.engine.checks import Check
 from firstbreak.engine.families import in_words
 from firstbreak.engine.registry import Cause
 from firstbreak.model import Diagnosis
-from firstbreak.reports import story
+from firstbreak.reports import content
 from firstbreak.reports.markup import Markup, element, escape, join
 from firstbreak.reports.text import spans
 from firstbreak.words import link_word
@@ -48,7 +48,7 @@ def address(name: str) -> str | None:
 
 def named(dx: Diagnosis) -> tuple[str, ...]:
     """The detectors and causes that a report of this diagnosis names."""
-    names = [*(o.detector for o in dx.findings), *(c.id for c in story.causes(dx))]
+    names = [*(o.detector for o in dx.findings), *(c.id for c in content.causes(dx))]
     return tuple(name for name in dict.fromkeys(names) if known(name) is not None)
 
 

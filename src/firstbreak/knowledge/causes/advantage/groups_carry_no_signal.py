@@ -24,10 +24,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import UNKNOWN, Method, Policy, only
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.refutations import nearly_all_right
-from firstbreak.engine.usual import Side
 from firstbreak.model import Weight, WeightKind
 
 PRIOR = 1.2

@@ -24,8 +24,8 @@ https://github.com/NVIDIA-NeMo/RL/issues/2269
 
 from __future__ import annotations
 
+from firstbreak.engine.common_settings import Side
 from firstbreak.engine.inputs import Inputs
-from firstbreak.engine.usual import Side
 from firstbreak.knowledge.causes.freshness._elsewhere import data_from_elsewhere as applies
 from firstbreak.model import Weight, WeightKind
 

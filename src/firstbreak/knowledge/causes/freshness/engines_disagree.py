@@ -23,9 +23,9 @@ https://github.com/allenai/open-instruct/pull/1473
 
 from __future__ import annotations
 
+from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.inputs import Inputs
-from firstbreak.engine.usual import Side
 from firstbreak.model import Weight, WeightKind
 
 FAMILIES = only(Policy.TEXT)  # only policies that write text

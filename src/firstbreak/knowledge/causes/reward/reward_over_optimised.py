@@ -27,10 +27,10 @@ https://arxiv.org/abs/2210.10760
 
 from __future__ import annotations
 
+from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import Policy
 from firstbreak.engine.inputs import Inputs, answer_parts
 from firstbreak.engine.refutations import no_update
-from firstbreak.engine.usual import Side
 from firstbreak.knowledge.causes.reward._exploited import reward_lost
 from firstbreak.model import Weight, WeightKind
 

@@ -26,10 +26,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import GRADED, Policy, only
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.refutations import hardly_any_is_cut
-from firstbreak.engine.usual import Side
 from firstbreak.model import Weight, WeightKind
 from firstbreak.words import percent
 

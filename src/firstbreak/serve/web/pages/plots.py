@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from firstbreak.model import Interval, Series
-from firstbreak.reports import curves, html, inspection, story
+from firstbreak.reports import content, curves, html, inspection
 from firstbreak.reports.markup import Markup, element
 from firstbreak.words import axis_word, shortened
 
@@ -144,7 +144,7 @@ def plot(series: Series, domain: Interval, *, tall: bool = False, **marks: float
     return element(
         "figure",
         element("figcaption", html.literal(series.name), element("output"), element("span", raw), _enlarge(tall)),
-        element("div", class_="canvas", role="img", aria_label=f"{series.name}: {story.in_words(series)}"),
+        element("div", class_="canvas", role="img", aria_label=f"{series.name}: {content.in_words(series)}"),
         class_="plot",
         title=inspection.meaning(series) or None,
         data_metric=_exact(series.name),

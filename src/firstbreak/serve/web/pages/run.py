@@ -11,7 +11,7 @@ from firstbreak.experiments.plan import called_for, propose
 from firstbreak.experiments.settings import ExperimentSettings
 from firstbreak.model import Diagnosis, Experiment, Link, Series
 from firstbreak.preflight import Stacks
-from firstbreak.reports import html, inspection, preflight_html, story
+from firstbreak.reports import content, html, inspection, preflight_html
 from firstbreak.reports.markup import Markup, element, join
 from firstbreak.serve.web.pages import explanation
 from firstbreak.serve.web.pages.frame import address, frame, problem, section
@@ -25,12 +25,12 @@ MOST = 1e300  #: a number beyond it is none
 LEAST_BITS = 0.05  #: experiments with less expected information are not proposed
 _LISTED = frozenset(
     {
-        story.Section.BASELINE,
-        story.Section.FINDINGS,
-        story.Section.CAUSES,
-        story.Section.REMEDY,
-        story.Section.NOT_MEASURED,
-        story.Section.READ,
+        content.Section.BASELINE,
+        content.Section.FINDINGS,
+        content.Section.CAUSES,
+        content.Section.REMEDY,
+        content.Section.NOT_MEASURED,
+        content.Section.READ,
     }
 )
 
@@ -57,7 +57,7 @@ def page(
         ("checkpoints", "Checkpoints", _checkpoints(dx)),
     ]
     sections = (section(key, title, content) for key, title, content in parts if content)
-    listed = [s for s in story.sections(dx) if s in _LISTED]
+    listed = [s for s in content.sections(dx) if s in _LISTED]
     contents = element(
         "nav",
         *(element("a", s.heading, href=f"#run-{s.value}") for s in listed),
@@ -67,7 +67,7 @@ def page(
     )
     trail = (element("h1", html.literal(summary.name)), _exports(summary.name))
     return frame(
-        f"{story.ACTION_WORD[story.mark(dx.verdict)]}: {summary.name}",
+        f"{content.ACTION_WORD[content.mark(dx.verdict)]}: {summary.name}",
         trail,
         contents,
         *map(problem, problems),
@@ -159,7 +159,7 @@ def _plot(dx: Diagnosis, series: Series) -> Markup:
     low, high = (None, None) if finding is None or finding.interval is None else finding.interval
     level = next((e.level for e in finding.evidence if e.level is not None), None) if finding is not None else None
     onset = finding.onset if finding else None
-    return plot(series, story.domain(dx, series), onset=onset, low=low, high=high, level=level)
+    return plot(series, content.domain(dx, series), onset=onset, low=low, high=high, level=level)
 
 
 def _samples(name: str, to_read: Sequence[Placed], marks: Mapping[str, str]) -> Markup | None:
@@ -179,9 +179,9 @@ def _experiments(dx: Diagnosis) -> Markup | None:
         element(
             "tr",
             element("th", p.design.title, scope="row"),
-            element("td", html.literal(story.command(dx.run, Experiment(id=p.design.id))), class_="copied"),
+            element("td", html.literal(content.command(dx.run, Experiment(id=p.design.id))), class_="copied"),
             element("td", f"{p.bits:.2f} bits"),
-            element("td", percent(p.share) + ("" if p.minutes is None else f", {story.duration(p.minutes / 60)}")),
+            element("td", percent(p.share) + ("" if p.minutes is None else f", {content.duration(p.minutes / 60)}")),
         )
         for p in proposals
         if p.bits >= LEAST_BITS and not p.cannot
