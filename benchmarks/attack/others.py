@@ -44,7 +44,7 @@ from firstbreak.readers.grouping import find_runs
 from firstbreak.readers.read import read
 from firstbreak.reports import html, inspection, markdown, reference, terminal
 from firstbreak.reports import json as report
-from firstbreak.reports.story import Section
+from firstbreak.reports.content import Section
 from firstbreak.serve.mcp.server import McpTools
 
 MAIN = "from firstbreak.cli import main; main()"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.docs.docstrings import by_link, prose
 from firstbreak.audit.rows import rows
-from firstbreak.reports import story
+from firstbreak.words import link_word
 
 
 def page() -> str:
@@ -16,7 +16,7 @@ def page() -> str:
         "whether the reward and the right answers disagree.",
     ]
     for link, found in by_link(rows()):
-        parts.append(f"## {story.link_word(link).capitalize()}")
+        parts.append(f"## {link_word(link).capitalize()}")
         for row in found:
             _, _, told = row.doc.partition("\n")
             parts += [f"### {row.id}", f"{row.title}.", prose(told.strip())]

@@ -6,7 +6,7 @@ from benchmarks.docs import pictures
 from benchmarks.docs.docstrings import by_link, sections
 from benchmarks.docs.markdown import table
 from firstbreak.engine import registry
-from firstbreak.reports import story
+from firstbreak.words import link_word
 
 
 def page() -> str:
@@ -19,7 +19,7 @@ def page() -> str:
     )
     parts = ["# Causes", intro]
     for link, found in by_link(registry.causes()):
-        parts.append(f"## {story.link_word(link).capitalize()}")
+        parts.append(f"## {link_word(link).capitalize()}")
         for item in found:
             shown = [[f"[{name}](detectors.md#{name})", f"{p:.0%}"] for name, p in item.findings.items()]
             symptoms = table(["shows, in this order", "probability"], shown)

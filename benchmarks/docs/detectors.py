@@ -7,7 +7,7 @@ from benchmarks.docs.docstrings import by_link, codes, sections
 from benchmarks.docs.markdown import table
 from firstbreak.engine import registry
 from firstbreak.engine.checks import Check
-from firstbreak.reports import story
+from firstbreak.words import link_word
 
 
 def page() -> str:
@@ -25,7 +25,7 @@ def page() -> str:
     )
     parts = ["# Detectors", intro, drawn]
     for link, found in by_link(registry.detectors()):
-        parts += [f"## {story.link_word(link).capitalize()}", f"*{link.question}*"]
+        parts += [f"## {link_word(link).capitalize()}", f"*{link.question}*"]
         for item in found:
             asks = [f"Needs {codes(item.needs) or 'nothing'}."]
             asks += [f"Uses {codes(item.uses)} if recorded."] if item.uses else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from benchmarks.docs import pictures
 from benchmarks.docs.docstrings import by_link
 from firstbreak.engine import registry
-from firstbreak.reports import story
+from firstbreak.words import link_word
 
 
 def page() -> str:
@@ -22,7 +22,7 @@ def page() -> str:
         "without a picture here are those that the lab has no run of.",
     ]
     for link, found in by_link({item.id: item for item in known.values() if item.id in drawn}):
-        parts.append(f"## {story.link_word(link).capitalize()}")
+        parts.append(f"## {link_word(link).capitalize()}")
         for item in found:
             head = f"... {item.title[0].lower()}{item.title[1:].rstrip('.')}"
             parts += [

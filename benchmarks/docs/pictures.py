@@ -27,9 +27,9 @@ from firstbreak.engine.inputs import Inputs
 from firstbreak.knowledge.detectors.systems._shares import share, step_time
 from firstbreak.model import Diagnosis, Finding, Interval, Run, Series
 from firstbreak.readers.read import read
-from firstbreak.reports import curves, story, svg
+from firstbreak.reports import content, curves, svg
+from firstbreak.reports.content import Exhibit
 from firstbreak.reports.markup import Markup, element
-from firstbreak.reports.story import Exhibit
 
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = ROOT / "corpus"
@@ -186,7 +186,7 @@ def _finding(dx: Diagnosis, name: str) -> Finding | None:
 def _of_finding(dx: Diagnosis, healthy: Run, name: str) -> list[Row]:
     """The curves of a finding, those first that the twin has as well."""
     finding = _finding(dx, name)
-    exhibits = () if finding is None else story.exhibits(dx, finding)
+    exhibits = () if finding is None else content.exhibits(dx, finding)
     rows = [Row(e, e.series, _curve(healthy, e.series.name)) for e in exhibits if e.series is not None]
     return sorted(rows, key=lambda row: row.healthy is None)[:MOST_ROWS]
 
@@ -200,7 +200,7 @@ def _of_cause(dx: Diagnosis, onset: float | None, healthy: Run, name: str) -> li
         for row in _of_finding(dx, healthy, symptom)[:1]
         if row.healthy is not None
     ][:1]
-    rows += [Row(Exhibit("", s, None, None), s, _curve(healthy, s.name)) for s in reversed(story.scores(dx))]
+    rows += [Row(Exhibit("", s, None, None), s, _curve(healthy, s.name)) for s in reversed(content.scores(dx))]
     once = {row.broken.name: row for row in reversed(rows)}
     rows = [row for row in rows if once[row.broken.name] is row][:MOST_ROWS]
     return [replace(row, exhibit=Exhibit("", row.broken, onset, None)) for row in rows]
@@ -336,7 +336,7 @@ def _shows(archive: str, label: Label) -> Iterator[tuple[str, str, tuple[float, 
             yield "detectors", outcome.detector, rank
     if label.cause in registry.causes() and (rows := _of_cause(dx, label.onset, healthy.run, label.cause)):
         first = bool(dx.causes) and dx.causes[0].id == label.cause
-        symptom = rows[0].broken.name not in {s.name for s in story.scores(dx)} or len(rows) == 1
+        symptom = rows[0].broken.name not in {s.name for s in content.scores(dx)} or len(rows) == 1
         yield "causes", label.cause, (rows[0].healthy is not None, first, len(rows), symptom, _contrast(rows[0]))
 
 

@@ -9,7 +9,7 @@ from benchmarks.docs.markdown import table
 from firstbreak import dialects
 from firstbreak.dialects import hyperparameters, signals
 from firstbreak.model import Link
-from firstbreak.reports import story
+from firstbreak.words import link_word
 
 NAMES_SHOWN = 3
 
@@ -44,7 +44,7 @@ def trainer(name: str) -> str:
     logged = _logged(name)
     for link in Link:
         rows = [[f"`{signal}`", how] for signal, how in logged.items() if signals.SIGNALS[signal].link is link]
-        parts += [f"### {story.link_word(link).capitalize()}"]
+        parts += [f"### {link_word(link).capitalize()}"]
         parts += [table(["signal", "logged as, or switched on by"], rows)] if rows else [_blind(name, link)]
     options = [
         [f"`{option}`", f"`{canonical}`", hyperparameters.HYPERPARAMETERS[canonical].meaning]
@@ -65,7 +65,7 @@ def _explained(name: str) -> str:
 
 
 def _blind(name: str, link: Link) -> str:
-    word = story.link_word(link)
+    word = link_word(link)
     return (
         f"{dialects.dialects()[name].TITLE} is not known to log anything for this link. Log yourself what "
         f"[its checks](../reference/detectors.md#{word.replace(' ', '-')}) need."

@@ -357,7 +357,7 @@ class Fact:
 
 
 class Message(str):
-    """A text with the facts that it states (`diagnosis.facts.tell` makes one)."""
+    """A text with the facts that it states (`engine.facts.tell` makes one)."""
 
     facts: tuple[Fact, ...] = ()
 
@@ -373,7 +373,7 @@ class Finding:
     onset: float | None = None  #: best single estimate of the step
     interval: Interval | None = None  #: where the onset lies
     evidence: tuple[Evidence, ...] = ()
-    facts: Mapping[str, Any] = field(default_factory=lambda: EMPTY)  #: numbers that causes and reports may use
+    numbers: Mapping[str, Any] = field(default_factory=lambda: EMPTY)  #: numbers that causes and reports may use
 
     @property
     def stated(self) -> tuple[Fact, ...]:

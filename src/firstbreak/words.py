@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import enum
 import math
+from collections.abc import Sequence
 
 
 def number(value: float | None) -> str:
@@ -31,6 +33,11 @@ def axis_word(axis: str) -> str:
     return _AXIS.get(axis, axis)
 
 
+def link_word(link: enum.Enum) -> str:
+    """What a link of the loop is called: "policy update"."""
+    return str(link.value).replace("_", " ")
+
+
 def moment(axis: str, onset: float | None, interval: tuple[float, float] | None, last: float | None = None) -> str:
     """'step 212 of 400 (between 205 and 220)'. The limits are rounded to whole steps where the step is whole."""
     word, of = axis_word(axis), "" if last is None else f" of {number(last)}"
@@ -42,6 +49,16 @@ def moment(axis: str, onset: float | None, interval: tuple[float, float] | None,
         start, end = math.floor(start), math.ceil(end) if math.isfinite(end) else end
     within = f"between {number(start)} and {number(end)}" if math.isfinite(end) else f"not before {number(start)}"
     return f"{word} {within}" if onset is None else f"{word} {number(onset)}{of} ({within})"
+
+
+def joined(words: Sequence[str]) -> str:
+    """Words in a sentence: "a", "a and b", "a, b and c"; nothing for none."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+
+
+def first_few(words: Sequence[str], most: int, between: str = ", ") -> str:
+    """The first `most` words, and how many there are besides: "a, b and 3 more"."""
+    return between.join(words[:most]) + (f" and {len(words) - most} more" if len(words) > most else "")
 
 
 def lowered(title: str) -> str:

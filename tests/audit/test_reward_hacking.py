@@ -39,8 +39,8 @@ def test_a_reward_that_pays_for_length_is_caught_with_what_pays_and_what_shifted
     found = audited(dump(longer_and_longer, by_length, skill=lambda t: 0.6 - 0.4 * t))
     said = finding(found)
     assert said.severity is Severity.CRITICAL
-    assert said.facts["payer"] == "thoroughness"
-    assert said.facts["shifted"][0] == "length"
+    assert said.numbers["payer"] == "thoroughness"
+    assert said.numbers["shifted"][0] == "length"
     assert "completions get longer (rewarded)" in said.message
     length = next(side for side in found.hacking_test.sides if side.metric.id == "length")
     assert length.shifted == 1
@@ -71,7 +71,7 @@ def test_format_first_is_no_hack_and_format_only_is() -> None:
 
     assert outcome(audited(dump(dressed, both, skill=lambda t: 0.2 + 0.7 * t))).status is Status.OK
     hollow = audited(dump(dressed, both, skill=lambda t: 0.5 - 0.4 * t))
-    assert finding(hollow).facts["payer"] == "format"
+    assert finding(hollow).numbers["payer"] == "format"
     assert "right format and a wrong answer" in finding(hollow, "format-hacking").message
 
 
@@ -230,7 +230,7 @@ def test_the_demo_run_which_pays_for_length() -> None:
     assert run.samples is not None
     found = audit(run.samples, run=run)
     said = finding(found)
-    assert said.facts["payer"] == "thoroughness"
+    assert said.numbers["payer"] == "thoroughness"
     assert said.interval is not None
     assert said.interval[0] <= ONSET <= said.interval[1]
     assert finding(found, "outputs-alike")

@@ -8,7 +8,7 @@ import pytest
 from firstbreak.engine.diagnose import best_checkpoint, diagnose
 from firstbreak.engine.inputs import Inputs
 from firstbreak.model import Checkpoint
-from firstbreak.reports import story
+from firstbreak.reports import content
 from firstbreak.words import number
 from tests.make import run
 
@@ -47,7 +47,7 @@ def test_advice_and_outlook_tell_one_story_of_checkpoints() -> None:
     dx = diagnose(run({"reward.mean": score, "kl.ref": kl}, algorithm="grpo", checkpoints=saved))
     assert dx.best_checkpoint is not None
     assert (dx.best_checkpoint.path, dx.best_checkpoint.back_to) == ("checkpoint-100", 100)
-    told = next(line for line in story.outlook(dx) if line.label == "Best checkpoint").text
+    told = next(line for line in content.outlook(dx) if line.label == "Best checkpoint").text
     peak = f"step {number(dx.best_checkpoint.step)}"
     for text in (dx.verdict.do_first, told):
         assert "checkpoint-100" in text
@@ -61,6 +61,6 @@ def test_nothing_is_gone_back_to_where_only_the_end_of_a_lost_run_was_saved() ->
     end = [Checkpoint(step=200, path="checkpoint-200")]
     dx = diagnose(run({"reward.mean": score, "kl.ref": kl}, algorithm="grpo", checkpoints=end))
     assert "start again: every saved model is worse" in dx.verdict.do_first
-    told = next(line for line in story.outlook(dx) if line.label.startswith("Best")).text
+    told = next(line for line in content.outlook(dx) if line.label.startswith("Best")).text
     assert "every saved model is worse" in told
     assert "checkpoint-200" not in dx.verdict.do_first + told

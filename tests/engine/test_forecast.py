@@ -7,7 +7,7 @@ import numpy as np
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.forecast import forecasts
 from firstbreak.engine.inputs import Inputs
-from firstbreak.reports.story import outlook
+from firstbreak.reports.content import outlook
 from tests.make import noise, run
 
 N = 200

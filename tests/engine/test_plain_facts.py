@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from firstbreak.engine.common_settings import weights
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.registry import causes
-from firstbreak.engine.usual import weights
 from tests.make import learning, noise, run
 
 ROSE = learning(60)
@@ -23,30 +23,30 @@ def test_weights_are_delivered_where_there_is_a_second_copy(trainer: str | None,
 @pytest.mark.parametrize(("kept", "spoken_against"), [(0.75, True), (-0.5, False)])
 def test_a_wrong_sign_does_not_stop_half_way(cause: str, kept: float, spoken_against: bool) -> None:
     score = np.concatenate([ROSE, np.full(60, kept) + noise(60, 0.02)])
-    weights = causes()[cause].facts(Inputs(run({"reward.mean": score})))
+    weights = causes()[cause].weights(Inputs(run({"reward.mean": score})))
     assert any(w.weight < 0 for w in weights) is spoken_against
 
 
 def test_what_is_over_optimised_rises() -> None:
     fallen = np.concatenate([ROSE, np.full(60, 0.1) + noise(60, 0.02)])
     cause = causes()["reward-over-optimised"]
-    assert any(w.weight < 0 for w in cause.facts(Inputs(run({"reward.mean": fallen}))))
+    assert any(w.weight < 0 for w in cause.weights(Inputs(run({"reward.mean": fallen}))))
     paid = {"reward.mean": learning(120), "eval.reward": fallen}
-    assert not any(w.weight < 0 for w in cause.facts(Inputs(run(paid))))
+    assert not any(w.weight < 0 for w in cause.weights(Inputs(run(paid))))
 
 
 def test_advantages_that_are_spread_out_speak_against_equal_groups() -> None:
     cause = causes()["groups-carry-no-signal"]
     score = {"reward.mean": noise(40)}
-    assert any(w.weight < 0 for w in cause.facts(Inputs(run({**score, "advantage.std": [0.93] * 40}))))
-    assert not cause.facts(Inputs(run({**score, "advantage.std": [0.0, 0.9] * 20})))
+    assert any(w.weight < 0 for w in cause.weights(Inputs(run({**score, "advantage.std": [0.93] * 40}))))
+    assert not cause.weights(Inputs(run({**score, "advantage.std": [0.0, 0.9] * 20})))
 
 
 def test_a_few_cut_completions_do_not_silence_most_groups() -> None:
     cause = causes()["length-limit-too-short"]
     silent = {"reward.zero_std_frac": [0.93] * 40}
-    assert any(w.weight < 0 for w in cause.facts(Inputs(run({**silent, "length.clipped_ratio": [0.2] * 40}))))
-    assert not cause.facts(Inputs(run({**silent, "length.clipped_ratio": [0.9] * 40})))
+    assert any(w.weight < 0 for w in cause.weights(Inputs(run({**silent, "length.clipped_ratio": [0.2] * 40}))))
+    assert not cause.weights(Inputs(run({**silent, "length.clipped_ratio": [0.9] * 40})))
 
 
 @pytest.mark.parametrize(
@@ -59,8 +59,8 @@ def test_an_evaluation_that_there_is_not_did_not_break(cause: str) -> None:
 
 def test_a_first_gradient_that_is_out_of_range_was_not_made_by_large_steps() -> None:
     cause = causes()["gradients-explode"]
-    assert cause.facts(Inputs(run({"grad.norm": [3e9, 2e9], "length.mean": [900.0, 950.0]})))
-    assert not cause.facts(Inputs(run({"grad.norm": [30.0, 2e9], "length.mean": [900.0, 950.0]})))
+    assert cause.weights(Inputs(run({"grad.norm": [3e9, 2e9], "length.mean": [900.0, 950.0]})))
+    assert not cause.weights(Inputs(run({"grad.norm": [30.0, 2e9], "length.mean": [900.0, 950.0]})))
 
 
 @pytest.mark.parametrize(("rate", "spoken_for"), [(0.05, True), (3e-4, False)])

@@ -30,7 +30,7 @@ def look(ledger: Ledger, split: str, use: str, score: float = 0.5, **what: str) 
 
 
 def rules(ledger: Ledger) -> list[tuple[str, Severity]]:
-    return [(f.facts["rule"], f.severity) for f in findings(history(ledger))]
+    return [(f.numbers["rule"], f.severity) for f in findings(history(ledger))]
 
 
 def test_splits_used_as_meant_give_no_warning(ledger: Ledger) -> None:
@@ -53,7 +53,7 @@ def test_splits_used_as_meant_give_no_warning(ledger: Ledger) -> None:
 def test_a_split_used_outside_its_purpose(ledger: Ledger, split: str, use: str, severity: Severity) -> None:
     look(ledger, split, use, fed="chose the learning rate")
     (found,) = findings(history(ledger))
-    assert (found.facts["rule"], found.severity) == ("out_of_purpose", severity)
+    assert (found.numbers["rule"], found.severity) == ("out_of_purpose", severity)
     assert "chose the learning rate" in found.message
 
 

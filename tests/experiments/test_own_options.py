@@ -16,7 +16,7 @@ from firstbreak.experiments import plan
 from firstbreak.experiments.overrides import CannotOverride, option
 from firstbreak.experiments.settings import INTERVENTIONS, ExperimentSettings
 from firstbreak.model import Experiment, Run
-from firstbreak.reports import story
+from firstbreak.reports import content
 
 ALGORITHMS = ("grpo", "ppo", "dpo", "dqn", "sac", None)
 SETTINGS = ExperimentSettings(
@@ -49,7 +49,7 @@ def test_what_is_proposed_is_an_option_of_the_trainer(trainer: str) -> None:
     for algorithm in ALGORITHMS:
         run, known = unrecorded(trainer, algorithm), options_of(trainer)
         for design in catalogue().values():
-            shown = story.settings(run, Experiment(id=design.id, overrides=design.overrides))
+            shown = content.settings(run, Experiment(id=design.id, overrides=design.overrides))
             assert {name for name, _ in shown} <= known, design.id
             assert not [value for _, value in shown if isinstance(value, str) and value.startswith(("@", "/", "x"))]
             if not design.families.include(plan.Inputs(run).family):
@@ -91,8 +91,8 @@ def test_a_script_without_a_known_trainer_gets_no_option_that_its_run_did_not_re
 
 def test_a_precision_is_told_in_the_trainers_own_words() -> None:
     design = Experiment(id="full-precision", overrides={"precision": "fp32"})
-    assert story.settings(unrecorded("trl", "grpo"), design) == (("bf16", False),)
-    assert story.settings(unrecorded("areal", "grpo"), design) == (("actor.dtype", "float32"),)
+    assert content.settings(unrecorded("trl", "grpo"), design) == (("bf16", False),)
+    assert content.settings(unrecorded("areal", "grpo"), design) == (("actor.dtype", "float32"),)
 
 
 def test_areals_ladder_writes_dynamic_filtering_as_code_for_the_users_script() -> None:
@@ -101,7 +101,7 @@ def test_areals_ladder_writes_dynamic_filtering_as_code_for_the_users_script() -
     assert "should_accept_fn=should_accept_fn" in said
     assert "prepare_batch(" in said
     assert "firstbreak experiment run" not in said, "AReaL has no option for it"
-    shown = story.experiment(run, Experiment(id="dynamic-filtering", overrides={"dynamic_sampling": True}))
+    shown = content.experiment(run, Experiment(id="dynamic-filtering", overrides={"dynamic_sampling": True}))
     assert not [line for line in shown if line.label == "Set"]
     assert any("prepare_batch(" in line.text for line in shown)
     code: dict[str, Any] = {}

@@ -102,7 +102,7 @@ def test_a_wrong_name_is_a_wrong_call(target: str) -> None:
 def test_pettingzoos_own_games_are_left_in_peace(target: str) -> None:
     report = env.check(target, episodes=30, steps=1000)
     assert loud(report) == set()
-    assert dict(report.facts)["Interface"] == "PettingZoo"
+    assert dict(report.checked)["Interface"] == "PettingZoo"
     masks = {o.detector: o.status for o in report.outcomes}["env-action-masks"]
     assert masks is (Status.OK if "tictactoe" in target else Status.NOT_APPLICABLE)
 
@@ -235,7 +235,7 @@ def test_vectorised_environments_of_stable_baselines_are_checked_as_what_they_ar
     assert loud(report) == set()
     assert report.action is Action.CONTINUE
     assert not [o.note for o in report.outcomes if o.status is Status.CRASHED]
-    assert dict(report.facts)["Interface"].startswith("Stable-Baselines3 ")
+    assert dict(report.checked)["Interface"].startswith("Stable-Baselines3 ")
     assert "last observation in infos" in answer_of(report, "env-vector-autoreset")
     assert "different effects" in answer_of(report, "env-action-effect")
 

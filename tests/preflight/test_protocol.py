@@ -149,7 +149,7 @@ def test_what_stable_baselines_recorded_is_read(tmp_path: Path) -> None:
     for name in ("evaluations.npz", "model.zip"):
         found = protocol.check(str(tmp_path / name))
         said = message(found, "eval-complete")
-        assert {("env_id", "CartPole-v1"), ("episodes", "5")} <= set(found.facts)
+        assert {("env_id", "CartPole-v1"), ("episodes", "5")} <= set(found.checked)
         assert "`deterministic`" in said
         assert "`env_id`" not in said
         assert found.action is Action.WATCH

@@ -103,7 +103,7 @@ def test_a_page_shows_every_exhibit_and_nothing_in_it_acts() -> None:
         target=hostile,
         outcomes=answers(critical(hostile), "fine", NotMeasured("no column")).outcomes,
         exhibits=(*answers().exhibits, replace(STACKS, columns=("weights", hostile))),
-        facts=(("actor", hostile),),
+        checked=(("actor", hostile),),
     )
     page = preflight_html.render(report)
     assert "<script" not in page

@@ -110,7 +110,7 @@ def test_trls_own_rewards_run_unchanged(tmp_path: Path) -> None:
     ]
     path, few = lines(tmp_path / "s.jsonl", rows), lines(tmp_path / "few.jsonl", rows[:6])
     accuracy = reward.check("trl.rewards:accuracy_reward", str(few), column={"answer": "solution"})
-    assert dict(accuracy.facts)["Called as"] == "TRL with chats"
+    assert dict(accuracy.checked)["Called as"] == "TRL with chats"
     assert accuracy.numbers["rewards"].tolist() == [1.0, 0.0] * 3
     form = reward.check("trl.rewards:think_format_reward", str(path))
     assert form.numbers["rewards"].tolist() == [1.0] * 24

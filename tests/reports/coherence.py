@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from firstbreak.engine.common_settings import in_force
 from firstbreak.engine.facts import denied
 from firstbreak.engine.families import Method
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.rank import with_options
-from firstbreak.engine.usual import in_force
 from firstbreak.model import (
     Action,
     Confidence,
@@ -28,9 +28,9 @@ from firstbreak.model import (
     Status,
     WeightKind,
 )
-from firstbreak.reports import html, inspection, markdown, story, terminal
+from firstbreak.reports import content, html, inspection, markdown, terminal
 from firstbreak.reports import json as json_report
-from firstbreak.words import number
+from firstbreak.words import link_word, number
 
 STOPS = (Action.STOP, Action.ROLLBACK)
 NAMED = 0.1  #: the probability from which on a cause is named, as in verdict.py
@@ -118,7 +118,7 @@ def links_have_what_they_say(dx: Diagnosis) -> Iterator[str]:
             yield f"{link} is {dx.links[link].status}"
     told = re.search(r"Cannot tell about ([^:]*): not measured", dx.verdict.summary)
     named = {w for w in re.split(r", | and ", told[1]) if w != "over-fitting"} if told else None
-    if named is not None and named != {story.link_word(link) for link in unseen}:
+    if named is not None and named != {link_word(link) for link in unseen}:
         yield f"the summary leaves out {named}, the picture {unseen}"
     inspected = {Link(name) for name in inspection.payload(dx.run)["gaps"]["links"]}
     for link in Link:
@@ -136,7 +136,7 @@ def views_agree(dx: Diagnosis) -> Iterator[str]:
     for link in Link:
         if told["links"][link.value]["status"] != dx.links[link].status.value:
             yield f"the JSON says {told['links'][link.value]} of {link}"
-    if f" {story.ACTION_WORD[story.mark(dx.verdict)].upper()} " not in re.sub(r"\s+", " ", shown):
+    if f" {content.ACTION_WORD[content.mark(dx.verdict)].upper()} " not in re.sub(r"\s+", " ", shown):
         yield "the terminal shows another action"
     words = {confidence: f"{confidence.value} confidence" for confidence in Confidence}
     for name, text in (("terminal", shown), ("page", html.render(dx)), ("markdown", markdown.render(dx))):
@@ -152,7 +152,7 @@ def axes_are_named(dx: Diagnosis) -> Iterator[str]:
     if axes & {"step", "env_steps"}:
         return
     verdict = dx.verdict
-    for text in (verdict.summary, verdict.upside, verdict.risk, verdict.do_first, story.title(dx.run)):
+    for text in (verdict.summary, verdict.upside, verdict.risk, verdict.do_first, content.title(dx.run)):
         if re.search(r"\bsteps?\b \d|\d steps?\b", text):
             yield f"{axes}: {text}"
 

@@ -133,7 +133,7 @@ def grpo_truncation() -> Diagnosis:
             ),
             Evidence(text="mean length presses against the cap of 256 tokens", series=series["length.mean"], level=256),
         ),
-        facts={"before": np.float64(0.04), "after": 0.97, "cap": 256},
+        numbers={"before": np.float64(0.04), "after": 0.97, "cap": 256},
     )
     zero_std_finding = Finding(
         message=(
@@ -156,7 +156,7 @@ def grpo_truncation() -> Diagnosis:
         metric="reward.mean",
         onset=219,
         interval=(205, 229),
-        facts={"peak": 0.59, "last": 0.07},
+        numbers={"peak": 0.59, "last": 0.07},
     )
     return Diagnosis(
         run=run,
@@ -514,7 +514,7 @@ def nan_ridden() -> Diagnosis:
             Evidence(text="the loss follows", series=series["loss.total"], since=215),
             Evidence(text="never finite", series=series["value.loss"]),
         ),
-        facts={"peak": 1e10, "after": float("nan"), "ratio": float("inf"), "curve": np.array([1.0, np.nan])},
+        numbers={"peak": 1e10, "after": float("nan"), "ratio": float("inf"), "curve": np.array([1.0, np.nan])},
     )
     return Diagnosis(
         run=Run(
@@ -576,7 +576,7 @@ def hostile() -> Diagnosis:
         onset=25,
         interval=(20, 30),
         evidence=(Evidence(text=HOSTILE, series=series, since=25, level=0.5),),
-        facts={HOSTILE: HOSTILE},
+        numbers={HOSTILE: HOSTILE},
     )
     return Diagnosis(
         run=Run(

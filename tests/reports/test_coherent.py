@@ -21,7 +21,7 @@ from firstbreak.engine.registry import causes, sections
 from firstbreak.model import Action, Checkpoint, Confidence, Finding, LinkStatus, Run, Severity
 from firstbreak.readers.grouping import find_runs
 from firstbreak.readers.read import read
-from firstbreak.reports import html, inspection, markdown, story, terminal
+from firstbreak.reports import content, html, inspection, markdown, terminal
 from firstbreak.reports import json as json_report
 from tests.make import learning, noise, run
 from tests.reports.coherence import incoherent
@@ -179,7 +179,7 @@ def test_confidence_has_three_words() -> None:
     dx = diagnose(SIMULATED["collapsed"])
     for outcome in dx.findings:
         assert outcome.finding is not None
-        assert outcome.finding.confidence.phrase in story.finding_facts(dx, outcome)
+        assert outcome.finding.confidence.phrase in content.finding_facts(dx, outcome)
 
 
 def test_the_peaks_own_checkpoint_is_taken_where_it_was_saved() -> None:

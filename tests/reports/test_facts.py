@@ -10,28 +10,28 @@ from html.parser import HTMLParser
 import pytest
 
 from firstbreak.model import Diagnosis, Evidence, Finding, Interval, Link, RankedCause
-from firstbreak.reports import html, markdown, story, terminal
-from firstbreak.words import moment, percent
+from firstbreak.reports import content, html, markdown, terminal
+from firstbreak.words import link_word, moment, percent
 from tests.reports import fixtures
 
 
 def facts(dx: Diagnosis) -> Iterator[str]:
     """Everything that a report has to say, in the order in which it has to say it."""
     yield from (dx.verdict.summary, dx.verdict.do_first)
-    yield from (f"{story.link_word(link)} ({status}): {why}" for link, status, why in story.link_reasons(dx))
-    yield from (fact.text for fact in (*story.first_break(dx), *story.outlook(dx)))
+    yield from (f"{link_word(link)} ({status}): {why}" for link, status, why in content.link_reasons(dx))
+    yield from (fact.text for fact in (*content.first_break(dx), *content.outlook(dx)))
     for outcome in dx.findings:
         assert outcome.finding is not None
-        yield from (outcome.detector, *story.finding_facts(dx, outcome), outcome.finding.message)
-        yield from (story.caption(exhibit) for exhibit in story.exhibits(dx, outcome.finding))
-    for cause in story.remedies(dx):
+        yield from (outcome.detector, *content.finding_facts(dx, outcome), outcome.finding.message)
+        yield from (content.caption(exhibit) for exhibit in content.exhibits(dx, outcome.finding))
+    for cause in content.remedies(dx):
         yield from (cause.title, *cause.fix)
         if cause.experiment is not None:
-            yield from (fact.text for fact in story.experiment(dx.run, cause.experiment))
+            yield from (fact.text for fact in content.experiment(dx.run, cause.experiment))
     yield from dx.expected
-    yield from (fact.text for fact in story.unmeasured_links(dx))
-    yield from (*story.further_unmeasured(dx), *story.damage(dx))
-    yield from (fact.text for fact in story.read(dx))
+    yield from (fact.text for fact in content.unmeasured_links(dx))
+    yield from (*content.further_unmeasured(dx), *content.damage(dx))
+    yield from (fact.text for fact in content.read(dx))
 
 
 class _Text(HTMLParser):
@@ -87,7 +87,7 @@ def test_every_fact_is_told_in_order(calm: Diagnosis, report: str) -> None:
 @pytest.mark.parametrize("report", sorted(REPORTS))
 def test_every_cause_stands_with_its_probability(calm: Diagnosis, report: str) -> None:
     text = squeeze(REPORTS[report](calm))
-    for cause in story.causes(calm):
+    for cause in content.causes(calm):
         at = text.find(squeeze(percent(cause.probability)))
         assert at >= 0
         assert squeeze(cause.title) in text[at:]
@@ -97,9 +97,9 @@ def test_every_cause_stands_with_its_probability(calm: Diagnosis, report: str) -
 def test_weights_stand_beside_their_evidence_and_add_up(report: str) -> None:
     dx = fixtures.nan_ridden()
     text = squeeze(REPORTS[report](dx)).replace("−", "-").replace("|", "")
-    assert [len(story.weight_table(cause).rows) for cause in story.argued(dx)] == [3, 2]
-    for cause in story.argued(dx):
-        table_of_weights = story.weight_table(cause)
+    assert [len(content.weight_table(cause).rows) for cause in content.argued(dx)] == [3, 2]
+    for cause in content.argued(dx):
+        table_of_weights = content.weight_table(cause)
         assert table_of_weights.total == round(sum(weight for weight, _ in table_of_weights.rows), 2)
         for weight, said in table_of_weights.rows:
             assert squeeze(f"{weight:+.2f}{said}") in text
@@ -109,14 +109,14 @@ def test_weights_stand_beside_their_evidence_and_add_up(report: str) -> None:
 def test_a_long_ledger_still_adds_up() -> None:
     weights = tuple(fixtures.weighs(f"finding{i}", 1.234 / (i + 1) * (-1) ** i) for i in range(30))
     cause = RankedCause(id="x", title="x", link=Link.REWARD, probability=1.0, evidence=weights)
-    table_of_weights = story.weight_table(cause)
+    table_of_weights = content.weight_table(cause)
     assert table_of_weights.rows[-1][1] == "22 smaller weights"
     assert round(sum(weight for weight, _ in table_of_weights.rows), 2) == table_of_weights.total
     assert table_of_weights.total == pytest.approx(sum(weight.weight for weight in weights), abs=0.15)
 
 
 def test_sections_come_in_the_order_in_which_a_reader_needs_them() -> None:
-    assert [section.value for section in story.sections(fixtures.hostile())] == [
+    assert [section.value for section in content.sections(fixtures.hostile())] == [
         "verdict",
         "do_first",
         "loop",
@@ -147,9 +147,9 @@ def test_findings_that_are_not_shown_are_counted(report: str) -> None:
 def test_a_link_does_not_repeat_what_a_finding_says() -> None:
     dx = fixtures.grpo_truncation()
     message = dx.findings[0].finding.message if dx.findings[0].finding else ""
-    assert len(story.link_reasons(dx)) == 3
+    assert len(content.link_reasons(dx)) == 3
     repeated = dict(dx.links) | {Link.ROLLOUT: dataclasses.replace(dx.links[Link.ROLLOUT], why=message)}
-    assert [link for link, _, _ in story.link_reasons(dataclasses.replace(dx, links=repeated))] == [
+    assert [link for link, _, _ in content.link_reasons(dataclasses.replace(dx, links=repeated))] == [
         Link.REWARD,
         Link.ADVANTAGE,
     ]
@@ -159,14 +159,14 @@ def test_a_healthy_report_is_short_and_makes_no_case() -> None:
     dx = fixtures.healthy()
     assert len(terminal.render(dx).splitlines()) < 50
     assert "Why" not in terminal.render(dx)
-    assert set(story.sections(dx)) == {
-        story.Section.VERDICT,
-        story.Section.DO_FIRST,
-        story.Section.LOOP,
-        story.Section.OUTLOOK,
-        story.Section.CAUSES,
-        story.Section.EXPECTED,
-        story.Section.READ,
+    assert set(content.sections(dx)) == {
+        content.Section.VERDICT,
+        content.Section.DO_FIRST,
+        content.Section.LOOP,
+        content.Section.OUTLOOK,
+        content.Section.CAUSES,
+        content.Section.EXPECTED,
+        content.Section.READ,
     }
 
 
@@ -186,7 +186,7 @@ def test_what_to_log_stands_before_what_is_merely_missing() -> None:
         "no w at all",
     )
     outcomes = tuple(fixtures.unseen(f"d{i}", Link.REWARD, note) for i, note in enumerate(notes))
-    facts = {fact.label: fact.text for fact in story.unmeasured_links(dataclasses.replace(dx, outcomes=outcomes))}
+    facts = {fact.label: fact.text for fact in content.unmeasured_links(dataclasses.replace(dx, outcomes=outcomes))}
     assert facts["reward"] == "reward is not logged: set x; no rewards; and 2 more"
     assert facts["advantage"] == "none of its signals is in the log"
 
@@ -204,7 +204,7 @@ def test_an_onset_on_another_axis_is_not_marked() -> None:
         onset=193,
         evidence=(Evidence(text="", series=episodes), *finding.evidence),
     )
-    other, own = story.exhibits(dx, elsewhere)[:2]
+    other, own = content.exhibits(dx, elsewhere)[:2]
     assert other.onset is None
     assert own.onset == 193
 
@@ -232,4 +232,4 @@ def test_a_time_is_as_precise_as_it_is_known(onset: float | None, interval: Inte
     [(4.25, "4.25 hours"), (0.62, "37.2 minutes"), (0.0065, "23.4 seconds"), (1.0, "1 hour"), (0.0, "0 seconds")],
 )
 def test_time_is_told_in_the_unit_that_fits(hours: float, said: str) -> None:
-    assert story.duration(hours) == said
+    assert content.duration(hours) == said

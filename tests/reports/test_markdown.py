@@ -12,7 +12,7 @@ from markdown_it.token import Token
 
 from firstbreak.model import Diagnosis
 from firstbreak.reports import markdown, terminal
-from firstbreak.reports.story import Section
+from firstbreak.reports.content import Section
 from firstbreak.reports.text import spans, visible
 from tests.reports import fixtures
 

@@ -10,9 +10,10 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from firstbreak.model import Diagnosis, Link
-from firstbreak.reports import story, terminal
+from firstbreak.reports import content, terminal
 from firstbreak.reports.terminal_style import WIDEST, WIDEST_DRAWING
 from firstbreak.reports.text import visible
+from firstbreak.words import link_word
 from tests.make import some_quick
 from tests.reports import fixtures
 
@@ -78,10 +79,10 @@ def test_nothing_in_a_log_moves_the_cursor_or_is_markup() -> None:
 @pytest.mark.parametrize("width", [60, 80])
 def test_the_loop_shows_each_link_with_its_status(dx: Diagnosis, width: int) -> None:
     report = terminal.render(dx, width=width)
-    words = [story.status_word(dx, link) for link in Link]
+    words = [content.status_word(dx, link) for link in Link]
     picture = report[report.index("The training loop") :].split("\n\n")[0]
     for link, word in zip(Link, words, strict=True):
-        assert story.link_word(link) in picture
+        assert link_word(link) in picture
         assert word in picture
 
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page
 
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.readers.read import read
-from firstbreak.reports import html, story
+from firstbreak.reports import content, html
 from tests.make import write_jsonl
 from tests.web import test_browser
 from tests.web.conftest import opened
@@ -99,7 +99,7 @@ def test_the_list_finds_verdicts_counts_what_is_shown_and_opens_a_run_by_its_row
 
 
 def test_the_guilty_sample_is_read_beside_an_early_one(page: Page, site: Served, runs: Path) -> None:
-    found = story.guilty(diagnose(read(runs / "demo")))
+    found = content.guilty(diagnose(read(runs / "demo")))
     assert found is not None
     page.goto(f"{site.address}/run/demo")
     texts = page.locator(".pair .text").all_inner_texts()

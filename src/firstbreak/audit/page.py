@@ -19,10 +19,10 @@ from firstbreak.audit.marks import MARKS, key_of
 from firstbreak.audit.sections import AuditTable, tables
 from firstbreak.audit.selection import SelectedSample
 from firstbreak.model import Evidence, Finding, Outcome
-from firstbreak.reports import curves, story, svg
+from firstbreak.reports import content, curves, svg
+from firstbreak.reports.content import Exhibit
 from firstbreak.reports.html import MARK, icon, prose, stylesheet
 from firstbreak.reports.markup import Markup, element, escape
-from firstbreak.reports.story import Exhibit
 from firstbreak.words import number
 
 MOST = 20_000  #: characters of a text that are shown
@@ -92,7 +92,7 @@ def _finding(outcome: Outcome, finding: Finding) -> Markup:
     severity = finding.severity
     return element(
         "li",
-        element("span", story.SEVERITY_WORD[severity].capitalize(), class_=f"severity {severity.value}"),
+        element("span", content.SEVERITY_WORD[severity].capitalize(), class_=f"severity {severity.value}"),
         " ",
         element("code", outcome.detector),
         element("p", prose(finding.message)),
@@ -217,7 +217,7 @@ def _figure(finding: Finding, item: Evidence, uid: str) -> Markup:
     edges = [curves.label(scale.high), "log scale" if scale.log else "", curves.label(scale.low)] if scale else []
     return element(
         "figure",
-        element("figcaption", story.caption(exhibit)),
+        element("figcaption", content.caption(exhibit)),
         element("div", *(element("span", edge) for edge in edges), class_="edges", aria_hidden="true"),
         svg.curve(exhibit, series, (float(series.steps[0]), float(series.steps[-1])), uid),
     )

@@ -20,10 +20,10 @@ from firstbreak.audit.sections import AuditTable, line, tables
 from firstbreak.audit.selection import SelectedSample
 from firstbreak.audit.shift import SideMetric
 from firstbreak.model import Finding, Outcome, Series, Status
-from firstbreak.reports import sparkline, story
+from firstbreak.reports import content, sparkline
 from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle, to_string
 from firstbreak.reports.text import count
-from firstbreak.words import moment, number
+from firstbreak.words import link_word, moment, number
 
 SCHEMA = "firstbreak.audit/1"
 _STATUS = {
@@ -100,7 +100,7 @@ def _finding_dict(outcome: Outcome) -> dict[str, Any]:
         "onset": finding.onset,
         "interval": finding.interval,
         "message": finding.message,
-        "facts": dict(finding.facts),
+        "facts": dict(finding.numbers),
     }
 
 
@@ -215,12 +215,12 @@ def _finding(outcome: Outcome, domain: tuple[float, float], how: TerminalStyle) 
     assert finding is not None
     severity = finding.severity
     yield Text.assemble(
-        Text(f"{how.symbol[severity]} {story.SEVERITY_WORD[severity].upper()} ", style=STYLE[severity]),
+        Text(f"{how.symbol[severity]} {content.SEVERITY_WORD[severity].upper()} ", style=STYLE[severity]),
         how.text(outcome.detector, "bold"),
     )
     since = moment("step", finding.onset, finding.interval)
     facts = (
-        story.link_word(outcome.link),
+        link_word(outcome.link),
         f"since {since}" if since else "",
         finding.confidence.phrase,
     )

@@ -290,7 +290,7 @@ def _finding(hacking_test: RewardHackingTest, first: TruthComparison, late: Trut
             Evidence(text="an independent score", series=first.truth, since=first.step),
             *(Evidence(text=side.meaning, series=_drawn(side), since=side.step) for side in hacking_test.shifted[:2]),
         ),
-        facts={
+        numbers={
             "payer": component.name if (component := hacking_test.hacked_component) else None,
             "shifted": [side.metric.id for side in hacking_test.shifted],
             "courses": {p.truth.name: p.course for p in hacking_test.comparisons},

@@ -211,7 +211,7 @@ def disagreement(agreements: Sequence[Agreement]) -> Finding | NotMeasured | Non
         severity=Severity.WARNING if found.source in ORDER[:2] else Severity.NOTICE,
         confidence=Confidence.HIGH,
         metric="samples.reward",
-        facts={"correlation": found.correlation, "source": found.source},
+        numbers={"correlation": found.correlation, "source": found.source},
     )
 
 

@@ -468,10 +468,10 @@ def _log(found: EvaluationHistory, only: str | None) -> Iterator[str]:
     if said:
         yield ""
         yield from (fill(line, 80, subsequent_indent="  ") for line in said)
-    wrong = [f for f in findings(found) if f.facts["split"] in names]
+    wrong = [f for f in findings(found) if f.numbers["split"] in names]
     if wrong:
         yield ""
-        yield from (_worded(f.severity.value, f.message, f.facts["rows"]) for f in wrong)
+        yield from (_worded(f.severity.value, f.message, f.numbers["rows"]) for f in wrong)
 
 
 def _warn(found: EvaluationHistory, split: str) -> None:
@@ -480,8 +480,8 @@ def _warn(found: EvaluationHistory, split: str) -> None:
 
     newest = found.evaluations_of(split)[-1].number
     for finding in findings(found):
-        if newest in finding.facts["rows"]:
-            say(_worded(finding.severity.value, finding.message, finding.facts["rows"]))
+        if newest in finding.numbers["rows"]:
+            say(_worded(finding.severity.value, finding.message, finding.numbers["rows"]))
 
 
 def _worded(severity: str, message: str, rows: Sequence[int]) -> str:

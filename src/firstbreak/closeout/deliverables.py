@@ -246,7 +246,7 @@ def private_report(material: Material) -> Deliverable:
     mine = [e for e in material.ledger.evaluations if e.split in private and e.run and os.path.abspath(e.run) == path]
     if not mine:
         return Missing(f"{', '.join(private)} was not evaluated for this run", how)
-    wrong = [f for f in findings(material.ledger) if f.facts["split"] in private]
+    wrong = [f for f in findings(material.ledger) if f.numbers["split"] in private]
     record = {
         "looks": [_as_dict(record) for record in mine],
         "opened_before": [_as_dict(e) for e in material.ledger.evaluations if e.split in private and e not in mine],

@@ -209,12 +209,12 @@ def _arm(name: str, members: Sequence[Member]) -> Arm:
     if mixed:
         option, values = next(iter(sorted(mixed.items(), key=lambda item: item[0] not in HYPERPARAMETERS)))
         more = f" and {len(mixed) - 1} more" if len(mixed) > 1 else ""
-        shown = _listed([str(value) for value in values])
+        shown = _abbreviated([str(value) for value in values])
         notes.append(f"{name} holds runs of several settings ({option} {shown}{more}): its spread is not one of seeds")
     again = Counter((m.task, m.seed) for m in kept if m.seed is not None)
     if twice := [str(seed) for (_, seed), times in again.items() if times > 1]:
         notes.append(
-            f"{name} holds several runs of seed {_listed(twice)}, with different curves: not all is set by the seed"
+            f"{name} holds several runs of seed {_abbreviated(twice)}, with different curves: not all is set by the seed"
         )
     return Arm(name, tuple(kept), tuple(notes))
 
@@ -305,7 +305,7 @@ def differences(compared: Sequence[Arm]) -> list[ArmDifference]:
 
 def _one(values: Sequence[Any]) -> Any:
     """A setting as one value, or the values of an arm that has several."""
-    return values[0] if len(values) == 1 else _listed([str(value) for value in values])
+    return values[0] if len(values) == 1 else _abbreviated([str(value) for value in values])
 
 
 _OF_ONE_JOB = frozenset({"SLURM_JOB_ID", "RANK"})
@@ -339,7 +339,7 @@ def _flat(tree: Mapping[str, Any], before: str = "") -> list[tuple[str, Any]]:
     return leaves
 
 
-def _listed(values: Sequence[str]) -> str:
+def _abbreviated(values: Sequence[str]) -> str:
     return ", ".join(values) if len(values) <= 8 else f"{', '.join(values[:6])}, ... ({len(values)})"
 
 

@@ -9,9 +9,9 @@ from firstbreak.compare.arms import Arm, Member, differences
 from firstbreak.compare.first_difference import FirstDifference, earliest, first_differences
 from firstbreak.compare.judge import Judgement, judge
 from firstbreak.compare.statistics import Estimate
-from firstbreak.reports import html, story
+from firstbreak.reports import html
 from firstbreak.reports.markup import Markup, element, join
-from firstbreak.words import axis_word, number, shortened
+from firstbreak.words import axis_word, link_word, number, shortened
 
 MOST_DIFFERENCES = 60  #: packages alone can be hundreds
 LONGEST_NAME = 44  #: characters of a name in a table
@@ -116,7 +116,7 @@ def _links(first: Arm, other: Arm, found: Sequence[FirstDifference]) -> Markup:
     rows = [
         element(
             "tr",
-            element("th", story.link_word(p.link), scope="row"),
+            element("th", link_word(p.link), scope="row"),
             element("td", html.literal(p.metric)),
             element("td", _moment(first, p)),
             element("td", number(p.left)),
@@ -130,7 +130,7 @@ def _links(first: Arm, other: Arm, found: Sequence[FirstDifference]) -> Markup:
 
 
 def _where(first: Arm, p: FirstDifference) -> Markup:
-    place = f"{story.link_word(p.link)}, {_moment(first, p)}: {number(p.left)} against {number(p.right)}"
+    place = f"{link_word(p.link)}, {_moment(first, p)}: {number(p.left)} against {number(p.right)}"
     return join(html.literal(p.metric), element("span", place, class_="about"))
 
 

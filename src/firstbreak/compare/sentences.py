@@ -8,7 +8,7 @@ from typing import Any
 from firstbreak.compare.arms import Arm
 from firstbreak.compare.judge import Judgement
 from firstbreak.compare.statistics import Estimate
-from firstbreak.words import number
+from firstbreak.words import joined, number
 
 NOT_RECORDED = "not recorded"
 NO_CURVE = "No curve differs: no signal that both sides record stays outside its noise."
@@ -31,8 +31,8 @@ def no_difference(compared: Sequence[Arm]) -> str:
         return "No run records its configuration, so it is unknown what differs."
     same = [part for part, is_recorded in recorded.items() if is_recorded and part != "seeds"]
     unknown = [part for part, is_recorded in recorded.items() if not is_recorded]
-    alike = f": {_listed(same)} {'is' if same in (['configuration'], ['code']) else 'are'} the same" if same else ""
-    return f"No recorded setting differs{alike}." + (f" Not recorded by all: {_listed(unknown)}." if unknown else "")
+    alike = f": {joined(same)} {'is' if same in (['configuration'], ['code']) else 'are'} the same" if same else ""
+    return f"No recorded setting differs{alike}." + (f" Not recorded by all: {joined(unknown)}." if unknown else "")
 
 
 def is_told(compared: Sequence[Arm]) -> bool:
@@ -76,7 +76,3 @@ def verdict(right: Arm, judgement: Judgement) -> str:
         f"{few_seeds} If the difference is as large as observed, about {judgement.needed} runs on each side would show it "
         f"(normal theory, 80 % power). {few} runs show a difference of {number(judgement.visible)} or more."
     )
-
-
-def _listed(words: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))

@@ -11,9 +11,8 @@ from firstbreak.compare.arms import Arm, differences
 from firstbreak.compare.first_difference import FirstDifference, earliest, first_differences
 from firstbreak.compare.judge import Judgement, judge
 from firstbreak.compare.statistics import Estimate
-from firstbreak.reports.story import link_word
 from firstbreak.reports.text import visible
-from firstbreak.words import number
+from firstbreak.words import link_word, number
 
 MOST_ROWS = 12  #: rows for one part of the differences; packages alone can be hundreds
 WIDEST = 26  #: characters of a cell

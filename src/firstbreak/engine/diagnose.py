@@ -13,13 +13,13 @@ from firstbreak.engine.check import check
 from firstbreak.engine.forecast import forecasts
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.likelihood import HEALTHY
+from firstbreak.engine.published_settings import tuned
 from firstbreak.engine.rank import by_link, rank
 from firstbreak.engine.stats.direction import rises
 from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.engine.stats.smooth import smooth
 from firstbreak.engine.thresholds import Thresholds, changed
-from firstbreak.engine.tuned import tuned
-from firstbreak.engine.verdict import judge, leading, link_verdicts
+from firstbreak.engine.verdict import judge, leading_cause_and_rival, link_verdicts
 from firstbreak.model import (
     EMPTY,
     BestCheckpoint,
@@ -68,7 +68,7 @@ def diagnose(
     if first_break is not None:
         first_break = replace(first_break, interval=widened(first_break.interval, run, first_break.metric))
     best = best_checkpoint(run, inputs, _dead_since(outcomes))
-    certain = _proved(outcomes, ranked, first_break) or _dead_since(outcomes) is not None
+    certain = _cause_is_proved(outcomes, ranked, first_break) or _dead_since(outcomes) is not None
     sure = healthy(ranked) <= likelihood.stop_below() or certain
     verdict = judge(inputs, outcomes, ranked, first_break, best, sure=sure)
     return Diagnosis(
@@ -78,7 +78,7 @@ def diagnose(
         causes=tuple(c for i, c in enumerate(ranked) if i < CAUSES_SHOWN or c.id == HEALTHY),
         outcomes=tuple(outcomes),
         links=link_verdicts(
-            outcomes, first_break, verdict.action, leading(ranked, first_break)[1], known=verdict.known
+            outcomes, first_break, verdict.action, leading_cause_and_rival(ranked, first_break)[1], known=verdict.known
         ),
         best_checkpoint=best,
         cost=cost_since(run, first_break, rate_per_hour),
@@ -98,7 +98,7 @@ def find_first_break(inputs: Inputs, outcomes: Sequence[Outcome], ranked: Sequen
     the score was kept all the same, a cause in how the policy moves would have harmed it. It needs as much evidence as a
     stop does: a critical finding, and a healthy run that is as improbable (likelihood.stop_below). A proof needs no such doubt.
     """
-    serious = [o for o in outcomes if o.finding is not None and _serious(o.finding)]
+    serious = [o for o in outcomes if o.finding is not None and _more_than_a_guess(o.finding)]
     if not serious:
         return None
     top = next((c for c in ranked if c.link is not None), None)
@@ -108,7 +108,7 @@ def find_first_break(inputs: Inputs, outcomes: Sequence[Outcome], ranked: Sequen
     here = [o for o in seen if o.detector in explained and o.link is link]
     shown = here or [o for o in seen if o.detector in explained] or serious
     found = [o.finding for o in shown if o.finding is not None]
-    finding = min(found, key=_earliest)
+    finding = min(found, key=_by_onset)
     proved = any(Role.PROOF in o.roles for o in shown)
     moves = top is not None and top.link in OF_THE_MOVES and not proved
     harmless = moves and all(_kept_since(inputs, f) for f in found)
@@ -132,9 +132,11 @@ def find_first_break(inputs: Inputs, outcomes: Sequence[Outcome], ranked: Sequen
     )
 
 
-def _proved(outcomes: Sequence[Outcome], ranked: Sequence[RankedCause], first_break: FirstBreak | None) -> bool:
+def _cause_is_proved(
+    outcomes: Sequence[Outcome], ranked: Sequence[RankedCause], first_break: FirstBreak | None
+) -> bool:
     """Whether an identity that failed proves the cause that is named, which is more probable than all others together."""
-    top, _ = leading(ranked, first_break)
+    top, _ = leading_cause_and_rival(ranked, first_break)
     proofs = {o.detector for o in outcomes if Role.PROOF in o.roles and o.finding is not None}
     return top is not None and top.probability > 0.5 and bool(proofs & _explained(top))
 
@@ -199,13 +201,13 @@ def healthy(ranked: Sequence[RankedCause]) -> float:
     return next((c.probability for c in ranked if c.id == HEALTHY), 0.0)
 
 
-def _serious(finding: Finding) -> bool:
+def _more_than_a_guess(finding: Finding) -> bool:
     """Critical, or a warning of more than low confidence."""
     guess = finding.severity is Severity.WARNING and finding.confidence is Confidence.LOW
     return finding.severity is not Severity.NOTICE and not guess
 
 
-def _earliest(finding: Finding) -> tuple[float, int]:
+def _by_onset(finding: Finding) -> tuple[float, int]:
     return (np.inf if finding.onset is None else finding.onset, -finding.severity.rank)
 
 

@@ -17,7 +17,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from firstbreak.engine import likelihood, usual
+from firstbreak.engine import common_settings, likelihood
 from firstbreak.engine.catalogue import smallest
 from firstbreak.engine.families import OF_LINK, Family, for_family
 from firstbreak.engine.inputs import Inputs
@@ -198,14 +198,18 @@ def weigh(cause: Cause, inputs: Inputs, outcomes: Sequence[Outcome]) -> list[Wei
         _proved_later(cause, outcomes)
     )  # what follows a proof of something else may come from that
     weights = [w for o in outcomes if (w := _weigh_outcome(o, cause.id, declared[o.detector])) is not None]
-    proved = _proved(cause, outcomes)
+    proved = _explains_a_proof(cause, outcomes)
     weights = _quieter(weights) if proved else weights
     settings = {name: side for name, side in cause.settings.items() if name not in _found_in(cause, outcomes)}
-    facts = [*cause.facts(inputs), *usual.weights(settings, inputs), *_weigh_refutations(cause, inputs, proved)]
-    return _calibrated(_tempered(weights) + _weigh_order(cause, outcomes) + facts)
+    others = [
+        *cause.weights(inputs),
+        *common_settings.weights(settings, inputs),
+        *_weigh_refutations(cause, inputs, proved),
+    ]
+    return _calibrated(_tempered(weights) + _weigh_order(cause, outcomes) + others)
 
 
-def _proved(cause: Cause, outcomes: Sequence[Outcome]) -> bool:
+def _explains_a_proof(cause: Cause, outcomes: Sequence[Outcome]) -> bool:
     """Whether something was proved that the cause explains."""
     return any(Role.PROOF in o.roles and o.finding is not None and o.detector in cause.findings for o in outcomes)
 
@@ -310,7 +314,7 @@ def _weigh_order(cause: Cause, outcomes: Sequence[Outcome]) -> list[Weight]:
     if (proof := _proved_elsewhere(cause, outcomes)) is not None:
         text = f"{proof} was proved near the start, and this cause explains nothing that is proved"
         return [*weights, _of_order(NOT_FROM_THE_START, text)]
-    if (earliest := _earliest(outcomes)) is not None:
+    if (earliest := _first_certain(outcomes)) is not None:
         what, first = earliest
         explained = [finding for _, finding in expected if finding.severity is not Severity.NOTICE]
         if what not in cause.findings and explained and all(_order(first, finding) > 0 for finding in explained):
@@ -350,16 +354,16 @@ def _of_order(weight: float, text: str) -> Weight:
     return Weight(finding="order", weight=weight, kind=WeightKind.ORDER, text=text)
 
 
-def _earliest(outcomes: Sequence[Outcome]) -> tuple[str, Finding] | None:
+def _first_certain(outcomes: Sequence[Outcome]) -> tuple[str, Finding] | None:
     """The serious finding whose onset is certain first, and its detector."""
     dated = [
         (o.finding.interval, o.detector, o.finding) for o in outcomes if o.finding is not None and o.finding.interval
     ]
-    serious = [(interval[1], interval[0], name, finding) for interval, name, finding in dated if _serious(finding)]
+    serious = [(interval[1], interval[0], name, finding) for interval, name, finding in dated if _certain(finding)]
     return min(serious, key=lambda found: found[:3])[2:] if serious else None
 
 
-def _serious(finding: Finding) -> bool:
+def _certain(finding: Finding) -> bool:
     certain = finding.severity is Severity.WARNING and finding.confidence is Confidence.HIGH
     return certain or finding.severity is Severity.CRITICAL
 
@@ -424,7 +428,7 @@ def with_options(text: str, run: Run) -> str:
 
 
 def _now(run: Run, name: str, configured: object) -> str:
-    seen = usual.logged(run, name)
+    seen = common_settings.logged(run, name)
     if seen is None:
         return "" if configured is None else f"{configured}"
     last = number(seen[1])
@@ -438,4 +442,4 @@ def _now(run: Run, name: str, configured: object) -> str:
 def _settled(step: str, cause: Cause, inputs: Inputs) -> bool:
     """Whether a step of a fix asks only for settings that the run already has."""
     asked = [name for name in _PLACEHOLDER.findall(step) if name in cause.settings]
-    return bool(asked) and all(usual.settled(name, cause.settings[name], inputs) for name in asked)
+    return bool(asked) and all(common_settings.settled(name, cause.settings[name], inputs) for name in asked)

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from firstbreak.engine.common_settings import in_force
 from firstbreak.engine.inputs import Inputs
-from firstbreak.engine.usual import in_force
 from firstbreak.model import Series
 from firstbreak.words import number, percent
 

@@ -16,10 +16,10 @@ from typing import Any
 
 from firstbreak import plugins
 from firstbreak.engine.checks import Check, Threshold
+from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import EVERY, Families
 from firstbreak.engine.inputs import Inputs, known
 from firstbreak.engine.refutations import Refutation
-from firstbreak.engine.usual import Side
 from firstbreak.model import EMPTY, Link, Weight
 from firstbreak.plugins import BadPlugin
 
@@ -36,8 +36,8 @@ class Cause:
     prior: float
     families: Families  #: for which runs it is possible
     applies: Callable[[Inputs], bool]  #: whether it is possible beyond that
-    facts: Callable[[Inputs], list[Weight]]  #: evidence from configuration and kind of run
-    settings: Mapping[str, Side]  #: hyperparameter -> what is wrong with it under this cause (usual.py)
+    weights: Callable[[Inputs], list[Weight]]  #: evidence from configuration and kind of run
+    settings: Mapping[str, Side]  #: hyperparameter -> what is wrong with it under this cause (common_settings.py)
     refuted_by: tuple[Refutation, ...]  #: what the run must not show (refutations.py)
     experiments: tuple[str, ...]  #: ids in the catalogue: the first that holds for the run's family is proposed
 
@@ -119,7 +119,7 @@ def _cause(module: ModuleType, link: Link) -> Cause:
         prior=getattr(module, "PRIOR", 1.0),
         families=getattr(module, "FAMILIES", EVERY),
         applies=getattr(module, "applies", lambda inputs: True),
-        facts=getattr(module, "facts", lambda inputs: []),
+        weights=getattr(module, "weights", lambda inputs: []),
         settings=getattr(module, "SETTINGS", EMPTY),
         refuted_by=tuple(getattr(module, "REFUTED_BY", ())),
         experiments=(named,) if isinstance(named := module.EXPERIMENT, str) else tuple(named),

@@ -33,7 +33,7 @@ from firstbreak.model import (
     Verdict,
     WeightKind,
 )
-from firstbreak.words import axis_word, lowered, moment, number, percent, quoted
+from firstbreak.words import axis_word, joined, link_word, lowered, moment, number, percent, quoted
 
 TOO_FEW = "too few points to tell"
 MIN_PROBABILITY = 0.1  #: a cause less probable than this is not named in a summary (convention)
@@ -80,7 +80,7 @@ def _link_verdict(outcomes: list[Outcome], link: Link, first_break: FirstBreak |
         status = LinkStatus.BROKEN if stopped else LinkStatus.SUSPECT
         why = "the findings in other links point here"
         if first_break is not None and first_break.also is not None:
-            why += f", or to {' and '.join(_word(other) for other in first_break.links if other is not link)}"
+            why += f", or to {' and '.join(link_word(other) for other in first_break.links if other is not link)}"
         return LinkVerdict(status=status, why=why)
     asked = [o for o in outcomes if o.status in (Status.OK, Status.FOUND)]
     blind = [o for o in outcomes if o.status in (Status.NOT_MEASURED, Status.CRASHED)]
@@ -210,7 +210,7 @@ def _summary(
             return (
                 f"Cannot tell: no score was recorded, so nothing in this log shows whether the {_who(inputs)} improves."
             )
-        blind = [_word(link) for link in unmeasured(outcomes)]
+        blind = [link_word(link) for link in unmeasured(outcomes)]
         if shape.kind == "too_short":
             n = len(score)
             few = f"Cannot tell yet: {n} {'score is' if n == 1 else 'scores are'} too few to see a shape."
@@ -224,7 +224,7 @@ def _summary(
             how += f", and the training reward {_SHAPES[other]}"
         if score.name == "sft.likelihood" and inputs.eval_loss is None:
             blind = ["over-fitting", *blind]
-        unseen = f" Cannot tell about {_join(blind)}: not measured." if blind else ""
+        unseen = f" Cannot tell about {joined(blind)}: not measured." if blind else ""
         doubt = sum(o.finding is not None and o.finding.severity is not Severity.NOTICE for o in outcomes)
         but = f" {doubt} warning{'s' * (doubt > 1)} to look at." if doubt else ""
         proof = _unproven(inputs)
@@ -238,7 +238,7 @@ def _summary(
                 f"What was read shows no break: {what} {how}.{but}{proof}{unseen}"
             )
         return f"Nothing is broken in what was recorded: {what} {how}.{but}{proof}{unseen}"
-    where = " or ".join(map(_word, first_break.links))
+    where = " or ".join(map(link_word, first_break.links))
     if first_break.also is not None:
         where += f" ({percent(first_break.probability)} together)"
     where += ", or earlier," if first_break.or_earlier else ""
@@ -246,13 +246,13 @@ def _summary(
     last = max((s.steps[-1] for s in inputs.run.series.values() if len(s) and s.axis == axis), default=None)
     when = "" if first_break.step is None else f" at {moment(axis, first_break.step, first_break.interval, last)}"
     broken = f"{'The loop broke first at' if sure else 'Look first at'} {where}{when}"
-    top, rival = leading(ranked, first_break)
+    top, rival = leading_cause_and_rival(ranked, first_break)
     if top is None:
         return f"{broken}. The log does not show the cause.{_unproven(inputs)}"
     likely = f"{lowered(top.title)} ({percent(top.probability)})"
     if rival is None:
         return f"{broken}. Most probable cause there: {likely}.{_unproven(inputs)}"
-    elsewhere = "" if rival.link in (None, top.link) else f", which would be at {_word(rival.link)}"
+    elsewhere = "" if rival.link in (None, top.link) else f", which would be at {link_word(rival.link)}"
     second_cause = f"{lowered(rival.title)} ({percent(rival.probability)}){elsewhere}"
     return f"{broken}. Undecided between two causes: {likely}, and {second_cause}.{_unproven(inputs)}"
 
@@ -276,7 +276,7 @@ def _unproven(inputs: Inputs) -> str:
     return f" No evaluation was recorded, and the training {what} does not prove ability."
 
 
-def leading(
+def leading_cause_and_rival(
     ranked: Sequence[RankedCause], first_break: FirstBreak | None
 ) -> tuple[RankedCause | None, RankedCause | None]:
     """The most probable cause in the first broken link, and the rival that it cannot be told apart from, if any."""
@@ -302,10 +302,6 @@ _SHAPES: Mapping[Kind, str] = {
     "oscillating": "goes up and down and does not settle",
     "too_short": "is too short to judge",
 }
-
-
-def _word(link: Link) -> str:
-    return link.value.replace("_", " ")
 
 
 def _who(inputs: Inputs) -> str:
@@ -473,7 +469,7 @@ def _do_first(
             steps.append(f"Stop, and go back to {_back_to(best, axis)}.")
     elif action is Action.STOP:
         steps.append("Stop the run.")
-    top, rival = (doubted, None) if doubted is not None else leading(ranked, first_break)
+    top, rival = (doubted, None) if doubted is not None else leading_cause_and_rival(ranked, first_break)
     telling = [c.experiment for c in (top, rival) if c is not None and c.experiment is not None and c.experiment.text]
     if rival is not None and telling:
         steps.append(f"First find out which of the two causes it is: {telling[0].text}")
@@ -516,7 +512,3 @@ def unmeasured(outcomes: Sequence[Outcome]) -> list[Link]:
     """The links that no check could look at, in loop order."""
     states = link_verdicts(outcomes, None, Action.WATCH)
     return [link for link in Link if states[link].status is LinkStatus.NOT_MEASURED]
-
-
-def _join(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]

@@ -19,7 +19,7 @@ TESTS = ("public_test", "private_test")
 def findings(history: EvaluationHistory) -> list[Finding]:
     """All warnings, the most severe first, then in the order of the rows."""
     found = [f for name in history.splits for rule in RULES for f in rule(history, name)]
-    return sorted(found, key=lambda f: (-f.severity.rank, f.facts["rows"]))
+    return sorted(found, key=lambda f: (-f.severity.rank, f.numbers["rows"]))
 
 
 def out_of_purpose(history: EvaluationHistory, name: str) -> Iterator[Finding]:
@@ -200,7 +200,7 @@ def _finding(rule: str, records: Sequence[EvaluationRecord], message: str, sever
         message=message,
         severity=severity,
         confidence=Confidence.HIGH,
-        facts={"rule": rule, "split": records[0].split, "rows": [record.number for record in records]},
+        numbers={"rule": rule, "split": records[0].split, "rows": [record.number for record in records]},
     )
 
 

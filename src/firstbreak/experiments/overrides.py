@@ -18,7 +18,7 @@ from typing import Any
 import yaml
 
 from firstbreak.dialects.hyperparameters import own_option, relative, spoken
-from firstbreak.engine.usual import set_to
+from firstbreak.engine.common_settings import set_to
 from firstbreak.experiments.script import changed
 from firstbreak.experiments.settings import INTERVENTIONS, ExperimentSettings
 from firstbreak.model import EMPTY, Run

@@ -86,7 +86,7 @@ class Report:
     target: str  #: what was checked, in the user's words
     outcomes: tuple[Outcome, ...]
     summary: str = ""  #: one sentence that answers the question; made from the findings where it is empty
-    facts: tuple[tuple[str, str], ...] = ()  #: label and text: what was looked at, how much of it
+    checked: tuple[tuple[str, str], ...] = ()  #: label and text: what was looked at, how much of it
     exhibits: tuple[Exhibit, ...] = ()
     #: for programs: everything measured, under stable names
     numbers: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
@@ -109,19 +109,19 @@ def ask(probe_id: str, link: Link, probe: Callable[[], Answer]) -> Outcome:
     return run_check(Check(id=probe_id, link=link, ask=probe))
 
 
-def critical(message: str, **facts: Any) -> Finding:
+def critical(message: str, **numbers: Any) -> Finding:
     """A finding because of which a practitioner would not start the run."""
-    return Finding(message=message, severity=Severity.CRITICAL, facts=facts)
+    return Finding(message=message, severity=Severity.CRITICAL, numbers=numbers)
 
 
-def warning(message: str, **facts: Any) -> Finding:
+def warning(message: str, **numbers: Any) -> Finding:
     """A finding that a practitioner would look into before the run."""
-    return Finding(message=message, severity=Severity.WARNING, facts=facts)
+    return Finding(message=message, severity=Severity.WARNING, numbers=numbers)
 
 
-def notice(message: str, **facts: Any) -> Finding:
+def notice(message: str, **numbers: Any) -> Finding:
     """A finding that is worth knowing, and may be intended."""
-    return Finding(message=message, severity=Severity.NOTICE, facts=facts)
+    return Finding(message=message, severity=Severity.NOTICE, numbers=numbers)
 
 
 def histogram(title: str, groups: Mapping[str, Sequence[float] | np.ndarray], bins: int = 10) -> Bars:

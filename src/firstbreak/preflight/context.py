@@ -37,7 +37,7 @@ def check(run: str, *, record: bool = False, config: str | None = None, code: st
         check="context",
         target=run,
         outcomes=tuple(ask(name, Link.EVALUATION, probe) for name, probe in probes),
-        facts=_facts(found) if found else (),
+        checked=_facts(found) if found else (),
         exhibits=(_table(found, now),) if found and now and _apart(found, now) else (),
         numbers={}
         if found is None

@@ -44,7 +44,7 @@ def check(protocol: str, *, rollout: str | None = None, expect: str | None = Non
         check="eval",
         target=protocol,
         outcomes=tuple(ask(name, Link.EVALUATION, probe) for name, probe in probes),
-        facts=(
+        checked=(
             ("scores", found.kind),
             *((name, str(found.values[name])) for name in ("env_id", "episodes") if name in found.values and harness),
             ("fields", str(len(found.values))),

@@ -37,6 +37,7 @@ from firstbreak.readers.read import (
     on_axis,
     whole_folder,
 )
+from firstbreak.words import first_few
 
 ROOT_OF_A_RUN = re.compile(
     r"tfevents|\.wandb$|monitor\.csv$|^(progress|result|metrics|trainer_state|evaluations|trainer_log|logs?)\.(csv|txt|jsonl?|npz)$"
@@ -154,7 +155,7 @@ def _side_by_side(place: Path, logs: Sequence[Path]) -> Grouping:
     kept = [log for log in kept if _has_curves(log)]
     if apart is None or len(kept) < 2:
         return Grouping((place,), _put_together(place, logs))
-    left_out = f" Left out: {_listed(copies)}." if copies else ""
+    left_out = f" Left out: {first_few(copies, NAMED)}." if copies else ""
     return Grouping(
         tuple(kept),
         f"{place}: {len(kept)} logs are {len(kept)} runs: {apart[0].name} and {apart[1].name} hold {Relation.APART.value}."
@@ -174,13 +175,14 @@ def _beside(place: Path, logs: Sequence[Path], runs: Sequence[Path]) -> Grouping
             others.append(log.name)
     if not mine and len(runs) < 2:
         return Grouping((place,))
-    left_out = f" Not read: {_listed(others)}, which hold no run of their own." if others else ""
+    left_out = f" Not read: {first_few(others, NAMED)}, which hold no run of their own." if others else ""
     if not mine:
         return Grouping(tuple(runs), f"{place}: {len(runs)} folders are {len(runs)} runs.{left_out}" if others else "")
+    logs, folders = (first_few([path.name for path in paths], NAMED) for paths in (mine, runs))
     return Grouping(
         (*runs, *mine),
-        f"{place}: {_listed([log.name for log in mine])} beside {_listed([run.name for run in runs])}: {len(runs) + len(mine)} "
-        f"runs, which hold {Relation.APART.value}.{left_out} --one-run reads all of it as one run.",
+        f"{place}: {logs} beside {folders}: {len(runs) + len(mine)} runs, which hold {Relation.APART.value}.{left_out} "
+        "--one-run reads all of it as one run.",
     )
 
 
@@ -319,11 +321,6 @@ def _has_curves(path: Path) -> bool:
 
 def _format(reader: ModuleType) -> str:
     return reader.__name__.rpartition(".")[2]
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"{', '.join(names[:NAMED])}{more}"
 
 
 def without_log(place: Path, runs: Iterable[Path]) -> list[Path]:

@@ -1,7 +1,7 @@
 """Diagnosis -> what people and programs read. A report sees nothing but a Diagnosis, and decides nothing about the run.
 
-`story` decides what a report says, in which order and in which words. `terminal`, `html` and `markdown` are three ways to
-show the story, `json` is the same content for programs, and `inspection` shows a Run before any diagnosis.
+`content` decides what a report says, in which order and in which words. `terminal`, `html` and `markdown` are three ways to
+show it, `json` is the same content for programs, and `inspection` shows a Run before any diagnosis.
 
 When this package is imported, a Diagnosis learns to show itself in notebooks and with rich.
 """

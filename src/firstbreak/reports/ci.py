@@ -11,8 +11,9 @@ from xml.etree import ElementTree as Xml
 from firstbreak import __version__
 from firstbreak.engine import registry
 from firstbreak.model import Action, Diagnosis, Link, LinkStatus, Outcome, Severity
-from firstbreak.reports import json, reference, story
+from firstbreak.reports import content, json, reference
 from firstbreak.reports.text import visible
+from firstbreak.words import link_word
 
 SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVEL = {Severity.CRITICAL: "error", Severity.WARNING: "warning", Severity.NOTICE: "note"}
@@ -30,14 +31,14 @@ def junit(diagnoses: Sequence[Diagnosis]) -> str:
         _told(case, "failure" if dx.verdict.action in _STOPS else "system-out", said)
         for link in Link:
             verdict = dx.links[link]
-            case = Xml.SubElement(suite, "testcase", classname=name, name=story.link_word(link))
+            case = Xml.SubElement(suite, "testcase", classname=name, name=link_word(link))
             match verdict.status:
                 case LinkStatus.BROKEN:
                     _told(case, "failure", verdict.why)
                 case LinkStatus.NOT_MEASURED | LinkStatus.NOT_APPLICABLE:
                     _told(case, "skipped", verdict.why)
                 case _:
-                    _told(case, "system-out", f"{story.status_word(dx, link)}: {verdict.why}")
+                    _told(case, "system-out", f"{content.status_word(dx, link)}: {verdict.why}")
         for kind in ("failure", "skipped"):
             suite.set({"failure": "failures"}.get(kind, kind), str(len(suite.findall(f"*/{kind}"))))
         suite.set("tests", str(len(suite)))
@@ -74,7 +75,7 @@ def _rule(name: str) -> dict[str, Any]:
 def _result(dx: Diagnosis, outcome: Outcome) -> dict[str, Any]:
     finding = outcome.finding
     assert finding is not None
-    facts = ", ".join(story.finding_facts(dx, outcome))
+    facts = ", ".join(content.finding_facts(dx, outcome))
     place = quote(PurePath(dx.run.path).as_posix(), safe="/", errors="surrogateescape")
     return {
         "ruleId": outcome.detector,

@@ -12,11 +12,11 @@ from importlib import resources
 from pathlib import Path
 
 from firstbreak.model import Action, Diagnosis, Link, LinkStatus, Outcome, RankedCause, Sample, Series
-from firstbreak.reports import curves, reference, story, svg
+from firstbreak.reports import content, curves, reference, svg
+from firstbreak.reports.content import Exhibit, ReportLine, Section
 from firstbreak.reports.markup import Markup, element, join, lines
-from firstbreak.reports.story import Exhibit, Section, StoryLine
 from firstbreak.reports.text import spans
-from firstbreak.words import number, percent
+from firstbreak.words import link_word, number, percent
 
 About = Callable[[str], str | None]  #: where the page of a detector or a cause is
 _JOINT = re.compile(r"(?<=[./_])(?=\w)")
@@ -39,7 +39,7 @@ def render(dx: Diagnosis) -> str:
 def render_all(diagnoses: Sequence[Diagnosis]) -> str:
     """One self-contained page with one article for each diagnosis."""
     paths = ", ".join(dx.run.path for dx in diagnoses)
-    title = f"{story.ACTION_WORD[story.mark(diagnoses[0].verdict)]}: {paths}" if len(diagnoses) == 1 else paths
+    title = f"{content.ACTION_WORD[content.mark(diagnoses[0].verdict)]}: {paths}" if len(diagnoses) == 1 else paths
     articles = (article(dx, f"d{i}", reference.folded) for i, dx in enumerate(diagnoses, 1))
     names = reference.appendix(diagnoses)
     return document(title, *articles, *([] if names is None else [names]))
@@ -95,7 +95,9 @@ def plot(dx: Diagnosis) -> Plot:
     drawing = _drawing(dx, "plot", None)
     if drawing is None:
         raise ValueError("nothing to draw: the run records neither a reward nor a score, and nothing was found")
-    inside = element("article", element("section", drawing, class_="first-break"), class_=story.mark(dx.verdict).value)
+    inside = element(
+        "article", element("section", drawing, class_="first-break"), class_=content.mark(dx.verdict).value
+    )
     return Plot(element("div", element("style", stylesheet()), inside, class_="firstbreak"))
 
 
@@ -116,8 +118,8 @@ def article(dx: Diagnosis, uid: str, about: About) -> Markup:
 
     `about`: where the page of a detector or a cause is.
     """
-    sections = [_section(dx, section, uid, about) for section in story.sections(dx)]
-    return element("article", *sections, aria_labelledby=f"{uid}-verdict", class_=story.mark(dx.verdict).value)
+    sections = [_section(dx, section, uid, about) for section in content.sections(dx)]
+    return element("article", *sections, aria_labelledby=f"{uid}-verdict", class_=content.mark(dx.verdict).value)
 
 
 def _section(dx: Diagnosis, section: Section, uid: str, about: About) -> Markup:
@@ -133,11 +135,11 @@ def _section(dx: Diagnosis, section: Section, uid: str, about: About) -> Markup:
 
 
 def _verdict(dx: Diagnosis, uid: str, about: About) -> Markup:
-    action = story.mark(dx.verdict)
-    run = story.title(dx.run)
+    action = content.mark(dx.verdict)
+    run = content.title(dx.run)
     return join(
         element("p", literal(dx.run.path), element("span", run) if run else None, class_="run"),
-        element("h2", icon(ICON[action]), story.ACTION_WORD[action], id=uid),
+        element("h2", icon(ICON[action]), content.ACTION_WORD[action], id=uid),
         element("p", _summary(dx, uid.removesuffix(Section.VERDICT.value)), class_="summary"),
     )
 
@@ -145,7 +147,7 @@ def _verdict(dx: Diagnosis, uid: str, about: About) -> Markup:
 def _summary(dx: Diagnosis, base: str) -> Markup:
     """The summary, in which the names of causes lead to them."""
     text, parts = dx.verdict.summary, []
-    for cause in story.causes(dx) if Section.CAUSES in story.sections(dx) else ():
+    for cause in content.causes(dx) if Section.CAUSES in content.sections(dx) else ():
         found = re.search(re.escape(f"{cause.title} ({percent(cause.probability)})"), text, re.IGNORECASE)
         if found is not None:
             end = found.start() + len(cause.title)
@@ -166,8 +168,8 @@ def _do_first(dx: Diagnosis, uid: str, about: About) -> Markup:
 
 def _loop(dx: Diagnosis, uid: str, about: About) -> Markup:
     reasons = [
-        element("li", element("strong", f"{story.link_word(link)} ({status}):"), prose(f" {why}"))
-        for link, status, why in story.link_reasons(dx)
+        element("li", element("strong", f"{link_word(link)} ({status}):"), prose(f" {why}"))
+        for link, status, why in content.link_reasons(dx)
     ]
     base = uid.removesuffix(Section.LOOP.value)
     return join(svg.ring(dx, f"{uid}-ring", partial(_address, dx, base)), element("ul", *reasons) if reasons else None)
@@ -178,13 +180,13 @@ def _address(dx: Diagnosis, base: str, link: Link) -> str | None:
     found = next((o.detector for o in dx.findings if o.link is link), None)
     if found is not None:
         return f"#{base}{Section.FINDINGS.value}-{found}"
-    unseen = dx.links[link].status is LinkStatus.NOT_MEASURED and Section.NOT_MEASURED in story.sections(dx)
+    unseen = dx.links[link].status is LinkStatus.NOT_MEASURED and Section.NOT_MEASURED in content.sections(dx)
     return f"#{base}{Section.NOT_MEASURED.value}" if unseen else None
 
 
 def _first_break(dx: Diagnosis, uid: str, about: About) -> Markup:
     return join(
-        _drawing(dx, uid, uid.removesuffix(Section.FIRST_BREAK.value)), _guilty(dx), _facts(story.first_break(dx))
+        _drawing(dx, uid, uid.removesuffix(Section.FIRST_BREAK.value)), _guilty(dx), _pairs(content.first_break(dx))
     )
 
 
@@ -194,7 +196,7 @@ LONGEST_PROMPT = 200  #: characters of its prompt
 
 def _guilty(dx: Diagnosis) -> Markup | None:
     """What was rewarded most since the break, beside what was rewarded most before it."""
-    pair = story.guilty(dx)
+    pair = content.guilty(dx)
     if pair is None:
         return None
     heads = ("Rewarded most since the break", "Rewarded most before it")
@@ -224,17 +226,15 @@ def _drawing(dx: Diagnosis, uid: str, base: str | None) -> Markup | None:
 
     `base`: with what the ids of the findings begin, to which the names lead; None where the findings are not on the page.
     """
-    first, best, drawn = dx.first_break, dx.best_checkpoint, story.scores(dx)
-    bars = story.cascade(dx)
+    first, best, drawn = dx.first_break, dx.best_checkpoint, content.scores(dx)
+    bars = content.cascade(dx)
     rows = [
         element(
             "li",
             element("a", bar.outcome.detector, href=f"#{base}{Section.FINDINGS.value}-{bar.outcome.detector}")
             if base is not None
             else element("code", bar.outcome.detector),
-            element(
-                "span", f"{story.link_word(bar.outcome.link)}, {bar.since}", class_=f"facts at-{bar.outcome.link.value}"
-            ),
+            element("span", f"{link_word(bar.outcome.link)}, {bar.since}", class_=f"facts at-{bar.outcome.link.value}"),
             svg.bar(bar.start, bar.interval, bar.outcome.link),
         )
         for bar in bars
@@ -253,7 +253,7 @@ def _drawing(dx: Diagnosis, uid: str, base: str | None) -> Markup | None:
         legend.append(element("li", "first break", element("span", "and where it lies"), class_="key break"))
     if best is not None:
         legend.append(element("li", "best checkpoint" if best.path else "best score", class_="key best"))
-    domain = story.domain(dx, drawn[0])
+    domain = content.domain(dx, drawn[0])
     plot = svg.overlay(exhibit, drawn, domain, None if best is None else best.back_to, f"{uid}-drawing")
     return join(element("div", element("ul", *legend), plot, class_="overlay"), cascade)
 
@@ -268,16 +268,16 @@ def _course(series: Series) -> str:
 
 
 def _baseline(dx: Diagnosis, uid: str, about: About) -> Markup:
-    return _facts(story.baseline(dx))
+    return _pairs(content.baseline(dx))
 
 
 def _tuned(dx: Diagnosis, uid: str, about: About) -> Markup:
-    return _facts(story.tuned(dx))
+    return _pairs(content.tuned(dx))
 
 
 def _outlook(dx: Diagnosis, uid: str, about: About) -> Markup:
     drawing = None if dx.first_break is not None else _drawing(dx, uid, uid.removesuffix(Section.OUTLOOK.value))
-    return join(drawing, _facts(story.outlook(dx)))
+    return join(drawing, _pairs(content.outlook(dx)))
 
 
 def _findings(dx: Diagnosis, uid: str, about: About) -> Markup:
@@ -290,13 +290,13 @@ def _finding(dx: Diagnosis, outcome: Outcome, uid: str, about: About) -> Markup:
     severity = finding.severity.value
     head = element(
         "h3",
-        element("span", story.SEVERITY_WORD[finding.severity].capitalize(), class_=f"severity {severity}"),
+        element("span", content.SEVERITY_WORD[finding.severity].capitalize(), class_=f"severity {severity}"),
         " ",
         _named(element("code", outcome.detector), about(outcome.detector)),
         id=uid,
     )
-    facts = element("p", ", ".join(story.finding_facts(dx, outcome)), class_="facts")
-    figures = (_figure(dx, item, f"{uid}-{i}") for i, item in enumerate(story.exhibits(dx, finding), 1))
+    facts = element("p", ", ".join(content.finding_facts(dx, outcome)), class_="facts")
+    figures = (_figure(dx, item, f"{uid}-{i}") for i, item in enumerate(content.exhibits(dx, finding), 1))
     return element(
         "section", head, facts, element("p", prose(finding.message)), *figures, aria_labelledby=uid, class_="finding"
     )
@@ -315,20 +315,20 @@ def _figure(dx: Diagnosis, exhibit: Exhibit, uid: str) -> Markup:
     edges = [curves.label(scale.high), "log scale" if scale.log else "", curves.label(scale.low)] if scale else []
     return element(
         "figure",
-        element("figcaption", prose(story.caption(exhibit))),
+        element("figcaption", prose(content.caption(exhibit))),
         element("div", *(element("span", edge) for edge in edges), class_="edges", aria_hidden="true"),
-        svg.curve(exhibit, series, story.domain(dx, series), uid),
+        svg.curve(exhibit, series, content.domain(dx, series), uid),
     )
 
 
 def _causes(dx: Diagnosis, uid: str, about: About) -> Markup:
-    causes = element("ol", *(_cause(dx, cause, uid, about) for cause in story.causes(dx)))
-    rest = story.other_causes(dx)
+    causes = element("ol", *(_cause(dx, cause, uid, about) for cause in content.causes(dx)))
+    rest = content.other_causes(dx)
     return join(causes, element("p", rest.capitalize() + ".", class_="facts") if rest else None)
 
 
 def _cause(dx: Diagnosis, cause: RankedCause, uid: str, about: About) -> Markup:
-    place = story.cause_place(cause)
+    place = content.cause_place(cause)
     bar = svg.share(cause.probability)
     title = _named(element("strong", cause.title), about(cause.id))
     name = element("span", title, f" ({place})" if place else None)
@@ -345,7 +345,7 @@ def _why(dx: Diagnosis, cause: RankedCause, base: str) -> Markup | None:
     """The weights of a cause, opened for the leading causes."""
     if not cause.evidence or not dx.findings:
         return None
-    table_of_weights = story.weight_table(cause)
+    table_of_weights = content.weight_table(cause)
     most = max((abs(weight) for weight, _ in table_of_weights.rows), default=0.0) or 1.0
     found = {outcome.detector for outcome in dx.findings}
 
@@ -360,7 +360,7 @@ def _why(dx: Diagnosis, cause: RankedCause, base: str) -> Markup | None:
         for weight, text in table_of_weights.rows
     )
     total = element(
-        "tr", _weight(table_of_weights.total), element("td"), element("td", f"total ({story.WEIGHTS_NOTE})")
+        "tr", _weight(table_of_weights.total), element("td"), element("td", f"total ({content.WEIGHTS_NOTE})")
     )
     header = ("weight", "against / for", "evidence")
     table = element(
@@ -370,7 +370,7 @@ def _why(dx: Diagnosis, cause: RankedCause, base: str) -> Markup | None:
         element("tfoot", total),
     )
     title = element("summary", f"Why {percent(cause.probability)}")
-    return element("details", title, table, open=cause in story.argued(dx))
+    return element("details", title, table, open=cause in content.argued(dx))
 
 
 def _weight(weight: float) -> Markup:
@@ -389,12 +389,12 @@ def _balance(share: float) -> Markup:
 
 
 def _remedy(dx: Diagnosis, uid: str, about: About) -> Markup:
-    return join(*(_one_remedy(dx, cause, f"{uid}-{i}") for i, cause in enumerate(story.remedies(dx), 1)))
+    return join(*(_one_remedy(dx, cause, f"{uid}-{i}") for i, cause in enumerate(content.remedies(dx), 1)))
 
 
 def _one_remedy(dx: Diagnosis, cause: RankedCause, uid: str) -> Markup:
     fixes = element("ul", *(element("li", "Fix: ", prose(fix)) for fix in cause.fix)) if cause.fix else None
-    plan = None if cause.experiment is None else _facts(story.experiment(dx.run, cause.experiment))
+    plan = None if cause.experiment is None else _pairs(content.experiment(dx.run, cause.experiment))
     return element("section", element("h3", cause.title, id=uid), fixes, plan, aria_labelledby=uid)
 
 
@@ -403,38 +403,38 @@ def _expected(dx: Diagnosis, uid: str, about: About) -> Markup:
 
 
 def _not_measured(dx: Diagnosis, uid: str, about: About) -> Markup:
-    links, rest, each = story.unmeasured_links(dx), story.further_unmeasured(dx), story.missing_inputs(dx)
+    links, rest, each = content.unmeasured_links(dx), content.further_unmeasured(dx), content.missing_inputs(dx)
     return join(
-        _facts(links) if links else None,
+        _pairs(links) if links else None,
         _bullets(rest) if rest else None,
-        element("details", element("summary", f"All {len(each)} things that checks lack"), _facts(each))
+        element("details", element("summary", f"All {len(each)} things that checks lack"), _pairs(each))
         if each
         else None,
     )
 
 
 def _damage(dx: Diagnosis, uid: str, about: About) -> Markup:
-    return _bullets(story.damage(dx))
+    return _bullets(content.damage(dx))
 
 
 def _read(dx: Diagnosis, uid: str, about: About) -> Markup:
-    return _facts(story.read(dx))
+    return _pairs(content.read(dx))
 
 
-def _facts(facts: Iterable[StoryLine]) -> Markup:
+def _pairs(pairs: Iterable[ReportLine]) -> Markup:
     return element(
         "dl",
         *(
             element(
                 "div",
-                element("dt", fact.label),
+                element("dt", pair.label),
                 element(
                     "dd",
-                    literal(fact.text) if fact.literal else prose(fact.text),
-                    class_="copied" if fact.copied else None,
+                    literal(pair.text) if pair.literal else prose(pair.text),
+                    class_="copied" if pair.copied else None,
                 ),
             )
-            for fact in facts
+            for pair in pairs
         ),
     )
 

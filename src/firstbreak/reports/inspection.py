@@ -19,11 +19,11 @@ from firstbreak.engine.inputs import DERIVED, Inputs
 from firstbreak.engine.registry import detectors
 from firstbreak.engine.verdict import unmeasured
 from firstbreak.model import Link, Run, Sample, Series
-from firstbreak.reports import json, story
-from firstbreak.reports.story import StoryLine
+from firstbreak.reports import content, json
+from firstbreak.reports.content import ReportLine
 from firstbreak.reports.terminal_style import Page, TerminalStyle, to_string
 from firstbreak.reports.text import count
-from firstbreak.words import number
+from firstbreak.words import link_word, number
 
 SCHEMA = "firstbreak.run/1"
 SHORT = 160  # characters of a sample that are shown
@@ -178,12 +178,12 @@ def _short(text: str) -> str:
 
 
 def _parts(run: Run, how: TerminalStyle) -> Iterator[RenderableType]:
-    yield how.facts([*story.about(run), StoryLine("Files", ", ".join(_several(run.files)), literal=True)])
+    yield how.table([*content.about(run), ReportLine("Files", ", ".join(_several(run.files)), literal=True)])
     for link in (*Link, None):
         members = [series for series in run.series.values() if link_of(series) is link]
         if members:
             yield Text()
-            name = "outside the vocabulary" if link is None else story.link_word(link)
+            name = "outside the vocabulary" if link is None else link_word(link)
             yield how.heading(f"Metrics: {name} ({len(members)})")
             for series in members:
                 yield from _entry(series, how)
@@ -194,12 +194,12 @@ def _parts(run: Run, how: TerminalStyle) -> Iterator[RenderableType]:
             yield from _lines(lines, how)
 
 
-def _lines(lines: Sequence[str | StoryLine], how: TerminalStyle) -> Iterator[RenderableType]:
-    """Plain lines as bullets, facts as a table."""
-    facts = [line for line in lines if isinstance(line, StoryLine)]
+def _lines(lines: Sequence[str | ReportLine], how: TerminalStyle) -> Iterator[RenderableType]:
+    """Plain lines as bullets, labelled ones as a table."""
+    labelled = [line for line in lines if isinstance(line, ReportLine)]
     yield from (how.bullet(line) for line in lines if isinstance(line, str))
-    if facts:
-        yield how.facts(facts)
+    if labelled:
+        yield how.table(labelled)
 
 
 def _entry(series: Series, how: TerminalStyle) -> Iterator[RenderableType]:
@@ -215,7 +215,7 @@ def _entry(series: Series, how: TerminalStyle) -> Iterator[RenderableType]:
         yield how.indented(how.text(meaning(series), "dim"))
 
 
-def _lists(run: Run) -> Iterator[tuple[str, Sequence[str | StoryLine]]]:
+def _lists(run: Run) -> Iterator[tuple[str, Sequence[str | ReportLine]]]:
     yield "Not understood", _several([f"{name} ({count(len(s), 'point')})" for name, s in run.unknown.items()])
     yield "Copies of a metric above", _several([f"{series.raw}: {series.name}" for series in run.duplicates])
     yield "Configuration", _config(run)
@@ -227,33 +227,36 @@ def _lists(run: Run) -> Iterator[tuple[str, Sequence[str | StoryLine]]]:
 
 
 def _several(lines: Sequence[str]) -> list[str]:
-    return story.first(list(lines), story.MOST_NAMES)
+    return content.first(list(lines), content.MOST_NAMES)
 
 
-def _config(run: Run) -> list[str | StoryLine]:
-    facts: list[str | StoryLine] = []
+def _config(run: Run) -> list[str | ReportLine]:
+    labelled: list[str | ReportLine] = []
     for name, value in sorted(run.config.values.items()):
         option = run.config.option(name)
         default = " (the trainer's default)" if name in run.config.defaulted else ""
-        facts.append(StoryLine(name, f"{value}{default}" if option == name else f"{value}, from {option}{default}"))
+        labelled.append(ReportLine(name, f"{value}{default}" if option == name else f"{value}, from {option}{default}"))
     rest = len(run.config.raw) - len(set(run.config.values) - run.config.defaulted)
-    return [*facts, StoryLine("others", f"{count(rest, 'option')} recorded and not used")] if rest > 0 else facts
+    return [*labelled, ReportLine("others", f"{count(rest, 'option')} recorded and not used")] if rest > 0 else labelled
 
 
-def _samples(run: Run) -> list[str | StoryLine]:
+def _samples(run: Run) -> list[str | ReportLine]:
     if run.samples is None:
         return []
-    facts: list[str | StoryLine] = [StoryLine("Files", ", ".join(_several(run.samples.sources)), literal=True)]
+    labelled: list[str | ReportLine] = [ReportLine("Files", ", ".join(_several(run.samples.sources)), literal=True)]
     sample = first_sample(run)
     if sample is None:
-        return facts
+        return labelled
     rewards = ", ".join(f"{name} {number(value)}" for name, value in sample.rewards.items())
     said = (("First prompt", _short(sample.prompt)), ("First completion", _short(sample.completion)))
     scored = () if sample.reward is None else (("Its reward", number(sample.reward)),)
-    return [*facts, *(StoryLine(label, text) for label, text in (*said, *scored, ("Its components", rewards)) if text)]
+    return [
+        *labelled,
+        *(ReportLine(label, text) for label, text in (*said, *scored, ("Its components", rewards)) if text),
+    ]
 
 
 def _gaps(run: Run) -> list[str]:
     unseen = unseen_links(run)
-    lines = [f"not measured: {', '.join(map(story.link_word, unseen))}"] if unseen else []
+    lines = [f"not measured: {', '.join(map(link_word, unseen))}"] if unseen else []
     return lines + _several([f"{gap.signal} ({count(gap.checks, 'check')}): {gap.how}" for gap in gaps(run)])

@@ -35,7 +35,7 @@ from firstbreak.model import (
     TunedSettings,
     Verdict,
 )
-from firstbreak.reports import reference, story
+from firstbreak.reports import content, reference
 
 SCHEMA = "firstbreak.diagnosis/1"
 
@@ -251,7 +251,7 @@ def _doc(name: str) -> dict[str, str]:
 def _experiment(experiment: Experiment, run: Run) -> dict[str, Any]:
     return {
         "id": text(experiment.id),
-        "command": text(story.command(run, experiment)),
+        "command": text(content.command(run, experiment)),
         "text": text(experiment.text),
         "overrides": plain(experiment.overrides),
         "options": {text(name): text(o) for name in experiment.overrides if (o := own_option(name, run)) is not None},
@@ -284,7 +284,7 @@ def finding_payload(outcome: Outcome) -> dict[str, Any]:
         "interval": _interval(finding.interval),
         "message": text(finding.message),
         "evidence": {
-            "facts": plain(finding.facts),
+            "facts": plain(finding.numbers),
             "shown": [_evidence(item) for item in finding.evidence],
             "stated": [_stated(fact) for fact in finding.stated],
         },

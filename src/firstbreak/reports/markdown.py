@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from firstbreak.model import Diagnosis, Link, LinkStatus, Outcome
-from firstbreak.reports import reference, sparkline, story
-from firstbreak.reports.story import Section, StoryLine
+from firstbreak.reports import content, reference, sparkline
+from firstbreak.reports.content import ReportLine, Section
 from firstbreak.reports.text import spans, visible
-from firstbreak.words import percent
+from firstbreak.words import link_word, percent
 
 PLOT_WIDTH = 76
 _INLINE = re.compile(r"[\\`*\[\]<>|~&$@]|(?<![^\W_])_|_(?![^\W_])")
@@ -58,7 +58,7 @@ def code(text: str) -> str:
 def _document(dx: Diagnosis) -> Iterator[str]:
     yield from _verdict(dx)
     yield ""
-    for section in story.sections(dx):
+    for section in content.sections(dx):
         if section in (Section.VERDICT, Section.DO_FIRST):
             continue
         yield "<details>"
@@ -71,14 +71,14 @@ def _document(dx: Diagnosis) -> Iterator[str]:
 
 
 def _verdict(dx: Diagnosis) -> Iterator[str]:
-    yield f"# {story.ACTION_WORD[story.mark(dx.verdict)]}: {code(dx.run.path)}"
+    yield f"# {content.ACTION_WORD[content.mark(dx.verdict)]}: {code(dx.run.path)}"
     yield ""
     yield f"**{prose(dx.verdict.summary)}**"
     yield ""
-    first, *rest = story.summary_table(dx)
+    first, *rest = content.summary_table(dx)
     yield f"| {first.label} | {_cell(first.text)} |"
     yield "|---|---|"
-    yield from (f"| {fact.label} | {_cell(fact.text)} |" for fact in rest)
+    yield from (f"| {line.label} | {_cell(line.text)} |" for line in rest)
 
 
 def _cell(text: str) -> str:
@@ -86,33 +86,33 @@ def _cell(text: str) -> str:
 
 
 def _loop(dx: Diagnosis) -> Iterator[str]:
-    yield f"{prose(story.headline(dx)).capitalize()}."
+    yield f"{prose(content.headline(dx)).capitalize()}."
     yield ""
     yield "| | link | status |"
     yield "|--:|---|---|"
     for link in Link:
-        word = _EMPHASIS.get(dx.links[link].status, "{}").format(story.status_word(dx, link))
-        yield f"| {link.order + 1} | {story.link_word(link)} | {word} |"
-    reasons = [f"{story.link_word(link)} ({status}): {why}" for link, status, why in story.link_reasons(dx)]
+        word = _EMPHASIS.get(dx.links[link].status, "{}").format(content.status_word(dx, link))
+        yield f"| {link.order + 1} | {link_word(link)} | {word} |"
+    reasons = [f"{link_word(link)} ({status}): {why}" for link, status, why in content.link_reasons(dx)]
     if reasons:
         yield ""
         yield from _bullets(reasons)
 
 
 def _first_break(dx: Diagnosis) -> Iterator[str]:
-    yield from _facts(story.first_break(dx))
+    yield from _labelled(content.first_break(dx))
 
 
 def _baseline(dx: Diagnosis) -> Iterator[str]:
-    yield from _facts(story.baseline(dx))
+    yield from _labelled(content.baseline(dx))
 
 
 def _tuned(dx: Diagnosis) -> Iterator[str]:
-    yield from _facts(story.tuned(dx))
+    yield from _labelled(content.tuned(dx))
 
 
 def _outlook(dx: Diagnosis) -> Iterator[str]:
-    yield from _facts(story.outlook(dx))
+    yield from _labelled(content.outlook(dx))
 
 
 def _findings(dx: Diagnosis) -> Iterator[str]:
@@ -121,22 +121,22 @@ def _findings(dx: Diagnosis) -> Iterator[str]:
             yield ""
         yield from _finding(dx, outcome)
     yield ""
-    yield prose(story.EXPLAINED)
+    yield prose(content.EXPLAINED)
 
 
 def _finding(dx: Diagnosis, outcome: Outcome) -> Iterator[str]:
     finding = outcome.finding
     assert finding is not None
-    yield f"### {story.SEVERITY_WORD[finding.severity].capitalize()}: {_linked(outcome.detector, outcome.detector)}"
+    yield f"### {content.SEVERITY_WORD[finding.severity].capitalize()}: {_linked(outcome.detector, outcome.detector)}"
     yield ""
-    yield f"*{prose(', '.join(story.finding_facts(dx, outcome)))}*"
+    yield f"*{prose(', '.join(content.finding_facts(dx, outcome)))}*"
     yield ""
     yield prose(finding.message)
-    for exhibit in story.exhibits_once(dx, finding):
+    for exhibit in content.exhibits_once(dx, finding):
         yield ""
-        yield prose(story.caption(exhibit))
+        yield prose(content.caption(exhibit))
         if exhibit.series is not None:
-            domain = story.domain(dx, exhibit.series)
+            domain = content.domain(dx, exhibit.series)
             yield ""
             yield "```text"
             yield from sparkline.draw(exhibit.series, domain, PLOT_WIDTH, exhibit.onset, exhibit.interval)
@@ -152,32 +152,32 @@ def _linked(name: str, text: str) -> str:
 def _causes(dx: Diagnosis) -> Iterator[str]:
     yield "| probability | cause | link |"
     yield "|--:|---|---|"
-    for cause in story.causes(dx):
+    for cause in content.causes(dx):
         title = _linked(cause.id, cause.title)
-        yield f"| {percent(cause.probability)} | {title} | {story.cause_place(cause)} |"
-    if story.other_causes(dx):
+        yield f"| {percent(cause.probability)} | {title} | {content.cause_place(cause)} |"
+    if content.other_causes(dx):
         yield ""
-        yield story.other_causes(dx).capitalize() + "."
-    for cause in story.argued(dx):
-        table_of_weights = story.weight_table(cause)
+        yield content.other_causes(dx).capitalize() + "."
+    for cause in content.argued(dx):
+        table_of_weights = content.weight_table(cause)
         yield ""
         yield f"Why {percent(cause.probability)}: {prose(cause.title)}"
         yield ""
         yield "| weight | evidence |"
         yield "|--:|---|"
         yield from (f"| {weight:+.2f} | {prose(text)} |" for weight, text in table_of_weights.rows)
-        yield f"| **{table_of_weights.total:+.2f}** | total ({story.WEIGHTS_NOTE}) |"
+        yield f"| **{table_of_weights.total:+.2f}** | total ({content.WEIGHTS_NOTE}) |"
 
 
 def _remedy(dx: Diagnosis) -> Iterator[str]:
-    for i, cause in enumerate(story.remedies(dx)):
+    for i, cause in enumerate(content.remedies(dx)):
         if i:
             yield ""
         yield f"### {prose(cause.title)}"
         yield ""
         yield from _bullets(f"Fix: {fix}" for fix in cause.fix)
         if cause.experiment is not None:
-            yield from _facts(story.experiment(dx.run, cause.experiment))
+            yield from _labelled(content.experiment(dx.run, cause.experiment))
 
 
 def _expected(dx: Diagnosis) -> Iterator[str]:
@@ -185,21 +185,21 @@ def _expected(dx: Diagnosis) -> Iterator[str]:
 
 
 def _not_measured(dx: Diagnosis) -> Iterator[str]:
-    yield from _facts(story.unmeasured_links(dx))
-    yield from _bullets(story.further_unmeasured(dx))
+    yield from _labelled(content.unmeasured_links(dx))
+    yield from _bullets(content.further_unmeasured(dx))
 
 
 def _damage(dx: Diagnosis) -> Iterator[str]:
-    yield from _bullets(story.damage(dx))
+    yield from _bullets(content.damage(dx))
 
 
 def _read(dx: Diagnosis) -> Iterator[str]:
-    yield from _facts(story.read(dx))
+    yield from _labelled(content.read(dx))
 
 
-def _facts(facts: Iterable[StoryLine]) -> Iterator[str]:
-    for fact in facts:
-        yield f"- **{prose(fact.label)}:** {code(fact.text) if fact.literal else prose(fact.text)}"
+def _labelled(lines: Iterable[ReportLine]) -> Iterator[str]:
+    for line in lines:
+        yield f"- **{prose(line.label)}:** {code(line.text) if line.literal else prose(line.text)}"
 
 
 def _bullets(lines: Iterable[str]) -> Iterator[str]:

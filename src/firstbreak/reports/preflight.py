@@ -14,10 +14,10 @@ from rich.text import Text
 
 from firstbreak.model import Action, LinkStatus, Outcome, Severity, Status
 from firstbreak.preflight import Bars, Exhibit, Report, ReportTable, Stacks
-from firstbreak.reports import json, story
+from firstbreak.reports import content, json
 from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle, to_string
 from firstbreak.reports.text import count
-from firstbreak.words import number
+from firstbreak.words import link_word, number
 
 SCHEMA = "firstbreak.preflight/1"
 VERDICT = {Action.STOP: "Do not train yet", Action.WATCH: "Check this first", Action.CONTINUE: "Nothing found"}
@@ -46,7 +46,7 @@ def payload(report: Report) -> dict[str, Any]:
         "verdict": {"action": report.action.value, "summary": json.text(summary(report))},
         "findings": [json.finding_payload(outcome) for outcome in report.findings],
         "outcomes": [json.outcome_payload(outcome) for outcome in report.outcomes],
-        "facts": {json.text(label): json.text(said) for label, said in report.facts},
+        "facts": {json.text(label): json.text(said) for label, said in report.checked},
         "exhibits": [_plain(exhibit) for exhibit in report.exhibits],
         "numbers": json.plain(report.numbers),
     }
@@ -79,9 +79,9 @@ def _parts(report: Report, how: TerminalStyle) -> Iterator[RenderableType]:
         if quiet:
             yield from _under(heading, how)
             yield _lines(quiet, mark, how)
-    if report.facts:
+    if report.checked:
         yield from _under("What was checked", how)
-        yield how.facts([story.StoryLine(*fact) for fact in report.facts])
+        yield how.table([content.ReportLine(*line) for line in report.checked])
 
 
 def _head(report: Report, how: TerminalStyle) -> Iterator[RenderableType]:
@@ -108,9 +108,9 @@ def _findings(outcomes: tuple[Outcome, ...], how: TerminalStyle) -> Iterator[Ren
             yield Text()
         severity: Severity = finding.severity
         yield Text.assemble(
-            Text(f"{how.symbol[severity]} {story.SEVERITY_WORD[severity].upper()} ", style=STYLE[severity]),
+            Text(f"{how.symbol[severity]} {content.SEVERITY_WORD[severity].upper()} ", style=STYLE[severity]),
             how.text(outcome.detector, "bold"),
-            how.text(f"  {story.link_word(outcome.link)}", "dim"),
+            how.text(f"  {link_word(outcome.link)}", "dim"),
         )
         yield how.indented(how.text(finding.message))
         for shown in finding.evidence:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from firstbreak.model import Outcome
 from firstbreak.preflight import Bars, Exhibit, Report, ReportTable, Stacks
-from firstbreak.reports import story, svg
+from firstbreak.reports import content, svg
 from firstbreak.reports.html import ICON, document, icon, literal, prose
 from firstbreak.reports.markup import Markup, element, join
 from firstbreak.reports.preflight import QUIET, VERDICT, summary
@@ -41,8 +41,8 @@ def _parts(report: Report) -> Iterator[Markup]:
         quiet = [(o.detector, o.note) for o in report.outcomes if o.status is status]
         if quiet:
             yield _under(heading, _pairs(quiet))
-    if report.facts:
-        yield _under("What was checked", _pairs(report.facts))
+    if report.checked:
+        yield _under("What was checked", _pairs(report.checked))
 
 
 def _under(heading: str, *parts: Markup) -> Markup:
@@ -53,7 +53,7 @@ def _finding(outcome: Outcome) -> Markup:
     finding = outcome.finding
     assert finding is not None
     severity = finding.severity
-    word = element("span", story.SEVERITY_WORD[severity].capitalize(), class_=f"severity {severity.value}")
+    word = element("span", content.SEVERITY_WORD[severity].capitalize(), class_=f"severity {severity.value}")
     shown = (element("p", prose(item.text), class_="evidence") for item in finding.evidence)
     head = element("h3", word, " ", element("code", outcome.detector))
     return element("section", head, element("p", prose(finding.message)), *shown, class_="finding")

@@ -20,9 +20,10 @@ from firstbreak.engine.checks import Check
 from firstbreak.engine.families import in_words
 from firstbreak.engine.registry import Cause
 from firstbreak.model import Diagnosis
-from firstbreak.reports import story
+from firstbreak.reports import content
 from firstbreak.reports.markup import Markup, element, escape, join
 from firstbreak.reports.text import spans
+from firstbreak.words import link_word
 
 SITE = "FIRSTBREAK_DOCS"  #: environment variable: where the documentation's site is (`make site`), for links to it
 _SCHEMES = ("https://", "http://", "file://")
@@ -47,7 +48,7 @@ def address(name: str) -> str | None:
 
 def named(dx: Diagnosis) -> tuple[str, ...]:
     """The detectors and causes that a report of this diagnosis names."""
-    names = [*(o.detector for o in dx.findings), *(c.id for c in story.causes(dx))]
+    names = [*(o.detector for o in dx.findings), *(c.id for c in content.causes(dx))]
     return tuple(name for name in dict.fromkeys(names) if known(name) is not None)
 
 
@@ -93,7 +94,7 @@ def entry(name: str, uid: str | None = None, level: str = "h3") -> Markup:
     kind = "detector" if name in registry.detectors() else "cause"
     parts = registry.sections(in_words(item.doc))
     texts = (join(element(level, heading), *_blocks(text)) for heading, text in parts.items() if heading and text)
-    head = element("p", element("strong", item.title), f" ({kind}, {story.link_word(item.link)})", id=uid)
+    head = element("p", element("strong", item.title), f" ({kind}, {link_word(item.link)})", id=uid)
     return join(head, _drawn(name), *texts)
 
 

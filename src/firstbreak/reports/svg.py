@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 
 from firstbreak.model import Diagnosis, Interval, Link, LinkStatus, Series
 from firstbreak.preflight import Stacks
-from firstbreak.reports import curves, story
+from firstbreak.reports import content, curves
+from firstbreak.reports.content import Exhibit
 from firstbreak.reports.markup import Markup, element, join
-from firstbreak.reports.story import Exhibit
-from firstbreak.words import moment, number
+from firstbreak.words import link_word, moment, number
 
 # The ring, in units of its view box: as wide as the screen of a phone, so that text keeps its size there.
 WIDTH, HEIGHT = 376, 300
@@ -35,10 +35,10 @@ def ring(dx: Diagnosis, uid: str, address: Callable[[Link], str | None] = lambda
 
     `address`: where a click on a link goes.
     """
-    statuses = ", ".join(f"{story.link_word(link)} {story.status_word(dx, link)}" for link in Link)
+    statuses = ", ".join(f"{link_word(link)} {content.status_word(dx, link)}" for link in Link)
     return element(
         "svg",
-        element("title", f"The training loop: {story.headline(dx)}", id=f"{uid}-title"),
+        element("title", f"The training loop: {content.headline(dx)}", id=f"{uid}-title"),
         element("desc", f"Ten links in a ring, in this order: {statuses}.", id=f"{uid}-desc"),
         *(_arc(link, _tainted(dx, link)) for link in Link),
         *(_node(dx, link, address(link)) for link in Link),
@@ -91,27 +91,27 @@ def _node(dx: Diagnosis, link: Link, address: str | None) -> Markup:
     radius = NODE + 3 if status is LinkStatus.BROKEN else NODE
     return element(
         "g" if address is None else "a",
-        element("title", f"{story.link_word(link)}: {story.status_word(dx, link)}. {dx.links[link].why}"),
+        element("title", f"{link_word(link)}: {content.status_word(dx, link)}. {dx.links[link].why}"),
         element("circle", r=radius, cx=x, cy=y),
         element("path", d=_SYMBOL[status], transform=f"translate({x:.1f},{y:.1f})", class_="symbol"),
-        element("text", story.link_word(link), x=lx, y=first, text_anchor=anchor, class_="name"),
-        element("text", story.status_word(dx, link), x=lx, y=first + 13, text_anchor=anchor, class_="status"),
+        element("text", link_word(link), x=lx, y=first, text_anchor=anchor, class_="name"),
+        element("text", content.status_word(dx, link), x=lx, y=first + 13, text_anchor=anchor, class_="status"),
         href=address,
-        class_=f"link {status.value}{' first' if story.one_of_two(dx, link) else ''}",
+        class_=f"link {status.value}{' first' if content.one_of_two(dx, link) else ''}",
     )
 
 
 def _middle(dx: Diagnosis) -> Markup:
     first = dx.first_break
     if first is None:
-        unseen = story.headline(dx).partition("; " if dx.verdict.known else ": ")[2]
+        unseen = content.headline(dx).partition("; " if dx.verdict.known else ": ")[2]
         lines = [
             ("no break found" if dx.verdict.known else "cannot tell yet", "big"),
             *((part, "small") for part in unseen.split(" links ") if part),
         ]
     else:
         step = "" if first.step is None else f"at {moment(dx.run.axis_of(first.metric), first.step, None)}"
-        *either, last = map(story.link_word, first.links)
+        *either, last = map(link_word, first.links)
         lines = [("first break", "small"), *((f"{name} or", "big") for name in either), (last, "big")]
         lines += [(line, "small") for line in ("or earlier" if first.or_earlier else "", *_short(step)) if line]
     top = CENTRE[1] - 9 * (len(lines) - 1)
@@ -162,7 +162,7 @@ def _plot(
     *more: Markup | None,
 ) -> Markup:
     """What every plot has: the stretch of the evidence, the interval and flag of the onset, the lines and the axis."""
-    title = story.caption(exhibit) or " and ".join(series.name for series in drawn)
+    title = content.caption(exhibit) or " and ".join(series.name for series in drawn)
     lines = (
         _line(series, scale, domain, i)
         for i, (series, scale) in enumerate(zip(drawn, scales, strict=True))
@@ -240,7 +240,7 @@ def share(part: float) -> Markup:
 
 def _described(exhibit: Exhibit, series: Series) -> str:
     time = moment(series.axis, exhibit.onset, exhibit.interval)
-    return f"{story.in_words(series)}.{f' Onset marked: {time}.' if time else ''}"
+    return f"{content.in_words(series)}.{f' Onset marked: {time}.' if time else ''}"
 
 
 def path(series: Series, scale: curves.Scale, domain: Interval, width: float, height: float) -> str:

@@ -14,10 +14,10 @@ from rich.table import Table
 from rich.text import Text
 
 from firstbreak.model import Diagnosis, Link, LinkStatus, Outcome, RankedCause
-from firstbreak.reports import reference, sparkline, story
-from firstbreak.reports.story import Section
+from firstbreak.reports import content, reference, sparkline
+from firstbreak.reports.content import Section
 from firstbreak.reports.terminal_style import APART, STYLE, Page, TerminalStyle, to_string
-from firstbreak.words import percent
+from firstbreak.words import link_word, percent
 
 BOX = 15  # columns of one link in the picture of the loop, "policy update" and its frame
 RING = 5 * BOX + 4  # columns of the picture of the loop
@@ -37,7 +37,7 @@ def renderable(dx: Diagnosis) -> Page:
 
 
 def _parts(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
-    sections = story.sections(dx)
+    sections = content.sections(dx)
     beside = [s for s in _BESIDE_THE_LOOP if s in sections] if how.screen >= RING + APART + BESIDE else []
     for section in sections:
         if section is Section.LOOP and beside:
@@ -61,13 +61,13 @@ def _headed(section: Section, dx: Diagnosis, how: TerminalStyle) -> Iterator[Ren
 
 
 def _verdict(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
-    action = story.mark(dx.verdict)
+    action = content.mark(dx.verdict)
     head = Text.assemble(
-        Text(f" {how.symbol[action]} {story.ACTION_WORD[action].upper()} ", style=f"{STYLE[action]} reverse"),
+        Text(f" {how.symbol[action]} {content.ACTION_WORD[action].upper()} ", style=f"{STYLE[action]} reverse"),
         "  ",
         how.text(dx.run.path, "bold"),
     )
-    about = story.title(dx.run)
+    about = content.title(dx.run)
     yield head
     if about:
         yield how.text(about, "dim")
@@ -77,14 +77,14 @@ def _verdict(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
 
 def _do_first(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     yield how.hanging(
-        how.text(Section.DO_FIRST.heading + ":", STYLE[story.mark(dx.verdict)]), how.text(dx.verdict.do_first)
+        how.text(Section.DO_FIRST.heading + ":", STYLE[content.mark(dx.verdict)]), how.text(dx.verdict.do_first)
     )
 
 
 def _loop(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     yield _ring(dx, how) if how.width >= RING else _list(dx, how)
-    for link, status, why in story.link_reasons(dx):
-        yield how.bullet(f"{story.link_word(link)} ({status}): {why}")
+    for link, status, why in content.link_reasons(dx):
+        yield how.bullet(f"{link_word(link)} ({status}): {why}")
 
 
 def _list(dx: Diagnosis, how: TerminalStyle) -> RenderableType:
@@ -92,7 +92,7 @@ def _list(dx: Diagnosis, how: TerminalStyle) -> RenderableType:
     rows = [Text()]
     for link in Link:
         status = dx.links[link].status
-        line = f"{link.order + 1:>3} {how.symbol[status]} {story.link_word(link):<14} {story.status_word(dx, link)}"
+        line = f"{link.order + 1:>3} {how.symbol[status]} {link_word(link):<14} {content.status_word(dx, link)}"
         rows.append(Text(line, style=STYLE[status]))
     return Group(*rows[1:])
 
@@ -103,13 +103,13 @@ def _ring(dx: Diagnosis, how: TerminalStyle) -> RenderableType:
     links = list(Link)
     upper, lower = links[:5], links[:4:-1]
     between = Text.assemble(
-        up.center(BOX), how.text(story.headline(dx)[: 3 * BOX].center(3 * BOX + 4), "dim"), down.center(BOX)
+        up.center(BOX), how.text(content.headline(dx)[: 3 * BOX].center(3 * BOX + 4), "dim"), down.center(BOX)
     )
     return Group(*_row(dx, upper, right, how), between, *_row(dx, lower, left, how))
 
 
 def _row(dx: Diagnosis, links: list[Link], arrow: str, how: TerminalStyle) -> list[Text]:
-    boxes = [_box(link, dx.links[link].status, story.status_word(dx, link), how) for link in links]
+    boxes = [_box(link, dx.links[link].status, content.status_word(dx, link), how) for link in links]
     joints = (" ", arrow, " ", " ")
     return [Text(joint).join(parts) for joint, parts in zip(joints, zip(*boxes, strict=True), strict=True)]
 
@@ -120,7 +120,7 @@ def _box(link: Link, status: LinkStatus, word: str, how: TerminalStyle) -> list[
     number, symbol = f" {link.order + 1} ", f" {how.symbol[status]} "
     rows = (
         f"{top_left}{number:{frame.horizontal}<{inner - len(symbol)}}{symbol}{top_right}",
-        f"{frame.vertical}{story.link_word(link):^{inner}}{frame.vertical}",
+        f"{frame.vertical}{link_word(link):^{inner}}{frame.vertical}",
         f"{frame.vertical}{word:^{inner}}{frame.vertical}",
         f"{bottom_left}{frame.horizontal * inner}{bottom_right}",
     )
@@ -128,19 +128,19 @@ def _box(link: Link, status: LinkStatus, word: str, how: TerminalStyle) -> list[
 
 
 def _first_break(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
-    yield how.facts(story.first_break(dx))
+    yield how.table(content.first_break(dx))
 
 
 def _baseline(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
-    yield how.facts(story.baseline(dx))
+    yield how.table(content.baseline(dx))
 
 
 def _tuned(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
-    yield how.facts(story.tuned(dx))
+    yield how.table(content.tuned(dx))
 
 
 def _outlook(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
-    yield how.facts(story.outlook(dx))
+    yield how.table(content.outlook(dx))
 
 
 def _findings(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
@@ -149,7 +149,7 @@ def _findings(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
             yield Text()
         yield from _finding(dx, outcome, how)
     yield Text()
-    yield how.text(story.EXPLAINED, "dim")
+    yield how.text(content.EXPLAINED, "dim")
 
 
 def _finding(dx: Diagnosis, outcome: Outcome, how: TerminalStyle) -> Iterator[RenderableType]:
@@ -157,13 +157,13 @@ def _finding(dx: Diagnosis, outcome: Outcome, how: TerminalStyle) -> Iterator[Re
     assert finding is not None
     severity = finding.severity
     yield Text.assemble(
-        Text(f"{how.symbol[severity]} {story.SEVERITY_WORD[severity].upper()} ", style=STYLE[severity]),
+        Text(f"{how.symbol[severity]} {content.SEVERITY_WORD[severity].upper()} ", style=STYLE[severity]),
         how.text(outcome.detector, _linked(outcome.detector, "bold")),
         overflow="fold",
     )
-    yield how.indented(how.text(", ".join(story.finding_facts(dx, outcome)), "dim"))
+    yield how.indented(how.text(", ".join(content.finding_facts(dx, outcome)), "dim"))
     yield how.indented(how.text(finding.message))
-    for exhibit in story.exhibits_once(dx, finding):
+    for exhibit in content.exhibits_once(dx, finding):
         yield from _exhibit(dx, exhibit, how)
 
 
@@ -173,11 +173,11 @@ def _linked(name: str, style: str) -> str:
     return style if address is None else f"{style} link {address}"
 
 
-def _exhibit(dx: Diagnosis, exhibit: story.Exhibit, how: TerminalStyle) -> Iterator[RenderableType]:
-    yield how.indented(how.text(story.caption(exhibit), "dim"))
+def _exhibit(dx: Diagnosis, exhibit: content.Exhibit, how: TerminalStyle) -> Iterator[RenderableType]:
+    yield how.indented(how.text(content.caption(exhibit), "dim"))
     if exhibit.series is None:
         return
-    domain = story.domain(dx, exhibit.series)
+    domain = content.domain(dx, exhibit.series)
     rows = sparkline.draw(exhibit.series, domain, how.screen - 2, exhibit.onset, exhibit.interval, how.ink)
     plot = how.lines(rows)
     plot.stylize("cyan", 0, len("\n".join(rows[:2])))
@@ -191,18 +191,18 @@ def _causes(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     table.add_column(no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
     table.add_column(overflow="fold")
-    for cause in story.causes(dx):
+    for cause in content.causes(dx):
         filled = round(cause.probability * BAR)
         bar = Text.assemble((full * filled, "cyan"), (empty * (BAR - filled), "dim"))
-        place = story.cause_place(cause)
+        place = content.cause_place(cause)
         title = Text.assemble(
             how.text(cause.title, _linked(cause.id, "bold")), how.text(f" ({place})" if place else "", "dim")
         )
         table.add_row(bar, percent(cause.probability), title)
     yield table
-    if story.other_causes(dx):
-        yield how.text(story.other_causes(dx), "dim")
-    argued: list[RenderableType] = [Group(*_weights(cause, how)) for cause in story.argued(dx)]
+    if content.other_causes(dx):
+        yield how.text(content.other_causes(dx), "dim")
+    argued: list[RenderableType] = [Group(*_weights(cause, how)) for cause in content.argued(dx)]
     half = (how.screen - APART) // 2
     if half >= WEIGHTS:
         rows = [
@@ -216,7 +216,7 @@ def _causes(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
 
 
 def _weights(cause: RankedCause, how: TerminalStyle) -> Iterator[RenderableType]:
-    table_of_weights = story.weight_table(cause)
+    table_of_weights = content.weight_table(cause)
     yield how.text(f"Why {percent(cause.probability)}: {cause.title}")
     table = Table.grid(padding=(0, 2))
     table.add_column(justify="right", no_wrap=True)
@@ -224,18 +224,18 @@ def _weights(cause: RankedCause, how: TerminalStyle) -> Iterator[RenderableType]
     for weight, text in table_of_weights.rows:
         table.add_row(Text(f"{weight:+.2f}", style="green" if weight >= 0 else "red"), how.text(text))
     table.add_row(
-        Text(f"{table_of_weights.total:+.2f}", style="bold"), how.text(f"total ({story.WEIGHTS_NOTE})", "dim")
+        Text(f"{table_of_weights.total:+.2f}", style="bold"), how.text(f"total ({content.WEIGHTS_NOTE})", "dim")
     )
     yield how.indented(table)
 
 
 def _remedy(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
-    for cause in story.remedies(dx):
+    for cause in content.remedies(dx):
         yield how.text(cause.title, "bold")
         for fix in cause.fix:
             yield how.bullet(f"Fix: {fix}")
         if cause.experiment is not None:
-            yield how.indented(how.facts(story.experiment(dx.run, cause.experiment)))
+            yield how.indented(how.table(content.experiment(dx.run, cause.experiment)))
 
 
 def _expected(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
@@ -243,16 +243,16 @@ def _expected(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
 
 
 def _not_measured(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
-    yield how.facts(story.unmeasured_links(dx))
-    yield from (how.bullet(line) for line in story.further_unmeasured(dx))
+    yield how.table(content.unmeasured_links(dx))
+    yield from (how.bullet(line) for line in content.further_unmeasured(dx))
 
 
 def _damage(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
-    yield from (how.bullet(line) for line in story.damage(dx))
+    yield from (how.bullet(line) for line in content.damage(dx))
 
 
 def _read(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
-    yield how.facts(story.read(dx))
+    yield how.table(content.read(dx))
 
 
 _BESIDE_THE_LOOP = (Section.FIRST_BREAK, Section.BASELINE, Section.OUTLOOK)

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from firstbreak.model import Action, LinkStatus, Severity
 from firstbreak.reports import sparkline
-from firstbreak.reports.story import StoryLine
+from firstbreak.reports.content import ReportLine
 from firstbreak.reports.text import to_ascii, visible
 
 WIDEST = 100  # columns of text: longer lines are hard to read
@@ -56,15 +56,15 @@ class TerminalStyle:
         """The heading of a section."""
         return self.text(text, "bold underline")
 
-    def facts(self, facts: Sequence[StoryLine]) -> RenderableType:
+    def table(self, lines: Sequence[ReportLine]) -> RenderableType:
         """Labels and texts in two columns."""
-        labels = [self.text(fact.label) for fact in facts]
+        labels = [self.text(line.label) for line in lines]
         widest = max((label.cell_len for label in labels), default=0)
         table = Table.grid(padding=(0, 2))
         table.add_column(min_width=min(widest, self.width // 2), overflow="fold", style="dim")
         table.add_column(overflow="fold")
-        for label, fact in zip(labels, facts, strict=True):
-            table.add_row(label, self.text(fact.text, "cyan" if fact.literal else ""))
+        for label, line in zip(labels, lines, strict=True):
+            table.add_row(label, self.text(line.text, "cyan" if line.literal else ""))
         return table
 
     def bullet(self, text: str) -> RenderableType:

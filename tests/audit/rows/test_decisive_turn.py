@@ -20,7 +20,7 @@ def episode(rng: random.Random, *, decisive: bool) -> Sample:
 def test_the_turn_is_found() -> None:
     found = row(audit(series(lambda rng, t: episode(rng, decisive=True), steps=2, each=200)), ID).finding
     assert found is not None
-    assert found.facts["turn"] == 5  # the third action; the tool's answers are turns too
+    assert found.numbers["turn"] == 5  # the third action; the tool's answers are turns too
 
 
 def test_outcomes_that_no_turn_decides_are_left_alone() -> None:

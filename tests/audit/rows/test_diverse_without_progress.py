@@ -19,7 +19,7 @@ def varied(rng: random.Random) -> str:
 def test_a_reward_that_tells_nothing_apart_is_found() -> None:
     found = row(audit(series(lambda rng, t: Sample(completion=varied(rng), reward=rng.gauss(0.2, 0.01)))), ID).finding
     assert found is not None
-    assert found.facts["strategies"] > 4
+    assert found.numbers["strategies"] > 4
 
 
 def test_a_reward_that_rises_is_left_alone() -> None:

@@ -28,7 +28,7 @@ def groups(right: Callable[[random.Random, float], float], steps: int = 30) -> I
 def test_groups_that_are_all_right_or_all_wrong_are_found() -> None:
     found = row(audit(groups(lambda rng, t: float(rng.random() < 0.5))), ID).finding
     assert found is not None
-    assert found.facts["share"] == 1
+    assert found.numbers["share"] == 1
 
 
 def test_where_the_late_groups_are_few_all_groups_count() -> None:

@@ -20,7 +20,7 @@ def test_a_reward_that_prefers_a_style_is_found() -> None:
     judged = audit(dump(styled, lambda text, right: {"judge": right + 0.5 * ("**" in text)}, skill=lambda t: 0.5))
     found = row(judged, ID).finding
     assert found is not None
-    assert found.facts["style"] in ("markdown", "politeness")
+    assert found.numbers["style"] in ("markdown", "politeness")
 
 
 def test_styles_that_differ_at_the_same_reward_are_left_alone() -> None:

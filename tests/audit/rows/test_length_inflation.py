@@ -14,7 +14,7 @@ ID = "length-inflation"
 def test_it_is_found_and_is_a_warning_where_length_is_rewarded() -> None:
     found = row(audit(dump(longer_and_longer, by_length)), ID).finding
     assert found is not None
-    assert found.facts["share"] > 0.9
+    assert found.numbers["share"] > 0.9
     assert found.severity is Severity.WARNING
     unrewarded = row(audit(dump(longer_and_longer, honest)), ID).finding
     assert unrewarded is not None

@@ -37,7 +37,7 @@ def test_old_versions_are_found_and_a_version_is_no_reward(tmp_path: Path) -> No
     assert found.table.parts == ["accuracy"]
     said = row(found, ID).finding
     assert said is not None
-    assert said.facts["late"] == 9
+    assert said.numbers["late"] == 9
 
 
 def test_fresh_versions_are_told(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ def always_the_same_table(rng: random.Random, t: float, answer: int) -> str:
 def test_loops_are_found() -> None:
     found = row(audit(dump(looping, honest)), ID).finding
     assert found is not None
-    assert found.facts["share"] > found.facts["baseline"] + 0.2
+    assert found.numbers["share"] > found.numbers["baseline"] + 0.2
 
 
 def test_repetition_that_was_there_from_the_start_is_left_alone() -> None:

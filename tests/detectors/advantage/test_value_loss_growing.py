@@ -39,7 +39,7 @@ def test_a_loss_that_jumps_and_stays_is_found_wherever_it_lies(at: int) -> None:
     loss = np.where(np.arange(200) < at, 1.0, 12.0) * np.exp(noise(200, 0.2))
     finding = found(ID, run({"value.loss": loss, "reward.mean": noise(200)}))
     assert finding.onset == pytest.approx(at + 1, abs=3)
-    assert finding.facts["growth"] == pytest.approx(12, rel=0.4)
+    assert finding.numbers["growth"] == pytest.approx(12, rel=0.4)
 
 
 def test_a_loss_that_comes_back_is_healthy() -> None:

@@ -33,7 +33,7 @@ def test_a_policy_that_swings_is_told_from_an_evaluation_that_does() -> None:
 
 def test_an_accuracy_is_judged_on_its_own_scale() -> None:
     made = run({"eval.accuracy": 0.4 + noise(20, 0.2, seed=1), "reward.mean": learning(300, -3, 3)})
-    assert found(ID, made).facts["gain"] == pytest.approx(0.1)
+    assert found(ID, made).numbers["gain"] == pytest.approx(0.1)
 
 
 def test_one_that_shows_a_collapse_is_fine_enough() -> None:

@@ -34,7 +34,7 @@ def test_a_held_out_loss_that_turns_is_found_where_it_was_lowest() -> None:
     finding = found(ID, trained(LEARNED_BY_HEART))
     assert finding.onset == 160
     assert "perplexity" in finding.message
-    assert finding.facts["rise"] == pytest.approx(0.28)
+    assert finding.numbers["rise"] == pytest.approx(0.28)
 
 
 def test_the_diagnosis_names_over_fitting_and_the_checkpoint_to_go_back_to() -> None:

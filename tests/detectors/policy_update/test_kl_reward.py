@@ -24,7 +24,7 @@ def test_rising_and_rising_is_learning() -> None:
 def test_rising_and_flat_has_run_its_course() -> None:
     finding = found(ID, run({"kl.ref": KL_UP, "reward.mean": FLAT}))
     assert finding.severity is Severity.WARNING
-    assert finding.facts["cell"] == "rising/flat"
+    assert finding.numbers["cell"] == "rising/flat"
 
 
 def test_rising_and_declining_is_destructive() -> None:
@@ -75,7 +75,7 @@ def test_few_evaluations_are_enough_where_the_reward_of_every_step_agrees() -> N
         trained = run({"kl.ref": kl, "reward.mean": reward})
         return replace(trained, series={**trained.series, **evaluation})
 
-    assert found(ID, evaluated(stops)).facts["cell"] == "rising/flat"
+    assert found(ID, evaluated(stops)).numbers["cell"] == "rising/flat"
     assert silent(ID, evaluated(np.linspace(0, 1, 200) + noise(200, 0.03, 1)))
 
 
@@ -92,4 +92,4 @@ def test_a_divergence_that_levels_off_counts_where_the_noise_hides_no_gain() -> 
     score = 0.25 + 0.3 * (1 - np.exp(-at / 0.3))
     assert silent(ID, run({"kl.ref": kl, "reward.mean": score + noise(60, 0.08, 2)}))
     stopped = 0.25 + 0.3 * np.minimum(at / 0.3, 1)
-    assert found(ID, run({"kl.ref": kl, "reward.mean": stopped + noise(60, 0.01, 2)})).facts["cell"] == "rising/flat"
+    assert found(ID, run({"kl.ref": kl, "reward.mean": stopped + noise(60, 0.01, 2)})).numbers["cell"] == "rising/flat"

@@ -27,7 +27,7 @@ def episodes(paid: float, usual: float, n: int = 120) -> Samples:
 
 def test_failures_with_the_reward_of_success_are_found_in_four_steps() -> None:
     finding = found(ID, run({}, algorithm="grpo", samples=episodes(1.0, 0.5)))
-    assert finding.facts["failed"] == 40
+    assert finding.numbers["failed"] == 40
     assert "40 of 40" in finding.message
 
 

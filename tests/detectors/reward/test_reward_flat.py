@@ -22,7 +22,7 @@ def test_a_long_flat_score_is_critical() -> None:
 def test_a_short_flat_score_is_a_warning_with_what_could_hide() -> None:
     finding = found(ID, run({"reward.mean": noise(60)}))
     assert finding.severity is Severity.WARNING
-    assert finding.facts["hidden"] > 0.5
+    assert finding.numbers["hidden"] > 0.5
 
 
 def test_where_the_noise_hides_a_whole_gain_nothing_is_said_of_learning() -> None:

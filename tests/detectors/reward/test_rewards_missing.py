@@ -23,8 +23,8 @@ def without_rewards(where: np.ndarray) -> np.ndarray:
 def test_half_of_the_rewards_missing_is_critical_and_counted() -> None:
     finding = found(ID, run({"reward.mean": without_rewards(noise(N) > 0), **BESIDE}, algorithm="grpo"))
     assert finding.severity is Severity.CRITICAL
-    assert f"{finding.facts['missing']} of " in finding.message
-    assert 40 < finding.facts["missing"] < 80
+    assert f"{finding.numbers['missing']} of " in finding.message
+    assert 40 < finding.numbers["missing"] < 80
 
 
 @pytest.mark.parametrize("at", [3, 60, 110])

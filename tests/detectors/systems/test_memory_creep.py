@@ -18,7 +18,7 @@ def test_a_leak_is_found_with_the_limit_that_memory_reaches() -> None:
     finding = found(ID, run({"memory.gpu_reserved": CREEP}))
     assert finding.severity is Severity.WARNING
     assert "80 GB" in finding.message
-    assert finding.facts["steps_left"] == pytest.approx((80 - CREEP[-1]) / 0.12, rel=0.35)
+    assert finding.numbers["steps_left"] == pytest.approx((80 - CREEP[-1]) / 0.12, rel=0.35)
 
 
 def test_a_limit_far_away_is_a_notice() -> None:
@@ -28,7 +28,7 @@ def test_a_limit_far_away_is_a_notice() -> None:
 def test_host_memory_has_no_known_limit() -> None:
     finding = found(ID, run({"memory.cpu": CREEP}))
     assert finding.severity is Severity.NOTICE
-    assert finding.facts["steps_left"] is None
+    assert finding.numbers["steps_left"] is None
 
 
 def test_a_replay_buffer_that_fills_is_expected() -> None:

@@ -18,7 +18,7 @@ EVERY_25 = np.arange(1, N + 1) % 25 == 0
 def test_a_background_job_shows_its_period() -> None:
     finding = found(ID, run({"time.step": np.where(EVERY_25, 60.0, CALM)}))
     assert finding.severity is Severity.NOTICE
-    assert finding.facts["every"] == 25
+    assert finding.numbers["every"] == 25
     assert "every 25 steps" in finding.message
 
 
@@ -30,7 +30,7 @@ def test_a_job_that_takes_every_other_stretch_is_found() -> None:
     busy = (np.arange(N) >= 60) & ((np.arange(N) - 60) % 16 < 8)
     finding = found(ID, run({"time.step": np.where(busy, 6 * CALM, CALM)}))
     assert finding.onset == 61
-    assert finding.facts["every"] == 16
+    assert finding.numbers["every"] == 16
 
 
 def test_without_a_step_time_its_phases_are_added() -> None:
@@ -57,7 +57,7 @@ def test_a_rollout_that_serves_several_updates_is_expected() -> None:
     outcome = look(ID, run(curves))
     assert outcome.expected
     assert "every 4 steps one step is slow because of a new rollout" in outcome.note
-    assert found(ID, run({**curves, "reward.mean": CALM})).facts["every"] == 4
+    assert found(ID, run({**curves, "reward.mean": CALM})).numbers["every"] == 4
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_where_most_steps_are_slow_the_quick_ones_are_the_exception() -> None:
 def test_a_job_is_seen_by_its_period_where_single_steps_do_not_stand_out() -> None:
     busy = np.arange(N) % 6 == 5
     noisy = 10 * np.exp(noise(N, 0.35, 4))
-    assert found(ID, run({"time.step": np.where(busy, 2.2, 1) * noisy})).facts["every"] == 6
+    assert found(ID, run({"time.step": np.where(busy, 2.2, 1) * noisy})).numbers["every"] == 6
     assert silent(ID, run({"time.step": noisy}))
 
 
@@ -108,4 +108,4 @@ def test_steps_that_are_slow_because_they_evaluate_are_expected() -> None:
 def test_a_job_that_comes_more_often_than_saving_is_not_saving() -> None:
     every_10 = np.arange(1, N + 1) % 10 == 0
     finding = found(ID, run({"time.step": np.where(every_10, 90.0, CALM)}, config={"save_interval": 500}))
-    assert finding.facts["every"] == 10
+    assert finding.numbers["every"] == 10

@@ -40,7 +40,7 @@ def test_an_average_since_the_start_hides_most_of_the_drop() -> None:
     made = averaged(halved(0.25))
     average = made.series["throughput.fps"].values
     assert average[-1] > 0.4 * average[0]
-    assert found(ID, made).facts["lost"] == pytest.approx(0.75, abs=0.05)
+    assert found(ID, made).numbers["lost"] == pytest.approx(0.75, abs=0.05)
 
 
 def test_the_clock_alone_tells_the_speed() -> None:
@@ -121,7 +121,7 @@ def test_the_time_of_a_step_alone_tells_the_speed() -> None:
 
 def test_a_speed_that_sinks_all_the_time_is_found() -> None:
     sinking = 1000 * WOBBLE * np.geomspace(1, 1 / 34, N)
-    assert found(ID, run({"throughput.tok_s": sinking})).facts["lost"] > 0.9
+    assert found(ID, run({"throughput.tok_s": sinking})).numbers["lost"] > 0.9
 
 
 @pytest.mark.parametrize("at", [12, 60, 140, 188])
@@ -175,6 +175,6 @@ def test_a_rollout_that_serves_two_updates_hides_nothing() -> None:
     update, rollout = 0.012 * WOBBLE, 0.03 * np.where(np.arange(N) < 60, 1.0, 3.5)
     seconds = update + np.where(np.arange(N) % 2 == 0, rollout, 0.0)
     finding = found(ID, run({"time.step": seconds, "loss.total": noise(N)}))
-    assert finding.facts["lost"] == pytest.approx(1 - 0.027 / 0.0645, abs=0.03)
+    assert finding.numbers["lost"] == pytest.approx(1 - 0.027 / 0.0645, abs=0.03)
     assert finding.onset == pytest.approx(61, abs=4)
     assert silent(ID, run({"time.step": update + np.where(np.arange(N) % 2 == 0, 0.03, 0.0)}))

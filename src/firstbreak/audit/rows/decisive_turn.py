@@ -54,7 +54,7 @@ def examine(evidence: AuditInputs) -> Found:
         severity=Severity.NOTICE,
         confidence=Confidence.MEDIUM,
         metric="samples.decisive-turn",
-        facts={"turn": best + 1, "share": information[best] / _entropy(outcome)},
+        numbers={"turn": best + 1, "share": information[best] / _entropy(outcome)},
     )
 
 

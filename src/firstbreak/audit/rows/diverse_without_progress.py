@@ -52,7 +52,7 @@ def examine(evidence: AuditInputs) -> Found:
         metric="samples.strategies",
         onset=float(reward.steps[0]),
         interval=(float(reward.steps[0]), float(reward.steps[0])),
-        facts={"strategies": strategies, "reward": level, "spread": spread},
+        numbers={"strategies": strategies, "reward": level, "spread": spread},
     )
 
 

@@ -57,5 +57,5 @@ def examine(evidence: AuditInputs) -> Found:
         metric=share.name,
         onset=since,
         interval=None if since is None else (since, since),
-        facts={"share": equal / groups, "groups": groups},
+        numbers={"share": equal / groups, "groups": groups},
     )

@@ -58,7 +58,7 @@ def examine(evidence: AuditInputs) -> Found:
         metric="samples.incoherence",
         onset=since[0] if since else None,
         interval=since[1] if since else None,
-        facts={"share": late, "gain": gain},
+        numbers={"share": late, "gain": gain},
     )
 
 

@@ -41,7 +41,7 @@ def examine(evidence: AuditInputs) -> Found:
         metric=f"samples.{worst.metric.id}",
         onset=worst.step,
         interval=worst.interval,
-        facts={"style": worst.metric.id, "r": found.r},
+        numbers={"style": worst.metric.id, "r": found.r},
     )
 
 

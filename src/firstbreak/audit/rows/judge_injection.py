@@ -61,5 +61,5 @@ def examine(evidence: AuditInputs) -> Found:
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
         metric="samples.judge-injection",
-        facts={"share": share},
+        numbers={"share": share},
     )

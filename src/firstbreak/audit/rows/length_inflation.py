@@ -40,5 +40,5 @@ def examine(evidence: AuditInputs) -> Found:
         metric="samples.length",
         onset=side.step,
         interval=side.interval,
-        facts={"share": share, "baseline": usual},
+        numbers={"share": share, "baseline": usual},
     )

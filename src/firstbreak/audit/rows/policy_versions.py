@@ -36,5 +36,5 @@ def examine(evidence: AuditInputs) -> Found:
         metric="samples.policy-age",
         onset=since,
         interval=age.interval if grows else (float(age.curve.steps[0]), float(age.curve.steps[0])),
-        facts={"early": age.early, "late": age.late},
+        numbers={"early": age.early, "late": age.late},
     )

@@ -29,5 +29,5 @@ def examine(evidence: AuditInputs) -> Found:
         metric="samples.refusal",
         onset=refusal.step,
         interval=refusal.interval,
-        facts={"early": refusal.early, "late": refusal.late, "paid": refusal.rewarded},
+        numbers={"early": refusal.early, "late": refusal.late, "paid": refusal.rewarded},
     )

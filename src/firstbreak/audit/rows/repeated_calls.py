@@ -32,5 +32,5 @@ def examine(evidence: AuditInputs) -> Found:
         metric="samples.idle-calls",
         onset=idle.step,
         interval=idle.interval,
-        facts={"early": idle.early, "late": idle.late, "paid": paid},
+        numbers={"early": idle.early, "late": idle.late, "paid": paid},
     )

@@ -34,7 +34,7 @@ def examine(evidence: AuditInputs) -> Found:
         metric="samples.repetition",
         onset=side.step,
         interval=side.interval,
-        facts={"share": now, "baseline": before},
+        numbers={"share": now, "baseline": before},
     )
 
 

@@ -38,7 +38,7 @@ def examine(evidence: AuditInputs) -> Found:
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
         metric="samples.retokenisation-drift",
-        facts={"share": len(broken) / len(pairs)},
+        numbers={"share": len(broken) / len(pairs)},
     )
 
 

@@ -31,5 +31,5 @@ def examine(evidence: AuditInputs) -> Found:
         metric="samples.tool-failures",
         onset=failures.step,
         interval=failures.interval,
-        facts={"early": failures.early, "late": failures.late},
+        numbers={"early": failures.early, "late": failures.late},
     )

@@ -24,7 +24,7 @@ from firstbreak.readers import Unreadable, readers
 from firstbreak.readers.grouping import ROOT_OF_A_RUN, find_runs
 from firstbreak.readers.names import for_run as names_for_run
 from firstbreak.readers.read import PARTS_OF_A_RUN, claimed, read
-from firstbreak.reports import story
+from firstbreak.reports import content
 
 AHEAD = 4  #: runs handed to the pool per process before their results are taken
 CHUNK = 25  #: runs of one task on Ray
@@ -141,7 +141,7 @@ def _row(path: str, seen: str, dx: Diagnosis) -> SurveyRow:
         action=dx.verdict.action.value,
         summary=dx.verdict.summary,
         link=dx.first_break.link.value if dx.first_break else None,
-        place=story.place(dx) if dx.first_break else "",
+        place=content.place(dx) if dx.first_break else "",
         cause=named.id if named else None,
         probability=round(named.probability, 4) if named else None,
         broken=round(1 - healthy, 4),
@@ -150,7 +150,7 @@ def _row(path: str, seen: str, dx: Diagnosis) -> SurveyRow:
         wasted=dx.cost.fraction if dx.cost else None,
         trainer=dx.run.trainer,
         do_first=dx.verdict.do_first,
-        reason=story.reason(dx),
+        reason=content.reason(dx),
         axis=dx.run.axis_of(dx.first_break.metric if dx.first_break else None),
         known=dx.verdict.known,
     )

@@ -12,9 +12,9 @@ from rich.text import Text
 from firstbreak.engine.inputs import Inputs
 from firstbreak.live.guard import synchronous
 from firstbreak.model import Diagnosis, Link, Run, Series
-from firstbreak.reports import curves, story
+from firstbreak.reports import content, curves
 from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle
-from firstbreak.words import number, percent
+from firstbreak.words import link_word, number, percent
 
 MOST_CURVES = 6
 MOST_FINDINGS = 3
@@ -37,10 +37,10 @@ def renderable(dx: Diagnosis) -> Page:
 
 
 def _files(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
-    action = story.mark(dx.verdict)
-    word = Text(f" {how.symbol[action]} {story.ACTION_WORD[action].upper()} ", style=f"{STYLE[action]} reverse")
+    action = content.mark(dx.verdict)
+    word = Text(f" {how.symbol[action]} {content.ACTION_WORD[action].upper()} ", style=f"{STYLE[action]} reverse")
     yield Text.assemble(word, "  ", how.text(dx.run.path, "bold"))
-    yield how.text(f"{story.title(dx.run)}  {progress(dx.run, how)}".strip(), "dim")
+    yield how.text(f"{content.title(dx.run)}  {progress(dx.run, how)}".strip(), "dim")
     yield Text()
     yield how.text(dx.verdict.summary, "bold")
     yield how.hanging(how.text("Do this first:", STYLE[action]), how.text(dx.verdict.do_first))
@@ -82,7 +82,7 @@ def _links(dx: Diagnosis, how: TerminalStyle) -> Table:
 
 def _link(dx: Diagnosis, link: Link, how: TerminalStyle) -> Text:
     status = dx.links[link].status
-    return how.text(f"{how.symbol[status]} {story.link_word(link)}", STYLE[status])
+    return how.text(f"{how.symbol[status]} {link_word(link)}", STYLE[status])
 
 
 def _curves(dx: Diagnosis, how: TerminalStyle) -> Table:

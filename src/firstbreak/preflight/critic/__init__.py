@@ -65,7 +65,7 @@ def check(rollouts: str, *, critic: str | None = None, gamma: float | None = Non
         check="critic",
         target=rollouts,
         outcomes=outcomes,
-        facts=tuple(facts),
+        checked=tuple(facts),
         exhibits=(histogram("Returns", {"steps": returns[keep]}), *_table(fits)),
         numbers={
             "fits": [] if isinstance(fits, str) else [_plain(f) for f in fits],

@@ -65,7 +65,7 @@ def check(
         check="data",
         target=data,
         outcomes=tuple(outcomes),
-        facts=facts,
+        checked=facts,
         exhibits=tuple(_exhibits(found, lines, loaded)),
         numbers={"rows": len(found), "columns": list(found[0])},
     )

@@ -85,11 +85,11 @@ def _report(world: World, given: Given, episodes: int, steps: int) -> Report:
     env = world.make()
     declared = _ask("env-spaces", lambda: contract.spaces(env))
     if declared.finding is not None and not _playable(env):
-        return Report(check="env", target=world.name, outcomes=(declared,), facts=_facts(world, ()))
+        return Report(check="env", target=world.name, outcomes=(declared,), checked=_facts(world, ()))
     recorded = record(env, world)
     outcomes = [declared, *_contract(recorded, env)]
     if any(e.stopped for e in recorded):  # the rest would only repeat it
-        return Report(check="env", target=world.name, outcomes=tuple(outcomes), facts=_facts(world, recorded))
+        return Report(check="env", target=world.name, outcomes=tuple(outcomes), checked=_facts(world, recorded))
     outcomes += _repeatable(world)
     if world.make_vector is not None:
         make = world.make_vector
@@ -109,7 +109,7 @@ def _report(world: World, given: Given, episodes: int, steps: int) -> Report:
     except Stopped as stopped:
         probe, said = stopped.probe, str(stopped)
         outcomes += [*_given(given, env), _ask(probe, lambda: critical(said))]
-        return Report(check="env", target=world.name, outcomes=tuple(outcomes), facts=_facts(world, recorded))
+        return Report(check="env", target=world.name, outcomes=tuple(outcomes), checked=_facts(world, recorded))
     outcomes += [
         *_given(given, env),
         _ask("env-ends", lambda: ends.ends(random)),
@@ -121,7 +121,7 @@ def _report(world: World, given: Given, episodes: int, steps: int) -> Report:
         target=world.name,
         outcomes=tuple(outcomes),
         summary=_summary(outcomes),
-        facts=_facts(world, recorded, random, base),
+        checked=_facts(world, recorded, random, base),
         exhibits=baseline.exhibits(base),
         numbers=_numbers(random, base, seconds),
     )

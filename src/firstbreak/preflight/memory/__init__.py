@@ -186,7 +186,7 @@ def _large(plan: Plan, target: str, host: float) -> Report:
         target=f"{target}, {plan.algorithm}, {plan.gpus} x {plan.gpu_memory / GIB:.0f} GiB",
         outcomes=tuple(outcomes),
         summary=_headline(outcomes, worst, plan.gpu_memory),
-        facts=tuple(_facts(plan)),
+        checked=tuple(_facts(plan)),
         exhibits=(
             stacked(entries, plan.gpu_memory),
             _phases(entries),
@@ -215,7 +215,7 @@ def _small(plan: classic.ClassicPlan, target: str, gpu_memory: float, host: floa
         target=f"{target}, {plan.algorithm}",
         outcomes=tuple(outcomes),
         summary=_headline(outcomes, worst, gpu_memory),
-        facts=(("networks", ", ".join(f"{role} {size:,} parameters" for role, size in parameters.items())),),
+        checked=(("networks", ", ".join(f"{role} {size:,} parameters" for role, size in parameters.items())),),
         exhibits=(stacked(entries, gpu_memory), _phases(entries)),
         numbers=_numbers(entries, gpu_memory) | {"parameters": parameters},
     )

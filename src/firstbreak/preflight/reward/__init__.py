@@ -52,7 +52,7 @@ def check(
         check="reward",
         target=function,
         outcomes=tuple(outcome for part in parts for outcome in part.outcomes),
-        facts=(*facts, *(fact for part in parts for fact in part.facts)),
+        checked=(*facts, *(fact for part in parts for fact in part.checked)),
         exhibits=tuple(exhibit for part in parts for exhibit in part.exhibits),
         numbers={name: value for part in parts for name, value in part.numbers.items()},
     )
@@ -89,7 +89,7 @@ def _samples(judge: RewardFunction, items: Sequence[Item], group_size: int) -> R
         check="reward",
         target=judge.name,
         outcomes=tuple(outcomes),
-        facts=(("Samples", f"{len(items)}, {len({i.group for i in items})} prompts"), *suites.facts(suite)),
+        checked=(("Samples", f"{len(items)}, {len({i.group for i in items})} prompts"), *suites.lines(suite)),
         exhibits=(histogram("Rewards of the samples", {"samples": rewards}), *suites.tables(suite)),
         numbers={"rewards": rewards, "seconds_per_completion": seconds, **suites.numbers(suite)},
     )
@@ -122,7 +122,7 @@ def _recorded(judge: RewardFunction, items: Sequence[Item], group_size: int, lac
             *(_of_rewards(items, rewards, group_size) if known else ()),
         ),
         summary="" if known else f"Nothing could be checked: {said}.",
-        facts=(
+        checked=(
             ("Samples", f"{len(items)}, {len({i.group for i in items})} prompts"),
             ("Rewards", f"those that the samples hold, because they lack {names}" if known else "none"),
         ),
@@ -149,7 +149,7 @@ def _pairs(judge: RewardFunction, labelled: Sequence[Any]) -> Report:
         check="reward",
         target=judge.name,
         outcomes=tuple(outcomes),
-        facts=(("Pairs", str(len(labelled))),),
+        checked=(("Pairs", str(len(labelled))),),
         exhibits=(margins, *pairs.tables(data, edited)),
         numbers={
             "pairs_accuracy": float(data.right.mean()),

@@ -200,7 +200,7 @@ def _failed(suite: Suite, kinds: Mapping[str, Any]) -> str:
     return ""
 
 
-def facts(suite: Suite | None) -> tuple[tuple[str, str], ...]:
+def lines(suite: Suite | None) -> tuple[tuple[str, str], ...]:
     """How much was tried, and what counts as a reward."""
     if suite is None or not suite.results:
         return ()

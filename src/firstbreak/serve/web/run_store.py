@@ -23,7 +23,7 @@ from firstbreak.readers.follow import Follower
 from firstbreak.readers.grouping import find_runs, without_log
 from firstbreak.readers.opening import beneath
 from firstbreak.readers.read import MAX_FILES, claimed, files
-from firstbreak.reports import curves, json, story
+from firstbreak.reports import content, curves, json
 from firstbreak.words import moment
 
 MOST_OPEN = 20  #: runs whose curves are kept in memory; for other runs only the summary is kept
@@ -42,7 +42,7 @@ class RunSummary:
 
     name: str
     changed: float  #: time of the latest write, in unix seconds
-    action: Action | LinkStatus | None = None  #: `story.mark` of the verdict; None where there is no diagnosis (yet)
+    action: Action | LinkStatus | None = None  #: `content.mark` of the verdict; None where there is no diagnosis (yet)
     problem: str = ""  #: why it could not be read
     about: str = ""
     summary: str = ""
@@ -94,7 +94,7 @@ class StoredRun:
                 self.diagnosis = diagnose(self.run)
                 if self.earlier is not None:
                     self.diagnosis = replace(self.diagnosis, baseline=self.earlier.beside(self.run))
-                word = story.ACTION_WORD[story.mark(self.diagnosis.verdict)]
+                word = content.ACTION_WORD[content.mark(self.diagnosis.verdict)]
                 if not self.history or self.history[-1][1] != word:
                     self.history.append((self.run.last_step, word))
                 self.to_read = _to_read(self.run)
@@ -230,12 +230,12 @@ def _summary(name: str, changed: float, dx: Diagnosis) -> RunSummary:
     return RunSummary(
         name=name,
         changed=changed,
-        action=story.mark(dx.verdict),
-        about=story.title(dx.run),
+        action=content.mark(dx.verdict),
+        about=content.title(dx.run),
         summary=dx.verdict.summary,
-        first_break="" if first is None else story.place(dx),
+        first_break="" if first is None else content.place(dx),
         since="" if first is None else moment(dx.run.axis_of(first.metric), first.step, None),
-        reason=story.reason(dx),
+        reason=content.reason(dx),
         broken=1 - healthy(dx.causes),
         wasted=(dx.cost.fraction if dx.cost else None) or 0.0,
         score=_spark(score),

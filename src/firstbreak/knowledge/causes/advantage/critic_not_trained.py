@@ -23,8 +23,8 @@ https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 
 from __future__ import annotations
 
+from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import UNKNOWN, Method, only
-from firstbreak.engine.usual import Side
 
 PRIOR = 0.4
 FAMILIES = only(Method.ACTOR_CRITIC, UNKNOWN)  # only methods with a critic for advantages

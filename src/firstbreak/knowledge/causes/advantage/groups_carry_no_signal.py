@@ -24,10 +24,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import UNKNOWN, Method, Policy, only
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.refutations import nearly_all_right
-from firstbreak.engine.usual import Side
 from firstbreak.model import Weight, WeightKind
 
 PRIOR = 1.2
@@ -45,7 +45,7 @@ REFUTED_BY = (nearly_all_right,)
 EXPERIMENT = "larger-group"
 
 
-def facts(inputs: Inputs) -> list[Weight]:
+def weights(inputs: Inputs) -> list[Weight]:
     """Advantages that are spread out in every step: their groups are not equal."""
     spread = inputs.advantage_std
     if spread is None or len(spread.finite) < 5 or np.quantile(spread.finite.values, 0.1) < 0.5:

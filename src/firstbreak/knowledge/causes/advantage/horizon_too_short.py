@@ -20,8 +20,8 @@ https://arxiv.org/abs/2006.05990
 
 from __future__ import annotations
 
+from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import Policy, only
-from firstbreak.engine.usual import Side
 
 PRIOR = 0.5
 FAMILIES = only(Policy.CONTROL)  # only policies that act in an environment

@@ -24,8 +24,8 @@ https://arxiv.org/abs/1802.09477
 
 from __future__ import annotations
 
+from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import Method, only
-from firstbreak.engine.usual import Side
 
 PRIOR = 2.0
 FAMILIES = only(Method.VALUE_BASED)  # only methods that learn a value from a replay buffer

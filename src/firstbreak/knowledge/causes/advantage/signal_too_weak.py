@@ -27,8 +27,8 @@ https://arxiv.org/abs/2006.05990
 
 from __future__ import annotations
 
+from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import Method, without
-from firstbreak.engine.usual import Side
 
 PRIOR = 0.8
 FAMILIES = without(Method.PREFERENCE)  # pairs have no spread of rewards

@@ -80,7 +80,7 @@ def _has_a_reward_model(inputs: Inputs) -> bool:
     return any(OF_A_MODEL.search(name) for name in logged) or any(OF_A_MODEL.search(str(name)) for name in recorded)
 
 
-def facts(inputs: Inputs) -> list[Weight]:
+def weights(inputs: Inputs) -> list[Weight]:
     """A loss above ln 2 = 0.693: the pairs are told apart worse than by chance."""
     loss = inputs.run.series.get("pref.loss")
     of_dpo = inputs.method is Method.PREFERENCE and (inputs.run.algorithm or "").lower() == "dpo"

@@ -26,8 +26,8 @@ https://arxiv.org/abs/2006.05990
 
 from __future__ import annotations
 
+from firstbreak.engine.common_settings import Side
 from firstbreak.engine.refutations import no_bonus
-from firstbreak.engine.usual import Side
 
 PRIOR = 0.7
 FINDINGS = {

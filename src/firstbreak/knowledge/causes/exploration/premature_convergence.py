@@ -29,7 +29,7 @@ https://arxiv.org/abs/2505.22617
 
 from __future__ import annotations
 
-from firstbreak.engine.usual import Side
+from firstbreak.engine.common_settings import Side
 
 PRIOR = 1.2
 FINDINGS = {

@@ -22,9 +22,9 @@ https://github.com/huggingface/trl/issues/3857
 
 from __future__ import annotations
 
+from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.refutations import sampled_at_one
-from firstbreak.engine.usual import Side
 
 PRIOR = 0.4
 FAMILIES = only(Policy.TEXT)  # only policies that write text

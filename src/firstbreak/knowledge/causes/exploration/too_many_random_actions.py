@@ -21,8 +21,8 @@ https://arxiv.org/abs/1312.5602
 
 from __future__ import annotations
 
+from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import Method, only
-from firstbreak.engine.usual import Side
 
 PRIOR = 0.4
 FAMILIES = only(Method.VALUE_BASED)  # methods that act at random with a probability of their own

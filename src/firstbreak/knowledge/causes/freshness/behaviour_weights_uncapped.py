@@ -24,8 +24,8 @@ https://github.com/NVIDIA-NeMo/RL/issues/2269
 
 from __future__ import annotations
 
+from firstbreak.engine.common_settings import Side
 from firstbreak.engine.inputs import Inputs
-from firstbreak.engine.usual import Side
 from firstbreak.knowledge.causes.freshness._elsewhere import data_from_elsewhere as applies
 from firstbreak.model import Weight, WeightKind
 
@@ -46,7 +46,7 @@ SETTINGS = {"max_staleness": Side.HIGH}
 EXPERIMENT = "process-probe"
 
 
-def facts(inputs: Inputs) -> list[Weight]:
+def weights(inputs: Inputs) -> list[Weight]:
     """Old data by plan, with a cap on their weights or without, and what one weight stands for."""
     config = inputs.run.config
     age, cap = config.number("max_staleness"), config.number("behave_weight_cap")

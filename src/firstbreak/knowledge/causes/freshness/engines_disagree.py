@@ -23,9 +23,9 @@ https://github.com/allenai/open-instruct/pull/1473
 
 from __future__ import annotations
 
+from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.inputs import Inputs
-from firstbreak.engine.usual import Side
 from firstbreak.model import Weight, WeightKind
 
 FAMILIES = only(Policy.TEXT)  # only policies that write text
@@ -42,7 +42,7 @@ SETTINGS = {"is_correction": Side.OFF}
 EXPERIMENT = "same-tokens"
 
 
-def facts(inputs: Inputs) -> list[Weight]:
+def weights(inputs: Inputs) -> list[Weight]:
     """With sampling options other than 1, a difference is more probably theirs."""
     known = [inputs.run.config.number(name) for name in ("temperature", "top_p")]
     if any(value is not None and value != 1 for value in known):

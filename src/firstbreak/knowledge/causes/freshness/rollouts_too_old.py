@@ -22,8 +22,8 @@ https://arxiv.org/abs/2505.24298
 
 from __future__ import annotations
 
+from firstbreak.engine.common_settings import Side
 from firstbreak.engine.inputs import Inputs
-from firstbreak.engine.usual import Side
 from firstbreak.knowledge.causes.freshness._elsewhere import data_from_elsewhere as applies
 from firstbreak.model import Weight, WeightKind
 
@@ -46,7 +46,7 @@ SETTINGS = {"max_staleness": Side.HIGH}
 EXPERIMENT = "synchronous"
 
 
-def facts(inputs: Inputs) -> list[Weight]:
+def weights(inputs: Inputs) -> list[Weight]:
     """How old the data may be by plan."""
     age = inputs.run.config.number("max_staleness")
     if age is None or "max_staleness" in inputs.run.config.defaulted:

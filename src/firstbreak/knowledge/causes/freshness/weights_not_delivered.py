@@ -62,7 +62,7 @@ def applies(inputs: Inputs) -> bool:
     return inputs.run.trainer not in ONE_COPY
 
 
-def facts(inputs: Inputs) -> list[Weight]:
+def weights(inputs: Inputs) -> list[Weight]:
     """Data older than the recorded limit allows: a queue cannot do that, standing weights can."""
     limit, ages = inputs.run.config.number("max_staleness"), inputs.staleness_max
     if limit is None or ages is None or not len(ages.finite):

@@ -26,9 +26,9 @@ https://arxiv.org/abs/1211.5063
 
 from __future__ import annotations
 
+from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import Policy
 from firstbreak.engine.inputs import Inputs
-from firstbreak.engine.usual import Side
 from firstbreak.model import Weight, WeightKind
 
 OUT_OF_RANGE = 1e6  #: no loss of a language model has a gradient of this norm, however large the steps are
@@ -45,7 +45,7 @@ SETTINGS = {"learning_rate": Side.HIGH, "grad_clip": Side.OFF}
 EXPERIMENT = "rate-tenth"
 
 
-def facts(inputs: Inputs) -> list[Weight]:
+def weights(inputs: Inputs) -> list[Weight]:
     """A norm that is out of range from the first logged update on, which large steps do not make."""
     norms = inputs.grad_norm
     if (

@@ -21,7 +21,7 @@ https://arxiv.org/abs/1710.03740
 
 from __future__ import annotations
 
-from firstbreak.engine.usual import Side
+from firstbreak.engine.common_settings import Side
 
 PRIOR = 0.4
 FINDINGS = {

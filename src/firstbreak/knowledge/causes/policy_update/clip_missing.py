@@ -25,9 +25,9 @@ https://arxiv.org/abs/1707.06347
 
 from __future__ import annotations
 
+from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.refutations import no_update
-from firstbreak.engine.usual import Side
 
 PRIOR = 0.4
 FAMILIES = without(Method.SUPERVISED)  # only where a policy is updated on its own samples

@@ -27,9 +27,9 @@ https://arxiv.org/abs/2210.10760
 
 from __future__ import annotations
 
+from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import UNKNOWN, Method, only
 from firstbreak.engine.refutations import no_update
-from firstbreak.engine.usual import Side
 
 FAMILIES = only(Method.GROUP_RELATIVE, Method.ACTOR_CRITIC, UNKNOWN)  # methods with a reference or old policy
 FINDINGS = {

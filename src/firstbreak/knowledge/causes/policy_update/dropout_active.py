@@ -44,7 +44,7 @@ REFUTED_BY = (without_dropout, ratio_is_one, stored_right_at_first)
 EXPERIMENT = ("first-ratio", "usual-settings")
 
 
-def facts(inputs: Inputs) -> list[Weight]:
+def weights(inputs: Inputs) -> list[Weight]:
     """A dropout in the configuration, where the identity itself was not measured."""
     given = inputs.run.config.raw
     named = {

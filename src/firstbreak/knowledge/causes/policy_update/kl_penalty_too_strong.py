@@ -20,9 +20,9 @@ https://arxiv.org/abs/2203.02155
 
 from __future__ import annotations
 
+from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.refutations import no_penalty
-from firstbreak.engine.usual import Side
 
 PRIOR = 0.5
 FAMILIES = only(Policy.TEXT)  # only policies that write text

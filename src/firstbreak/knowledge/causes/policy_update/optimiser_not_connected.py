@@ -23,8 +23,8 @@ https://github.com/verl-project/verl/issues/7495
 
 from __future__ import annotations
 
+from firstbreak.engine.common_settings import Side
 from firstbreak.engine.refutations import learned
-from firstbreak.engine.usual import Side
 
 PRIOR = 0.6
 FINDINGS = {

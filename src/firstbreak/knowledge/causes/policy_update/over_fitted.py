@@ -22,9 +22,9 @@ https://arxiv.org/abs/2203.02155
 
 from __future__ import annotations
 
+from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import Method, only
 from firstbreak.engine.refutations import no_update
-from firstbreak.engine.usual import Side
 
 FAMILIES = only(Method.SUPERVISED)  # only supervised training has a held-out loss for its score
 FINDINGS = {

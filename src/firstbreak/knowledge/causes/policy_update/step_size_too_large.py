@@ -28,8 +28,8 @@ https://arxiv.org/abs/2005.12729
 
 from __future__ import annotations
 
+from firstbreak.engine.common_settings import Side
 from firstbreak.engine.refutations import no_update
-from firstbreak.engine.usual import Side
 
 PRIOR = 1.5
 FINDINGS = {

@@ -27,10 +27,10 @@ https://arxiv.org/abs/2210.10760
 
 from __future__ import annotations
 
+from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import Policy
 from firstbreak.engine.inputs import Inputs, answer_parts
 from firstbreak.engine.refutations import no_update
-from firstbreak.engine.usual import Side
 from firstbreak.knowledge.causes.reward._exploited import reward_lost
 from firstbreak.model import Weight, WeightKind
 
@@ -53,7 +53,7 @@ def applies(inputs: Inputs) -> bool:
     return inputs.policy is Policy.TEXT or "reward.mean" in inputs.run.series
 
 
-def facts(inputs: Inputs) -> list[Weight]:
+def weights(inputs: Inputs) -> list[Weight]:
     """An over-optimised reward rises, and is a model's opinion: a check of answers is no model."""
     weights = reward_lost(inputs)
     if parts := answer_parts(inputs.reward_component_mean):

@@ -35,5 +35,5 @@ FINDINGS = {
     "length-runaway": 0.3,
     "reward-proxy-only": 0.3,
 }
-facts = reward_lost
+weights = reward_lost
 EXPERIMENT = "shorter-answers"

@@ -38,4 +38,4 @@ FINDINGS = {
     "right-completions-no-longer-paid": 0.3,
 }
 EXPERIMENT = "reward-probe"
-facts = reward_lost
+weights = reward_lost

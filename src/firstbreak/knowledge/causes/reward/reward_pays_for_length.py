@@ -40,4 +40,4 @@ FINDINGS = {
     "repetition-growing": 0.3,
 }
 EXPERIMENT = "shorter-answers"
-facts = reward_lost
+weights = reward_lost

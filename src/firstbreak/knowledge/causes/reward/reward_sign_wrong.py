@@ -46,7 +46,7 @@ REFUTED_BY = (right_answer_first,)
 EXPERIMENT = ("reward-probe", "reward-negated")
 
 
-def facts(inputs: Inputs) -> list[Weight]:
+def weights(inputs: Inputs) -> list[Weight]:
     """A wrong sign drives the score back to its start and below; the fall does not stop half-way."""
     shape = inputs.trajectory
     if shape is None or not shape.lost or shape.drop_fraction >= HALF:

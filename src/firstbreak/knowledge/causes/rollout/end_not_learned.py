@@ -46,7 +46,7 @@ REFUTED_BY = (hardly_any_is_cut,)
 EXPERIMENT = "longer-limit"
 
 
-def facts(inputs: Inputs) -> list[Weight]:
+def weights(inputs: Inputs) -> list[Weight]:
     """Nearly all completions are cut, from the first step to the last."""
     cut = inputs.truncation
     if cut is None or not len(cut.finite):

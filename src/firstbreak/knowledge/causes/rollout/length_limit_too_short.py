@@ -26,10 +26,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import GRADED, Policy, only
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.refutations import hardly_any_is_cut
-from firstbreak.engine.usual import Side
 from firstbreak.model import Weight, WeightKind
 from firstbreak.words import percent
 
@@ -50,7 +50,7 @@ REFUTED_BY = (hardly_any_is_cut,)
 EXPERIMENT = "longer-limit"
 
 
-def facts(inputs: Inputs) -> list[Weight]:
+def weights(inputs: Inputs) -> list[Weight]:
     """The limit makes a group equal by cutting all of it: far more zero-variance groups have another reason."""
     equal, cut = inputs.zero_variance_groups, inputs.truncation
     if equal is None or cut is None or not len(equal.finite) or not len(cut.finite):

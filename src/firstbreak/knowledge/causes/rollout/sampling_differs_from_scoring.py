@@ -46,7 +46,7 @@ REFUTED_BY = (drawn_from_the_policy, stored_right_at_first)
 EXPERIMENT = "same-tokens"
 
 
-def facts(inputs: Inputs) -> list[Weight]:
+def weights(inputs: Inputs) -> list[Weight]:
     """Sampling options other than 1, which the log-probabilities have to be computed with."""
     known = {name: inputs.run.config.number(name) for name in ("temperature", "top_p")}
     changed = {name: value for name, value in known.items() if value is not None and value != 1}

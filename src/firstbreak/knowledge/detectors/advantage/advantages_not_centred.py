@@ -87,5 +87,5 @@ def detect(
         onset=since,
         interval=None if since is None else (since, since),
         evidence=(Evidence(text="largest mean advantage of a prompt", series=rest, since=since, level=limit),),
-        facts={"rest": late / scale if scale > 0 else late},
+        numbers={"rest": late / scale if scale > 0 else late},
     )

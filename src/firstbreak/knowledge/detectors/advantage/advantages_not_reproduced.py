@@ -69,5 +69,5 @@ def detect(
         onset=step,
         interval=(float(before[-1]) if len(before) else step, step),
         evidence=(Evidence(text="distance of the advantages", series=error, since=step, level=0.0),),
-        facts={"error": size},
+        numbers={"error": size},
     )

@@ -92,7 +92,7 @@ def detect(
                 else []
             ),
         ),
-        facts={"ratio": late / early if early > 0 else np.inf},
+        numbers={"ratio": late / early if early > 0 else np.inf},
     )
 
 

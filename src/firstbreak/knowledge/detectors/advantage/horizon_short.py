@@ -85,5 +85,5 @@ def detect(
         onset=float(lengths.steps[0]),
         interval=(float(lengths.steps[0]), float(lengths.steps[0])),
         evidence=(Evidence(text=f"length of {samples}", series=lengths, level=horizon),),
-        facts={"horizon": horizon, "length": length},
+        numbers={"horizon": horizon, "length": length},
     )

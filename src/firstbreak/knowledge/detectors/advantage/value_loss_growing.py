@@ -78,5 +78,5 @@ def detect(
         onset=since[0],
         interval=since[1],
         evidence=(Evidence(text="value loss", series=value_loss, since=since[0]),),
-        facts={"growth": late / early},
+        numbers={"growth": late / early},
     )

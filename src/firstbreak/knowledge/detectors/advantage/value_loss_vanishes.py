@@ -111,7 +111,7 @@ def detect(
         onset=since,
         interval=None if since is None else (float(loss.steps[0]), since),
         evidence=(Evidence(text="value loss", series=value_loss, since=since),),
-        facts={"times": top / late if late > 0 else np.inf},
+        numbers={"times": top / late if late > 0 else np.inf},
     )
 
 

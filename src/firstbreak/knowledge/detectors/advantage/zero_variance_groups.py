@@ -110,7 +110,7 @@ def detect(
             ),
             *([Evidence(text="mean reward", series=reward_mean)] if reward_mean is not None else []),
         ),
-        facts={"share": share},
+        numbers={"share": share},
     )
 
 

@@ -100,5 +100,5 @@ def detect(
         onset=change.step,
         interval=change.interval,
         evidence=(Evidence(text="effect of an action", series=curve, since=change.step, level=change.before),),
-        facts={"before": change.before, "after": change.after},
+        numbers={"before": change.before, "after": change.after},
     )

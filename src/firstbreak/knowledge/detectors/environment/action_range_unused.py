@@ -59,5 +59,5 @@ def detect(
         onset=first,
         interval=(first, first),
         evidence=(Evidence(text="size of the actions over their range", series=used, level=max_use),),
-        facts={"use": float(np.max(early.values))},
+        numbers={"use": float(np.max(early.values))},
     )

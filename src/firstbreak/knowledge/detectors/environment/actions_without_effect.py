@@ -78,7 +78,7 @@ def detect(
         onset=first,
         interval=(first, first),
         evidence=(Evidence(text="explained by actions", series=curve),),
-        facts={"share": share},
+        numbers={"share": share},
     )
 
 
@@ -96,5 +96,5 @@ def _disconnected(curve: Series, first: Series) -> Finding:
         onset=start,
         interval=(start, start),
         evidence=(Evidence(text="explained by actions, in whatever state", series=curve),),
-        facts={"share": float(np.quantile(first.values, 0.9))},
+        numbers={"share": float(np.quantile(first.values, 0.9))},
     )

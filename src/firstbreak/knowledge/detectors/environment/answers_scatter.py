@@ -95,7 +95,7 @@ def detect(
         metric=curve.name,
         onset=start,
         interval=(start, start),
-        facts={"agree": float(shares.mean()), "least": score**2},
+        numbers={"agree": float(shares.mean()), "least": score**2},
     )
 
 

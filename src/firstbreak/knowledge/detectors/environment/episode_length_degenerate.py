@@ -105,7 +105,7 @@ def _at_once(lengths: Series, score: Series, early: float, late: float, max_step
             Evidence(text=f"episode length {number(late)}", series=lengths, since=onset, level=max_steps),
             Evidence(text="score", series=score),
         ),
-        facts={"length": late, "fell": fell},
+        numbers={"length": late, "fell": fell},
     )
 
 
@@ -133,5 +133,5 @@ def _never(lengths: Series, score: Series, length: float, policy: Policy) -> Fin
             Evidence(text=f"always {number(length)} steps", series=lengths, level=length),
             Evidence(text="score", series=score),
         ),
-        facts={"length": length, "fell": False},
+        numbers={"length": length, "fell": False},
     )

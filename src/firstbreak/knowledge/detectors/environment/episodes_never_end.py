@@ -59,5 +59,5 @@ def detect(
         onset=first,
         interval=(first, first),
         evidence=(Evidence(text="steps since an episode began", series=age, level=min_age),),
-        facts={"age": float(np.max(age.values))},
+        numbers={"age": float(np.max(age.values))},
     )

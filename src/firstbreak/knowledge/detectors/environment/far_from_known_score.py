@@ -96,5 +96,5 @@ def detect(
         confidence=Confidence.HIGH if way < min_progress / 2 else Confidence.MEDIUM,
         metric=score.name,
         evidence=(Evidence(text="score", series=score, level=solved),),
-        facts={"way": way},
+        numbers={"way": way},
     )

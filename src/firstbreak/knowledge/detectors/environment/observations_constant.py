@@ -57,5 +57,5 @@ def detect(
         onset=first,
         interval=(first, first),
         evidence=(Evidence(text="constant components", series=constant, level=min_share),),
-        facts={"share": float(np.min(constant.values))},
+        numbers={"share": float(np.min(constant.values))},
     )

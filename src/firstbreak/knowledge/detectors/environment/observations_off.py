@@ -110,7 +110,7 @@ def _stands_still(curve: Series, change: Moved | None) -> Finding | None:
         onset=change.step,
         interval=change.interval,
         evidence=(Evidence(text="constant components", series=curve, since=change.step, level=change.before),),
-        facts={"share": change.after},
+        numbers={"share": change.after},
     )
 
 
@@ -133,7 +133,7 @@ def _rescaled(curve: Series, change: Moved | None) -> Finding | None:
         evidence=(
             Evidence(text="spread at the start of episodes", series=curve, since=change.step, level=change.before),
         ),
-        facts={"before": change.before, "after": change.after},
+        numbers={"before": change.before, "after": change.after},
     )
 
 
@@ -156,5 +156,5 @@ def _late(later: Series, at_once: Series, min_gap: float, min_share: float) -> F
         onset=first,
         interval=(float(later.steps[0]), first),
         evidence=(Evidence(text="explained by actions of the last steps", series=later, since=first),),
-        facts={"at_once": soon, "later": late},
+        numbers={"at_once": soon, "later": late},
     )

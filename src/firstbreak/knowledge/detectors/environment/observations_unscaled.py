@@ -75,6 +75,6 @@ def detect(
                 onset=first,
                 interval=(first, first),
                 evidence=(Evidence(text="scale of the observations", series=curve, level=limit),),
-                facts={"typical": float(np.median(curve.values))},
+                numbers={"typical": float(np.median(curve.values))},
             )
     return None

@@ -91,7 +91,7 @@ def detect(
             Evidence(text="share of pairs in the right order", series=accuracy, since=onset, level=0.5),
             *([Evidence(text="margin: chosen minus rejected", series=margin, level=0.0)] if margin is not None else []),
         ),
-        facts={"accuracy": _late(accuracy)},
+        numbers={"accuracy": _late(accuracy)},
     )
 
 

@@ -119,7 +119,7 @@ def detect(
         onset=step,
         interval=(step, step),
         evidence=(Evidence(text=f"first loss {number(first)}", series=loss, until=step, level=START),),
-        facts={"first": first, "ratio": ratio},
+        numbers={"first": first, "ratio": ratio},
     )
 
 

@@ -72,7 +72,7 @@ def detect(
                 text=f"{percent(share)} cut", series=length_prompt_clipped_ratio, since=onset, level=share_warning
             ),
         ),
-        facts={"share": share},
+        numbers={"share": share},
     )
 
 

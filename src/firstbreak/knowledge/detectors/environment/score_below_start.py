@@ -93,7 +93,7 @@ def detect(
         onset=began.step if began else first,
         interval=began.interval if began else (first, last),
         evidence=(Evidence(text="score, with its first level", series=score, level=trajectory.start),),
-        facts={"drop": trajectory.drop, "drop_sigma": trajectory.drop_sigma},
+        numbers={"drop": trajectory.drop, "drop_sigma": trajectory.drop_sigma},
     )
 
 

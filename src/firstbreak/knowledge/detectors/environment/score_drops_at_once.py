@@ -86,7 +86,7 @@ def detect(
         onset=shift.step,
         interval=shift.interval,
         evidence=(Evidence(text="return", series=returns, since=shift.step),),
-        facts={"lost": lost},
+        numbers={"lost": lost},
     )
 
 

@@ -60,5 +60,5 @@ def detect(
         onset=first,
         interval=(float(curve.steps[0]), first),
         evidence=(Evidence(text="time limits that came early", series=curve, since=first, level=0.0),),
-        facts={"share": float(np.mean(early))},
+        numbers={"share": float(np.mean(early))},
     )

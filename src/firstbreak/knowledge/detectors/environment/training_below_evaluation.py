@@ -71,5 +71,5 @@ def detect(
         onset=first,
         interval=(first, first),
         evidence=(Evidence(text="training", series=curve), Evidence(text="evaluation", series=eval_score)),
-        facts={"trained": trained, "evaluated": evaluated},
+        numbers={"trained": trained, "evaluated": evaluated},
     )

@@ -109,7 +109,7 @@ def detect(
             Evidence(text=f"{same} times {number(last)}", series=eval_score, since=since, level=last),
             Evidence(text="training goes on", series=moving[0], since=since),
         ),
-        facts={"value": last, "repeats": same},
+        numbers={"value": last, "repeats": same},
     )
 
 

@@ -84,7 +84,7 @@ def detect(
         onset=first,
         interval=(float(eval_score.steps[0]), float(eval_score.steps[int(np.argmax(repeated)) + 1])),
         evidence=(Evidence(text="evaluation", series=eval_score, since=first),),
-        facts={"share": float(np.mean(repeated))},
+        numbers={"share": float(np.mean(repeated))},
     )
 
 

@@ -80,5 +80,5 @@ def detect(
             Evidence(text="evaluation", series=scores),
             Evidence(text="training return", series=trained),
         ),
-        facts={"gap": float(np.median(gap))},
+        numbers={"gap": float(np.median(gap))},
     )

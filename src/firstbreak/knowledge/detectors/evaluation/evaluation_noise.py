@@ -95,7 +95,7 @@ def detect(
             Evidence(text=f"evaluations, noise {number(noise)}", series=eval_score),
             *([Evidence(text="training reward", series=reward_mean)] if reward_mean is not None else []),
         ),
-        facts={"noise": noise, "gain": gain},
+        numbers={"noise": noise, "gain": gain},
     )
 
 

@@ -138,7 +138,7 @@ def detect(
             Evidence(text="training reward", series=reward_mean, since=jump.step),
             *([Evidence(text="length", series=beside, since=jump.step)] if beside is not None else []),
         ),
-        facts={"before": score.before_mean, "after": score.after_mean},
+        numbers={"before": score.before_mean, "after": score.after_mean},
     )
 
 

@@ -80,7 +80,7 @@ def detect(
         onset=since,
         interval=(since, float(losses.steps[lowest + 1])),
         evidence=(Evidence(text="held-out loss", series=losses, since=since, level=best),),
-        facts={"rise": last - best},
+        numbers={"rise": last - best},
     )
 
 

@@ -69,7 +69,7 @@ def detect(
         onset=first,
         interval=(first, first),
         evidence=(Evidence(text="entropy coefficient", series=fixed, level=step),),
-        facts={"temperature": level, "step_reward": step},
+        numbers={"temperature": level, "step_reward": step},
     )
 
 

@@ -149,7 +149,7 @@ def detect(
         onset=since,
         interval=interval,
         evidence=(Evidence(text="entropy", series=policy_entropy, since=since, level=floor),),
-        facts={"start": start, "late": late},
+        numbers={"start": start, "late": late},
     )
 
 

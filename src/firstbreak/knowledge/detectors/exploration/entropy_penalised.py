@@ -45,5 +45,5 @@ def detect(run: Run, config: Config, policy_entropy: Series | None = None) -> Fi
         metric="entropy_coef" if policy_entropy is None else policy_entropy.name,
         onset=first,
         interval=None if first is None else (first, first),
-        facts={"entropy_coef": weight},
+        numbers={"entropy_coef": weight},
     )

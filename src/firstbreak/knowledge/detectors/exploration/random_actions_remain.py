@@ -94,5 +94,5 @@ def _finding(curve: Series, said: Message, onset: tuple[float, Interval]) -> Fin
         onset=since,
         interval=interval,
         evidence=(Evidence(text="share of random actions", series=curve, since=since),),
-        facts={"last": float(curve.values[-1])},
+        numbers={"last": float(curve.values[-1])},
     )

@@ -75,5 +75,5 @@ def detect(
         onset=since,
         interval=began[1] if began else (since, since),
         evidence=(Evidence(text="share of repetitive completions", series=share, since=since, level=min_share),),
-        facts={"early": early, "late": late},
+        numbers={"early": early, "late": late},
     )

@@ -76,5 +76,5 @@ def detect(
             Evidence(text="largest weight", series=largest, since=since, level=cap),
             Evidence(text="share of capped weights", series=capped),
         ),
-        facts={"share": lasting},
+        numbers={"share": lasting},
     )

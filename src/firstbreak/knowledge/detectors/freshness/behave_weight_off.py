@@ -95,7 +95,7 @@ def detect(
             Evidence(text=what, series=curve, since=onset, level=limit),
             *([Evidence(text="age of the data", series=staleness_mean)] if staleness_mean is not None else []),
         ),
-        facts={"off": off, "capped": share},
+        numbers={"off": off, "capped": share},
     )
 
 

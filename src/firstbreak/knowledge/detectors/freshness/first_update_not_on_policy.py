@@ -98,7 +98,7 @@ def detect(
         onset=step,
         interval=(step, step),
         evidence=(Evidence(text=f"{number(value)} at the first steps", series=curve, level=perfect),),
-        facts={"off": off, "updates": updates},
+        numbers={"off": off, "updates": updates},
     )
 
 
@@ -119,7 +119,7 @@ def _apart(curve: Series, tolerance: float, first_ratio_critical: float, first_p
         onset=step,
         interval=(step, step),
         evidence=(Evidence(text=f"{number(off)} at the first steps", series=curve, level=0.0),),
-        facts={"off": off, "updates": 1},
+        numbers={"off": off, "updates": 1},
     )
 
 

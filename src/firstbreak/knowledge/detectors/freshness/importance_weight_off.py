@@ -88,7 +88,7 @@ def detect(
         onset=onset,
         interval=None if onset is None else (onset, onset),
         evidence=(Evidence(text=f"mean ratio {number(late)}", series=policy_ratio_mean, since=onset, level=1.0),),
-        facts={"ratio": late, "single_update": single},
+        numbers={"ratio": late, "single_update": single},
     )
 
 

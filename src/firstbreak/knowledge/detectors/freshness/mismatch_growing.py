@@ -118,7 +118,7 @@ def detect(
         onset=since,
         interval=interval,
         evidence=(Evidence(text=what, series=reading.series, since=since),),
-        facts={"growth": worst.times, "level": worst.late},
+        numbers={"growth": worst.times, "level": worst.late},
     )
 
 

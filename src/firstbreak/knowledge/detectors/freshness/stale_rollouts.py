@@ -117,7 +117,7 @@ def detect(
         onset=seen.onset,
         interval=seen.interval,
         evidence=(Evidence(text=seen.what, series=staleness_mean, since=seen.onset, level=limit),),
-        facts={"age": _late(ages), "limit": limit},
+        numbers={"age": _late(ages), "limit": limit},
     )
 
 

@@ -72,5 +72,5 @@ def detect(
         onset=since,
         interval=None if since is None else (since, since),
         evidence=(Evidence(text="age of the data", series=ages, level=limit),) if ages is not None else (),
-        facts={"limit": limit, "decoupled": bool(decoupled)},
+        numbers={"limit": limit, "decoupled": bool(decoupled)},
     )

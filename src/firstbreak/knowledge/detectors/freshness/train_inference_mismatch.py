@@ -154,7 +154,7 @@ def detect(
             Evidence(text=f"{r.series.name}, {number(_level(r))} times the distance that is fine", series=r.series)
             for r in long_enough
         ),
-        facts={"level": _level(worst), "alone": alone},
+        numbers={"level": _level(worst), "alone": alone},
     )
 
 

@@ -81,5 +81,5 @@ def detect(
             Evidence(text="clip fraction", series=policy_clip_fraction, since=since, level=usual_clip),
             Evidence(text="KL divergence", series=kl_old, since=since, level=usual_kl),
         ),
-        facts={"share": share},
+        numbers={"share": share},
     )

@@ -133,7 +133,7 @@ def _out_of_range(norms: Series, loss: Series, norm_critical: float, max_loss: f
         onset=float(norms.steps[0]),
         interval=(float(norms.steps[0]), float(norms.steps[0])),
         evidence=(Evidence(text="gradient norm", series=norms),),
-        facts={"norm": norm},
+        numbers={"norm": norm},
     )
 
 
@@ -169,7 +169,7 @@ def _grown(
         onset=since,
         interval=interval,
         evidence=(Evidence(text=f"grew {times} times", series=norms.curve, since=since),),
-        facts={"growth": norms.times},
+        numbers={"growth": norms.times},
     )
 
 
@@ -196,7 +196,7 @@ def _jumped(norms: Series, ratio: float, scores: Scores) -> Finding | None:
         onset=jump.step,
         interval=jump.interval,
         evidence=(Evidence(text="gradient norm", series=norms, since=jump.step, level=jump.before),),
-        facts={"growth": jump.ratio},
+        numbers={"growth": jump.ratio},
     )
 
 
@@ -237,7 +237,7 @@ def _spikes_repeat(
         onset=since,
         interval=(float(norms.steps[max(0, first - 1)]), since),
         evidence=(Evidence(text="gradient norm", series=norms, since=since, level=ratio * usual),),
-        facts={"spikes": int(high[first:].sum())},
+        numbers={"spikes": int(high[first:].sum())},
     )
 
 
@@ -262,5 +262,5 @@ def _heavy(norms: Series, tail_ratio: float, config: Config) -> Finding | None:
         onset=first,
         interval=(float(norms.steps[0]), first),
         evidence=(Evidence(text="gradient norm", series=norms, level=upper.p95),),
-        facts={"p95_ratio": upper.p95_ratio},
+        numbers={"p95_ratio": upper.p95_ratio},
     )

@@ -115,7 +115,7 @@ def detect(
                 else []
             ),
         ),
-        facts={"zeros": zeros},
+        numbers={"zeros": zeros},
     )
 
 

@@ -93,7 +93,7 @@ def detect(
         onset=onset,
         interval=None if onset is None else (onset, onset),
         evidence=tuple(Evidence(text=s.name, series=s, since=onset, level=at) for s, at in extreme),
-        facts={"logp": _late(curve)},
+        numbers={"logp": _late(curve)},
     )
 
 
@@ -125,5 +125,5 @@ def _apart(differences: Series, apart: float, unusual: float, often: float, min_
         onset=since,
         interval=(float(differences.steps[max(0, first - 1)]), since),
         evidence=(Evidence(text="largest difference", series=differences, since=since, level=usual),),
-        facts={"steps": int(far[first:].sum())},
+        numbers={"steps": int(far[first:].sum())},
     )

@@ -114,7 +114,7 @@ def detect(
             Evidence(text=f"{b.series.name}: {b.points} points not finite", series=b.series, since=b.step)
             for b in broken
         ),
-        facts={"lasting": first.lasting, "metrics": [first.series.name, *also]},
+        numbers={"lasting": first.lasting, "metrics": [first.series.name, *also]},
     )
 
 

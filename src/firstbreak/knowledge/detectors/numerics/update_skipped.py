@@ -68,7 +68,7 @@ def _skipped(applied: Series, share_warning: float, share_critical: float) -> Fi
         onset=first,
         interval=(first, first),
         evidence=(Evidence(text="share of steps applied", series=applied, since=first, level=1.0),),
-        facts={"skipped": share},
+        numbers={"skipped": share},
     )
 
 
@@ -90,5 +90,5 @@ def _overflowing(scale: Series, min_halvings: float) -> Finding | None:
         onset=float(late.steps[0]),
         interval=(float(late.steps[0]), float(late.steps[-1])),
         evidence=(Evidence(text="loss scale", series=scale, since=float(late.steps[0])),),
-        facts={"scale": end},
+        numbers={"scale": end},
     )

@@ -105,7 +105,7 @@ def detect(
         onset=since,
         interval=interval,
         evidence=tuple(Evidence(text=s.name, series=s, since=since) for s in (value_loss, value_mean) if s is not None),
-        facts={"growth": worst.times},
+        numbers={"growth": worst.times},
     )
 
 

@@ -78,5 +78,5 @@ def detect(
         onset=since,
         interval=(float(clipped.steps[0]), since),
         evidence=(Evidence(text="clip fraction", series=clipped, since=since, level=high),),
-        facts={"level": late},
+        numbers={"level": late},
     )

@@ -95,6 +95,6 @@ def detect(
                 Evidence(text="how far the ratios go", series=reach, since=since, level=level),
                 Evidence(text="clip fraction", series=clipped, since=since),
             ),
-            facts={"share": share},
+            numbers={"share": share},
         )
     return None

@@ -114,7 +114,7 @@ def detect(
             onset=since,
             interval=interval,
             evidence=evidence,
-            facts={"cell": "rising/declining"},
+            numbers={"cell": "rising/declining"},
         )
     if trajectory.kind not in ("flat", "plateau") or solved:
         return None
@@ -142,7 +142,7 @@ def detect(
         onset=start[0] if start else None,
         interval=start[1] if start else None,
         evidence=evidence,
-        facts={"cell": "rising/flat"},
+        numbers={"cell": "rising/flat"},
     )
 
 

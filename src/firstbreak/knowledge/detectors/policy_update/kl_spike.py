@@ -103,7 +103,7 @@ def detect(
             onset=float(steps[0]),
             interval=(float(steps[0]), float(steps[0])),
             evidence=(Evidence(text=curve.name, series=curve, since=float(steps[0])),),
-            facts={"count": len(steps)},
+            numbers={"count": len(steps)},
         )
     return None
 
@@ -132,5 +132,5 @@ def _stayed(curve: Series, jump: Change) -> Finding:
         onset=jump.step,
         interval=jump.interval,
         evidence=(Evidence(text=curve.name, series=curve, since=jump.step, level=jump.after),),
-        facts={"ratio": jump.ratio},
+        numbers={"ratio": jump.ratio},
     )

@@ -81,5 +81,5 @@ def detect(
         onset=since,
         interval=(float(steps[first - 1]), since),
         evidence=(Evidence(text="learning rate", series=rates, since=since),),
-        facts={"rest": rest},
+        numbers={"rest": rest},
     )

@@ -65,5 +65,5 @@ def detect(
         onset=since,
         interval=(float(rates.steps[at - 1]), since),
         evidence=(Evidence(text="learning rate", series=rates, since=since),),
-        facts={"times": now / was if was > 0 else np.inf},
+        numbers={"times": now / was if was > 0 else np.inf},
     )

@@ -74,5 +74,5 @@ def detect(
         onset=earliest[0],
         interval=earliest[1],
         evidence=tuple(Evidence(text=name, series=members[name], level=fell[name].best) for name in worst),
-        facts={"fell": tuple(fell), "share": len(fell) / len(shapes)},
+        numbers={"fell": tuple(fell), "share": len(fell) / len(shapes)},
     )

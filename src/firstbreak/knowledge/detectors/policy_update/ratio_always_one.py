@@ -109,7 +109,7 @@ def detect(
         onset=since,
         interval=None if since is None else (since, since),
         evidence=(Evidence(text=curve.name, series=curve, since=since),),
-        facts={"share": share},
+        numbers={"share": share},
     )
 
 

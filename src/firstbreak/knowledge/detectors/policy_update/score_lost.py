@@ -155,7 +155,7 @@ def detect(
         onset=since,
         interval=interval,
         evidence=(Evidence(text="score", series=score, since=since, level=trajectory.best),),
-        facts={"lost": lost, "kind": trajectory.kind},
+        numbers={"lost": lost, "kind": trajectory.kind},
     )
 
 
@@ -177,7 +177,7 @@ def _suggested(score: Series, shape: Trajectory, fall: Fall) -> Finding:
         onset=fall.step,
         interval=(fall.step, float(score.steps[-1])),
         evidence=(Evidence(text="score", series=score, since=fall.step, level=shape.best),),
-        facts={"lost": shape.drop_fraction, "sigma": fall.sigma},
+        numbers={"lost": shape.drop_fraction, "sigma": fall.sigma},
     )
 
 

@@ -88,5 +88,5 @@ def detect(
         onset=trajectory.best_step,
         interval=(float(score.steps[0]), max(trajectory.best_step, float(late.steps[0]))),
         evidence=(Evidence(text="score", series=score, since=trajectory.best_step),),
-        facts={"share": share},
+        numbers={"share": share},
     )

@@ -129,7 +129,7 @@ def detect(
         onset=since,
         interval=(since if burst is not None else float(kl.steps[0]), since),
         evidence=(Evidence(text="KL divergence per update", series=kl_old, since=since, level=limit),),
-        facts={"level": shown},
+        numbers={"level": shown},
     )
 
 

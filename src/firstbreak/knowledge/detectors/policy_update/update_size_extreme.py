@@ -80,6 +80,6 @@ def detect(
             onset=float(curve.steps[0]),
             interval=(float(curve.steps[0]), float(curve.steps[0])),
             evidence=(Evidence(text="size of an update", series=curve, since=float(curve.steps[0]), level=high),),
-            facts={"level": size.value},
+            numbers={"level": size.value},
         )
     return None

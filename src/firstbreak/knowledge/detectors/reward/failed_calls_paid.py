@@ -73,5 +73,5 @@ def detect(
         metric="reward.mean",
         onset=first,
         interval=(min(step for _, step in failed), first),
-        facts={"share": share, "usual": usual, "failed": len(failed)},
+        numbers={"share": share, "usual": usual, "failed": len(failed)},
     )

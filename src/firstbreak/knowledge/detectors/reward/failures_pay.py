@@ -70,5 +70,5 @@ def detect(
         onset=began[0] if began else None,
         interval=began[1] if began else None,
         evidence=(Evidence(text="failed calls", series=failed), Evidence(text="reward", series=rewards)),
-        facts={"before": early, "after": late},
+        numbers={"before": early, "after": late},
     )

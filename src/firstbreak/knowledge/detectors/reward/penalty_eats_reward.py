@@ -78,5 +78,5 @@ def detect(
             Evidence(text="task reward", series=reward_mean),
             Evidence(text="reward after penalties", series=reward_shaped_mean, since=since[0] if since else None),
         ),
-        facts={"penalty": grown, "gain": gain},
+        numbers={"penalty": grown, "gain": gain},
     )

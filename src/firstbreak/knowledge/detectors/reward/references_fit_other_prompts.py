@@ -86,7 +86,7 @@ def detect(
         metric="reward.mean",
         onset=start,
         interval=(start, start),
-        facts={"fit": float(fit.mean()), "agreement": float(own.mean())},
+        numbers={"fit": float(fit.mean()), "agreement": float(own.mean())},
     )
 
 

@@ -81,7 +81,7 @@ def detect(
         metric="reward.mean",
         onset=since,
         interval=(start, since),
-        facts={"from_start": from_start, "high": high},
+        numbers={"from_start": from_start, "high": high},
     )
 
 

@@ -90,5 +90,5 @@ def detect(
         onset=step,
         interval=(step, step),
         evidence=(Evidence(text=f"mean reward {number(level)}", series=reward_mean, since=step, level=1.0),),
-        facts={"level": level, "evaluation": judged},
+        numbers={"level": level, "evaluation": judged},
     )

@@ -120,5 +120,5 @@ def _finding(curve: Series, what: str, share: float, policy: Policy, severity: S
         onset=float(curve.steps[0]),
         interval=(float(curve.steps[0]), float(curve.steps[0])),
         evidence=(Evidence(text="score", series=curve, level=float(curve.values.min())),),
-        facts={"share": share},
+        numbers={"share": share},
     )

@@ -54,5 +54,5 @@ def detect(
         metric=next(iter(dead.values())).name,
         onset=float(next(iter(dead.values())).steps[0]),
         evidence=tuple(Evidence(text=name, series=s) for name, s in dead.items()),
-        facts={"dead": tuple(dead)},
+        numbers={"dead": tuple(dead)},
     )

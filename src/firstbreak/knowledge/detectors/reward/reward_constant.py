@@ -96,7 +96,7 @@ def detect(
             onset=since,
             interval=(float(curve.steps[first - 1]), since),
             evidence=(Evidence(text=f"{curve.name}", series=curve, since=since, level=value),),
-            facts={"value": value, "usual": usual},
+            numbers={"value": value, "usual": usual},
         )
     return None
 

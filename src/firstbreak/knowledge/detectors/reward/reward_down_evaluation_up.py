@@ -76,7 +76,7 @@ def detect(
         onset=began.step if began else None,
         interval=began.interval if began else None,
         evidence=(Evidence(text="training reward", series=rewards), Evidence(text="evaluation", series=eval_score)),
-        facts={"before": best, "after": late},
+        numbers={"before": best, "after": late},
     )
 
 

@@ -131,7 +131,7 @@ def detect(
         onset=float(score.steps[0]),
         interval=(float(score.steps[0]), float(score.steps[min(len(score) - 1, len(score) // 10)])),
         evidence=(Evidence(text="score", series=score, level=trajectory.start),),
-        facts={"hidden": hidden},
+        numbers={"hidden": hidden},
     )
 
 

@@ -94,7 +94,7 @@ def detect(
             Evidence(text=f"rises: {driver}", series=others[driver]),
             *(Evidence(text=f"checks the {aim}: {k}", series=s) for k, s in answers.items()),
         ),
-        facts={"component": driver, "frozen": frozen},
+        numbers={"component": driver, "frozen": frozen},
     )
 
 

@@ -75,7 +75,7 @@ def detect(
         onset=since,
         interval=(float(curve.steps[at - 1]), since),
         evidence=(Evidence(text=curve.name, series=curve, since=since, level=before),),
-        facts={"before": before, "after": after},
+        numbers={"before": before, "after": after},
     )
 
 

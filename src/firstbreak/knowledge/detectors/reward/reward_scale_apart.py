@@ -76,5 +76,5 @@ def detect(
         onset=start,
         interval=(start, start),
         evidence=(Evidence(text="training return", series=trained), Evidence(text="evaluation", series=scores)),
-        facts={"factor": factor},
+        numbers={"factor": factor},
     )

@@ -82,5 +82,5 @@ def detect(
         onset=step,
         interval=(step, step),
         evidence=(Evidence(text=f"noise {number(noise)}", series=reward_mean),),
-        facts={"noise": noise, "gain": gain, "waves": waves},
+        numbers={"noise": noise, "gain": gain, "waves": waves},
     )

@@ -99,7 +99,7 @@ def detect(
         onset=first,
         interval=(last, first),
         evidence=(Evidence(text="mean reward", series=rewards, since=first, level=-before),),
-        facts={"before": before, "after": after},
+        numbers={"before": before, "after": after},
     )
 
 

@@ -105,7 +105,7 @@ def detect(
         onset=since,
         interval=(float(steps[max(int(left.sum()) - 1, 0)]), since),
         evidence=tuple(Evidence(text=f"{each[1].name}: no number", series=each[1], since=each[0]) for each in found),
-        facts={"missing": count, "of": len(missing), "lasting": stays},
+        numbers={"missing": count, "of": len(missing), "lasting": stays},
     )
 
 

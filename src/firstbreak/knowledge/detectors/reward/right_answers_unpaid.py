@@ -63,5 +63,5 @@ def detect(
         metric="reward.mean",
         onset=first,
         interval=(min(s.step for s in compared), first),
-        facts={"share": len(missed) / len(right), "right": len(right)},
+        numbers={"share": len(missed) / len(right), "right": len(right)},
     )

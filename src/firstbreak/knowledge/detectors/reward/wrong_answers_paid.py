@@ -69,7 +69,7 @@ def detect(
         metric="reward.mean",
         onset=first,
         interval=(min(s.step for s in compared), first),
-        facts={"share": len(wrong) / len(rewarded), "grows": grows},
+        numbers={"share": len(wrong) / len(rewarded), "grows": grows},
     )
 
 

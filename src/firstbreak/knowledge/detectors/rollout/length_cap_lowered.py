@@ -85,5 +85,5 @@ def detect(
         onset=step,
         interval=(float(longest.steps[at - 1]), step),
         evidence=(Evidence(text="longest completion", series=longest, since=step, level=after),),
-        facts={"before": before, "after": after},
+        numbers={"before": before, "after": after},
     )

@@ -75,5 +75,5 @@ def detect(
         onset=since[0],
         interval=since[1],
         evidence=(Evidence(text="mean length", series=length_mean, since=since[0]),),
-        facts={"part": late / early},
+        numbers={"part": late / early},
     )

@@ -110,7 +110,7 @@ def detect(
         onset=step,
         interval=(float(length.between(-np.inf, step).steps[-2]), step),
         evidence=(Evidence(text=f"{how} since {facts.at(length, step)}", series=length, since=step),),
-        facts={"ratio": float(np.exp(jump))},
+        numbers={"ratio": float(np.exp(jump))},
     )
 
 

@@ -95,5 +95,5 @@ def detect(
             Evidence(text="mean length", series=length_mean, since=since[0]),
             Evidence(text="score", series=judge),
         ),
-        facts={"growth": late / early},
+        numbers={"growth": late / early},
     )

@@ -76,5 +76,5 @@ def detect(
         onset=first,
         interval=(first, first),
         evidence=(Evidence(text="distinct completions", series=distinct, level=1 / group),),
-        facts={"share": share},
+        numbers={"share": share},
     )

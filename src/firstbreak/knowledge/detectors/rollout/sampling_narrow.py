@@ -62,5 +62,5 @@ def detect(
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
         onset=None,
-        facts={"temperature": temperature, "top_p": top_p},
+        numbers={"temperature": temperature, "top_p": top_p},
     )

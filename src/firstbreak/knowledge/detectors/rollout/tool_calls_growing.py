@@ -72,5 +72,5 @@ def detect(
         onset=began[0] if began else None,
         interval=began[1] if began else None,
         evidence=(Evidence(text="calls", series=calls, since=began[0] if began else None),),
-        facts={"times": late / early},
+        numbers={"times": late / early},
     )

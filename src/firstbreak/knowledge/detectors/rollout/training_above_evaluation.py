@@ -83,7 +83,7 @@ def detect(
         onset=first,
         interval=(first, first),
         evidence=(Evidence(text="training", series=curve), Evidence(text="evaluation", series=eval_score)),
-        facts={"trained": trained, "evaluated": evaluated},
+        numbers={"trained": trained, "evaluated": evaluated},
     )
 
 

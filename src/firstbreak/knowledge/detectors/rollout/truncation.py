@@ -120,7 +120,7 @@ def detect(
                 else []
             ),
         ),
-        facts={"share": late, "growing": growing},
+        numbers={"share": late, "growing": growing},
     )
 
 
@@ -147,7 +147,7 @@ def _on_its_way(cut: Series, late: float, length: Series | None) -> Finding:
             Evidence(text="share of cut completions", series=cut, since=since[0] if since else None),
             Evidence(text="mean length", series=length),
         ),
-        facts={"share": late, "growing": True},
+        numbers={"share": late, "growing": True},
     )
 
 

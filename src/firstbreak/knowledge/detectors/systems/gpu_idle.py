@@ -69,5 +69,5 @@ def detect(
         onset=float(least.steps[0]),
         interval=(float(least.steps[0]), float(least.steps[0])),
         evidence=(Evidence(text="use of the GPU", series=least, level=low),),
-        facts={"mean": float(np.mean(least.values)), "idle": waits},
+        numbers={"mean": float(np.mean(least.values)), "idle": waits},
     )

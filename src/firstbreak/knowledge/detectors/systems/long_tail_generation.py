@@ -84,5 +84,5 @@ def detect(
             Evidence(text="longest over mean completion", series=ratio, since=onset, level=tail_ratio),
             Evidence(text="share of a step that generation takes", series=rollout),
         ),
-        facts={"tail": late, "rollout": taken},
+        numbers={"tail": late, "rollout": taken},
     )

@@ -100,7 +100,7 @@ def detect(
         onset=began,
         interval=ramp.interval if ramp else (float(memory.steps[0]), began),
         evidence=(Evidence(text=f"{number(top)} GB at most", series=memory, since=began, level=limit),),
-        facts={"gb": top, "growth": line.change, "steps_left": left[0] if left else None},
+        numbers={"gb": top, "growth": line.change, "steps_left": left[0] if left else None},
     )
 
 

@@ -84,7 +84,7 @@ def detect(
         onset=float(starts[0]),
         interval=(float(starts[0]), float(starts[0])),
         evidence=(Evidence(text=f"{len(starts)} peaks", series=memory, since=float(starts[0]), level=usual),),
-        facts={"gb": rise, "every": every, "slower": slower},
+        numbers={"gb": rise, "every": every, "slower": slower},
     )
 
 

@@ -64,5 +64,5 @@ def detect(
         evidence=(
             Evidence(text=f"{number(round(100 * levels.high))} % in use", series=fullest, level=100 * min_share),
         ),
-        facts={"high": levels.high, "low": levels.low},
+        numbers={"high": levels.high, "low": levels.low},
     )

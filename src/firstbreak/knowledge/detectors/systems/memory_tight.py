@@ -57,5 +57,5 @@ def detect(
         onset=float(memory.steps[0]),
         interval=(float(memory.steps[0]), float(memory.steps[0])),
         evidence=(Evidence(text=f"{number(used)} GB in use", series=memory_gpu, level=size),),
-        facts={"gb": used, "of": size},
+        numbers={"gb": used, "of": size},
     )

@@ -75,7 +75,7 @@ def detect(
         evidence=(
             Evidence(text=f"{percent(level.now)} of a step", series=waits, since=level.onset, level=level.before),
         ),
-        facts={"before": level.before, "now": level.now},
+        numbers={"before": level.before, "now": level.now},
     )
 
 

@@ -67,5 +67,5 @@ def detect(
         onset=float(power.steps[0]),
         interval=(float(power.steps[0]), float(power.steps[0])),
         evidence=(Evidence(text="power of the GPU", series=power, level=levels.between),),
-        facts={"low": levels.low, "high": levels.high, "share": float(np.mean(low))},
+        numbers={"low": levels.low, "high": levels.high, "share": float(np.mean(low))},
     )

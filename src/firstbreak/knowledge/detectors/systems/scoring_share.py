@@ -69,5 +69,5 @@ def detect(
         evidence=(
             Evidence(text=f"{percent(level.now)} of a step", series=shares, since=level.onset, level=level.before),
         ),
-        facts={"before": level.before, "now": level.now},
+        numbers={"before": level.before, "now": level.now},
     )

@@ -80,7 +80,7 @@ def detect(
         onset=step,
         interval=(step, step),
         evidence=(Evidence(text=f"{len(stretches)} slow stretches", series=clock, since=step, level=usual),),
-        facts={"lost": lost, "stretches": len(stretches)},
+        numbers={"lost": lost, "stretches": len(stretches)},
     )
 
 

@@ -101,7 +101,7 @@ def detect(
         onset=float(starts[0]),
         interval=(float(starts[0]), float(starts[0])),
         evidence=(Evidence(text=f"{int(late.sum())} slow steps", series=clock, since=float(starts[0])),),
-        facts={"lost": lost, "every": every},
+        numbers={"lost": lost, "every": every},
     )
 
 

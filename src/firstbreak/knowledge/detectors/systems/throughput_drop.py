@@ -149,7 +149,7 @@ def detect(
         evidence=(
             Evidence(text=f"{number(before)} before, {number(now)} now", series=speed, since=began.step, level=before),
         ),
-        facts={"lost": lost},
+        numbers={"lost": lost},
     )
 
 

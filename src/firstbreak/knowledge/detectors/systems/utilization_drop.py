@@ -78,7 +78,7 @@ def detect(
         evidence=(
             Evidence(text=f"{number(now)}, before {number(before)}", series=used, since=began.step, level=before),
         ),
-        facts={"before": before, "now": now},
+        numbers={"before": before, "now": now},
     )
 
 

@@ -9,13 +9,13 @@ from firstbreak.compare import page as parts
 from firstbreak.compare.arms import Arm, Member, arms
 from firstbreak.engine.inputs import Inputs
 from firstbreak.model import Interval, Link, Run, Series
-from firstbreak.reports import html, inspection, story
+from firstbreak.reports import html, inspection
 from firstbreak.reports.markup import Markup, element
 from firstbreak.serve.web.over import AXES, RULER
 from firstbreak.serve.web.pages.frame import address, badge, frame, section
 from firstbreak.serve.web.pages.plots import plot, plots
 from firstbreak.serve.web.run_store import RunSummary
-from firstbreak.words import shortened
+from firstbreak.words import axis_word, link_word, shortened
 
 REWARD = "reward.mean"
 MOST_OVERLAYS = 2
@@ -70,7 +70,7 @@ def _legend(arm: Arm) -> str:
 def _axes(runs: Sequence[Run]) -> list[tuple[str, str, bool]]:
     """(axis, its name, whether a run can be drawn over it)."""
     rest = [(axis, word, all(RULER[axis](run) is not None for run in runs)) for axis, word in AXES.items()]
-    return [("", f"{story.axis_word(runs[0].axis)}s", True), *rest]
+    return [("", f"{axis_word(runs[0].axis)}s", True), *rest]
 
 
 def _overlay(runs: Sequence[Run]) -> list[Markup]:
@@ -90,7 +90,7 @@ def _curves(runs: Sequence[Run]) -> Iterable[tuple[str, list[Markup]]]:
             if len(series):
                 shared.setdefault(name, []).append(series)
     for link in (*Link, None):
-        title = "Outside the vocabulary" if link is None else story.link_word(link).capitalize()
+        title = "Outside the vocabulary" if link is None else link_word(link).capitalize()
         members = [s for s in shared.values() if len(s) > 1 and inspection.link_of(s[0]) is link]
         yield title, [plot(s[0], _span(s)) for s in members]
 

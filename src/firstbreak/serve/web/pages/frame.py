@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import quote, urlencode
 
-from firstbreak.reports import html, story
+from firstbreak.reports import content, html
 from firstbreak.reports.markup import Markup, element
 from firstbreak.serve.web.run_store import RunSummary
 
@@ -95,4 +95,4 @@ def badge(summary: RunSummary) -> Markup:
     """The verdict in one word."""
     if summary.action is None:
         return element("span", "Unreadable" if summary.problem else "Reading ...", class_="badge")
-    return element("span", html.icon(html.ICON[summary.action]), story.ACTION_WORD[summary.action], class_="badge")
+    return element("span", html.icon(html.ICON[summary.action]), content.ACTION_WORD[summary.action], class_="badge")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from firstbreak.reports import curves, html, story, svg
+from firstbreak.reports import content, curves, html, svg
 from firstbreak.reports.markup import Markup, element, join
 from firstbreak.reports.text import count
 from firstbreak.serve.web.pages.frame import address, badge, frame
@@ -88,7 +88,7 @@ def _found(lines: Sequence[RunSummary]) -> list[tuple[str, str, int]]:
     """(class, word, number of runs) of each verdict that occurs, in order of attention."""
     found = Counter(_verdict(summary) for summary in lines)
     words = {
-        **{mark.value: story.ACTION_WORD[mark] for mark in ORDER if mark},
+        **{mark.value: content.ACTION_WORD[mark] for mark in ORDER if mark},
         "unreadable": "Unreadable",
         "unread": "Being read",
     }
@@ -177,7 +177,7 @@ def _spark(summary: RunSummary) -> Markup | None:
     scale = curves.scale(series)
     assert scale is not None  # only finite values are kept
     path = svg.path(series, scale, (float(series.steps[0]), float(series.steps[-1])), 100, 20)
-    words = f"{series.name} {story.in_words(series)}"
+    words = f"{series.name} {content.in_words(series)}"
     return element(
         "svg",
         element("title", words),

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from firstbreak.model import Interval, Series
-from firstbreak.reports import curves, html, inspection, story
+from firstbreak.reports import content, curves, html, inspection
 from firstbreak.reports.markup import Markup, element
-from firstbreak.words import shortened
+from firstbreak.words import axis_word, shortened
 
 _ZOOMS = (
     ("in", "+", "Zoom in"),
@@ -144,12 +144,12 @@ def plot(series: Series, domain: Interval, *, tall: bool = False, **marks: float
     return element(
         "figure",
         element("figcaption", html.literal(series.name), element("output"), element("span", raw), _enlarge(tall)),
-        element("div", class_="canvas", role="img", aria_label=f"{series.name}: {story.in_words(series)}"),
+        element("div", class_="canvas", role="img", aria_label=f"{series.name}: {content.in_words(series)}"),
         class_="plot",
         title=inspection.meaning(series) or None,
         data_metric=_exact(series.name),
         data_axis=series.axis,
-        data_unit=story.axis_word(series.axis),
+        data_unit=axis_word(series.axis),
         data_from=_number(domain[0]),
         data_to=_number(domain[1]),
         data_tall=tall,

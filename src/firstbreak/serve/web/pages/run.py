@@ -11,26 +11,26 @@ from firstbreak.experiments.plan import called_for, propose
 from firstbreak.experiments.settings import ExperimentSettings
 from firstbreak.model import Diagnosis, Experiment, Link, Series
 from firstbreak.preflight import Stacks
-from firstbreak.reports import html, inspection, preflight_html, story
+from firstbreak.reports import content, html, inspection, preflight_html
 from firstbreak.reports.markup import Markup, element, join
 from firstbreak.serve.web.pages import explanation
 from firstbreak.serve.web.pages.frame import address, frame, problem, section
 from firstbreak.serve.web.pages.plots import plot, plots
 from firstbreak.serve.web.pages.samples import sample
 from firstbreak.serve.web.run_store import Placed, RunSummary
-from firstbreak.words import number, percent
+from firstbreak.words import axis_word, link_word, number, percent
 
 MOST_EXPERIMENTS = 6
 MOST = 1e300  #: a number beyond it is none
 LEAST_BITS = 0.05  #: experiments with less expected information are not proposed
 _LISTED = frozenset(
     {
-        story.Section.BASELINE,
-        story.Section.FINDINGS,
-        story.Section.CAUSES,
-        story.Section.REMEDY,
-        story.Section.NOT_MEASURED,
-        story.Section.READ,
+        content.Section.BASELINE,
+        content.Section.FINDINGS,
+        content.Section.CAUSES,
+        content.Section.REMEDY,
+        content.Section.NOT_MEASURED,
+        content.Section.READ,
     }
 )
 
@@ -57,7 +57,7 @@ def page(
         ("checkpoints", "Checkpoints", _checkpoints(dx)),
     ]
     sections = (section(key, title, content) for key, title, content in parts if content)
-    listed = [s for s in story.sections(dx) if s in _LISTED]
+    listed = [s for s in content.sections(dx) if s in _LISTED]
     contents = element(
         "nav",
         *(element("a", s.heading, href=f"#run-{s.value}") for s in listed),
@@ -67,7 +67,7 @@ def page(
     )
     trail = (element("h1", html.literal(summary.name)), _exports(summary.name))
     return frame(
-        f"{story.ACTION_WORD[story.mark(dx.verdict)]}: {summary.name}",
+        f"{content.ACTION_WORD[content.mark(dx.verdict)]}: {summary.name}",
         trail,
         contents,
         *map(problem, problems),
@@ -101,7 +101,7 @@ def _told(name: str, dx: Diagnosis) -> _Told:
 
 def _history(dx: Diagnosis, history: Sequence[tuple[float | None, str]]) -> Markup:
     """How the verdict has changed since the page is served; empty where it has not."""
-    axis = story.axis_word(dx.run.axis)
+    axis = axis_word(dx.run.axis)
     said = [word if step is None else f"{word} at {axis} {number(step)}" for step, word in history]
     text = f"The verdict so far: {', then '.join(said)}." if len(said) > 1 else ""
     return element("p", text, id="verdicts", class_="facts")
@@ -149,7 +149,7 @@ def _grouped(dx: Diagnosis) -> Iterator[tuple[str, list[Series]]]:
     yield "Curves of the findings", first
     rest = [series for series in dx.run.series.values() if series not in first and len(series)]
     for link in Link:
-        yield story.link_word(link).capitalize(), [s for s in rest if inspection.link_of(s) is link]
+        yield link_word(link).capitalize(), [s for s in rest if inspection.link_of(s) is link]
     yield "Outside the vocabulary", [s for s in rest if inspection.link_of(s) is None]
     yield "Not understood", [series for series in dx.run.unknown.values() if len(series)]
 
@@ -159,7 +159,7 @@ def _plot(dx: Diagnosis, series: Series) -> Markup:
     low, high = (None, None) if finding is None or finding.interval is None else finding.interval
     level = next((e.level for e in finding.evidence if e.level is not None), None) if finding is not None else None
     onset = finding.onset if finding else None
-    return plot(series, story.domain(dx, series), onset=onset, low=low, high=high, level=level)
+    return plot(series, content.domain(dx, series), onset=onset, low=low, high=high, level=level)
 
 
 def _samples(name: str, to_read: Sequence[Placed], marks: Mapping[str, str]) -> Markup | None:
@@ -179,9 +179,9 @@ def _experiments(dx: Diagnosis) -> Markup | None:
         element(
             "tr",
             element("th", p.design.title, scope="row"),
-            element("td", html.literal(story.command(dx.run, Experiment(id=p.design.id))), class_="copied"),
+            element("td", html.literal(content.command(dx.run, Experiment(id=p.design.id))), class_="copied"),
             element("td", f"{p.bits:.2f} bits"),
-            element("td", percent(p.share) + ("" if p.minutes is None else f", {story.duration(p.minutes / 60)}")),
+            element("td", percent(p.share) + ("" if p.minutes is None else f", {content.duration(p.minutes / 60)}")),
         )
         for p in proposals
         if p.bits >= LEAST_BITS and not p.cannot

@@ -10,7 +10,6 @@ import enum
 import math
 import shlex
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import PurePath
@@ -20,9 +19,9 @@ import numpy as np
 
 from firstbreak.dialects.hyperparameters import HYPERPARAMETERS, own_option, relative, spoken
 from firstbreak.engine.catalogue import catalogue
+from firstbreak.engine.common_settings import set_to
 from firstbreak.engine.inputs import Inputs
-from firstbreak.engine.usual import set_to
-from firstbreak.engine.verdict import leading as leading_causes
+from firstbreak.engine.verdict import leading_cause_and_rival
 from firstbreak.model import (
     Action,
     Cost,
@@ -50,7 +49,7 @@ from firstbreak.model import (
 from firstbreak.readers import Unreadable
 from firstbreak.reports import curves
 from firstbreak.reports.text import count
-from firstbreak.words import lowered, moment, number, percent
+from firstbreak.words import axis_word, first_few, link_word, lowered, moment, number, percent
 
 MOST_NAMED = 5  # earlier runs, departures
 MOST_CAUSES = 5  # causes with a line of their own
@@ -120,7 +119,7 @@ def sections(dx: Diagnosis) -> tuple[Section, ...]:
 
 
 @dataclass(frozen=True)
-class StoryLine:
+class ReportLine:
     """A label with its text. `literal`: the text is a name from the log. `copied`: to be typed, and so to be copied."""
 
     label: str
@@ -144,7 +143,6 @@ STATUS_WORD = {
     LinkStatus.NOT_APPLICABLE: "not relevant",
 }
 SEVERITY_WORD = {Severity.CRITICAL: "critical", Severity.WARNING: "warning", Severity.NOTICE: "notice"}
-_AXIS_WORD = {"env_steps": "environment step"}
 
 
 def mark(verdict: Verdict) -> Action | LinkStatus:
@@ -171,16 +169,6 @@ def measured(dx: Diagnosis, link: Link) -> bool:
     return any(o.link is link and o.status in (Status.OK, Status.FOUND) for o in dx.outcomes)
 
 
-def link_word(link: Link) -> str:
-    """'policy update'."""
-    return link.value.replace("_", " ")
-
-
-def axis_word(axis: str) -> str:
-    """The name of one unit of an axis."""
-    return _AXIS_WORD.get(axis, axis)
-
-
 def headline(dx: Diagnosis) -> str:
     """The picture of the loop in one line."""
     if dx.first_break is not None:
@@ -199,19 +187,19 @@ def place(dx: Diagnosis) -> str:
     return " or ".join(map(link_word, first.links)) + (", or earlier" if first.or_earlier else "")
 
 
-def first_break(dx: Diagnosis) -> tuple[StoryLine, ...]:
+def first_break(dx: Diagnosis) -> tuple[ReportLine, ...]:
     """The first break: link, metric and step."""
     first = dx.first_break
     if first is None:
         return ()
-    facts = [StoryLine("Link", place(dx)), StoryLine("Probability", _likely(first))]
+    lines = [ReportLine("Link", place(dx)), ReportLine("Probability", _likely(first))]
     if first.metric:
-        facts.append(StoryLine("Shown by", first.metric, literal=True))
+        lines.append(ReportLine("Shown by", first.metric, literal=True))
         raw = logged_as(dx.run, first.metric)
         if raw:
-            facts.append(StoryLine("Logged as", raw, literal=True))
+            lines.append(ReportLine("Logged as", raw, literal=True))
     time = moment(dx.run.axis_of(first.metric), first.step, first.interval)
-    return (*facts, StoryLine("Since", time)) if time else tuple(facts)
+    return (*lines, ReportLine("Since", time)) if time else tuple(lines)
 
 
 def _likely(first: FirstBreak) -> str:
@@ -226,7 +214,7 @@ def reason(dx: Diagnosis) -> str:
     if dx.first_break is None:
         told = dx.verdict.summary
         return (told.partition(": ")[2] or told).partition(". ")[0].rstrip(".")
-    causes = [c for c in leading_causes(dx.causes, dx.first_break) if c is not None]
+    causes = [c for c in leading_cause_and_rival(dx.causes, dx.first_break) if c is not None]
     return (
         ", or ".join(f"{percent(c.probability)} {lowered(c.title)}" for c in causes)
         or "the log does not show the cause"
@@ -239,39 +227,39 @@ def logged_as(run: Run, metric: str) -> str:
     return series.raw if series is not None and series.raw != metric else ""
 
 
-def baseline(dx: Diagnosis) -> tuple[StoryLine, ...]:
+def baseline(dx: Diagnosis) -> tuple[ReportLine, ...]:
     """The earlier runs, the score beside theirs, the first departure from their band and the next, and what a band is worth."""
     found = dx.baseline
     if found is None:
         return ()
     n = len(found.runs)
     names = [PurePath(run).name for run in found.runs]
-    lines = [StoryLine("Earlier runs", f"{n}: {_listed(names)}" if n else "none")]
+    lines = [ReportLine("Earlier runs", f"{n}: {first_few(names, MOST_NAMED)}" if n else "none")]
     if found.left_out:
-        lines.append(StoryLine("Left out", _listed(found.left_out, "; ")))
+        lines.append(ReportLine("Left out", first_few(found.left_out, MOST_NAMED, "; ")))
     if found.false_alarms is None:
         return (
             *lines,
-            StoryLine("Band", f"{count(n, 'earlier run')} {'makes' if n == 1 else 'make'} no band; give 3 or more"),
+            ReportLine("Band", f"{count(n, 'earlier run')} {'makes' if n == 1 else 'make'} no band; give 3 or more"),
         )
     if found.score is not None:
         lines.append(
-            StoryLine(
+            ReportLine(
                 "Score",
                 f"{_beside(found.score, dx)}, {found.score.side} their band",
             )
         )
     if found.departures:
         first, *others = found.departures
-        lines.append(StoryLine("First departure", f"{link_word(first.link)}: {_beside(first, dx)}, {first.side}"))
+        lines.append(ReportLine("First departure", f"{link_word(first.link)}: {_beside(first, dx)}, {first.side}"))
         then = [f"{d.metric} {d.side} from {number(d.step)} on" for d in others]
-        lines += [StoryLine("Then", _listed(then, "; "))] if then else []
+        lines += [ReportLine("Then", first_few(then, MOST_NAMED, "; "))] if then else []
     else:
         lines.append(
-            StoryLine("First departure", f"none: all of the {count(found.compared, 'curve')} stay in the band")
+            ReportLine("First departure", f"none: all of the {count(found.compared, 'curve')} stay in the band")
         )
     worth = f"of {n} runs, {count(found.compared, 'curve')}; {percent(found.false_alarms)} of healthy runs leave such a band"
-    return (*lines, StoryLine("Band", f"{worth} somewhere (counted on held-out runs of the lab)"))
+    return (*lines, ReportLine("Band", f"{worth} somewhere (counted on held-out runs of the lab)"))
 
 
 def _beside(place: Departure, dx: Diagnosis) -> str:
@@ -280,43 +268,38 @@ def _beside(place: Departure, dx: Diagnosis) -> str:
     return f"{place.metric} {number(place.value)} at {at}, theirs {number(low)} to {number(high)}"
 
 
-def _listed(names: Sequence[str], between: str = ", ") -> str:
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return between.join(names[:MOST_NAMED]) + more
-
-
-def tuned(dx: Diagnosis) -> tuple[StoryLine, ...]:
+def tuned(dx: Diagnosis) -> tuple[ReportLine, ...]:
     """What RL Zoo and CleanRL set otherwise for the same algorithm and task, with the file that says so, and what it is worth."""
-    lines = [StoryLine(of.source, _tuned(of, dx)) for of in dx.tuned]
+    lines = [ReportLine(of.source, _tuned(of, dx)) for of in dx.tuned]
     worth = "none in the ranking: these settings worked for this task, and others may as well"
-    return (*lines, StoryLine("Weight", worth)) if lines else ()
+    return (*lines, ReportLine("Weight", worth)) if lines else ()
 
 
 def _tuned(of: TunedSettings, dx: Diagnosis) -> str:
     apart = [f"{b.option} {number(b.tuned)} (here {number(b.value)})" for b in of.differ]
-    found = [_listed(apart)] if apart else []
+    found = [first_few(apart, MOST_NAMED)] if apart else []
     if of.same:
-        found.append(f"the same: {_listed(of.same)}")
+        found.append(f"the same: {first_few(of.same, MOST_NAMED)}")
     end = dx.run.last_step
     if of.steps and end and dx.run.axis == "env_steps":
         found.append(f"trained for {number(of.steps)} environment steps (here {number(end)})")
     return f"{(dx.run.algorithm or '').upper()} on {of.task} ({of.place}): {'; '.join(found)}"
 
 
-def outlook(dx: Diagnosis) -> tuple[StoryLine, ...]:
+def outlook(dx: Diagnosis) -> tuple[ReportLine, ...]:
     """Upside, risk, best checkpoint, cost since the break, and forecasts."""
-    facts = [
-        StoryLine("Upside", dx.verdict.upside),
-        StoryLine("Risk", dx.verdict.risk),
-        StoryLine("Best checkpoint" if dx.best_checkpoint and dx.best_checkpoint.path else "Best score", _best(dx)),
+    lines = [
+        ReportLine("Upside", dx.verdict.upside),
+        ReportLine("Risk", dx.verdict.risk),
+        ReportLine("Best checkpoint" if dx.best_checkpoint and dx.best_checkpoint.path else "Best score", _best(dx)),
     ]
-    facts.append(
-        StoryLine(
+    lines.append(
+        ReportLine(
             "Spent since the break", _cost(dx.cost, dx.run.axis_of(dx.first_break.metric if dx.first_break else None))
         )
     )
-    facts.append(StoryLine("Forecast", "; ".join(_forecast(forecast, dx) for forecast in dx.forecasts)))
-    return tuple(fact for fact in facts if fact.text)
+    lines.append(ReportLine("Forecast", "; ".join(_forecast(forecast, dx) for forecast in dx.forecasts)))
+    return tuple(line for line in lines if line.text)
 
 
 def _best(dx: Diagnosis) -> str:
@@ -484,7 +467,7 @@ def exhibits_once(dx: Diagnosis, finding: Finding) -> tuple[Exhibit, ...]:
     )
 
 
-def summary_table(dx: Diagnosis) -> tuple[StoryLine, ...]:
+def summary_table(dx: Diagnosis) -> tuple[ReportLine, ...]:
     """The verdict in a few lines, for who reads nothing else."""
     count_of = Counter(o.finding.severity for o in dx.findings if o.finding is not None)
     found = ", ".join(f"{count_of[s]} {SEVERITY_WORD[s]}" for s in SEVERITY_WORD if count_of[s])
@@ -493,19 +476,19 @@ def summary_table(dx: Diagnosis) -> tuple[StoryLine, ...]:
     broke = headline(dx).removeprefix("first break: ")
     if first is not None and (time := moment(dx.run.axis_of(first.metric), first.step, first.interval)):
         broke += f", since {time}"
-    spent = next((fact.text for fact in outlook(dx) if fact.label == "Spent since the break"), "")
-    best = next((fact for fact in outlook(dx) if fact.label.startswith("Best")), StoryLine("Best score", ""))
-    facts = (
-        StoryLine("Run", title(dx.run)),
-        StoryLine("First break", broke),
-        StoryLine("Why", reason(dx)),
-        StoryLine("Do this first", dx.verdict.do_first),
-        StoryLine("Found", found),
+    spent = next((line.text for line in outlook(dx) if line.label == "Spent since the break"), "")
+    best = next((line for line in outlook(dx) if line.label.startswith("Best")), ReportLine("Best score", ""))
+    lines = (
+        ReportLine("Run", title(dx.run)),
+        ReportLine("First break", broke),
+        ReportLine("Why", reason(dx)),
+        ReportLine("Do this first", dx.verdict.do_first),
+        ReportLine("Found", found),
         best,
-        StoryLine("Spent since the break", spent),
-        StoryLine("Not measured", unseen),
+        ReportLine("Spent since the break", spent),
+        ReportLine("Not measured", unseen),
     )
-    return tuple(fact for fact in facts if fact.text)
+    return tuple(line for line in lines if line.text)
 
 
 def caption(exhibit: Exhibit) -> str:
@@ -573,15 +556,15 @@ def cause_place(cause: RankedCause) -> str:
     return "" if cause.link is None else link_word(cause.link)
 
 
-def leading(dx: Diagnosis) -> tuple[RankedCause, ...]:
-    """The leading causes: up to three, each at least half as probable as the first."""
+def likely_causes(dx: Diagnosis) -> tuple[RankedCause, ...]:
+    """The likely causes: up to three, each at least half as probable as the first."""
     ranked = causes(dx)
     return tuple(c for c in ranked[:3] if c.probability >= 0.5 * ranked[0].probability)
 
 
 def argued(dx: Diagnosis) -> tuple[RankedCause, ...]:
     """The leading causes whose weights are shown. Empty for a run without findings."""
-    return tuple(cause for cause in leading(dx) if cause.evidence and dx.findings)
+    return tuple(cause for cause in likely_causes(dx) if cause.evidence and dx.findings)
 
 
 @dataclass(frozen=True)
@@ -610,22 +593,22 @@ EXPLAINED = "`firstbreak explain NAME` says what a name looks for, and when it i
 
 def remedies(dx: Diagnosis) -> tuple[RankedCause, ...]:
     """The leading causes with a fix or an experiment."""
-    return tuple(cause for cause in leading(dx) if cause.fix or cause.experiment is not None)
+    return tuple(cause for cause in likely_causes(dx) if cause.fix or cause.experiment is not None)
 
 
-def experiment(run: Run, plan: Experiment) -> tuple[StoryLine, ...]:
+def experiment(run: Run, plan: Experiment) -> tuple[ReportLine, ...]:
     """An experiment: the text, the command, the options in the trainer's own names, the metric to check, and the expected
     result if the cause is right.
     """
-    facts = [StoryLine("Experiment", plan.text), StoryLine("Run", command(run, plan), literal=True, copied=True)]
+    lines = [ReportLine("Experiment", plan.text), ReportLine("Run", command(run, plan), literal=True, copied=True)]
     if plan.id:
-        facts.append(StoryLine("Once before", prepared(run), literal=True, copied=True))
-    facts += [
-        StoryLine("Set", f"{option} = {value}", literal=True, copied=True) for option, value in settings(run, plan)
+        lines.append(ReportLine("Once before", prepared(run), literal=True, copied=True))
+    lines += [
+        ReportLine("Set", f"{option} = {value}", literal=True, copied=True) for option, value in settings(run, plan)
     ]
-    facts += [StoryLine("Write", line, literal=True) for line in code(run, plan).splitlines()]
-    facts += [StoryLine("Measure", plan.measure, literal=True), StoryLine("If this is the cause", plan.if_cause)]
-    return tuple(fact for fact in facts if fact.text)
+    lines += [ReportLine("Write", line, literal=True) for line in code(run, plan).splitlines()]
+    lines += [ReportLine("Measure", plan.measure, literal=True), ReportLine("If this is the cause", plan.if_cause)]
+    return tuple(line for line in lines if line.text)
 
 
 def settings(run: Run, plan: Experiment) -> tuple[tuple[str, Any], ...]:
@@ -660,10 +643,10 @@ def prepared(run: Run) -> str:
     return shlex.join(["firstbreak", "experiment", "init", "--run", run.path, "SCRIPT"])
 
 
-def unmeasured_links(dx: Diagnosis) -> tuple[StoryLine, ...]:
+def unmeasured_links(dx: Diagnosis) -> tuple[ReportLine, ...]:
     """The links that were not measured: what is missing, and how to log it."""
     return tuple(
-        StoryLine(link_word(link), "; ".join(n.removesuffix(".") for n in _lacking(dx, link))) for link in _unseen(dx)
+        ReportLine(link_word(link), "; ".join(n.removesuffix(".") for n in _lacking(dx, link))) for link in _unseen(dx)
     )
 
 
@@ -694,11 +677,11 @@ def unmeasured_checks(dx: Diagnosis) -> str:
     return f"{count(len(missing), 'further check')} {verb} not possible ({links}); the JSON report names the missing inputs"
 
 
-def missing_inputs(dx: Diagnosis) -> tuple[StoryLine, ...]:
+def missing_inputs(dx: Diagnosis) -> tuple[ReportLine, ...]:
     """What the checks of each link lack that could not be made. Proofs lack a recorder, which is said elsewhere."""
     missing = [o for o in dx.outcomes if o.status is Status.NOT_MEASURED and o.note and Role.PROOF not in o.roles]
     lacking = {link: sorted({o.note for o in missing if o.link is link}) for link in Link}
-    return tuple(StoryLine(link_word(link), note) for link, notes in lacking.items() for note in notes)
+    return tuple(ReportLine(link_word(link), note) for link, notes in lacking.items() for note in notes)
 
 
 def crashed(dx: Diagnosis) -> tuple[str, ...]:
@@ -729,29 +712,29 @@ def title(run: Run) -> str:
     return ", ".join(filter(None, (run.trainer, run.algorithm, steps)))
 
 
-def about(run: Run) -> tuple[StoryLine, ...]:
+def about(run: Run) -> tuple[ReportLine, ...]:
     """The facts about a run: path, format, trainer, algorithm, steps, metrics."""
-    facts = [
-        StoryLine("Run", run.path, literal=True),
-        StoryLine("Format", ", ".join(run.formats) or "none"),
-        StoryLine("Trainer", run.trainer or "not recognised"),
-        StoryLine("Algorithm", run.algorithm or "not recognised"),
+    lines = [
+        ReportLine("Run", run.path, literal=True),
+        ReportLine("Format", ", ".join(run.formats) or "none"),
+        ReportLine("Trainer", run.trainer or "not recognised"),
+        ReportLine("Algorithm", run.algorithm or "not recognised"),
     ]
     if run.first_step is not None and run.last_step is not None:
         axis = axis_word(run.axis)
-        facts.append(StoryLine(f"{axis.capitalize()}s", f"{number(run.first_step)} to {number(run.last_step)}"))
-    return (*facts, StoryLine("Metrics", f"{len(run.series)} understood, {len(run.unknown)} not understood"))
+        lines.append(ReportLine(f"{axis.capitalize()}s", f"{number(run.first_step)} to {number(run.last_step)}"))
+    return (*lines, ReportLine("Metrics", f"{len(run.series)} understood, {len(run.unknown)} not understood"))
 
 
-def read(dx: Diagnosis) -> tuple[StoryLine, ...]:
+def read(dx: Diagnosis) -> tuple[ReportLine, ...]:
     """The facts about a run, unknown metrics, the number of checks, and notes."""
-    run, facts = dx.run, list(about(dx.run))
+    run, lines = dx.run, list(about(dx.run))
     if run.unknown:
-        facts.append(StoryLine("Not understood", ", ".join(first(list(run.unknown), MOST_NAMES)), literal=True))
-    facts.append(StoryLine("Checks", _tally(dx)))
-    facts.extend(StoryLine("Note", note) for note in first(list(run.notes), MOST_NAMES))
-    facts.extend(StoryLine("Set by you", line) for line in thresholds(dx))
-    return tuple(facts)
+        lines.append(ReportLine("Not understood", ", ".join(first(list(run.unknown), MOST_NAMES)), literal=True))
+    lines.append(ReportLine("Checks", _tally(dx)))
+    lines.extend(ReportLine("Note", note) for note in first(list(run.notes), MOST_NAMES))
+    lines.extend(ReportLine("Set by you", line) for line in thresholds(dx))
+    return tuple(lines)
 
 
 def first(items: list[str], most: int) -> list[str]:

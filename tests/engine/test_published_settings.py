@@ -12,9 +12,9 @@ import pytest
 from firstbreak.dialects import cleanrl
 from firstbreak.dialects.hyperparameters import HYPERPARAMETERS, canonical_config
 from firstbreak.engine.diagnose import diagnose
-from firstbreak.engine.tuned import COMPARED, table, tuned
+from firstbreak.engine.published_settings import COMPARED, table, tuned
 from firstbreak.model import Run, Series
-from firstbreak.reports import html, markdown, story, terminal
+from firstbreak.reports import content, html, markdown, terminal
 from firstbreak.reports import json as as_json
 
 ARGS = {
@@ -44,7 +44,7 @@ def test_what_differs_is_told_with_its_source_the_furthest_apart_first() -> None
     assert next((b.option, b.value, b.tuned) for b in zoo.differ) == ("gamma", 0.3, 0.98)
     assert "gae_lambda" in clean.same
     assert "gamma" not in clean.same
-    said = story.tuned(diagnose(cartpole()))[0].text
+    said = content.tuned(diagnose(cartpole()))[0].text
     assert "gamma 0.98 (here 0.3)" in said
     assert "trained for 100000 environment steps (here 30000)" in said
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from firstbreak.dialects.hyperparameters import HYPERPARAMETERS
+from firstbreak.engine.common_settings import USUAL, Side, weights
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.registry import causes
-from firstbreak.engine.usual import USUAL, Side, weights
 from firstbreak.model import Config, Run
 from tests.make import noise, run
 

@@ -1,6 +1,6 @@
 """What RL Zoo and CleanRL use for the same algorithm and task, beside the settings of a run: a fact with its source, no evidence.
 
-`tuned.csv` was made on 2026-11-25 from the files that it names, of rl-zoo3 2.9.2 and of one commit of CleanRL.
+`published_settings.csv` was made on 2026-11-25 from the files that it names, of rl-zoo3 2.9.2 and of one commit of CleanRL.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from functools import cache
 from pathlib import Path
 
 from firstbreak.engine import environments
+from firstbreak.engine.common_settings import in_force
 from firstbreak.engine.environments import EnvironmentTask
-from firstbreak.engine.usual import in_force
 from firstbreak.model import Beside, Run, TunedSettings
 
-TABLE = Path(__file__).with_name("tuned.csv")
+TABLE = Path(__file__).with_name("published_settings.csv")
 ATARI = "atari"  #: what the sources call all games together
 #: canonical names of the settings that are compared; total_steps is told apart from them
 COMPARED = (
