@@ -274,13 +274,15 @@ class Run:
     @property
     def first_step(self) -> float | None:
         """The smallest step of a curve on the run's axis."""
-        starts = [s.steps[0] for s in self.series.values() if len(s) and s.axis == self.axis]
+        axis = self.axis
+        starts = [s.steps[0] for s in self.series.values() if len(s) and s.axis == axis]
         return float(min(starts)) if starts else None
 
     @property
     def last_step(self) -> float | None:
         """The largest step of a curve on the run's axis."""
-        ends = [s.steps[-1] for s in self.series.values() if len(s) and s.axis == self.axis]
+        axis = self.axis
+        ends = [s.steps[-1] for s in self.series.values() if len(s) and s.axis == axis]
         return float(max(ends)) if ends else None
 
     @property

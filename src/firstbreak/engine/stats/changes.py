@@ -21,7 +21,7 @@ from firstbreak.engine.stats.noise import effective_size, neighbours, spread
 from firstbreak.engine.stats.normal import two_sided
 from firstbreak.engine.stats.onset import BLOCKS, MIN_POINTS, SOMEWHERE, p_value
 from firstbreak.engine.stats.points import block_means, points, rescale
-from firstbreak.engine.stats.smooth import running_median
+from firstbreak.engine.stats.smooth import median_above
 from firstbreak.engine.stats.trend import theil_sen
 from firstbreak.model import Interval, Series
 
@@ -35,6 +35,7 @@ AWAY = 6.0  # errors between the first and the last points of a curve that has l
 COURSE = (
     24.0  # or a course is so much more likely, in deviance: 1 to 3 % of AR(1) curves of 30 to 200 points up to 0.985
 )
+COURSE_POINTS = 2048  # a longer curve is looked at as so many means: a course is slow, and shows in them as well
 OVERLAP = 0.1  # of the points of either part of a cut, that may lie on the other side of the gap between them
 BURST = 6.0  # price, in deviance, of a change that is taken back: it nests the lasting one
 
@@ -115,7 +116,7 @@ def departed(curve: Series | np.ndarray, *, log: bool = False) -> Change | None:
         return None
     p = two_sided(abs(new - old) / error) if error > 0 else 0.0
     if abs(new - old) <= AWAY * error:
-        gain = course(rescale(seen)[0])
+        gain = course(rescale(block_means(seen, COURSE_POINTS)[0])[0])
         if gain <= COURSE:
             return None
         p = math.exp(-gain / 2)
@@ -418,7 +419,8 @@ def _returned(change: Change, steps: np.ndarray, values: np.ndarray, width: int)
     """The first point of a stretch of `width` points that is back on the old side of the middle of a change."""
     if len(values) <= width:
         return None
-    side = np.sign(change.before - (change.before + change.after) / 2)
-    back = side * (running_median(values, width | 1) - (change.before + change.after) / 2) > 0
+    middle = (change.before + change.after) / 2
+    side = np.sign(change.before - middle)
+    back = median_above(side * values, width | 1, side * middle)
     near = np.flatnonzero(back[width // 2 :])
     return float(steps[near[0] + width // 2]) if len(near) else None

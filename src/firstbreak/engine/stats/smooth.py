@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from firstbreak.engine.stats.noise import spread
 from firstbreak.engine.stats.points import block_means, points, rescale
@@ -14,16 +15,60 @@ from firstbreak.model import Series
 
 MIN_POINTS = 4
 BLOCKS = 512
+WINDOWS_AT_ONCE = 20_000  # of a running median, so that a long curve needs little memory
 FEW = 9  # points below which a spike cannot be told from a change
 
 
 def running_median(values: np.ndarray, width: int) -> np.ndarray:
-    """Median of `width` (odd) neighbours; the window is cut at the ends. Removes spikes shorter than width / 2."""
-    half = min(width // 2, (len(values) - 1) // 2)
+    """Median of `width` (odd) neighbours of finite values; the window is cut at the ends. Removes spikes shorter than width / 2.
+
+    O(n width): for narrow windows. `median_above` says in O(n) where it lies above a level.
+    """
+    n = len(values)
+    half = min(width // 2, (n - 1) // 2)
     if half < 1:
         return values.copy()
-    padded = np.concatenate([np.full(half, np.nan), values, np.full(half, np.nan)])
-    return np.asarray(np.nanmedian(np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1), axis=1))
+    size = 2 * half + 1
+    found = np.empty(n)
+    whole = sliding_window_view(values, size)
+    for start in range(0, len(whole), WINDOWS_AT_ONCE):
+        part = np.partition(whole[start : start + WINDOWS_AT_ONCE], half, axis=1)
+        found[half + start : half + start + len(part)] = part[:, half]
+    found[:half] = _medians_of_starts(values[: 2 * half])
+    found[n - half :] = _medians_of_starts(values[::-1][: 2 * half])[::-1]
+    return found
+
+
+def _medians_of_starts(values: np.ndarray) -> np.ndarray:
+    """Medians of the first h + 1, h + 2, ... 2 h of 2 h values: (h,)."""
+    half = len(values) // 2
+    counts = np.arange(half + 1, 2 * half + 1)
+    windows = np.where(np.arange(2 * half) < counts[:, None], values, np.inf)
+    windows.sort(axis=1)
+    rows = np.arange(half)
+    return np.asarray((windows[rows, (counts - 1) // 2] + windows[rows, counts // 2]) / 2)
+
+
+def median_above(values: np.ndarray, width: int, level: float) -> np.ndarray:
+    """Where the running median of `width` (odd) neighbours of finite values lies above a level (n,). O(n) for any width."""
+    n = len(values)
+    half = min(width // 2, (n - 1) // 2)
+    above = values > level
+    at = np.arange(n)
+    low, high = np.maximum(at - half, 0), np.minimum(at + half + 1, n)
+    count = np.concatenate([[0], np.cumsum(above)])
+    more = 2 * (count[high] - count[low]) - (high - low)
+    found = np.asarray(more > 0)
+    even = np.flatnonzero(more == 0)  # half of them above: only in windows that are cut, which begin or end the curve
+    if len(even):
+        under, over = np.where(above, -np.inf, values), np.where(above, values, np.inf)
+        starts = even[even < half]
+        ends = even[even >= half]
+        middle = np.maximum.accumulate(under)[high[starts] - 1] + np.minimum.accumulate(over)[high[starts] - 1]
+        found[starts] = middle / 2 > level
+        middle = np.maximum.accumulate(under[::-1])[::-1][low[ends]] + np.minimum.accumulate(over[::-1])[::-1][low[ends]]
+        found[ends] = middle / 2 > level
+    return found
 
 
 def running_mean(values: np.ndarray, width: int) -> np.ndarray:
