@@ -1,7 +1,8 @@
-"""Write every page, and the list of them: `python -m benchmarks.docs`."""
+"""Write every page, the list of them, and the table of what detectors and causes need: `python -m benchmarks.docs`."""
 
 from benchmarks.docs import PAGES, ROOT, navigation, pictures
 from benchmarks.size import place
+from firstbreak.engine import index, registry
 
 PACKED = ROOT / "src" / "firstbreak" / "reports" / "pictures.tar.xz"
 
@@ -14,6 +15,8 @@ def main() -> None:
         print(f"docs/{name}")
     place(PACKED).write_bytes(pictures.packed())
     print(PACKED.relative_to(ROOT))
+    place(index.INDEX).write_text(registry.table(), "utf-8")
+    print(index.INDEX.relative_to(ROOT))
     settings = ROOT / "mkdocs.yml"
     pages = {str(page.relative_to(ROOT / "docs")) for page in ROOT.glob("docs/**/*.md")}
     place(settings).write_text(navigation.configuration(settings.read_text("utf-8"), pages), "utf-8")

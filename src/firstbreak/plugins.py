@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
-from collections.abc import Mapping
-from importlib.metadata import entry_points
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
 from types import ModuleType
+
+PREFIX = "firstbreak."  #: of our groups of entry points
 
 
 class BadPlugin(TypeError):
@@ -21,7 +27,7 @@ def modules(package: str, attribute: str, group: str = "") -> Mapping[str, Modul
     """
     home = importlib.import_module(package)
     names = [m.name for m in pkgutil.walk_packages(home.__path__, f"{package}.")]
-    names += [entry.value for entry in entry_points(group=group)] if group else []
+    names += elsewhere(group) if group else []
     found: dict[str, ModuleType] = {}
     for name in names:
         short = name.rpartition(".")[2]
@@ -36,3 +42,53 @@ def modules(package: str, attribute: str, group: str = "") -> Mapping[str, Modul
 def identity(short: str) -> str:
     """The id of a file: its name with hyphens."""
     return short.replace("_", "-")
+
+
+def elsewhere(group: str) -> tuple[str, ...]:
+    """The modules that other packages name under an entry-point group."""
+    return _entries(tuple(sys.path)).get(group, ())
+
+
+@cache
+def _entries(places: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
+    """Group of entry points of ours -> modules, over all packages on these paths, as `importlib.metadata` finds them.
+
+    Its own search imports e-mail and takes as long as numpy.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    seen: set[str] = set()
+    for place in places:
+        if place.endswith((".zip", ".egg", ".whl")) and not os.path.isdir(place):
+            return _by_the_standard_library()
+        for folder in _metadata(place):
+            name = re.sub(r"[-_.]+", "-", folder.name.partition("-")[0]).lower()
+            file = folder / "entry_points.txt"
+            if name in seen:
+                continue
+            seen.add(name)
+            text = file.read_text("utf-8") if file.is_file() else ""
+            for section in re.findall(r"^\[\s*(firstbreak\.[^\]]*?)\s*\]([^\[]*)", text, re.MULTILINE):
+                values = re.findall(r"^[^#=\n]+=\s*([\w.]+)", section[1], re.MULTILINE)
+                found[section[0]] = (*found.get(section[0], ()), *values)
+    return found
+
+
+def _metadata(place: str) -> Iterator[Path]:
+    try:
+        names = os.listdir(place or ".")
+    except OSError:
+        return
+    for name in names:
+        if name.endswith((".dist-info", ".egg-info")):
+            yield Path(place, name)
+
+
+def _by_the_standard_library() -> Mapping[str, tuple[str, ...]]:
+    from importlib.metadata import entry_points
+
+    every = entry_points()
+    return {
+        group: tuple(entry.value for entry in every.select(group=group))
+        for group in every.groups
+        if group.startswith(PREFIX)
+    }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import os
 import sys
@@ -60,6 +59,8 @@ class Lazy(click.Group):
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in self.summaries:
+            import difflib
+
             if near := difflib.get_close_matches(name, self.summaries, n=1):
                 ctx.fail(f"No such command {name!r}. Did you mean {near[0]!r}?")
             return None
@@ -100,25 +101,33 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     Exit codes: 0 continue or watch, 1 stop or rollback, 2 bad input or call, 3 a bug (one line on stderr), 130 Ctrl-C.
     """
-    from firstbreak.cli._output import complain
-    from firstbreak.engine.thresholds import BadThreshold
-    from firstbreak.readers import Unreadable
-
     try:
         app.main(args=None if arguments is None else list(arguments), prog_name="firstbreak", standalone_mode=True)
-    except (Unreadable, BadThreshold) as error:
-        complain(error)
-        sys.exit(EXIT_BAD_INPUT)
     except BrokenPipeError:  # `firstbreak ... | head` is not an error
         sys.stderr.close()
         sys.exit(0)
     except OSError as error:  # no such folder to write to, no permission, no space
         where = f"{error.filename}: " if error.filename else ""
-        complain(f"{where}{error.strerror or error}; check that the folder exists and that you may write to it")
+        _complain(f"{where}{error.strerror or error}; check that the folder exists and that you may write to it")
         sys.exit(EXIT_BAD_INPUT)
     except Exception as error:  # 1, Python's own exit code, means that the run should stop
-        complain(_bug(error))
-        sys.exit(EXIT_INTERNAL_ERROR)
+        bad_input = isinstance(error, _of_the_input())
+        _complain(error if bad_input else _bug(error))
+        sys.exit(EXIT_BAD_INPUT if bad_input else EXIT_INTERNAL_ERROR)
+
+
+def _of_the_input() -> tuple[type[Exception], ...]:
+    """What a user can correct. Imported where something went wrong: `--version` waits for nothing."""
+    from firstbreak.engine.thresholds import BadThreshold
+    from firstbreak.readers import Unreadable
+
+    return Unreadable, BadThreshold
+
+
+def _complain(problem: object) -> None:
+    from firstbreak.cli._output import complain
+
+    complain(problem)
 
 
 def _bug(error: Exception) -> str:

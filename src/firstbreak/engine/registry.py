@@ -6,21 +6,23 @@ for as `kl_ref`), a derived input (see inputs.py), or one of `run`, `config`, `s
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from types import ModuleType
 from typing import Any
 
 from firstbreak import plugins
-from firstbreak.engine.checks import Check, Threshold
+from firstbreak.engine import index, refutations
+from firstbreak.engine.checks import Answer, Check, Threshold
 from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import EVERY, Families
 from firstbreak.engine.inputs import Inputs, known
 from firstbreak.engine.refutations import Refutation
-from firstbreak.model import EMPTY, Link, Weight
+from firstbreak.model import EMPTY, Link, Role, Weight
 from firstbreak.plugins import BadPlugin
 
 
@@ -48,21 +50,182 @@ def sections(doc: str) -> dict[str, str]:
     return {"": parts[0].strip(), **{h.strip(): t.strip() for h, t in zip(parts[1::2], parts[2::2], strict=True)}}
 
 
+class Listed(Check):
+    """A detector whose file is imported only when it is asked, or when its text or its thresholds are wanted.
+
+    All else stands in the table of what detectors need (index.py).
+    """
+
+    @cached_property
+    def _whole(self) -> Check:
+        return _detector(importlib.import_module(self.__dict__["module"]), self.link)
+
+    @cached_property
+    def ask(self) -> Callable[..., Answer]:  # type: ignore[override]
+        return self._whole.ask
+
+    @cached_property
+    def doc(self) -> str:  # type: ignore[override]
+        return self._whole.doc
+
+    @cached_property
+    def thresholds(self) -> Mapping[str, Threshold]:  # type: ignore[override]
+        return self._whole.thresholds
+
+
+class ListedCause(Cause):
+    """A cause whose file is imported only where it is asked something, or shown."""
+
+    @cached_property
+    def _whole(self) -> Cause:
+        return _cause(importlib.import_module(self.__dict__["module"]), self.link)
+
+    @cached_property
+    def doc(self) -> str:  # type: ignore[override]
+        return self._whole.doc
+
+    @cached_property
+    def applies(self) -> Callable[[Inputs], bool]:  # type: ignore[override]
+        return self._whole.applies
+
+    @cached_property
+    def weights(self) -> Callable[[Inputs], list[Weight]]:  # type: ignore[override]
+        return self._whole.weights
+
+    @cached_property
+    def refuted_by(self) -> tuple[Refutation, ...]:  # type: ignore[override]
+        return self._whole.refuted_by
+
+
 @cache
 def detectors() -> Mapping[str, Check]:
     """Detector id -> detector, in loop order, then by id."""
-    return _by_link("firstbreak.knowledge.detectors", "detect", "firstbreak.detectors", _detector)
+    return _by_link("detectors", "detect", _detector, _listed)
 
 
 @cache
 def causes() -> Mapping[str, Cause]:
     """Cause id -> cause, in loop order, then by id."""
-    return _by_link("firstbreak.knowledge.causes", "FINDINGS", "firstbreak.causes", _cause)
+    return _by_link("causes", "FINDINGS", _cause, _listed_cause)
 
 
-def _by_link(package: str, attribute: str, group: str, build: Callable[[ModuleType, Link], Any]) -> Mapping[str, Any]:
-    items = [build(module, _link(module)) for module in plugins.modules(package, attribute, group).values()]
-    return {item.id: item for item in sorted(items, key=lambda item: (item.link.order, item.id))}
+def _by_link(
+    kind: str,
+    attribute: str,
+    build: Callable[[ModuleType, Link], Any],
+    listed: Callable[[str, Link, index.Row], Any],
+) -> Mapping[str, Any]:
+    items: list[Any] = []
+    for link, name, row in index.rows(kind):
+        if row is not None:
+            items.append(listed(name, link, row))
+        elif hasattr(module := importlib.import_module(name), attribute):
+            items.append(build(module, link))
+    others = map(importlib.import_module, plugins.elsewhere(f"firstbreak.{kind}"))
+    items += [build(module, _link(module)) for module in others]
+    found: dict[str, Any] = {}
+    for item in sorted(items, key=lambda item: (item.link.order, item.id)):
+        if item.id in found:
+            raise BadPlugin(f"{kind}: the name {item.id!r} is taken twice")
+        found[item.id] = item
+    return found
+
+
+def _listed(module: str, link: Link, row: index.Row) -> Check:
+    detector = object.__new__(Listed)
+    vars(detector).update(
+        module=module,
+        id=plugins.identity(module.rpartition(".")[2]),
+        link=link,
+        title=row["title"],
+        needs=tuple(row.get("needs", ())),
+        uses=tuple(row.get("uses", ())),
+        families=index.families(row),
+        roles=frozenset(map(Role, row.get("roles", ()))),
+        either_score=row.get("either_score", False),
+    )
+    return detector
+
+
+def _listed_cause(module: str, link: Link, row: index.Row) -> Cause:
+    cause = object.__new__(ListedCause)
+    known: dict[str, Any] = {
+        "applies": _FUNCTIONS.get(row.get("applies", "always")),
+        "weights": None if row.get("weights") else _no_weights,
+        "refuted_by": tuple(map(_FUNCTIONS.get, row.get("refuted_by", ()))),
+    }
+    if None in known["refuted_by"]:
+        known["refuted_by"] = None
+    vars(cause).update(
+        module=module,
+        id=plugins.identity(module.rpartition(".")[2]),
+        link=link,
+        title=row["title"],
+        findings=row["findings"],
+        prior=row.get("prior", 1.0),
+        families=index.families(row),
+        settings={name: Side(side) for name, side in row.get("settings", {}).items()},
+        experiments=tuple(row["experiments"]),
+        **{name: value for name, value in known.items() if value is not None},
+    )
+    return cause
+
+
+def _always(inputs: Inputs) -> bool:
+    return True
+
+
+def _no_weights(inputs: Inputs) -> list[Weight]:
+    return []
+
+
+#: what many causes ask, by the name that it has in the table
+_FUNCTIONS: Mapping[str, Any] = {"always": _always} | {
+    name: function for name, function in vars(refutations).items() if inspect.isfunction(function)
+}
+
+
+def table() -> str:
+    """The table as it has to be, for `make docs`."""
+    kinds = {"detectors": _row_of_detector, "causes": _row_of_cause}
+    return index.text({kind: index.written(kind, say) for kind, say in kinds.items()})
+
+
+def _row_of_detector(name: str) -> dict[str, Any]:
+    module = importlib.import_module(name)
+    whole = _detector(module, _link(module))
+    row = {
+        "title": whole.title,
+        "needs": list(whole.needs),
+        "uses": list(whole.uses),
+        **index.saved(whole.families),
+        "roles": sorted(whole.roles),
+        "either_score": whole.either_score,
+    }
+    return _filled(row)
+
+
+def _row_of_cause(name: str) -> dict[str, Any]:
+    module = importlib.import_module(name)
+    whole = _cause(module, _link(module))
+    names = {function: name for name, function in _FUNCTIONS.items()}
+    row = {
+        "title": whole.title,
+        "findings": dict(whole.findings),
+        "prior": whole.prior if whole.prior != 1.0 else None,
+        **index.saved(whole.families),
+        "settings": {name: side.value for name, side in whole.settings.items()},
+        "applies": names.get(whole.applies, "?") if whole.applies is not _always else None,
+        "weights": whole.weights is not _no_weights,
+        "refuted_by": [names.get(refutation, "?") for refutation in whole.refuted_by],
+        "experiments": list(whole.experiments),
+    }
+    return _filled(row)
+
+
+def _filled(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what is empty. "?" stands for a function of the file's own."""
+    return {name: value for name, value in row.items() if value or name in ("title", "experiments", "findings")}
 
 
 def _link(module: ModuleType) -> Link:
@@ -80,11 +243,13 @@ def _identity(module: ModuleType) -> tuple[str, str, str]:
 
 def _detector(module: ModuleType, link: Link) -> Check:
     name, title, doc = _identity(module)
-    line = f"{module.__file__}:{inspect.getsourcelines(module.detect)[1]}"
     parameters = inspect.signature(module.detect).parameters.values()
     inputs = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
     if unknown := [p.name for p in inputs if not known(p.name)]:
-        raise BadPlugin(f"{line}: {unknown[0]!r} is neither a signal, a derived input nor run/config/samples")
+        line = inspect.getsourcelines(module.detect)[1]
+        raise BadPlugin(
+            f"{module.__file__}:{line}: {unknown[0]!r} is neither a signal, a derived input nor run/config/samples"
+        )
     return Check(
         id=name,
         link=link,
@@ -118,8 +283,8 @@ def _cause(module: ModuleType, link: Link) -> Cause:
         findings=module.FINDINGS,
         prior=getattr(module, "PRIOR", 1.0),
         families=getattr(module, "FAMILIES", EVERY),
-        applies=getattr(module, "applies", lambda inputs: True),
-        weights=getattr(module, "weights", lambda inputs: []),
+        applies=getattr(module, "applies", _always),
+        weights=getattr(module, "weights", _no_weights),
         settings=getattr(module, "SETTINGS", EMPTY),
         refuted_by=tuple(getattr(module, "REFUTED_BY", ())),
         experiments=(named,) if isinstance(named := module.EXPERIMENT, str) else tuple(named),
