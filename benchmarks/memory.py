@@ -75,8 +75,8 @@ CASES = [
     case("mixed", "llama", precision="mixed"),
     case("checkpointing", "llama", checkpointing=True, micro_batch=8),
     case("checkpointing, bf16", "qwen3", SIZES | {"head_dim": 64}, checkpointing=True, precision="bf16", micro_batch=8),
-    case("eager attention", "llama", flash=False),
-    case("eager attention, bf16", "qwen2", flash=False, precision="bf16"),
+    case("eager attention", "llama", fused_attention=False),
+    case("eager attention, bf16", "qwen2", fused_attention=False, precision="bf16"),
     case("long", "llama", prompt=256, completion=1024, micro_batch=1),
     case("large vocabulary", "llama", WIDE, checkpointing=True),
     case("large vocabulary, bf16", "llama", WIDE, checkpointing=True, precision="bf16"),
@@ -185,7 +185,7 @@ class _Trainer:
         built = AutoConfig.for_model(config["model_type"], **options)
         kind = AutoModelForTokenClassification if value else AutoModelForCausalLM
         dtype = torch.bfloat16 if plan.precision == "bf16" else torch.float32
-        attention = "sdpa" if plan.flash else "eager"
+        attention = "sdpa" if plan.fused_attention else "eager"
         model = kind.from_config(built, dtype=dtype, attn_implementation=attention).to(self.device)
         if adapters:
             from peft import LoraConfig, get_peft_model

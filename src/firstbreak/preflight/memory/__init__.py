@@ -1,7 +1,7 @@
 """Will it fit: the memory on a GPU in each phase of training, by role, and what to change first if it does not fit.
 
-`decoder` reads the model's shape, `activations` knows what a backward pass keeps, `ledger` adds up a plan for a language
-model and `classic` one for small networks; `drawing` stacks it. Nothing is downloaded or allocated.
+`options` checks what is asked for, `decoder` reads the model's shape, `activations` knows what a backward pass keeps, `ledger`
+adds up a plan for a language model and `classic` one for small networks; `drawing` stacks it. Nothing is downloaded or allocated.
 """
 
 from __future__ import annotations
@@ -14,17 +14,11 @@ from typing import Any
 
 from firstbreak.model import Link, NotApplicable, Outcome, Severity
 from firstbreak.preflight import Answer, Report, ReportTable, ask, critical, notice, warning
-from firstbreak.preflight.memory import classic, decoder
+from firstbreak.preflight.memory import classic
 from firstbreak.preflight.memory.activations import PRECISIONS
 from firstbreak.preflight.memory.drawing import stacked
 from firstbreak.preflight.memory.ledger import (
-    ALGORITHMS,
-    ENGINES,
     GIB,
-    LOGITS,
-    OFFLOADS,
-    OPTIMIZERS,
-    SHARDS,
     STORED,
     Entry,
     Plan,
@@ -38,125 +32,23 @@ from firstbreak.preflight.memory.ledger import (
     total,
     until_it_fits,
 )
-from firstbreak.readers import Unreadable
+from firstbreak.preflight.memory.options import NETWORKS, Options
 
 #: share of a GPU's memory: the rest is lost to fragmentation, and a card sold as 80 GB has 79.2 GiB (convention)
 USABLE = 0.92
-NETWORKS = ("mlp", "cnn")
 
 
-def check(
-    model: str,
-    *,
-    algo: str,
-    gpus: int = 1,
-    gpu_memory: float = 80.0,
-    prompt: int = 512,
-    completion: int = 1024,
-    micro_batch: int = 1,
-    rollouts: int = 8,
-    accumulation: bool = True,
-    precision: str = "bf16",
-    optimizer: str = "adamw",
-    shard: str = "none",
-    lora: int = 0,
-    four_bit: bool = False,
-    checkpointing: bool = True,
-    fused_attention: bool = True,
-    logits: str = "full",
-    temperature: float = 1.0,
-    reference: bool = True,
-    critic: str | None = None,
-    reward_model: str | None = None,
-    engine: str = "trainer",
-    engine_gpus: int = 1,
-    engine_share: float | None = None,
-    offload: Sequence[str] = (),
-    host_memory: float | None = None,
-    observation: str = "",
-    actions: int = 0,
-    discrete: bool = False,
-    layers: str = "",
-    buffer: int = 1_000_000,
-    steps: int = 2048,
-    envs: int = 1,
-    batch: int = 256,
-) -> Report:
+def check(model: str, **options: Any) -> Report:
     """The ledger of a plan, whether it fits, and what to change first.
 
-    `model` is a config.json, a folder with one, a name on the Hugging Face hub, or "mlp" or "cnn" for the networks of
-    classic algorithms (which need `observation`, as "17" or "4x84x84", and `actions`). Memory is in GiB; `prompt` and
-    `completion` are tokens; `micro_batch` and `rollouts` count sequences of one GPU. The other names are those of
-    `ledger.Plan` and `classic.ClassicPlan`. Raises `Unreadable` where the model or an option cannot be understood.
+    The options are those of `Options`. Raises `Unreadable` where the model or an option cannot be understood, and TypeError for
+    an option of another name.
     """
-    host = (host_memory * GIB) if host_memory is not None else _memory_of_this_machine()
+    given = Options(model=model, **options)
+    host = _memory_of_this_machine() if given.host_memory is None else given.host_memory * GIB
     if model in NETWORKS:
-        _among("algo", algo, (*classic.OFF_POLICY, *classic.ON_POLICY))
-        if not observation or actions < 1:
-            raise Unreadable(model, "needs the sizes of observations and actions", "give --observation and --actions")
-        small = classic.ClassicPlan(
-            algorithm=algo,
-            observation=_sizes("observation", observation, (3,) if model == "cnn" else (1,)),
-            actions=actions,
-            discrete=discrete or algo == "dqn",
-            layers=_sizes("layers", layers, range(1, 20)) if layers else None,
-            buffer=buffer,
-            steps=steps,
-            envs=envs,
-            batch=batch,
-        )
-        return _small(small, model, gpu_memory * GIB, host)
-    for name, value, known in (
-        ("algo", algo, ALGORITHMS),
-        ("precision", precision, tuple(PRECISIONS)),
-        ("optimizer", optimizer, tuple(OPTIMIZERS)),
-        ("shard", shard, SHARDS),
-        ("logits", logits, LOGITS),
-        ("engine", engine, ENGINES),
-        *(("offload", what, OFFLOADS) for what in offload),
-    ):
-        _among(name, value, known)
-    for name, count in (
-        ("gpus", gpus),
-        ("prompt", prompt),
-        ("completion", completion),
-        ("micro_batch", micro_batch),
-        ("rollouts", rollouts),
-        ("engine_gpus", engine_gpus),
-        ("gpu_memory", gpu_memory),
-    ):
-        if count <= 0:
-            raise Unreadable(f"--{name.replace('_', '-')}", f"is {count}", "give a number above 0")
-    if four_bit and not lora:
-        raise Unreadable("--four-bit", "weights in 4 bits cannot be trained", "add --lora 16")
-    plan = Plan(
-        algorithm=algo,
-        actor=decoder.read(model),
-        critic=decoder.read(critic) if critic else None,
-        reward_model=decoder.read(reward_model) if reward_model else None,
-        reference=reference,
-        gpus=gpus,
-        gpu_memory=round(gpu_memory * GIB),
-        prompt=prompt,
-        completion=completion,
-        micro_batch=micro_batch,
-        rollouts=rollouts,
-        accumulation=accumulation,
-        precision=precision,
-        optimizer=optimizer,
-        shard=shard,
-        lora=lora,
-        four_bit=four_bit,
-        checkpointing=checkpointing,
-        flash=fused_attention,
-        logits=logits,
-        temperature=temperature,
-        engine=engine,
-        engine_gpus=engine_gpus,
-        engine_share=engine_share,
-        offload=frozenset(offload),
-    )
-    return _large(plan, model, host)
+        return _small(given.classic_plan(), model, given.gpu_memory * GIB, host)
+    return _large(given.plan(), model, host)
 
 
 def _large(plan: Plan, target: str, host: float) -> Report:
@@ -397,23 +289,6 @@ def _ask(probe: str, answer: Any) -> Outcome:
 
 def _gib(size: float) -> str:
     return f"{size / GIB:.1f} GiB"
-
-
-# --- options ---------------------------------------------------------------------------------------------------------
-
-
-def _among(name: str, value: str, known: Sequence[str]) -> None:
-    if value not in known:
-        raise Unreadable(f"--{name}", f"{value!r} is not known", f"give one of {', '.join(known)}")
-
-
-def _sizes(name: str, text: str, dimensions: Sequence[int]) -> tuple[int, ...]:
-    """`4x84x84` or `256,256` as numbers."""
-    parts = text.replace("x", ",").split(",")
-    if not all(part.strip().isdigit() and int(part) > 0 for part in parts) or len(parts) not in dimensions:
-        example = "4x84x84 (channels, height, width)" if 3 in dimensions and 1 not in dimensions else "17 or 256,256"
-        raise Unreadable(f"--{name}", f"{text!r} is no size", f"write it like {example}")
-    return tuple(int(part) for part in parts)
 
 
 def _memory_of_this_machine() -> float:

@@ -83,7 +83,7 @@ class Plan:
     lora: int = 0  #: rank, 0 for none
     four_bit: bool = False  #: frozen weights in 4 bits
     checkpointing: bool = True
-    flash: bool = True  #: attention by a fused kernel
+    fused_attention: bool = True  #: attention by a fused kernel
     logits: str = "full"  #: "full": float32 log-softmax of all; "rows": one sequence at a time; "fused": in tiles
     temperature: float = 1.0
     engine: str = "trainer"  #: what generates: the trainer's own model, an engine beside it, or one on other GPUs
@@ -248,7 +248,7 @@ class _Role:
     def by_layer(self) -> float:
         """What one layer keeps for its backward pass."""
         d, plan = self.model, self.plan
-        kept = activations.kept_by_layer(d, plan.numbers, plan.length, plan.flash)
+        kept = activations.kept_by_layer(d, plan.numbers, plan.length, plan.fused_attention)
         if plan.lora:
             kept += activations.changed_by_adapters(d, plan.numbers, plan.lora)
         return kept * self.tokens
@@ -509,8 +509,8 @@ def remedies(plan: Plan) -> list[tuple[str, Plan]]:
 
     if not plan.checkpointing:
         offer("gradient checkpointing (a third more computation)", checkpointing=True)
-    if not plan.flash:
-        offer("fused attention (sdpa or flash-attention)", flash=True)
+    if not plan.fused_attention:
+        offer("fused attention (sdpa or flash-attention)", fused_attention=True)
     if plan.logits != "fused":
         offer("a fused output layer: no whole logits", logits="fused")
     if plan.micro_batch > 1:
