@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from firstbreak.live.recorder.batch import SHARE
+from firstbreak.live.recorder.measuring import SHARE
 from firstbreak.live.recorder.trl import Recorder
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from firstbreak.live.recorder.batch import SHARE, BatchRecorder, Price
+from firstbreak.live.recorder.batch import BatchRecorder
 from firstbreak.live.recorder.data import (
     answers_in,
     column_of,
@@ -29,6 +29,7 @@ from firstbreak.live.recorder.data import (
 )
 from firstbreak.live.recorder.identities.parameters import Sampled
 from firstbreak.live.recorder.isolated import Uncopied, isolated, same_random_numbers
+from firstbreak.live.recorder.measuring import SHARE, Price
 from firstbreak.live.recorder.weights import Weights, finite, stages
 from firstbreak.masking import Mask
 
