@@ -7,6 +7,7 @@ import importlib
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -18,7 +19,7 @@ SOURCE = Path(firstbreak.__file__).parent
 
 #: a module may import from its own layer and from those above it in this list
 LAYERS = [
-    {"model", "words", "plugins", "processes", "masking"},
+    {"model", "viewable", "words", "plugins", "processes", "masking"},
     {"dialects"},
     {"readers", "context"},
     {"engine"},
@@ -31,7 +32,8 @@ LAYERS = [
     {"compare"},
     {"closeout"},
     {"experiments"},
-    {"cli", "serve"},
+    {"serve"},
+    {"cli"},
     {"__main__"},
 ]
 #: installed by extras only: whatever needs one imports it inside the function that uses it
@@ -69,13 +71,55 @@ def test_imports_point_from_later_to_earlier_layers() -> None:
 
     def downwards(path: Path) -> None:
         here = place(path)
-        if here == "__init__" or path.name == "model.py":
-            return  # the package's face, and the lazily imported reprs of the model, look at everything
+        if here == "__init__":
+            return  # the package's face looks at everything
         assert here in layer, f"{path} lies in no layer: add its folder to LAYERS"
         ours = [name for name in imports(path) if name.startswith("firstbreak.") and name.split(".")[1] in layer]
         assert [name for name in ours if layer[name.split(".")[1]] > layer[here]] == []
 
     every(modules(), downwards, name=lambda p: p.relative_to(SOURCE))
+
+
+def module(path: Path) -> str:
+    return ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+def circles(needs: Mapping[str, set[str]]) -> list[set[str]]:
+    """Modules that need each other, directly or through others: the strongly connected components (Tarjan) of more than one."""
+    place: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    open_: list[str] = []
+    found: list[set[str]] = []
+
+    def visit(name: str) -> None:
+        place[name] = lowest[name] = len(place)
+        open_.append(name)
+        for other in needs[name]:
+            if other not in place:
+                visit(other)
+            if other in open_:
+                lowest[name] = min(lowest[name], lowest[other])
+        if lowest[name] == place[name]:
+            first = open_.index(name)
+            found.append(set(open_[first:]))
+            del open_[first:]
+
+    for name in needs:
+        if name not in place:
+            visit(name)
+    return [each for each in found if len(each) > 1]
+
+
+def test_a_circle_is_found() -> None:
+    needs = {"a": {"b"}, "b": {"c", "e"}, "c": {"d"}, "d": {"b"}, "e": set(), "f": {"f"}}
+    assert circles(needs) == [{"b", "c", "d"}]
+
+
+def test_no_modules_import_each_other() -> None:
+    """Nor where the import stands inside a function."""
+    ours = {module(path): path for path in modules()}
+    needs = {name: (imports(path) & ours.keys()) - {name} for name, path in ours.items()}
+    assert circles(needs) == []
 
 
 def test_nothing_heavy_is_imported_at_the_top_of_a_module() -> None:

@@ -28,7 +28,7 @@ from benchmarks.size import corpus as home
 from firstbreak.engine import likelihood
 from firstbreak.live.recorder.batch import BatchRecorder
 from firstbreak.live.recorder.journal import NAME
-from firstbreak.live.recorder.trl import Recorder
+from firstbreak.live.recorder.trl.callback import Recorder
 from firstbreak.model import Link
 
 TRAINERS = ("language", "agent", "preference")

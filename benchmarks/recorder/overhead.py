@@ -21,7 +21,7 @@ import numpy as np
 import firstbreak
 from benchmarks.recorder.script import Script, run
 from benchmarks.size import sized
-from firstbreak.live.recorder.trl import Recorder
+from firstbreak.live.recorder.trl.callback import Recorder
 
 QUANTILES = (("median", 0.5), ("p95", 0.95))
 START = sized(20, 2)  #: updates

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from firstbreak.viewable import Viewable
+
 __version__ = "0.1.0"
 
 _HOME = {
@@ -18,7 +20,6 @@ _HOME = {
     "recorder": "firstbreak.live.recorder.recorder",
 }
 _MODULES = frozenset({"context"})
-_REPORTS = "firstbreak.reports"  #: when imported, makes a Diagnosis show itself in notebooks and with rich
 __all__ = ["Diagnosis", "Guard", "Link", "Run", "check", "diagnose", "read", "recorder"]
 
 if TYPE_CHECKING:
@@ -34,8 +35,14 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     """Import on first use: `firstbreak --help` must not wait for numpy."""
     if name in _HOME:
-        importlib.import_module(_REPORTS)
         return getattr(importlib.import_module(_HOME[name]), name)
     if name in _MODULES:
         return importlib.import_module(f"firstbreak.{name}")
     raise AttributeError(f"module 'firstbreak' has no attribute {name!r}")
+
+
+def _views() -> Any:
+    return importlib.import_module("firstbreak.reports.views")
+
+
+Viewable.views = _views

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from firstbreak.viewable import Viewable
 from firstbreak.words import axis_word, number, percent
 
 Interval = tuple[float, float]
@@ -595,7 +596,7 @@ class TunedSettings:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Diagnosis:
+class Diagnosis(Viewable):
     """The one object between the engine and every view."""
 
     run: Run
@@ -622,34 +623,6 @@ class Diagnosis:
     def __repr__(self) -> str:
         """One line; `rich.print` and a notebook show the report."""
         return f"<Diagnosis of {self.run.path!r}: {self.verdict.action.value}. {self.verdict.summary}>"
-
-    def _repr_html_(self) -> str | None:
-        draw = _renderers.get("html")
-        return draw(self) if draw else None
-
-    def plot(self) -> Any:
-        """The break, drawn over training reward and score, with the findings in time; needs no other package.
-
-        A notebook shows it; `.save(path)` writes it as an HTML file. Raises ValueError where nothing can be drawn.
-        """
-        from firstbreak.reports import html
-
-        return html.plot(self)
-
-    def __rich__(self) -> Any:
-        draw = _renderers.get("rich")
-        return draw(self) if draw else repr(self)
-
-
-_renderers: dict[str, Callable[[Diagnosis], Any]] = {}
-
-
-def render_with(*, html: Callable[[Diagnosis], str], rich: Callable[[Diagnosis], Any]) -> None:
-    """Register what draws a diagnosis in a notebook (`html`) and on a terminal (`rich`).
-
-    `firstbreak.reports` calls this function when it is imported. Before that, a diagnosis is shown as one line of text.
-    """
-    _renderers.update(html=html, rich=rich)
 
 
 def _finding_order(outcome: Outcome) -> tuple[int, float, int]:

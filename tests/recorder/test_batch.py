@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import firstbreak
-from firstbreak.live.recorder import batch as module
+from firstbreak.live.recorder import measuring as module
 from firstbreak.live.recorder.batch import BatchRecorder
 from tests.detectors.recorded import BATCH
 

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 import firstbreak
-from firstbreak.live.recorder.batch import Price
+from firstbreak.live.recorder.measuring import Price
 
 STEPS = 40
 

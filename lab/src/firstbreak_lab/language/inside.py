@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from torch import Tensor
 
-from firstbreak.live.recorder.batch import BatchRecorder, Price
+from firstbreak.live.recorder.batch import BatchRecorder
 from firstbreak.live.recorder.isolated import Uncopied, isolated, same_random_numbers
+from firstbreak.live.recorder.measuring import Price
 from firstbreak_lab.language.model import PAD
 from firstbreak_lab.language.rollout import RolloutBatch
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from firstbreak.live.hooks.firstbreak_texts import ANSWERS
-from firstbreak.live.recorder.batch import LOG
+from firstbreak.live.recorder.measuring import LOG
 
 READ = 512  #: rows that are looked at
 PAIRS = 20_000  #: pairs whose sides are known

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from firstbreak.live.hooks.firstbreak_loop import Transitions
-from firstbreak.live.recorder.batch import BatchRecorder, Price
+from firstbreak.live.recorder.measuring import Measurements, Price
 
 PREFIX = "loop/"
 KEPT = 4096  #: steps whose actions are remembered
@@ -25,7 +25,7 @@ AXIS = "env_steps"  #: a loop may count updates in its own log
 class Passing:
     """What passes through a wrapper: windows of steps that follow each other, as many as the recorder has time for."""
 
-    def __init__(self, recorder: BatchRecorder, env: Any, *, resets_later: bool = False) -> None:
+    def __init__(self, recorder: Measurements, env: Any, *, resets_later: bool = False) -> None:
         self.recorder, self.resets_later = recorder, resets_later
         self.single = not hasattr(env, "single_action_space")
         self.copies = 1 if self.single else int(env.num_envs)
@@ -98,7 +98,7 @@ class Passing:
         return np.array(seen)[None] if self.single else np.array(seen)
 
 
-def recorded(env: Any, recorder: BatchRecorder) -> Any:
+def recorded(env: Any, recorder: Measurements) -> Any:
     """The same environment, looked at. Raises TypeError for what is none of Gymnasium's."""
     import gymnasium
 
@@ -109,7 +109,7 @@ def recorded(env: Any, recorder: BatchRecorder) -> Any:
     raise TypeError(f"{type(env).__name__} is not a gymnasium.Env or gymnasium.vector.VectorEnv: wrap one of these")
 
 
-def _single(env: Any, recorder: BatchRecorder) -> Any:
+def _single(env: Any, recorder: Measurements) -> Any:
     import gymnasium
 
     class Recorded(gymnasium.Wrapper[Any, Any, Any, Any]):
@@ -130,7 +130,7 @@ def _single(env: Any, recorder: BatchRecorder) -> Any:
     return Recorded(env)
 
 
-def _vector(env: Any, recorder: BatchRecorder) -> Any:
+def _vector(env: Any, recorder: Measurements) -> Any:
     import gymnasium
 
     mode = getattr(env.metadata.get("autoreset_mode"), "name", "NEXT_STEP")

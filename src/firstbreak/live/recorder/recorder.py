@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from firstbreak.live.recorder.batch import SHARE
-from firstbreak.live.recorder.trl import Recorder
+from firstbreak.live.recorder.measuring import SHARE
+from firstbreak.live.recorder.trl.callback import Recorder
 
 
 def recorder(folder: str | Path | None = None, share: float = SHARE, *, rescore: bool = True) -> Recorder:

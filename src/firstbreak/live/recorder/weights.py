@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from firstbreak.live.recorder.batch import BatchRecorder, Price
 from firstbreak.live.recorder.identities.parameters import Sampled, shortened
+from firstbreak.live.recorder.measuring import Measurements, Price
 
 ELEMENTS = 16  #: of each parameter
 WATCHED = 8  #: parameters that are compared between any two steps
@@ -157,7 +157,7 @@ class Between:
         return torch.cat(parts) if parts else torch.zeros(0)
 
 
-def watch(recorder: BatchRecorder, model: Any, optimizer: Any) -> None:
+def watch(recorder: Measurements, model: Any, optimizer: Any) -> None:
     """Look at the weights round the optimizer's steps: of a loop's step all, and the first one of the next."""
     weights = Weights(model, optimizer)
     configured = float(optimizer.defaults["lr"])

@@ -29,8 +29,9 @@ from firstbreak.preflight.env.episodes import (
     scores,
     size,
 )
+from firstbreak.preflight.env.opening import open_world
 from firstbreak.preflight.env.outputs import Watched, inside
-from firstbreak.preflight.env.worlds import World, open_world
+from firstbreak.preflight.env.worlds import World
 from firstbreak.readers import Unreadable
 from firstbreak.words import number
 

@@ -22,7 +22,6 @@ from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 
 from firstbreak import __version__
-from firstbreak.cli.explain import explain as explain_name
 from firstbreak.compare.arms import arms, differences
 from firstbreak.compare.first_difference import first_differences
 from firstbreak.compare.text import render as render_comparison
@@ -35,6 +34,7 @@ from firstbreak.readers.grouping import find_runs
 from firstbreak.readers.opening import beneath
 from firstbreak.readers.read import read
 from firstbreak.reports import inspection, json
+from firstbreak.reports.explanation import explain as explain_name
 from firstbreak.reports.text import visible
 
 MOST_RUNS = 20  #: named or compared by one call

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.live.hooks.firstbreak_loop import advantages
-from firstbreak.live.recorder.batch import Reading
+from firstbreak.live.recorder.measuring import Reading
 
 TOLERANCE = 0.005  #: relative: single precision gives 1e-6, 16 bits 4e-3; a forgotten discount of 0.99 nearly 0.01
 

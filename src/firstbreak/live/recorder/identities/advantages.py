@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from firstbreak.live.recorder.batch import Reading
 from firstbreak.live.recorder.identities._rows import members, row, total
+from firstbreak.live.recorder.measuring import Reading
 
 TOLERANCE = 0.01  #: relative: single precision gives 1e-6, a reward that is kept in 16 bits 1e-3
 EPSILON = 1e-4  #: TRL adds it to the standard deviation; verl adds 1e-6

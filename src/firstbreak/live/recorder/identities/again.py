@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from firstbreak.live.recorder.batch import Reading
 from firstbreak.live.recorder.identities._rows import row, total
+from firstbreak.live.recorder.measuring import Reading
 
 TOLERANCE = 1e-4
 ALONE = 6  #: completions that are scored by themselves

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from firstbreak.live.recorder.batch import Reading
 from firstbreak.live.recorder.identities._rows import SHOWN, plain
 from firstbreak.live.recorder.identities.prompts import FEW
+from firstbreak.live.recorder.measuring import Reading
 
 MIN_REPEATED = 8  #: prompts that occur more than once
 WORDS = 8  #: a right answer of more words can be said in other ways (convention)

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from firstbreak.live.recorder.batch import Reading
 from firstbreak.live.recorder.identities._rows import members
 from firstbreak.live.recorder.identities.prompts import FEW
+from firstbreak.live.recorder.measuring import Reading
 
 MIN_GROUPS = 4
 

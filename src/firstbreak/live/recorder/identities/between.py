@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from firstbreak.live.recorder.batch import Reading
+from firstbreak.live.recorder.measuring import Reading
 
 
 def measure(changes: float, returns: float, told: Mapping[str, str]) -> Mapping[str, Reading]:

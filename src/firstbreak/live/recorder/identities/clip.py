@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from firstbreak.live.recorder.batch import Reading
+from firstbreak.live.recorder.measuring import Reading
 
 MIN_TOKENS = 4  #: beyond the clip
 WEAK = 0.1  #: of the gradient that the token would have without a clip: a penalty in the loss stays below

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from firstbreak.live.recorder.batch import Reading
 from firstbreak.live.recorder.identities._rows import members, total
+from firstbreak.live.recorder.measuring import Reading
 
 
 def measure(

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from firstbreak.live.recorder.batch import Reading
+from firstbreak.live.recorder.measuring import Reading
 
 EXCESS = 0.3  #: of the pairs, from which on a pair is named
 ROUNDING = 0.02  #: nats a token: the same tokens differ by less, in another batch or place (convention)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from firstbreak.live.recorder.batch import Reading
+from firstbreak.live.recorder.measuring import Reading
 
 MIN_ROWS = 16
 RELATED = 0.9  #: correlation: advantages that are worked out again in each epoch change a little (convention)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from firstbreak.live.recorder.batch import Reading
 from firstbreak.live.recorder.identities.step import FAR
+from firstbreak.live.recorder.measuring import Reading
 
 
 def measure(logps: np.ndarray, old_logps: np.ndarray, mask: np.ndarray, since: float) -> Mapping[str, Reading]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from firstbreak.live.recorder.batch import Reading
+from firstbreak.live.recorder.measuring import Reading
 
 LIMIT = 0.2  #: nats a token, mean: engines in 16 bits differ by 0.01 to 0.05
 FAR = 1.0  #: nats

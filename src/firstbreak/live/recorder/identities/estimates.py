@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from firstbreak.live.hooks.firstbreak_loop import advantages
-from firstbreak.live.recorder.batch import Reading
 from firstbreak.live.recorder.identities._estimates import TOLERANCE, distance, target
+from firstbreak.live.recorder.measuring import Reading
 
 SAME = 0.9999  #: correlation
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from firstbreak.live.recorder.batch import Reading
+from firstbreak.live.recorder.measuring import Reading
 
 
 def measure(stored_actions: np.ndarray, done_actions: np.ndarray) -> Mapping[str, Reading]:

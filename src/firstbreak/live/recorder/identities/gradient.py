@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from firstbreak.live.recorder.batch import Reading
 from firstbreak.live.recorder.identities._rows import counted, row
+from firstbreak.live.recorder.measuring import Reading
 
 TURNED = 0.5  #: of the gradient's weight: a penalty on the divergence pulls single tokens the other way
 NOTHING = 0.01  #: advantages of groups whose rewards are all equal: rounding, divided by a spread of 0

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from firstbreak.live.recorder.batch import Reading
 from firstbreak.live.recorder.identities._rows import counted, row
+from firstbreak.live.recorder.measuring import Reading
 
 SINGLE = 0.02  #: share of the rows: a policy samples a padding token itself now and then
 

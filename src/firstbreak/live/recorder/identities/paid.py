@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from firstbreak.live.recorder.batch import Reading
 from firstbreak.live.recorder.identities._rows import row, total
+from firstbreak.live.recorder.measuring import Reading
 
 PROBED = 8  #: prompts
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from firstbreak.live.recorder.batch import Reading
+from firstbreak.live.recorder.measuring import Reading
 
 CRITIC = re.compile(r"^v\.|(^|[._])(critic|value_?head|v_head|vf|value_fn|value)([._]|$)", re.IGNORECASE)
 ATTENTION = re.compile(r"att|query|lora_", re.IGNORECASE)  #: such a layer has a value of its own

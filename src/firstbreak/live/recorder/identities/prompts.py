@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from firstbreak.live.hooks.firstbreak_texts import prompts_compared
-from firstbreak.live.recorder.batch import Reading
+from firstbreak.live.recorder.measuring import Reading
 
 MIN_ROWS = 16
 FEW = 4  #: prompts of the training that stand for far more of the evaluation (convention)

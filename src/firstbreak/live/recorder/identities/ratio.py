@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from firstbreak.live.recorder.batch import Reading
+from firstbreak.live.recorder.measuring import Reading
 
 TOLERANCE = 0.02  #: mean over tokens: 16-bit arithmetic in other batch sizes gives up to 0.01
 

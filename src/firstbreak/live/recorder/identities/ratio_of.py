@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from firstbreak.live.recorder.batch import Reading
+from firstbreak.live.recorder.measuring import Reading
 
 TOLERANCE = 0.01
 FAR = 20.0  #: nats: a ratio beyond is not compared

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from firstbreak.live.recorder.batch import Reading
 from firstbreak.live.recorder.identities._rows import last_word, row
+from firstbreak.live.recorder.measuring import Reading
 
 MIN_DISTINCT = 24  #: answers: where there are few, a wrong completion is another prompt's answer now and then
 AGREED = 0.5  #: share of a prompt's completions that give one answer

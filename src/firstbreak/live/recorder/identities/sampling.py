@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from firstbreak.live.recorder.batch import Reading
+from firstbreak.live.recorder.measuring import Reading
 
 MIN_TOKENS = 64
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from firstbreak.live.recorder.batch import Reading
+from firstbreak.live.recorder.measuring import Reading
 
 
 def measure(shared_with_reference: float, shared_name: str = "") -> Mapping[str, Reading]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from firstbreak.live.recorder.batch import Reading
+from firstbreak.live.recorder.measuring import Reading
 
 STILL = 1e-7  #: nats a token: nothing moved
 FAR = 1.0  #: nats a token, in one update

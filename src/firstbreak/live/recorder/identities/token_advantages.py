@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from firstbreak.live.recorder.batch import Reading
 from firstbreak.live.recorder.identities import advantages as of_completions
 from firstbreak.live.recorder.identities._estimates import of_tokens, target
 from firstbreak.live.recorder.identities._rows import row, total
+from firstbreak.live.recorder.measuring import Reading
 
 TOLERANCE = 0.01  #: relative: single precision gives 1e-6
 ROUNDS = 5  #: of the fit

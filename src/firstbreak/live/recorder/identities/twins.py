@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from firstbreak.live.recorder.batch import Reading
 from firstbreak.live.recorder.identities._rows import members, row, total
+from firstbreak.live.recorder.measuring import Reading
 
 MIN_TWINS = 8
 SMALL = 0.02  #: of the spread of the rewards: a reward model in 16 bits leaves less

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from firstbreak.live.recorder.batch import Reading
 from firstbreak.live.recorder.identities._rows import last_word, plain, row, total
+from firstbreak.live.recorder.measuring import Reading
 
 MIN_ROWS = 4  #: right ones, and wrong ones
 USUAL = 0.5  #: share of the right completions that end in one way (convention)

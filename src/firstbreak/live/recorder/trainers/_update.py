@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from firstbreak.live.recorder.batch import BatchRecorder, Price
+from firstbreak.live.recorder.batch import BatchRecorder
+from firstbreak.live.recorder.measuring import Price
 
 
 @dataclass

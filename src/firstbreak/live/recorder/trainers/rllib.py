@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from firstbreak.live.recorder.batch import BatchRecorder, Price
+from firstbreak.live.recorder.batch import BatchRecorder
+from firstbreak.live.recorder.measuring import Price
 from firstbreak.live.recorder.seams import Looking, Seam
 from firstbreak.live.recorder.trainers._tensors import array
 from firstbreak.live.recorder.trainers._update import ActorUpdate, on_gradient

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from firstbreak.live.recorder.batch import BatchRecorder, Price
+from firstbreak.live.recorder.batch import BatchRecorder
+from firstbreak.live.recorder.measuring import Price
 from firstbreak.live.recorder.seams import Looking, Seam, caller
 from firstbreak.live.recorder.trainers._tensors import array, by_row, finite, turns
 from firstbreak.live.recorder.trainers._update import ActorUpdate, on_gradient

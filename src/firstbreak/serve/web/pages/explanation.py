@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from firstbreak.cli.explain import explain
 from firstbreak.engine import registry
 from firstbreak.engine.checks import Check
 from firstbreak.engine.registry import Cause
 from firstbreak.reports import html, reference
+from firstbreak.reports.explanation import explain
 from firstbreak.reports.markup import Markup, element, join, lines
 from firstbreak.serve.web.pages.frame import address, frame
 from firstbreak.words import percent

@@ -1,0 +1,157 @@
+"""The page of a name: a detector, cause, experiment, metric, link, hyperparameter, trainer or reader."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import re
+import textwrap
+from collections.abc import Callable
+
+from firstbreak import dialects, readers
+from firstbreak.dialects import hyperparameters, signals
+from firstbreak.engine import registry
+from firstbreak.engine.catalogue import catalogue
+from firstbreak.engine.checks import Check
+from firstbreak.engine.families import in_words
+from firstbreak.model import Link
+from firstbreak.readers import Unreadable
+
+
+def explain(name: str) -> str:
+    """The page of one name; raises `Unreadable` with the nearest names where there is none."""
+    for look in (_link, _detector, _cause, _experiment, _signal, _hyperparameter, _trainer, _readers, _logged):
+        if page := look(name) or look(name.lower()):
+            return page
+    lower = name.lower()
+    begun = [known for known in _names() if lower and re.search(rf"\b{re.escape(lower)}\b", known.lower())]
+    near = list(dict.fromkeys([*begun, *difflib.get_close_matches(lower, _names(), n=3, cutoff=0.5)]))[:3]
+    remedy = f"did you mean {' or '.join(near)}?" if near else "`firstbreak explain` lists all names"
+    raise Unreadable(name, "nothing of that name", remedy)
+
+
+def contents() -> str:
+    """Every name, by kind."""
+    kinds = {
+        "Links": [link.value for link in Link],
+        "Detectors": list(registry.detectors()),
+        "Causes": list(registry.causes()),
+        "Experiments": list(catalogue()),
+        "Trainers": list(dialects.dialects()),
+        "Readers": list(readers.readers()),
+        "Metrics": list(signals.SIGNALS),
+        "Hyperparameters": list(hyperparameters.HYPERPARAMETERS),
+    }
+    return "\n\n".join(f"{kind}\n" + "\n".join(f"  {n}" for n in names) for kind, names in kinds.items())
+
+
+def _names() -> list[str]:
+    return [n.strip() for n in contents().splitlines() if n.startswith("  ")] + ["readers"]
+
+
+def _link(name: str) -> str | None:
+    if name not in set(Link):
+        return None
+    link = Link(name)
+    parts = [f"{link.value}: {link.question}", f"Link {link.order + 1} of {len(Link)} of the loop, outside in."]
+    for kind, found in (("Detectors", registry.detectors()), ("Causes", registry.causes())):
+        lines = [f"  {item.id:28} {item.title}" for item in found.values() if item.link is link]
+        parts.append(f"{kind}\n" + "\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def _detector(name: str) -> str | None:
+    found = registry.detectors().get(name)
+    if found is None:
+        return None
+    needs = ", ".join(found.needs) or "nothing"
+    uses = f"; uses if recorded: {', '.join(found.uses)}" if found.uses else ""
+    head = f"{name}: detector of the link {found.link.value}\nNeeds: {needs}{uses}"
+    return f"{head}\n\n{_plain(found.doc)}\n\n{_thresholds(found)}"
+
+
+def _thresholds(check: Check) -> str:
+    """Every threshold with its value, its unit, its reason and its source, and how to set one."""
+    if not check.thresholds:
+        return "Thresholds\n  none"
+    lines = []
+    for name, threshold in check.thresholds.items():
+        lines.append(f"  {name} = {threshold.default} {threshold.unit}".rstrip())
+        source = f"Source: {threshold.source}." if threshold.source else ""
+        if said := " ".join(part for part in (threshold.reason, source) if part):
+            lines += textwrap.wrap(
+                said, 96, initial_indent="      ", subsequent_indent="      ", break_on_hyphens=False
+            )
+    name, first = next(iter(check.thresholds.items()))
+    how = f"  firstbreak diagnose RUN --set {check.id}.{name}={first.default}"
+    return "Thresholds\n" + "\n".join(lines) + f"\n\nSet one\n{how}"
+
+
+def _cause(name: str) -> str | None:
+    found = registry.causes().get(name)
+    if found is None:
+        return None
+    findings = "\n".join(f"  {p:4.0%}  {detector}" for detector, p in found.findings.items())
+    return (
+        f"{name}: cause in the link {found.link.value}\n\n{_plain(found.doc)}\n\n"
+        f"What it shows, in order, with the probability that it does\n{findings}"
+    )
+
+
+def _plain(doc: str) -> str:
+    """`{group_size}` stands for the trainer's own option; here neither trainer nor family of the run is known."""
+    return re.sub(r"\{(\w+)\}", r"\1", in_words(doc))
+
+
+def _experiment(name: str) -> str | None:
+    found = catalogue().get(name)
+    if found is None:
+        return None
+    return f"{name}: experiment\n\n{_plain(found.doc)}\n\nRun it\n  firstbreak experiment run {name} RUN"
+
+
+def _logged(name: str) -> str | None:
+    """A name as trainers log it: which metric it is, in whose logs."""
+    known = dialects.dialects()
+    anywhere = dialects.translate(name, known["generic"])
+    meanings = {trainer: meaning for trainer in known if (meaning := dialects.translate(name, known[trainer]))}
+    own: dict[str, list[str]] = {}
+    for trainer, meaning in meanings.items():
+        if anywhere is None or meaning.signal != anywhere.signal:
+            own.setdefault(meaning.signal, []).append(trainer)
+    if anywhere is not None:
+        own[anywhere.signal] = ["any other trainer" if own else "any trainer"]
+    lines = [f"  {signal:28} {', '.join(trainers)}" for signal, trainers in own.items()]
+    return (
+        f"{name}: a name that trainers log\n\nThe metric it is, and in whose logs\n" + "\n".join(lines) if own else None
+    )
+
+
+def _signal(name: str) -> str | None:
+    signal = signals.lookup(name)
+    if signal is None:
+        return None
+    called = dialects.spellings(name)
+    writers = [f"  {trainer:14} {', '.join(raw[:4])}" for trainer, raw in called.items()]
+    text = f"{name}: metric of the link {signal.link.value}\n\n{signal.meaning}\nUnit: {signal.unit}"
+    text += f"\nBetter: {signal.better}" if signal.better else ""
+    return text + ("\n\nWhat trainers call it\n" + "\n".join(writers) if writers else "")
+
+
+def _hyperparameter(name: str) -> str | None:
+    found = hyperparameters.HYPERPARAMETERS.get(name)
+    unit = f"\nUnit: {found.unit}" if found and found.unit else ""
+    return None if found is None else f"{name}: hyperparameter\n\n{found.meaning}{unit}"
+
+
+def _trainer(name: str) -> str | None:
+    module = dialects.dialects().get(name)
+    return None if module is None else f"{name}: trainer\n\n{inspect.getdoc(module) or module.TITLE}"
+
+
+def _readers(name: str) -> str | None:
+    described: Callable[[str], str] = lambda n: f"  {n:16} {getattr(readers.readers()[n], 'DESCRIPTION', '')}"  # noqa: E731
+    if name == "readers":
+        return "Formats that firstbreak reads\n\n" + "\n".join(described(n) for n in readers.readers())
+    module = readers.readers().get(name)
+    return None if module is None else f"{name}: reader\n\n{inspect.getdoc(module)}"

@@ -1,0 +1,25 @@
+"""How a diagnosis shows itself: in a notebook, with rich, and as a drawing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from firstbreak.model import Diagnosis
+from firstbreak.reports import html as pages
+
+
+def html(diagnosis: Diagnosis) -> str:
+    """The report, as a part of a page."""
+    return pages.fragment(diagnosis)
+
+
+def rich(diagnosis: Diagnosis) -> Any:
+    """The report, for `rich.print`."""
+    from firstbreak.reports import terminal  # imports rich
+
+    return terminal.renderable(diagnosis)
+
+
+def plot(diagnosis: Diagnosis) -> pages.Plot:
+    """The curves around the break. Raises ValueError where nothing can be drawn."""
+    return pages.plot(diagnosis)
