@@ -45,10 +45,17 @@ quick: $(VENV)/.quick        ## the core's tests, under half a minute
 test: $(VENV)/.test          ## every test
 	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
 
-lint: $(VENV)/.test          ## ruff and mypy
+lint: $(VENV)/.test          ## ruff, mypy, and the size of each package
 	$(BIN)/ruff check src lab tests benchmarks
 	$(BIN)/ruff format --check src lab tests benchmarks
 	$(BIN)/mypy
+	@$(MAKE) --no-print-directory size
+
+size: $(VENV)/.test          ## lines of each package and words of the pages, against the budgets in CONTRIBUTING.md
+	@$(BIN)/python -m benchmarks.size_budget
+
+same-diagnoses: $(VENV)/.test ## do two versions of the code say the same? ARGS="save FILE [--source SRC]", "compare BEFORE AFTER"
+	$(BIN)/python -m benchmarks.same_diagnoses $(ARGS)
 
 golden: $(VENV)/.test        ## write the golden reports again
 	GOLDEN=write $(BIN)/python -m pytest -q tests/reports
@@ -123,7 +130,7 @@ bench-guard: $(VENV)/.bench  ## what the guard costs, how soon it stops, and kil
 SCHEDULED := attack demo docs site coverage report-card fuzz bench bench-audit bench-evaluation bench-experiments bench-facts bench-guard \
 	bench-journeys bench-peers bench-preflight bench-readers bench-recorder bench-statistics bench-web
 
-.PHONY: attack lock scheduled bench-recorder bench-audit bench-evaluation bench-facts
+.PHONY: size same-diagnoses attack lock scheduled bench-recorder bench-audit bench-evaluation bench-facts
 
 scheduled:       ## demo, pages and every benchmark once, at the smallest size
 	@failed=""; for target in $(SCHEDULED); do \

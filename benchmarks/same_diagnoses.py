@@ -1,8 +1,8 @@
 """Do two versions of the code say the same of the same runs? What a change of the structure must not change.
 
-    python -m benchmarks.same_diagnoses save BEFORE.jsonl --source OTHER/src    # with the code of another checkout
-    python -m benchmarks.same_diagnoses save AFTER.jsonl
-    python -m benchmarks.same_diagnoses compare BEFORE.jsonl AFTER.jsonl
+    make same-diagnoses ARGS="save BEFORE.jsonl --source OTHER/src"    # with the code of another checkout
+    make same-diagnoses ARGS="save AFTER.jsonl"
+    make same-diagnoses ARGS="compare BEFORE.jsonl AFTER.jsonl"
 
 The runs are all of the corpus, the published runs and cases beside the project where they are, the tests' data and the
 demo. Every field that is not prose is compared: action, first break, causes with probabilities and weights, findings with

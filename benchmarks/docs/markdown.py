@@ -1,9 +1,17 @@
-"""What pages are written in: tables and marks."""
+"""What pages are written in: templates, tables and marks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
+
+TEMPLATES = Path(__file__).with_name("templates")
+
+
+def filled(name: str, **values: Any) -> str:
+    """The page of templates/<name>.md.in with its `{placeholders}` filled in (`str.format`)."""
+    return (TEMPLATES / f"{name}.md.in").read_text("utf-8").format(**values)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

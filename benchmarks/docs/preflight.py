@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.docs.markdown import mark, table
+from benchmarks.docs.markdown import filled, mark, table
 from benchmarks.docs.results import measured, result
 
 
@@ -28,77 +28,43 @@ def page() -> str:
     others = [[f"`{name}`", mark(found)] for name, found in figures["env_faults_of_other_interfaces"].items()]
     verifier = figures["verifier"]
     trl = verifier["trl_accuracy_reward"]
-    return "\n".join(
-        [
-            "# What pre-flight checks find",
-            "",
-            measured(figures),
-            "",
-            "## Environments",
-            "",
-            table(
-                ["", *checkers.values()],
+    return filled(
+        "preflight-figures",
+        **{name: value for name, value in figures.items() if name.startswith("memory_")},
+        measured=measured(figures),
+        checkers=table(
+            ["", *checkers.values()],
+            [
                 [
-                    [
-                        f"of {figures['n_env_faults']} broken environments, named",
-                        *(f"{caught[who]:.0%}" for who in checkers),
-                    ],
-                    [
-                        "of the healthy environments that it supports, called broken",
-                        *(f"{alarms[who]:.0%}" for who in checkers),
-                    ],
+                    f"of {figures['n_env_faults']} broken environments, named",
+                    *(f"{caught[who]:.0%}" for who in checkers),
                 ],
-            ),
-            "",
-            "An exception or warning of a `check_env` counts, unless the healthy version of the environment",
-            "gives the same one. A",
-            "finding of firstbreak counts if its severity is above a notice, and for a broken environment only",
-            "if it comes from",
-            "the right probe. A checker that hangs has found nothing. `RewardReversed` and `RewardIsNoise` are only visible in",
-            "comparison with an expert policy, which only firstbreak accepts. The classes are in",
-            "`tests/preflight/broken.py`. firstbreak played 40 episodes within 4,000 steps with each policy.",
-            "",
-            "The defects were written together with the probes. A share of 100 % shows that the probes work. It",
-            "does not show which",
-            "share of all possible defects they find. The comparison shows which kinds the other checkers do not test.",
-            "",
-            table(["defect", "probe", *checkers.values()], faults),
-            "",
-            "Vectorised, PettingZoo and dm_env environments, which the other checkers do not support:",
-            "",
-            table(["defect", "firstbreak"], others),
-            "",
-            "Healthy environments that were called broken. The messages of the other checkers are",
-            "recommendations: limit a space,",
-            "normalise the actions, or a space is not supported by Stable-Baselines3.",
-            "",
-            table(["environment", *checkers.values()], healthy),
-            "",
-            "## Verifiers",
-            "",
-            table(
-                ["", "share"],
                 [
-                    ["sound verifiers that the suite calls defective", f"{verifier['false_positive']:.0%}"],
-                    ["defective verifiers that the suite does not find", f"{verifier['false_negative']:.0%}"],
-                    ["TRL's `accuracy_reward`: wrong answers rewarded", f"{trl['false_positive']:.1%}"],
-                    ["TRL's `accuracy_reward`: right answers not rewarded", f"{trl['false_negative']:.1%}"],
+                    "of the healthy environments that it supports, called broken",
+                    *(f"{alarms[who]:.0%}" for who in checkers),
                 ],
-            ),
-            "",
-            "The results of TRL's `accuracy_reward` on the suite, with sums of three and four digits:",
-            "",
-            table(
-                ["completion", "cases", "rewarded"],
-                [[kind, r["cases"], r["rewarded"]] for kind, r in trl["suite"].items()],
-            ),
-            "",
-            *(_memory(figures) if "memory" in figures else ()),
-        ]
+            ],
+        ),
+        faults=table(["defect", "probe", *checkers.values()], faults),
+        others=table(["defect", "firstbreak"], others),
+        healthy=table(["environment", *checkers.values()], healthy),
+        verifiers=table(
+            ["", "share"],
+            [
+                ["sound verifiers that the suite calls defective", f"{verifier['false_positive']:.0%}"],
+                ["defective verifiers that the suite does not find", f"{verifier['false_negative']:.0%}"],
+                ["TRL's `accuracy_reward`: wrong answers rewarded", f"{trl['false_positive']:.1%}"],
+                ["TRL's `accuracy_reward`: right answers not rewarded", f"{trl['false_negative']:.1%}"],
+            ],
+        ),
+        suite=table(
+            ["completion", "cases", "rewarded"], [[kind, r["cases"], r["rewarded"]] for kind, r in trl["suite"].items()]
+        ),
+        memory=_memory(figures),
     )
 
 
-def _memory(figures: dict[str, Any]) -> list[str]:
+def _memory(figures: dict[str, Any]) -> str:
     """The ledger compared with measured peaks, and with other estimators."""
     estimators = [
         who for who in ("firstbreak", "accelerate", "deepspeed") if any(who in row for row in figures["memory"])
@@ -115,15 +81,4 @@ def _memory(figures: dict[str, Any]) -> list[str]:
         ]
         for row in figures["memory"]
     ]
-    drawn = figures["memory_max_error_drawn"]
-    return [
-        "## Memory",
-        "",
-        f"The highest allocation of a phase in MiB, measured with torch's own allocator ({figures['memory_device']}), and the",
-        f"estimate of the ledger: {figures['memory_rows']} phases, with a largest error of {figures['memory_max_error']:.1%}.",
-        f"The formulas were developed on the first cases. On the random cases, the largest error is {drawn:.1%}. The other",
-        "estimators include weights, gradients and optimizer of the trained models, but no activations. They are compared",
-        "with the update phase. On a GPU: `python -m benchmarks.memory --device cuda`.",
-        "",
-        table(["case", "measured", *estimators], rows),
-    ]
+    return table(["case", "measured", *estimators], rows)

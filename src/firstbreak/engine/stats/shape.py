@@ -41,9 +41,10 @@ class Trajectory:
     noise: float  #: sd of one point about the slow curve
     level_noise: float  #: standard error of a level, its wander from window to window included
     gain: float  #: best - start
-    gain_sigma: float  #: gain in standard errors of a difference of levels
     drop: float  #: best - end
-    drop_sigma: float  #: the same of the drop; the best is picked from many levels, so 2 is nothing and 4 is much
+    drop_sigma: (
+        float  #: drop in standard errors of its own; the best is picked from many levels, so 2 is nothing and 4 is much
+    )
     drop_interval: Interval  #: 95 %, the picking of the best allowed for; infinite if too short
     recent: float  #: change over the last third
     n: int  #: finite points
@@ -102,7 +103,6 @@ def trajectory(curve: Series | np.ndarray, sd: np.ndarray | None = None) -> Traj
         noise=noise_scale(z) * scale,
         level_noise=error * scale,
         gain=float(gain) * scale,
-        gain_sigma=float(gain / sigma),
         drop=float(drop) * scale,
         drop_sigma=float(drop / sigma),
         drop_interval=(float(drop - luck * error - 1.96 * sigma) * scale, float(drop + 1.96 * sigma) * scale),
@@ -125,7 +125,7 @@ def _too_short(n: int) -> Trajectory:
     nan, endless = float("nan"), (-float("inf"), float("inf"))
     return Trajectory(
         **dict.fromkeys(("start", "best", "best_step", "end", "end_step", "noise", "level_noise"), nan),
-        **dict.fromkeys(("gain", "gain_sigma", "drop", "drop_sigma", "recent"), nan),
+        **dict.fromkeys(("gain", "drop", "drop_sigma", "recent"), nan),
         kind="too_short",
         phase="none",
         drop_interval=endless,

@@ -70,7 +70,7 @@ def total(curve: Series) -> np.ndarray:
     return np.cumsum(values) / np.sqrt(np.arange(1, len(values) + 1))
 
 
-def summed(curve: Series, gap: Series | None, config: Config, limit: float) -> Finding | None:
+def summed(curve: Series, gap: Series | None, limit: float) -> Finding | None:
     """The finding that z-scores add up to more than a limit (below it, where it is negative), and the gap is no small one."""
     points = curve.finite
     sign = 1.0 if limit > 0 else -1.0

@@ -91,7 +91,7 @@ def detect(
     sure = share >= min_share_sure and value_loss is not None and _errs(value_loss, min_value_loss)
     harmful = trajectory is not None and (trajectory.lost or trajectory.kind in ("flat", "oscillating"))
     return Finding(
-        message=_constant(late) if constant else _worse(late, max_explained_variance, share),
+        message=_constant(late) if constant else _worse(late, max_explained_variance),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH if harmful else Confidence.MEDIUM if sure else Confidence.LOW,
         metric="value.explained_variance",
@@ -123,7 +123,7 @@ def _constant(late: Series) -> str:
     )
 
 
-def _worse(late: Series, limit: float, share: float) -> str:
+def _worse(late: Series, limit: float) -> str:
     return facts.tell(
         "explained variance is below {limit} in {share:%} of the second half (median {late}): the critic is worse than a "
         "constant; train the critic alone on a frozen batch",

@@ -37,11 +37,10 @@ from firstbreak.engine.checks import at
 from firstbreak.engine.families import Family, Policy
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.knowledge.detectors.freshness._engines import nothing_recorded
-from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Run, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
 
 
 def detect(
-    run: Run,
     family: Family,
     behave_ratio_mean: Series | None = None,
     behave_ratio_cap_frac: Series | None = None,

@@ -50,12 +50,11 @@ from firstbreak.knowledge.detectors.freshness._engines import (
     readings,
     sampler,
 )
-from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Run, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.words import number
 
 
 def detect(
-    run: Run,
     family: Family,
     rollout_train_kl: Series | None = None,
     rollout_train_logp_absdiff_mean: Series | None = None,

@@ -44,4 +44,4 @@ def detect(
     points = proof_sampling_z.finite
     if not len(points) or points.values[0] > FIRST:
         return None
-    return summed(points, proof_sampling_gap, config, above)
+    return summed(points, proof_sampling_gap, above)

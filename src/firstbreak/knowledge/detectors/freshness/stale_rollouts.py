@@ -48,7 +48,6 @@ from firstbreak.model import (
     Interval,
     NotApplicable,
     NotMeasured,
-    Run,
     Series,
     Severity,
 )
@@ -68,7 +67,6 @@ EITHER_SCORE = True
 
 
 def detect(
-    run: Run,
     config: Config,
     family: Family,
     staleness_mean: Series | None = None,

@@ -65,14 +65,13 @@ from firstbreak.knowledge.detectors.freshness._engines import (
     readings,
     sampler,
 )
-from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Run, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.words import number
 
 EITHER_SCORE = True
 
 
 def detect(
-    run: Run,
     family: Family,
     trajectory: Trajectory | None = None,
     rollout_train_kl: Series | None = None,

@@ -43,7 +43,7 @@ from firstbreak.engine.stats.changes import changes
 from firstbreak.engine.stats.direction import SURE, fell_since, move, rises
 from firstbreak.engine.stats.oscillation import SignReversal, oscillation, sign_reversal
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number, quoted
 
 CENTRED = frozenset({Method.GROUP_RELATIVE})
@@ -54,7 +54,6 @@ EITHER_SCORE = True
 
 
 def detect(
-    config: Config,
     policy_loss: Series | None = None,
     loss_total: Series | None = None,
     method: Method | None = None,

@@ -41,7 +41,6 @@ FAMILIES = only(Policy.TEXT, why="exploration makes returns of training differ f
 def detect(
     eval_score: Series,
     reward_mean: Series,
-    filter_prompts: Series | None = None,
     *,
     min_drop: float = at(0.2, "share", "A smaller fall can come from other prompts in the batches."),
     min_points: int = at(20, "points", "Fewer training rewards do not show an earlier and a later level."),

@@ -46,4 +46,4 @@ def detect(
     if not len(points) or points.values[0] <= FIRST:
         return None
     first = points.head(0.0)
-    return proved(first, config, FOREIGN, above=above) or summed(points, proof_sampling_gap, config, above)
+    return proved(first, config, FOREIGN, above=above) or summed(points, proof_sampling_gap, above)

@@ -37,4 +37,4 @@ def detect(
     *,
     above: float = at(6.0, "standard errors", "Six standard errors are one in a billion."),
 ) -> Finding | None:
-    return summed(proof_sampling_z, proof_sampling_gap, config, -above)
+    return summed(proof_sampling_z, proof_sampling_gap, -above)
