@@ -11,7 +11,9 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.size import FEW
+from tests.lazy import lazy
+
+benchmarks_size = lazy("benchmarks.size")
 
 ROOT = Path(__file__).parent.parent
 MAKEFILE = (ROOT / "Makefile").read_text()
@@ -125,5 +127,5 @@ def test_the_smallest_size_writes_no_committed_file(tmp_path: Path) -> None:
     assert size == "1"
     assert tmp_path in Path(page).parents
     assert tmp_path in Path(corpus).parents
-    assert runs == ["5"] * len(FEW)  # as many seeds as the harm test needs
+    assert runs == ["5"] * len(benchmarks_size.FEW)  # as many seeds as the harm test needs
     assert of_child == corpus

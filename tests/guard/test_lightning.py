@@ -7,16 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from firstbreak.guard import bundle
 from firstbreak.guard.adapters import lightning
 from firstbreak.guard.decision import Act
 from firstbreak.guard.guard import Guard
 from firstbreak.guard.replay import replay
-from tests.guard import regression
+from tests.lazy import lazy
 
-pl = pytest.importorskip("pytorch_lightning")
+torch = lazy("torch")
+the_guard = lazy("tests.guard")
+pl = lazy("pytorch_lightning")
+
 pytestmark = pytest.mark.trainer
 
 
@@ -26,7 +28,7 @@ class Module(pl.LightningModule):  # type: ignore[misc, name-defined]
     def __init__(self, seed: int = 0) -> None:
         super().__init__()
         self.save_hyperparameters()
-        self.model, _, self.loss_of = regression.build()
+        self.model, _, self.loss_of = the_guard.regression.build()
 
     def training_step(self, batch: Any, batch_idx: int) -> torch.Tensor:
         loss = self.loss_of(batch)
@@ -58,7 +60,7 @@ def fit(guard: Guard, folder: Path, batches: list[Any]) -> Any:
 
 def test_from_the_fault_to_its_checkpoint(tmp_path: Path) -> None:
     guard = Guard("stop", folder=tmp_path / "incidents", on_decision=lambda d: None)
-    trainer = fit(guard, tmp_path, list(regression.batches(60, broken=set(range(30, 60)))))
+    trainer = fit(guard, tmp_path, list(the_guard.regression.batches(60, broken=set(range(30, 60)))))
     decision = guard.decision
     assert decision.act is Act.ROLLBACK
     assert trainer.global_step < 40
@@ -75,7 +77,7 @@ def test_from_the_fault_to_its_checkpoint(tmp_path: Path) -> None:
 def test_an_update_of_ordinary_numbers_comes_out_the_same(tmp_path: Path) -> None:
     guard = Guard("stop", folder=tmp_path, on_decision=lambda d: None)
     guard.stop("seen enough")
-    fit(guard, tmp_path, list(regression.batches(5)))
+    fit(guard, tmp_path, list(the_guard.regression.batches(5)))
     assert guard.decision.bundle is not None
     module = Module()
     compared = replay(guard.decision.bundle, (module, [module.configure_optimizers()]))
@@ -87,6 +89,6 @@ def test_a_crash_is_kept_without_a_with(tmp_path: Path) -> None:
     guard = Guard(folder=tmp_path / "incidents")
     wrong = {"x": torch.zeros(4, 3), "y": torch.zeros(4, 1)}
     with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
-        fit(guard, tmp_path, [*regression.batches(3), wrong])
+        fit(guard, tmp_path, [*the_guard.regression.batches(3), wrong])
     (kept,) = bundle.complete(tmp_path / "incidents")
     assert "shapes cannot be multiplied" in bundle.read(kept)["crash"]

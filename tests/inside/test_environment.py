@@ -7,16 +7,18 @@ from collections import deque
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import numpy as np
 import pytest
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import firstbreak
 from firstbreak.engine.check import check
 from firstbreak.inside.environment import FILE
 from firstbreak.model import Run
 from firstbreak.readers.read import read
+from tests.lazy import lazy
+
+gymnasium = lazy("gymnasium")
+gymnasium_vector = lazy("gymnasium.vector")
 
 ENVIRONMENT = {
     "observations-off",
@@ -61,11 +63,13 @@ def single(wrap: Any) -> Any:
 
 
 def later(wrap: Any) -> Any:
-    return SyncVectorEnv([lambda: single(wrap)] * 4)
+    return gymnasium_vector.SyncVectorEnv([lambda: single(wrap)] * 4)
 
 
 def at_once(wrap: Any) -> Any:
-    return SyncVectorEnv([lambda: single(wrap)] * 4, autoreset_mode=AutoresetMode.SAME_STEP)
+    return gymnasium_vector.SyncVectorEnv(
+        [lambda: single(wrap)] * 4, autoreset_mode=gymnasium_vector.AutoresetMode.SAME_STEP
+    )
 
 
 def played(env: Any, steps: int, seed: int = 0) -> list[Any]:

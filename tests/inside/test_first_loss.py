@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from firstbreak.inside.trainers import areal, openrlhf, rllib, verl
+from tests.lazy import lazy
 
-torch = pytest.importorskip("torch")
+torch = lazy("torch")
+
 
 OUTPUT = torch.zeros(4, 3, requires_grad=True)
 HOOKS: dict[str, tuple[Any, Any, dict[str, Any]]] = {

@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import firstbreak
 from firstbreak.inside.trainers import openrlhf as hooks
 from tests.inside.trainers_code import measured, proved, trainer
+from tests.lazy import lazy
+
+torch = lazy("torch")
 
 pytestmark = pytest.mark.trainer
 NEEDS = ("deepspeed", "flash_attn", "pylatexenc", "ring_flash_attn", "torchdata", "vllm")

@@ -17,9 +17,11 @@ from firstbreak.inside import seams
 from firstbreak.inside.batch import BatchRecorder
 from firstbreak.inside.trainers import rllib as hooks
 from tests.inside.trainers_code import measured, proved
+from tests.lazy import lazy
+
+gymnasium = lazy("gymnasium")
 
 pytestmark = pytest.mark.trainer
-gymnasium = pytest.importorskip("gymnasium")
 pytest.importorskip("ray.rllib")
 STEPS, UPDATES = 256, 3
 TARGETS, GAE = "compute_value_targets", "GeneralAdvantageEstimation.__call__"

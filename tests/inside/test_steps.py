@@ -6,13 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import numpy as np
 import pytest
-import torch
-from torch import nn
 
 import firstbreak
+from tests.lazy import lazy
+
+gymnasium = lazy("gymnasium")
+torch = lazy("torch")
+nn = lazy("torch.nn")
 
 ENVS, STEPS, UPDATES, EPOCHS, GAMMA, LAMBDA, CLIP = 4, 64, 3, 2, 0.99, 0.95, 0.2
 

@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import firstbreak
 from firstbreak.inside import seams
 from firstbreak.inside.trainers import verl as hooks
 from tests.inside.trainers_code import measured, proved, trainer
+from tests.lazy import lazy
+
+torch = lazy("torch")
 
 pytestmark = pytest.mark.trainer
 NEEDS = ("codetiming", "torchdata", "transfer_queue")

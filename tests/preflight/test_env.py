@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import gymnasium as gym
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -16,8 +15,11 @@ from firstbreak.preflight import Report, env
 from firstbreak.preflight.env import baseline, contract, ends, episodes, worlds
 from firstbreak.preflight.env.episodes import Episode
 from firstbreak.readers import Unreadable
-from tests.preflight.broken import BROKEN, BROKEN_ELSEWHERE, HEALTHY, Counted
+from tests.lazy import lazy
 from tests.waiting import PATIENCE
+
+gym = lazy("gymnasium")
+the_broken = lazy("tests.preflight.broken")
 
 HERE = "tests.preflight.broken"
 NEEDS_EXPERT = {"RewardReversed", "RewardIsNoise"}
@@ -40,16 +42,16 @@ def loud(report: Report) -> set[str]:
     return {o.detector for o in report.findings if o.finding is not None and o.finding.severity.rank}
 
 
-@pytest.mark.parametrize("name", [*BROKEN, *BROKEN_ELSEWHERE])
+@pytest.mark.parametrize("name", [*the_broken.BROKEN, *the_broken.BROKEN_ELSEWHERE])
 def test_the_defect_is_found_by_its_own_probe(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if name == "StepHangs":
         monkeypatch.setattr(worlds, "SECONDS", 0.5)
     report = checked(name, f"{HERE}:to_the_middle" if name in NEEDS_EXPERT else None)
-    assert {**BROKEN, **BROKEN_ELSEWHERE}[name] in loud(report)
+    assert {**the_broken.BROKEN, **the_broken.BROKEN_ELSEWHERE}[name] in loud(report)
     assert not [o.note for o in report.outcomes if o.status is Status.CRASHED]
 
 
-@pytest.mark.parametrize("name", HEALTHY)
+@pytest.mark.parametrize("name", the_broken.HEALTHY)
 def test_a_healthy_environment_of_any_interface_is_left_in_peace(name: str) -> None:
     report = checked(name)
     assert loud(report) == set()
@@ -120,9 +122,9 @@ def test_one_environment_cannot_show_what_new_ones_would_do() -> None:
 
 
 def test_environments_are_closed_afterwards() -> None:
-    before = Counted.open
+    before = the_broken.Counted.open
     env.check(f"{HERE}:Counted", episodes=10, steps=500)
-    assert Counted.open == before
+    assert the_broken.Counted.open == before
 
 
 def test_a_factory_that_raises_is_a_finding() -> None:
