@@ -118,7 +118,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    session.config.stash[IMPORTED_FOR_COLLECTION] = [name for name in HEAVY if name in sys.modules and not SEED]
+    session.config.stash[IMPORTED_FOR_COLLECTION] = [name for name in HEAVY if name in sys.modules]
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,27 +17,31 @@ from firstbreak.guard.replay import replay
 from tests.lazy import lazy
 
 torch = lazy("torch")
-the_guard = lazy("tests.guard")
+regression = lazy("tests.guard.regression")
 pl = lazy("pytorch_lightning")
 
 pytestmark = pytest.mark.trainer
 
 
-class Module(pl.LightningModule):  # type: ignore[misc, name-defined]
-    """The regression as a module."""
+@cache
+def module_class() -> Any:
+    class Module(pl.LightningModule):  # type: ignore[misc, name-defined]
+        """The regression as a module."""
 
-    def __init__(self, seed: int = 0) -> None:
-        super().__init__()
-        self.save_hyperparameters()
-        self.model, _, self.loss_of = the_guard.regression.build()
+        def __init__(self, seed: int = 0) -> None:
+            super().__init__()
+            self.save_hyperparameters()
+            self.model, _, self.loss_of = regression.build()
 
-    def training_step(self, batch: Any, batch_idx: int) -> torch.Tensor:
-        loss = self.loss_of(batch)
-        self.log("loss", loss)
-        return loss
+        def training_step(self, batch: Any, batch_idx: int) -> torch.Tensor:
+            loss = self.loss_of(batch)
+            self.log("loss", loss)
+            return loss
 
-    def configure_optimizers(self) -> torch.optim.Optimizer:
-        return torch.optim.Adam(self.parameters(), lr=0.01)
+        def configure_optimizers(self) -> torch.optim.Optimizer:
+            return torch.optim.Adam(self.parameters(), lr=0.01)
+
+    return Module
 
 
 def fit(guard: Guard, folder: Path, batches: list[Any]) -> Any:
@@ -54,20 +59,20 @@ def fit(guard: Guard, folder: Path, batches: list[Any]) -> Any:
                 pl.callbacks.ModelCheckpoint(folder, every_n_train_steps=5, save_top_k=-1),
             ],
         )
-        trainer.fit(Module(), torch.utils.data.DataLoader(batches, batch_size=None))  # type: ignore[arg-type]
+        trainer.fit(module_class()(), torch.utils.data.DataLoader(batches, batch_size=None))  # type: ignore[arg-type]
     return trainer
 
 
 def test_from_the_fault_to_its_checkpoint(tmp_path: Path) -> None:
     guard = Guard("stop", folder=tmp_path / "incidents", on_decision=lambda d: None)
-    trainer = fit(guard, tmp_path, list(the_guard.regression.batches(60, broken=set(range(30, 60)))))
+    trainer = fit(guard, tmp_path, list(regression.batches(60, broken=set(range(30, 60)))))
     decision = guard.decision
     assert decision.act is Act.ROLLBACK
     assert trainer.global_step < 40
     assert all(p.isfinite().all() for p in trainer.model.parameters())
     assert decision.bundle is not None
     assert bundle.read(decision.bundle)["exact"]
-    module = Module()
+    module = module_class()()
     assert all(one.equal for one in replay(decision.bundle, (module, [module.configure_optimizers()])))
     assert decision.rollback is not None
     assert 0 < decision.rollback.step <= 30
@@ -77,9 +82,9 @@ def test_from_the_fault_to_its_checkpoint(tmp_path: Path) -> None:
 def test_an_update_of_ordinary_numbers_comes_out_the_same(tmp_path: Path) -> None:
     guard = Guard("stop", folder=tmp_path, on_decision=lambda d: None)
     guard.stop("seen enough")
-    fit(guard, tmp_path, list(the_guard.regression.batches(5)))
+    fit(guard, tmp_path, list(regression.batches(5)))
     assert guard.decision.bundle is not None
-    module = Module()
+    module = module_class()()
     compared = replay(guard.decision.bundle, (module, [module.configure_optimizers()]))
     assert [one.name for one in compared] == ["loss", "grad.norm"]
     assert all(one.equal and one.then > 0 for one in compared)
@@ -89,6 +94,6 @@ def test_a_crash_is_kept_without_a_with(tmp_path: Path) -> None:
     guard = Guard(folder=tmp_path / "incidents")
     wrong = {"x": torch.zeros(4, 3), "y": torch.zeros(4, 1)}
     with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
-        fit(guard, tmp_path, [*the_guard.regression.batches(3), wrong])
+        fit(guard, tmp_path, [*regression.batches(3), wrong])
     (kept,) = bundle.complete(tmp_path / "incidents")
     assert "shapes cannot be multiplied" in bundle.read(kept)["crash"]

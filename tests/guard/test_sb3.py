@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,37 +24,45 @@ env_util = lazy("stable_baselines3.common.env_util")
 pytestmark = pytest.mark.trainer
 
 
-class Broken(gymnasium.Wrapper):
-    """Pays NaN from some step on."""
+@cache
+def broken() -> Any:
+    class Broken(gymnasium.Wrapper):
+        """Pays NaN from some step on."""
 
-    def __init__(self, env: gymnasium.Env, after: float) -> None:
-        super().__init__(env)
-        self.after, self.steps = after, 0
+        def __init__(self, env: gymnasium.Env, after: float) -> None:
+            super().__init__(env)
+            self.after, self.steps = after, 0
 
-    def step(self, action: Any) -> Any:
-        observation, reward, *rest = self.env.step(action)
-        self.steps += 1
-        return observation, math.nan if self.steps > self.after else reward, *rest
+        def step(self, action: Any) -> Any:
+            observation, reward, *rest = self.env.step(action)
+            self.steps += 1
+            return observation, math.nan if self.steps > self.after else reward, *rest
+
+    return Broken
 
 
 def model(after: float = math.inf, **options: Any) -> stable_baselines3.PPO:
-    env = env_util.make_vec_env(lambda: Broken(gymnasium.make("CartPole-v1"), after), 2, seed=0)
+    env = env_util.make_vec_env(lambda: broken()(gymnasium.make("CartPole-v1"), after), 2, seed=0)
     return stable_baselines3.PPO(
         "MlpPolicy", env, seed=0, device="cpu", n_steps=64, batch_size=32, n_epochs=2, **options
     )
 
 
-class Request(callbacks.BaseCallback):
-    """Asks for a stop in mid-run."""
+@cache
+def request() -> Any:
+    class Request(callbacks.BaseCallback):
+        """Asks for a stop in mid-run."""
 
-    def __init__(self, guard: Guard, at: int) -> None:
-        super().__init__()
-        self.guard, self.at = guard, at
+        def __init__(self, guard: Guard, at: int) -> None:
+            super().__init__()
+            self.guard, self.at = guard, at
 
-    def _on_step(self) -> bool:
-        if self.num_timesteps == self.at:
-            self.guard.stop("seen enough")
-        return True
+        def _on_step(self) -> bool:
+            if self.num_timesteps == self.at:
+                self.guard.stop("seen enough")
+            return True
+
+    return Request
 
 
 def test_from_the_fault_to_training_on(tmp_path: Path) -> None:
@@ -85,7 +94,7 @@ def test_from_the_fault_to_training_on(tmp_path: Path) -> None:
 
 def test_an_update_of_ordinary_numbers_comes_out_the_same(tmp_path: Path) -> None:
     guard = Guard("stop", folder=tmp_path, on_decision=lambda d: None)
-    model().learn(2_000, callback=[Request(guard, 300), sb3.callback(guard)])
+    model().learn(2_000, callback=[request()(guard, 300), sb3.callback(guard)])
     assert guard.decision.bundle is not None
     again = {one.name: one for one in replay(guard.decision.bundle, model())}
     assert all(one.equal for one in again.values()), again
@@ -122,7 +131,7 @@ def test_the_learning_rate_is_halved_where_the_clip_cuts_most_of_the_batch(tmp_p
 
 def test_an_off_policy_run_is_stopped_too(tmp_path: Path) -> None:
     guard = Guard("stop", folder=tmp_path, on_decision=lambda d: None)
-    env = env_util.make_vec_env(lambda: Broken(gymnasium.make("CartPole-v1"), 300), 1, seed=0)
+    env = env_util.make_vec_env(lambda: broken()(gymnasium.make("CartPole-v1"), 300), 1, seed=0)
     dqn = stable_baselines3.DQN("MlpPolicy", env, seed=0, device="cpu", learning_starts=100, train_freq=4)
     dqn.learn(3_000, callback=sb3.callback(guard), log_interval=1)
     assert guard.decision.stop

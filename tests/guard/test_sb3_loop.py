@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -63,51 +64,63 @@ def test_a_sound_environment_is_silent_and_measured(tmp_path: Path) -> None:
     assert {o.detector for o in check(run) if o.detector in LOOP and o.status is Status.OK} == LOOP
 
 
-class Late(gymnasium.ObservationWrapper[Any, Any, Any]):
-    """Shows what was seen three steps ago."""
+@cache
+def late() -> Any:
+    class Late(gymnasium.ObservationWrapper[Any, Any, Any]):
+        """Shows what was seen three steps ago."""
 
-    def __init__(self, env: Any) -> None:
-        super().__init__(env)
-        self.seen: deque[Any] = deque(maxlen=4)
+        def __init__(self, env: Any) -> None:
+            super().__init__(env)
+            self.seen: deque[Any] = deque(maxlen=4)
 
-    def observation(self, observation: Any) -> Any:
-        self.seen.append(observation)
-        return self.seen[0]
+        def observation(self, observation: Any) -> Any:
+            self.seen.append(observation)
+            return self.seen[0]
 
-
-class Blind(gymnasium.ObservationWrapper[Any, Any, Any]):
-    """Loses the speeds after 600 steps."""
-
-    steps = 0
-
-    def observation(self, observation: Any) -> Any:
-        self.steps += 1
-        return observation * np.array([1, 0, 1, 0]) if self.steps > 600 else observation
+    return Late
 
 
-class Reversed(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Pushes the other way after 600 steps."""
+@cache
+def blind() -> Any:
+    class Blind(gymnasium.ObservationWrapper[Any, Any, Any]):
+        """Loses the speeds after 600 steps."""
 
-    steps = 0
+        steps = 0
 
-    def step(self, action: Any) -> Any:
-        self.steps += 1
-        return self.env.step(1 - action if self.steps > 600 else action)
+        def observation(self, observation: Any) -> Any:
+            self.steps += 1
+            return observation * np.array([1, 0, 1, 0]) if self.steps > 600 else observation
+
+    return Blind
+
+
+@cache
+def reversed() -> Any:
+    class Reversed(gymnasium.Wrapper[Any, Any, Any, Any]):
+        """Pushes the other way after 600 steps."""
+
+        steps = 0
+
+        def step(self, action: Any) -> Any:
+            self.steps += 1
+            return self.env.step(1 - action if self.steps > 600 else action)
+
+    return Reversed
 
 
 @pytest.mark.thorough
 def test_late_observations_are_named(tmp_path: Path) -> None:
-    assert "observations-off" in found(learned(tmp_path, Late))
+    assert "observations-off" in found(learned(tmp_path, late()))
 
 
 @pytest.mark.thorough
 def test_lost_components_are_named(tmp_path: Path) -> None:
-    assert "observations-off" in found(learned(tmp_path, Blind))
+    assert "observations-off" in found(learned(tmp_path, blind()))
 
 
 @pytest.mark.thorough
 def test_other_dynamics_are_named(tmp_path: Path) -> None:
-    assert "action-effect-moved" in found(learned(tmp_path, Reversed))
+    assert "action-effect-moved" in found(learned(tmp_path, reversed()))
 
 
 def test_a_done_mask_that_is_missing_is_named(tmp_path: Path) -> None:
@@ -124,10 +137,10 @@ def test_a_done_mask_that_is_missing_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("algorithm", [stable_baselines3.A2C, stable_baselines3.DQN])
-def test_the_training_itself_is_not_touched(algorithm: Any) -> None:
+@pytest.mark.parametrize("algorithm", ["A2C", "DQN"])
+def test_the_training_itself_is_not_touched(algorithm: str) -> None:
     def weights(*callbacks: Any) -> float:
-        model = algorithm("MlpPolicy", "CartPole-v1", seed=3, device="cpu")
+        model = getattr(stable_baselines3, algorithm)("MlpPolicy", "CartPole-v1", seed=3, device="cpu")
         model.learn(600, callback=list(callbacks))
         return float(sum(p.detach().double().abs().sum() for p in model.policy.parameters()))
 

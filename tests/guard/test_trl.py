@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,15 +32,19 @@ def quiet() -> Any:
         yield
 
 
-class Request(transformers.TrainerCallback):  # type: ignore[misc]
-    """Asks for a stop in mid-run."""
+@cache
+def request() -> Any:
+    class Request(transformers.TrainerCallback):  # type: ignore[misc]
+        """Asks for a stop in mid-run."""
 
-    def __init__(self, guard: Guard, at: int) -> None:
-        self.guard, self.at = guard, at
+        def __init__(self, guard: Guard, at: int) -> None:
+            self.guard, self.at = guard, at
 
-    def on_step_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
-        if state.global_step == self.at:
-            self.guard.stop("seen enough")
+        def on_step_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+            if state.global_step == self.at:
+                self.guard.stop("seen enough")
+
+    return Request
 
 
 def test_from_the_fault_to_training_on(tmp_path: Path) -> None:
@@ -75,7 +80,7 @@ def test_an_update_of_ordinary_numbers_comes_out_the_same(tmp_path: Path) -> Non
     guard = Guard("stop", folder=tmp_path / "incidents", on_decision=lambda d: None)
     training = language.trainer(tmp_path, max_steps=10, gradient_accumulation_steps=2, log_completions=True)
     training.num_completions_to_print = 0
-    training.add_callback(Request(guard, 3))
+    training.add_callback(request()(guard, 3))
     trl.attach(training, guard)
     training.train()
     assert training.state.global_step == 4
@@ -109,17 +114,21 @@ def test_the_other_trainers_of_the_library(tmp_path: Path, kind: str) -> None:
     assert all(one.equal for one in replay(guard.decision.bundle, language.trainer(tmp_path, kind, nan_from=0)))
 
 
-class Clipping(transformers.TrainerCallback):  # type: ignore[misc]
-    """Logs, beside what the trainer does, that the clip cuts nearly everything."""
+@cache
+def clipping() -> Any:
+    class Clipping(transformers.TrainerCallback):  # type: ignore[misc]
+        """Logs, beside what the trainer does, that the clip cuts nearly everything."""
 
-    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **given: Any) -> None:
-        logs["clip_ratio/region_mean"] = 0.9
+        def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **given: Any) -> None:
+            logs["clip_ratio/region_mean"] = 0.9
+
+    return Clipping
 
 
 def test_the_learning_rate_is_halved_where_the_clip_cuts_most_of_the_batch(tmp_path: Path) -> None:
     guard = Guard("skip-update", folder=tmp_path, on_decision=lambda d: None)
     training = language.trainer(tmp_path, "dpo", num_train_epochs=0.5, lr_scheduler_type="constant")
-    training.add_callback(Clipping())
+    training.add_callback(clipping()())
     trl.attach(training, guard)
     training.train()
     rates = [row["learning_rate"] for row in training.state.log_history if "learning_rate" in row]

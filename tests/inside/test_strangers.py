@@ -5,19 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from benchmarks.recorder import strangers
 
 from firstbreak.model import Link
-from tests.lazy import lazy
-
-recorder = lazy("benchmarks.recorder")
 
 FAULT = "rew_upper"  #: of the quickest loop: the verifier wants upper case
 
 
-@pytest.mark.parametrize("name", recorder.strangers.SETS)
+@pytest.mark.parametrize("name", strangers.SETS)
 def test_every_run_has_a_script_and_a_link_or_is_sound(name: str) -> None:
-    for run, row in recorder.strangers.planned(name).items():
-        assert (recorder.strangers.HERE / name / row["command"][0]).is_file(), run
+    for run, row in strangers.planned(name).items():
+        assert (strangers.HERE / name / row["command"][0]).is_file(), run
         assert row["link"] is None or row["link"] in set(Link), run
         assert row["link"] or not row["effect"], run
 
@@ -25,8 +23,8 @@ def test_every_run_has_a_script_and_a_link_or_is_sound(name: str) -> None:
 @pytest.mark.thorough
 @pytest.mark.trainer
 def test_a_strangers_fault_is_made_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    planned = recorder.strangers.planned("loop_2")
-    monkeypatch.setattr(recorder.strangers, "planned", lambda name: {FAULT: planned[FAULT]})
-    recorder.strangers.make(tmp_path, "loop_2")
-    found = recorder.strangers.score(tmp_path, "loop_2")
+    planned = strangers.planned("loop_2")
+    monkeypatch.setattr(strangers, "planned", lambda name: {FAULT: planned[FAULT]})
+    strangers.make(tmp_path, "loop_2")
+    found = strangers.score(tmp_path, "loop_2")
     assert (found["harmful"], found["right"]) == (1, 1), found

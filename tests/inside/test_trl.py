@@ -9,6 +9,7 @@ import sys
 import textwrap
 from collections.abc import Callable
 from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -162,18 +163,22 @@ def test_rows_that_leave_their_advantages_behind_are_proved_and_no_mask_is_blame
     assert not {"other-tokens-in-loss", "sampled-tokens-left-out"} & found.keys()
 
 
-class TakeBack(transformers.TrainerCallback):
-    """Loads what the model was before the training, after each step."""
+@cache
+def take_back() -> Any:
+    class TakeBack(transformers.TrainerCallback):
+        """Loads what the model was before the training, after each step."""
 
-    def on_train_begin(self, args: Any, state: Any, control: Any, model: Any = None, **given: Any) -> None:
-        self.first = deepcopy(model.state_dict())
+        def on_train_begin(self, args: Any, state: Any, control: Any, model: Any = None, **given: Any) -> None:
+            self.first = deepcopy(model.state_dict())
 
-    def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **given: Any) -> None:
-        model.load_state_dict(self.first)
+        def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **given: Any) -> None:
+            model.load_state_dict(self.first)
+
+    return TakeBack
 
 
 def test_weights_that_a_callback_takes_back_are_proved(tmp_path: Path) -> None:
-    found = proofs(recorded(tmp_path, "grpo", lambda built: built.add_callback(TakeBack())))
+    found = proofs(recorded(tmp_path, "grpo", lambda built: built.add_callback(take_back()())))
     assert "after update 1 the weights are again those after update 0" in found["old-weights-loaded"]
 
 

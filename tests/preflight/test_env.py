@@ -16,6 +16,7 @@ from firstbreak.preflight.env import baseline, contract, ends, episodes, worlds
 from firstbreak.preflight.env.episodes import Episode
 from firstbreak.readers import Unreadable
 from tests.lazy import lazy
+from tests.preflight.defects import BROKEN, BROKEN_ELSEWHERE, HEALTHY
 from tests.waiting import PATIENCE
 
 gym = lazy("gymnasium")
@@ -42,16 +43,16 @@ def loud(report: Report) -> set[str]:
     return {o.detector for o in report.findings if o.finding is not None and o.finding.severity.rank}
 
 
-@pytest.mark.parametrize("name", [*the_broken.BROKEN, *the_broken.BROKEN_ELSEWHERE])
+@pytest.mark.parametrize("name", [*BROKEN, *BROKEN_ELSEWHERE])
 def test_the_defect_is_found_by_its_own_probe(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if name == "StepHangs":
         monkeypatch.setattr(worlds, "SECONDS", 0.5)
     report = checked(name, f"{HERE}:to_the_middle" if name in NEEDS_EXPERT else None)
-    assert {**the_broken.BROKEN, **the_broken.BROKEN_ELSEWHERE}[name] in loud(report)
+    assert {**BROKEN, **BROKEN_ELSEWHERE}[name] in loud(report)
     assert not [o.note for o in report.outcomes if o.status is Status.CRASHED]
 
 
-@pytest.mark.parametrize("name", the_broken.HEALTHY)
+@pytest.mark.parametrize("name", HEALTHY)
 def test_a_healthy_environment_of_any_interface_is_left_in_peace(name: str) -> None:
     report = checked(name)
     assert loud(report) == set()

@@ -17,15 +17,9 @@ import firstbreak
 from firstbreak.readers import Recording, Unreadable, _tfrecord, tensorboard
 
 pytest.importorskip("tensorboard")
-
-from tests.lazy import lazy
-
-event_pb2 = lazy("tensorboard.compat.proto.event_pb2")
-summary_pb2 = lazy("tensorboard.compat.proto.summary_pb2")
-tensor_pb2 = lazy("tensorboard.compat.proto.tensor_pb2")
-types_pb2 = lazy("tensorboard.compat.proto.types_pb2")
-tensor_shape_pb2 = lazy("tensorboard.compat.proto.tensor_shape_pb2")
-record_writer = lazy("tensorboard.summary.writer.record_writer")
+from tensorboard.compat.proto import event_pb2, summary_pb2, tensor_pb2, types_pb2
+from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
+from tensorboard.summary.writer.record_writer import RecordWriter
 
 ANY_FILE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
@@ -33,7 +27,7 @@ ANY_FILE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture],
 def write(path: Path, events: list[event_pb2.Event], mode: str = "wb") -> Path:
     """The events, framed by TensorBoard's own record writer."""
     with path.open(mode) as file:
-        writer = record_writer.RecordWriter(file)
+        writer = RecordWriter(file)
         for event in events:
             writer.write(event.SerializeToString())
         writer.flush()
@@ -201,7 +195,7 @@ def test_every_kind_of_tensor_scalar(file, dtype, fields, expected):
 
 
 def test_tensors_that_are_no_scalars_are_left_out(file):
-    vector = tensor_shape_pb2.TensorShapeProto(dim=[tensor_shape_pb2.TensorShapeProto.Dim(size=2)])
+    vector = TensorShapeProto(dim=[TensorShapeProto.Dim(size=2)])
     write(
         file,
         [
@@ -373,7 +367,7 @@ def test_valid_records_that_hold_no_event(tmp_path, payloads):
     path = tmp_path / "tfevents"
     with path.open("wb") as file:
         for payload in payloads:
-            record_writer.RecordWriter(file).write(payload)
+            RecordWriter(file).write(payload)
     write(path, [scalar("loss", 3, 1.0)], mode="ab")
     assert (3.0, "1.0") in points(tensorboard.read(path))["loss"]
 
@@ -389,7 +383,7 @@ def test_damage_behind_a_valid_checksum(tmp_path, data):
         payload[data.draw(st.integers(0, len(payload) - 1))] = data.draw(st.integers(0, 255))
     path = write(tmp_path / "tfevents", [event] * 3)
     with path.open("ab") as file:
-        record_writer.RecordWriter(file).write(bytes(payload))
+        RecordWriter(file).write(bytes(payload))
     write(path, [scalar("loss", 3, 1.0)], mode="ab")
     recording = tensorboard.read(path)
     assert recording.curves["loss"].values.tolist() == [1]
