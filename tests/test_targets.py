@@ -57,17 +57,6 @@ def test_pages_name_only_targets_that_exist() -> None:
     assert {(page, name) for page, name in said if name not in targets()} == set()
 
 
-def test_every_target_that_does_something_is_listed_by_make_help() -> None:
-    listed = make("help").stdout
-    shown = {line.split(maxsplit=1)[0] for line in listed.splitlines() if len(line.split(maxsplit=1)) == 2}
-    assert {target for target, commands in targets().items() if commands} - shown == set()
-
-
-def test_no_target_is_mistaken_for_a_file() -> None:
-    """There is a folder `docs`: without .PHONY `make docs` would do nothing."""
-    assert targets().keys() - variable(".PHONY:") == set()
-
-
 def test_the_scheduled_lane_runs_every_benchmark_and_every_made_page() -> None:
     makes = {name for name, commands in targets().items() if re.search(r"-m (benchmarks|tests\.fuzz)\b", commands)}
     assert makes > {"bench", "bench-readers", "docs", "fuzz"}
