@@ -19,6 +19,11 @@ def available(package: str) -> bool:
     return importlib.util.find_spec(package.partition(".")[0]) is not None
 
 
+def needs(package: str) -> pytest.MarkDecorator:
+    """Skips a test where a package is not installed, without importing it."""
+    return pytest.mark.skipif(not available(package), reason=f"{package} is not installed")
+
+
 class LazyModule:
     """Stands for a module, and hands out its attributes and its submodules."""
 

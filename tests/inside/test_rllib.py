@@ -17,12 +17,11 @@ from firstbreak.inside import seams
 from firstbreak.inside.batch import BatchRecorder
 from firstbreak.inside.trainers import rllib as hooks
 from tests.inside.trainers_code import measured, proved
-from tests.lazy import lazy
+from tests.lazy import lazy, needs
 
 gymnasium = lazy("gymnasium")
 
-pytestmark = pytest.mark.trainer
-pytest.importorskip("ray.rllib")
+pytestmark = [pytest.mark.trainer, needs("ray")]
 STEPS, UPDATES = 256, 3
 TARGETS, GAE = "compute_value_targets", "GeneralAdvantageEstimation.__call__"
 LOSS = "PPOTorchLearner.compute_loss_for_module"

@@ -11,15 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-pytest.importorskip("stable_baselines3")
-
 from click.testing import CliRunner
 
 from firstbreak import plugins
 from firstbreak.model import Link
 from firstbreak.readers.read import read
-from tests.lazy import lazy
+from tests.lazy import lazy, needs
 
 benchmarks = lazy("benchmarks")
 cli = lazy("firstbreak_lab.cli")
@@ -29,6 +26,8 @@ draw = lazy("firstbreak_lab.population.draw")
 tasks = lazy("firstbreak_lab.population.tasks")
 families__control = lazy("firstbreak_lab.population.families._control")
 population_family = lazy("firstbreak_lab.population.family")
+
+pytestmark = needs("stable_baselines3")
 
 HERE = draw.families()
 CONTROL = [name for name in HERE if name.startswith(("sb3", "cleanrl", "handwritten-reinforce", "rllib"))]

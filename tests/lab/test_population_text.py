@@ -14,18 +14,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("trl")
-
-
 from firstbreak.model import Link
 from firstbreak.readers.read import read
-from tests.lazy import lazy
+from tests.lazy import lazy, needs
 
 firstbreak_lab_drawn = lazy("firstbreak_lab.drawn")
 families__text = lazy("firstbreak_lab.population.families._text")
 population_family = lazy("firstbreak_lab.population.family")
 
-pytestmark = [pytest.mark.trainer, pytest.mark.slow]
+pytestmark = [needs("trl"), pytest.mark.trainer, pytest.mark.slow]
 
 NAMES = ("trl-grpo", "trl-rloo", "trl-dpo", "trl-reward", "handwritten-grpo")
 FAMILIES = {
