@@ -1,5 +1,5 @@
 # Two commands on a fresh machine: `make demo` and `make test`. Each sets up what it needs in .venv.
-# Three lanes for those who change the code: `make quick` (seconds), `make lint`, `make test` (everything).
+# For those who change the code: `make quick` (seconds), `make lint`, `make test` (ten minutes), `make test-all` (everything).
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -9,7 +9,7 @@ TORCH ?= torch==2.13.0
 # Trainers that need GPUs. Their modules that write metrics do not, and are all that is imported of them.
 TRACKERS ?= verl==0.9.1 openrlhf==0.11.2 areal==1.0.4
 
-.PHONY: help setup setup-test demo quick test lint golden report-card bench-statistics docs coverage bench bench-readers bench-recorder bench-experiments bench-guard bench-journeys bench-preflight bench-web bench-peers site fuzz
+.PHONY: help setup setup-test demo quick test test-all test-seeds lint golden report-card bench-statistics docs coverage bench bench-readers bench-recorder bench-experiments bench-guard bench-journeys bench-preflight bench-web bench-peers site fuzz
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -42,8 +42,20 @@ QUICK ?= tests/engine tests/stats tests/readers tests/dialects tests/detectors t
 quick: $(VENV)/.quick        ## the core's tests, under half a minute
 	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -n auto -m "not slow and not trainer and not browser" $(QUICK) $(ARGS)
 
-test: $(VENV)/.test          ## every test
+test: $(VENV)/.test          ## the tests of every part, ten minutes on two cores
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not thorough" $(ARGS)
+
+test-all: $(VENV)/.test      ## every test, the laboratory and twenty scripts of users included, and other seeds
 	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
+	$(MAKE) --no-print-directory test-seeds
+
+# Added to each seed that a test gives to torch.
+SEEDS ?= 1 2 3 4 5
+
+test-seeds: $(VENV)/.test    ## every test that draws from torch's random numbers, under five other seeds
+	for seed in $(SEEDS); do \
+		FIRSTBREAK_TEST_SEED=$$seed $(BIN)/python -m pytest -n auto --dist loadfile -m draws $(ARGS) || exit 1; \
+	done
 
 lint: $(VENV)/.test          ## ruff, mypy, and the size of each package
 	$(BIN)/ruff check src lab tests benchmarks

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
-from tests.preflight import broken, rewards
+from tests.preflight import broken, defects, rewards
 
 from benchmarks import memory
 from benchmarks.machine import PACKAGES, environment
@@ -31,11 +31,11 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULT = ROOT / "benchmarks" / "results" / "preflight.json"
 HERE, EXPERT = "tests.preflight.broken", "tests.preflight.broken:to_the_middle"
 EPISODES, STEPS = sized((40, 4000), (4, 100))
-FAULTY = sized(broken.BROKEN, dict(list(broken.BROKEN.items())[:2]))
+FAULTY = sized(defects.BROKEN, dict(list(defects.BROKEN.items())[:2]))
 NEEDS_EXPERT = frozenset({"RewardReversed", "RewardIsNoise"})
 SECONDS = 120.0  # for a check_env: one of the defects is a step that never returns
 HEALTHY = (
-    *(f"{HERE}:{name}" for name in broken.HEALTHY),
+    *(f"{HERE}:{name}" for name in defects.HEALTHY),
     "CartPole-v1",
     "MountainCar-v0",
     "MountainCarContinuous-v0",
@@ -122,7 +122,7 @@ def faulty() -> dict[str, Any]:
         theirs = {who: bool(check(f"{HERE}:{name}") - twins[_twin(name)][who]) for who, check in PEERS.items()}
         faults[name] = {"probe": probe, "firstbreak": probe in ours, **theirs}
         print(name, faults[name], flush=True)
-    elsewhere = {name: probe in firstbreak(f"{HERE}:{name}") for name, probe in broken.BROKEN_ELSEWHERE.items()}
+    elsewhere = {name: probe in firstbreak(f"{HERE}:{name}") for name, probe in defects.BROKEN_ELSEWHERE.items()}
     return {
         "n_env_faults": len(faults),
         "env_faults_caught": {who: _share(f[who] for f in faults.values()) for who in ("firstbreak", *PEERS)},

@@ -1,13 +1,16 @@
-"""What every test may ask for."""
+"""What every test may ask for, which tests `make test` leaves to `make test-all`, and the seeds of `make test-seeds`."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import signal
+import sys
 import threading
 import traceback
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,8 @@ from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parent.parent
 IN_CI = bool(os.environ.get("CI"))
+#: added to every seed that a test gives to torch: `make test-seeds`
+SEED = int(os.environ.get("FIRSTBREAK_TEST_SEED", "0"))
 #: no answer depends on how busy the machine is, and in CI none depends on luck
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("patient"), derandomize=True)
@@ -71,6 +76,69 @@ class ModuleOfTests(pytest.Module):
 
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module:
     return ModuleOfTests.from_parent(parent, path=module_path)
+
+
+#: What makes a test draw from torch's random numbers: its own file, or what it imports of the tests, names one of these.
+DRAWS = re.compile(r"\b(torch|trl|stable_baselines3|pytorch_lightning|skrl|rllib|firstbreak_lab)\b")
+IMPORTED = re.compile(r"(?:^from |lazy\(\")(tests(?:\.\w+)+)", re.MULTILINE)
+#: Packages that take a second or more to import. No process of xdist imports one to collect the tests.
+HEAVY = (
+    "torch",
+    "trl",
+    "transformers",
+    "datasets",
+    "ray",
+    "gymnasium",
+    "stable_baselines3",
+    "mlflow",
+    "pytorch_lightning",
+)
+IMPORTED_FOR_COLLECTION = pytest.StashKey[list[str]]()
+
+
+@cache
+def draws(path: Path) -> bool:
+    """Whether the tests of a file may draw from torch's random numbers."""
+    text = path.read_text("utf-8")
+    helpers = (ROOT / Path(*module.split(".")).with_suffix(".py") for module in IMPORTED.findall(text))
+    return bool(DRAWS.search(text)) or any(draws(helper) for helper in helpers if helper.exists() and helper != path)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """The laboratory is no part of the product: `make test` does not even collect its tests."""
+    return True if collection_path == ROOT / "tests" / "lab" and "not thorough" in config.option.markexpr else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(ROOT / "tests" / "lab"):
+            item.add_marker("thorough")
+        if draws(item.path):
+            item.add_marker("draws")
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    session.config.stash[IMPORTED_FOR_COLLECTION] = [name for name in HEAVY if name in sys.modules]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if SEED:
+        shift_seeds(SEED)
+
+
+def shift_seeds(by: int) -> None:
+    """Add a number to every seed that is given to torch, so that a test sees other weights and other samples."""
+    import torch
+
+    given, start = torch.manual_seed, torch.Generator.manual_seed
+
+    class Generator(torch.Generator):
+        def manual_seed(self, seed: int) -> torch.Generator:
+            return start(self, seed + by)
+
+    torch.manual_seed = torch.random.manual_seed = lambda seed: given(int(seed) + by)
+    torch.Generator = Generator
+    torch.manual_seed(0)  # for a test that gives none
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

@@ -12,8 +12,6 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from benchmarks import docs as pages
-from benchmarks.docs import navigation, screenshots
 from click.testing import CliRunner
 
 from firstbreak.cli import app
@@ -24,6 +22,10 @@ from firstbreak.engine.diagnose import diagnose
 from firstbreak.readers.read import read
 from firstbreak.reports import reference, terminal
 from tests.every import every
+from tests.lazy import lazy
+
+benchmarks = lazy("benchmarks")
+docs = lazy("benchmarks.docs")
 
 ROOT = Path(__file__).parent.parent
 SVG = "{http://www.w3.org/2000/svg}"
@@ -31,17 +33,17 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def test_a_made_page_is_up_to_date() -> None:
     def up_to_date(name: str) -> None:
-        assert (ROOT / "docs" / name).read_text() == pages.PAGES[name]().rstrip() + "\n", "run `make docs`"
+        assert (ROOT / "docs" / name).read_text() == benchmarks.docs.PAGES[name]().rstrip() + "\n", "run `make docs`"
 
-    every(pages.PAGES, up_to_date)
+    every(benchmarks.docs.PAGES, up_to_date)
 
 
 def test_a_page_does_not_depend_on_what_was_called_before_it_was_made() -> None:
     """click keeps a command's `--help` under the names that its first caller asked for."""
-    made = pages.PAGES["reference/cli.md"]()
+    made = benchmarks.docs.PAGES["reference/cli.md"]()
     CliRunner().invoke(app, ["diagnose", "--help"])
     CliRunner().invoke(diagnose_command, ["--help"])
-    assert pages.PAGES["reference/cli.md"]() == made
+    assert benchmarks.docs.PAGES["reference/cli.md"]() == made
 
 
 PICTURES = ROOT / "docs" / "pictures"
@@ -108,7 +110,7 @@ def test_links_between_pages_lead_somewhere() -> None:
 def test_the_navigation_is_made_of_the_pages() -> None:
     present = (ROOT / "mkdocs.yml").read_text()
     there = {str(page.relative_to(ROOT / "docs")) for page in ROOT.glob("docs/**/*.md")}
-    assert present == navigation.configuration(present, there), "run `make docs`"
+    assert present == docs.navigation.configuration(present, there), "run `make docs`"
     listed = re.findall(r"^ +- ([\w/.-]+\.md)$", present, re.MULTILINE)
     assert sorted(listed) == sorted(there)  # each page once
 
@@ -116,13 +118,14 @@ def test_the_navigation_is_made_of_the_pages() -> None:
 def test_a_new_page_gets_into_the_navigation_by_itself() -> None:
     present = (ROOT / "mkdocs.yml").read_text()
     there = {str(page.relative_to(ROOT / "docs")) for page in ROOT.glob("docs/**/*.md")}
-    made = navigation.configuration(present, there | {"trainers/my_trainer.md", "my-page.md"})
+    made = docs.navigation.configuration(present, there | {"trainers/my_trainer.md", "my-page.md"})
     assert set(made.splitlines()) - set(present.splitlines()) == {
         "      - trainers/my_trainer.md",
         "      - my-page.md",
     }
 
 
+@pytest.mark.thorough
 def test_the_site_builds_without_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Broken links and headings that do not exist included; in a copy, since the builder writes beside the configuration."""
     shutil.copytree(ROOT / "docs", tmp_path / "docs")
@@ -154,7 +157,7 @@ SCREENS = ROOT / "docs" / "screens"
 
 def test_every_screenshot_is_shown_and_small() -> None:
     there = {path.name for path in SCREENS.iterdir()}
-    assert there == {f"{name}.webp" for name in screenshots.SHOTS}
+    assert there == {f"{name}.webp" for name in docs.screenshots.SHOTS}
     pages_ = [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs").glob("*/*.md")]
     shown = {
         name for page in pages_ for name in re.findall(r"!\[[^\]]{20,}\]\([./]*screens/([\w.-]+)\)", page.read_text())
@@ -163,13 +166,14 @@ def test_every_screenshot_is_shown_and_small() -> None:
     assert sum(path.stat().st_size for path in SCREENS.iterdir()) < 2.5e6
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.browser
 def test_the_screenshots_can_be_taken_and_show_what_they_are_for(tmp_path: Path) -> None:
     """By the command, in a process of its own: each shot fails where the page does not say what the picture is to show."""
-    command = [sys.executable, "-m", "benchmarks.docs.screenshots", *screenshots.SHOTS]
+    command = [sys.executable, "-m", "benchmarks.docs.screenshots", *docs.screenshots.SHOTS]
     environment = {**os.environ, "SMALLEST": str(tmp_path)}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     taken = {path.stem for path in (tmp_path / "docs" / "screens").iterdir()}
-    assert taken == set(screenshots.SHOTS)
+    assert taken == set(docs.screenshots.SHOTS)

@@ -14,6 +14,8 @@ from benchmarks.field.score import Said
 
 from firstbreak.model import Link
 
+pytestmark = pytest.mark.thorough
+
 READING = Reading(
     id="a-run",
     repository="someone/some-rl",

@@ -11,7 +11,9 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.size import FEW
+from tests.lazy import lazy
+
+benchmarks_size = lazy("benchmarks.size")
 
 ROOT = Path(__file__).parent.parent
 MAKEFILE = (ROOT / "Makefile").read_text()
@@ -53,17 +55,6 @@ def test_pages_name_only_targets_that_exist() -> None:
     said = {(page.relative_to(ROOT), name) for page in PAGES for name in named(page.read_text())}
     assert {name for _, name in said} > {"demo", "test", "bench", "docs"}
     assert {(page, name) for page, name in said if name not in targets()} == set()
-
-
-def test_every_target_that_does_something_is_listed_by_make_help() -> None:
-    listed = make("help").stdout
-    shown = {line.split(maxsplit=1)[0] for line in listed.splitlines() if len(line.split(maxsplit=1)) == 2}
-    assert {target for target, commands in targets().items() if commands} - shown == set()
-
-
-def test_no_target_is_mistaken_for_a_file() -> None:
-    """There is a folder `docs`: without .PHONY `make docs` would do nothing."""
-    assert targets().keys() - variable(".PHONY:") == set()
 
 
 def test_the_scheduled_lane_runs_every_benchmark_and_every_made_page() -> None:
@@ -126,5 +117,5 @@ def test_the_smallest_size_writes_no_committed_file(tmp_path: Path) -> None:
     assert size == "1"
     assert tmp_path in Path(page).parents
     assert tmp_path in Path(corpus).parents
-    assert runs == ["5"] * len(FEW)  # as many seeds as the harm test needs
+    assert runs == ["5"] * len(benchmarks_size.FEW)  # as many seeds as the harm test needs
     assert of_child == corpus

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
-from firstbreak_lab.corpus import labels, opened
 
 from firstbreak.audit.audit import audit
 from firstbreak.audit.columns import samples as table_samples
@@ -23,6 +22,9 @@ from firstbreak.readers import Unreadable, parquet, sample_dump
 from firstbreak.readers import read as engine_read
 from firstbreak.readers.read import read
 from tests.audit.dumps import by_length, dump, longer_and_longer
+from tests.lazy import lazy
+
+firstbreak_lab_corpus = lazy("firstbreak_lab.corpus")
 
 ROOT = Path(__file__).parent.parent.parent
 HEALTHY = ROOT / "tests" / "data" / "trl_grpo_healthy"
@@ -57,7 +59,7 @@ def test_a_healthy_run_of_trl_passes() -> None:
 def test_runs_of_the_labs_corpus() -> None:
     """One hack of each kind of trainer that is there, and its healthy twins."""
     corpus = ROOT / "corpus"
-    every = labels(corpus)
+    every = firstbreak_lab_corpus.labels(corpus)
     for variant in ("pays-for-length", "reward-model-over-optimised", "length-grows-with-skill", "format-first"):
         grave = [a for a, label in every.items() if label.variant == variant and label.seed == 0]
         if not grave:
@@ -66,7 +68,7 @@ def test_runs_of_the_labs_corpus() -> None:
             grave,
             key=lambda a: every[a].score if variant in ("length-grows-with-skill", "format-first") else -every[a].score,
         )
-        with opened(corpus, archive) as (path, label):
+        with firstbreak_lab_corpus.opened(corpus, archive) as (path, label):
             run_ = read(path)
             assert run_.samples is not None
             found = audit(run_.samples, run=run_).outcomes[0]

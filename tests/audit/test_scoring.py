@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from firstbreak.audit.audit import audit
 from firstbreak.audit.marks import HACK, KEEP, key_of, load, save
@@ -18,6 +17,9 @@ from firstbreak.audit.scoring import OWN, TruthStore, same_answer
 from firstbreak.model import Sample
 from firstbreak.readers import Unreadable
 from tests.audit.dumps import by_length, dump, honest, longer_and_longer, plain
+from tests.lazy import lazy
+
+stats = lazy("scipy.stats")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -24,6 +23,9 @@ from firstbreak.compare.statistics import (
     runs_needed,
     smallest_visible,
 )
+from tests.lazy import lazy
+
+scipy = lazy("scipy")
 
 numbers = st.floats(-1e6, 1e6)
 runs = arrays(float, st.integers(2, 30), elements=numbers)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from benchmarks import names as strangers
 
 from firstbreak import dialects
 from firstbreak.dialects import Origin
+from tests.lazy import lazy
+
+benchmarks = lazy("benchmarks")
 
 
 def read(*names: str) -> dict[str, str]:
@@ -97,10 +99,10 @@ def test_two_names_of_half_of_all_loops_make_no_trainer() -> None:
     assert dialects.trainer_name(dialects.choose(["loss", "grad_norm", "learning_rate", "epoch"], {})) == "trl"
 
 
-@pytest.mark.parametrize("part", strangers.PARTS)
+@pytest.mark.parametrize("part", benchmarks.names.PARTS)
 def test_nine_of_ten_names_of_strangers_are_understood_and_hardly_one_is_misread(part: str) -> None:
-    verdicts = [v for v in strangers.judge(strangers.rows()) if v.row.part == part]
-    measured = strangers.figures(verdicts)
+    verdicts = [v for v in benchmarks.names.judge(benchmarks.names.rows()) if v.row.part == part]
+    measured = benchmarks.names.figures(verdicts)
     assert measured["with_a_signal"] >= 50
     assert measured["understood_share"] >= 0.9
     assert measured["wrong_share"] <= 0.02

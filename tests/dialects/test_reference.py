@@ -7,12 +7,14 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from benchmarks.logged_names import Row, rows
 
 from firstbreak import dialects
 from firstbreak.dialects import signals
 from tests.dialects.reference import essence, meaning, negated
 from tests.every import every
+from tests.lazy import lazy
+
+logged_names = lazy("benchmarks.logged_names")
 
 LLM = (
     *("areal", "llamafactory", "nemo_rl", "open_instruct", "openrlhf", "prime_rl", "roll", "skyrl", "slime", "tinker"),
@@ -25,20 +27,22 @@ CLASSIC = (
 
 
 @pytest.fixture(scope="module")
-def by_dialect(shared: Path) -> dict[str, list[Row]]:
+def by_dialect(shared: Path) -> dict[str, list[logged_names.Row]]:
     found = defaultdict(list)
-    for row in rows(shared):
+    for row in logged_names.rows(shared):
         found[row.dialect].append(row)
     return dict(found)
 
 
-def test_every_trainer_of_the_reference_has_a_test(by_dialect: dict[str, list[Row]]) -> None:
+def test_every_trainer_of_the_reference_has_a_test(by_dialect: dict[str, list[logged_names.Row]]) -> None:
     assert set(by_dialect) == {*LLM, *CLASSIC}
     assert sum(map(len, by_dialect.values())) >= 1600
 
 
 @pytest.mark.parametrize("name", [*LLM, *CLASSIC])
-def test_every_logged_name_means_what_the_reference_says(name: str, by_dialect: dict[str, list[Row]]) -> None:
+def test_every_logged_name_means_what_the_reference_says(
+    name: str, by_dialect: dict[str, list[logged_names.Row]]
+) -> None:
     dialect = dialects.dialects()[name]
     beside = defaultdict(set)
     for row in by_dialect[name]:
@@ -63,7 +67,7 @@ def test_every_logged_name_means_what_the_reference_says(name: str, by_dialect: 
     assert not wrong, "\n".join(wrong)
 
 
-def test_the_reference_marks_names_of_opposite_sign(by_dialect: dict[str, list[Row]]) -> None:
+def test_the_reference_marks_names_of_opposite_sign(by_dialect: dict[str, list[logged_names.Row]]) -> None:
     marked = {(row.dialect, row.logged) for found in by_dialect.values() for row in found if negated(row)}
     assert {
         ("sb3", "train/entropy_loss"),
@@ -77,7 +81,7 @@ def test_the_reference_marks_names_of_opposite_sign(by_dialect: dict[str, list[R
 
 
 @pytest.mark.parametrize("name", [*LLM, *CLASSIC])
-def test_the_trainer_is_recognised_by_its_own_names(name: str, by_dialect: dict[str, list[Row]]) -> None:
+def test_the_trainer_is_recognised_by_its_own_names(name: str, by_dialect: dict[str, list[logged_names.Row]]) -> None:
     names = {raw for row in by_dialect[name] for raw in row.names}
     assert dialects.trainer_name(dialects.choose(names, {})) == name
 

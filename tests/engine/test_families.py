@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from firstbreak_lab.archives import unpack
 
 from firstbreak.engine.catalogue import catalogue, smallest
 from firstbreak.engine.diagnose import diagnose
@@ -20,8 +19,11 @@ from firstbreak.engine.registry import Cause, causes
 from firstbreak.model import Diagnosis, Status
 from firstbreak.readers.read import read
 from firstbreak.reports import html, json, markdown, terminal
+from tests.lazy import lazy
 from tests.make import run as made
 from tests.make import some_quick
+
+firstbreak_lab_archives = lazy("firstbreak_lab.archives")
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "data"
@@ -122,7 +124,7 @@ def _different(paths: list[Path], n: int) -> list[Path]:
 def unpacked(path: Path, folder: Path) -> Path:
     if path.is_dir():
         return path
-    unpack(path, folder)
+    firstbreak_lab_archives.unpack(path, folder)
     return folder
 
 

@@ -1,4 +1,4 @@
-"""What the structure promises: one runner, typed evidence, and an engine that knows no check by name."""
+"""What the structure promises: typed evidence, and an engine that knows no check by name."""
 
 from __future__ import annotations
 
@@ -28,23 +28,6 @@ def parsed(path: Path) -> ast.Module:
 def trees(files: list[Path]) -> Iterator[tuple[Path, ast.AST]]:
     for path in files:
         yield path, parsed(path)
-
-
-def calls(name: str) -> list[str]:
-    """The functions in which something is constructed, as file:function."""
-    found = []
-    for path, tree in trees(sorted(SOURCE.rglob("*.py"))):
-        for function in ast.walk(tree):
-            if isinstance(function, ast.FunctionDef):
-                made = [n for n in ast.walk(function) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
-                if any(call.func.id == name for call in made if isinstance(call.func, ast.Name)):
-                    found.append(f"{path.relative_to(SOURCE)}:{function.name}")
-    return found
-
-
-@pytest.mark.slow
-def test_an_outcome_is_made_in_one_function() -> None:
-    assert calls("Outcome") == ["engine/checks.py:_outcome"]
 
 
 def test_the_engine_names_no_detector_and_no_cause() -> None:

@@ -17,6 +17,7 @@ RESULT = Path(__file__).parent.parent.parent / "benchmarks" / "results" / "journ
 EVERY = [(folder, name) for folder in (FROZEN, UNSEEN) for name in scripts(folder)]
 
 
+@pytest.mark.thorough
 @pytest.mark.trainer
 @pytest.mark.slow
 @pytest.mark.parametrize(("folder", "name"), EVERY, ids=[name for _, name in EVERY])

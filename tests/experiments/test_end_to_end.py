@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 HERE = Path(__file__).parent
-pytestmark = pytest.mark.trainer
+pytestmark = [pytest.mark.trainer, pytest.mark.thorough]
 Entry = dict[str, Any]
 GRPO = (
     "--learning_rate 1e-3 --lr_scheduler_type constant --beta 0.02 --num_generations 4 --per_device_train_batch_size 32"

@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from firstbreak_lab.bases import BASES
-from firstbreak_lab.running import _override
 
 from firstbreak import dialects
 from firstbreak.dialects import hyperparameters
@@ -19,6 +17,10 @@ from firstbreak.experiments.overrides import HOOK, SYNTAX_OF, CannotOverride, re
 from firstbreak.experiments.settings import ExperimentSettings, load
 from firstbreak.model import Config, Run, Series
 from firstbreak.readers import Unreadable
+from tests.lazy import lazy
+
+bases = lazy("firstbreak_lab.bases")
+running = lazy("firstbreak_lab.running")
 
 
 def run(trainer: str, **recorded: Any) -> Run:
@@ -183,7 +185,7 @@ def test_a_wrong_section_is_one_line_with_its_place_and_remedy(tmp_path: Path, t
 
 
 def test_in_the_lab_what_is_said_wins_over_an_option_that_a_fault_sets_later_and_not_over_one_that_it_scales() -> None:
-    settings = BASES["language/grpo-sort"]()
+    settings = bases.BASES["language/grpo-sort"]()
     settings.change(10, eps_clip=1e9, lr=0.1)
-    _override(settings, {"eps_clip": 0.2, "lr": 0.01})
+    running._override(settings, {"eps_clip": 0.2, "lr": 0.01})
     assert (settings.eps_clip, settings.changes) == (0.2, {10: {"lr": 0.1}})

@@ -18,10 +18,10 @@ from firstbreak.experiments import supervisor
 from firstbreak.experiments.runner import Result, never, stored
 from tests.cluster import cluster
 from tests.experiments.test_runner import gone, parent, pid_of, trial
+from tests.lazy import needs
 from tests.waiting import until
 
-pytest.importorskip("ray", reason="the cluster extra is not installed")
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+pytestmark = [pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc"), needs("ray")]
 
 
 @pytest.fixture(scope="module")

@@ -62,6 +62,7 @@ def test_a_run_that_learns_is_never_stopped(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.thorough
 def test_to_observe_is_to_report_and_to_do_nothing(tmp_path: Path) -> None:
     rows = list(collapsing(100, at=50))
     clock, reported = Clock(), list[GuardDecision]()

@@ -3,38 +3,45 @@
 from __future__ import annotations
 
 import warnings
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from firstbreak.live.guard import bundle
 from firstbreak.live.guard.adapters import lightning
 from firstbreak.live.guard.decision import Act
 from firstbreak.live.guard.guard import Guard
 from firstbreak.live.guard.replay import replay
-from tests.guard import regression
+from tests.lazy import lazy
 
-pl = pytest.importorskip("pytorch_lightning")
+torch = lazy("torch")
+regression = lazy("tests.guard.regression")
+pl = lazy("pytorch_lightning")
+
 pytestmark = pytest.mark.trainer
 
 
-class Module(pl.LightningModule):  # type: ignore[misc, name-defined]
-    """The regression as a module."""
+@cache
+def module_class() -> Any:
+    class Module(pl.LightningModule):  # type: ignore[misc, name-defined]
+        """The regression as a module."""
 
-    def __init__(self, seed: int = 0) -> None:
-        super().__init__()
-        self.save_hyperparameters()
-        self.model, _, self.loss_of = regression.build()
+        def __init__(self, seed: int = 0) -> None:
+            super().__init__()
+            self.save_hyperparameters()
+            self.model, _, self.loss_of = regression.build()
 
-    def training_step(self, batch: Any, batch_idx: int) -> torch.Tensor:
-        loss = self.loss_of(batch)
-        self.log("loss", loss)
-        return loss
+        def training_step(self, batch: Any, batch_idx: int) -> torch.Tensor:
+            loss = self.loss_of(batch)
+            self.log("loss", loss)
+            return loss
 
-    def configure_optimizers(self) -> torch.optim.Optimizer:
-        return torch.optim.Adam(self.parameters(), lr=0.01)
+        def configure_optimizers(self) -> torch.optim.Optimizer:
+            return torch.optim.Adam(self.parameters(), lr=0.01)
+
+    return Module
 
 
 def fit(guard: Guard, folder: Path, batches: list[Any]) -> Any:
@@ -52,7 +59,7 @@ def fit(guard: Guard, folder: Path, batches: list[Any]) -> Any:
                 pl.callbacks.ModelCheckpoint(folder, every_n_train_steps=5, save_top_k=-1),
             ],
         )
-        trainer.fit(Module(), torch.utils.data.DataLoader(batches, batch_size=None))  # type: ignore[arg-type]
+        trainer.fit(module_class()(), torch.utils.data.DataLoader(batches, batch_size=None))  # type: ignore[arg-type]
     return trainer
 
 
@@ -65,7 +72,7 @@ def test_from_the_fault_to_its_checkpoint(tmp_path: Path) -> None:
     assert all(p.isfinite().all() for p in trainer.model.parameters())
     assert decision.bundle is not None
     assert bundle.read(decision.bundle)["exact"]
-    module = Module()
+    module = module_class()()
     assert all(one.equal for one in replay(decision.bundle, (module, [module.configure_optimizers()])))
     assert decision.rollback is not None
     assert 0 < decision.rollback.step <= 30
@@ -77,7 +84,7 @@ def test_an_update_of_ordinary_numbers_comes_out_the_same(tmp_path: Path) -> Non
     guard.stop("seen enough")
     fit(guard, tmp_path, list(regression.batches(5)))
     assert guard.decision.bundle is not None
-    module = Module()
+    module = module_class()()
     compared = replay(guard.decision.bundle, (module, [module.configure_optimizers()]))
     assert [one.name for one in compared] == ["loss", "grad.norm"]
     assert all(one.equal and one.then > 0 for one in compared)

@@ -11,8 +11,10 @@ import pytest
 from firstbreak.live.guard.adapters import rllib
 from firstbreak.live.guard.guard import Guard
 from tests.cluster import cluster
+from tests.lazy import lazy
 
-ppo = pytest.importorskip("ray.rllib.algorithms.ppo")
+ppo = lazy("ray.rllib.algorithms.ppo")
+
 pytestmark = pytest.mark.trainer
 
 

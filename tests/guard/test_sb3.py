@@ -3,58 +3,71 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import pytest
-from stable_baselines3 import DQN, PPO
-from stable_baselines3.common.callbacks import BaseCallback, CheckpointCallback
-from stable_baselines3.common.env_util import make_vec_env
 
 from firstbreak.live.guard import bundle
 from firstbreak.live.guard.adapters import sb3
 from firstbreak.live.guard.decision import Act
 from firstbreak.live.guard.guard import Guard
 from firstbreak.live.guard.replay import replay
+from tests.lazy import lazy
+
+gymnasium = lazy("gymnasium")
+stable_baselines3 = lazy("stable_baselines3")
+callbacks = lazy("stable_baselines3.common.callbacks")
+env_util = lazy("stable_baselines3.common.env_util")
 
 pytestmark = pytest.mark.trainer
 
 
-class Broken(gymnasium.Wrapper):
-    """Pays NaN from some step on."""
+@cache
+def broken() -> Any:
+    class Broken(gymnasium.Wrapper):
+        """Pays NaN from some step on."""
 
-    def __init__(self, env: gymnasium.Env, after: float) -> None:
-        super().__init__(env)
-        self.after, self.steps = after, 0
+        def __init__(self, env: gymnasium.Env, after: float) -> None:
+            super().__init__(env)
+            self.after, self.steps = after, 0
 
-    def step(self, action: Any) -> Any:
-        observation, reward, *rest = self.env.step(action)
-        self.steps += 1
-        return observation, math.nan if self.steps > self.after else reward, *rest
+        def step(self, action: Any) -> Any:
+            observation, reward, *rest = self.env.step(action)
+            self.steps += 1
+            return observation, math.nan if self.steps > self.after else reward, *rest
 
-
-def model(after: float = math.inf, **options: Any) -> PPO:
-    env = make_vec_env(lambda: Broken(gymnasium.make("CartPole-v1"), after), 2, seed=0)
-    return PPO("MlpPolicy", env, seed=0, device="cpu", n_steps=64, batch_size=32, n_epochs=2, **options)
+    return Broken
 
 
-class Request(BaseCallback):
-    """Asks for a stop in mid-run."""
+def model(after: float = math.inf, **options: Any) -> stable_baselines3.PPO:
+    env = env_util.make_vec_env(lambda: broken()(gymnasium.make("CartPole-v1"), after), 2, seed=0)
+    return stable_baselines3.PPO(
+        "MlpPolicy", env, seed=0, device="cpu", n_steps=64, batch_size=32, n_epochs=2, **options
+    )
 
-    def __init__(self, guard: Guard, at: int) -> None:
-        super().__init__()
-        self.guard, self.at = guard, at
 
-    def _on_step(self) -> bool:
-        if self.num_timesteps == self.at:
-            self.guard.stop("seen enough")
-        return True
+@cache
+def request() -> Any:
+    class Request(callbacks.BaseCallback):
+        """Asks for a stop in mid-run."""
+
+        def __init__(self, guard: Guard, at: int) -> None:
+            super().__init__()
+            self.guard, self.at = guard, at
+
+        def _on_step(self) -> bool:
+            if self.num_timesteps == self.at:
+                self.guard.stop("seen enough")
+            return True
+
+    return Request
 
 
 def test_from_the_fault_to_training_on(tmp_path: Path) -> None:
     guard = Guard("stop", folder=tmp_path, on_decision=lambda d: None)
-    saving = CheckpointCallback(100, str(tmp_path / "saved"))
+    saving = callbacks.CheckpointCallback(100, str(tmp_path / "saved"))
     ppo = model(after=400)
     with guard:
         ppo.learn(5_000, callback=[saving, sb3.callback(guard, checkpoints=tmp_path / "saved")])
@@ -74,21 +87,22 @@ def test_from_the_fault_to_training_on(tmp_path: Path) -> None:
 
     assert decision.rollback is not None
     assert decision.rollback.step <= 800
-    resumed = PPO.load(decision.rollback.path, env=model().env)
+    resumed = stable_baselines3.PPO.load(decision.rollback.path, env=model().env)
     resumed.learn(256, reset_num_timesteps=False)
     assert resumed.num_timesteps >= decision.rollback.step + 256
 
 
 def test_an_update_of_ordinary_numbers_comes_out_the_same(tmp_path: Path) -> None:
     guard = Guard("stop", folder=tmp_path, on_decision=lambda d: None)
-    model().learn(2_000, callback=[Request(guard, 300), sb3.callback(guard)])
+    model().learn(2_000, callback=[request()(guard, 300), sb3.callback(guard)])
     assert guard.decision.bundle is not None
     again = {one.name: one for one in replay(guard.decision.bundle, model())}
     assert all(one.equal for one in again.values()), again
     assert again["train/value_loss"].then > 0
-    assert PPO.load(guard.decision.bundle / "model.zip").num_timesteps > 300
+    assert stable_baselines3.PPO.load(guard.decision.bundle / "model.zip").num_timesteps > 300
 
 
+@pytest.mark.thorough
 def test_what_the_library_logs_is_what_the_guard_sees(tmp_path: Path) -> None:
     guard = Guard(folder=tmp_path, on_decision=lambda d: None)
     model(target_kl=0.5).learn(1_024, callback=sb3.callback(guard))
@@ -108,6 +122,7 @@ def test_a_target_of_the_guard_ends_the_epochs_inside_the_library(tmp_path: Path
         assert ppo._n_updates == epochs
 
 
+@pytest.mark.thorough
 def test_the_learning_rate_is_halved_where_the_clip_cuts_most_of_the_batch(tmp_path: Path) -> None:
     ppo = model(clip_range=1e-6, learning_rate=1e-3)
     ppo.learn(128 * 8, callback=sb3.callback(Guard("skip-update", folder=tmp_path, on_decision=lambda d: None)))
@@ -116,8 +131,8 @@ def test_the_learning_rate_is_halved_where_the_clip_cuts_most_of_the_batch(tmp_p
 
 def test_an_off_policy_run_is_stopped_too(tmp_path: Path) -> None:
     guard = Guard("stop", folder=tmp_path, on_decision=lambda d: None)
-    env = make_vec_env(lambda: Broken(gymnasium.make("CartPole-v1"), 300), 1, seed=0)
-    dqn = DQN("MlpPolicy", env, seed=0, device="cpu", learning_starts=100, train_freq=4)
+    env = env_util.make_vec_env(lambda: broken()(gymnasium.make("CartPole-v1"), 300), 1, seed=0)
+    dqn = stable_baselines3.DQN("MlpPolicy", env, seed=0, device="cpu", learning_starts=100, train_freq=4)
     dqn.learn(3_000, callback=sb3.callback(guard), log_interval=1)
     assert guard.decision.stop
     assert dqn.num_timesteps < 500

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import numpy as np
 import pytest
-from stable_baselines3 import A2C, DQN, PPO
-from stable_baselines3.common.env_util import make_vec_env
-from stable_baselines3.common.logger import configure
 
 from firstbreak.engine.check import check
 from firstbreak.live.guard.adapters import sb3_loop
 from firstbreak.model import Run, Status
 from firstbreak.readers.read import read
+from tests.lazy import lazy
+
+gymnasium = lazy("gymnasium")
+stable_baselines3 = lazy("stable_baselines3")
+env_util = lazy("stable_baselines3.common.env_util")
+logger = lazy("stable_baselines3.common.logger")
 
 pytestmark = pytest.mark.trainer
 
@@ -34,16 +37,16 @@ LOOP = {
 def learned(
     folder: Path, wrap: Callable[[Any], Any] = lambda env: env, patch: Callable[[Any], None] = lambda m: None
 ) -> Run:
-    model = PPO(
+    model = stable_baselines3.PPO(
         "MlpPolicy",
-        make_vec_env(lambda: wrap(gymnasium.make("CartPole-v1")), 4, seed=0),
+        env_util.make_vec_env(lambda: wrap(gymnasium.make("CartPole-v1")), 4, seed=0),
         n_steps=64,
         batch_size=64,
         n_epochs=1,
         seed=0,
         device="cpu",
     )
-    model.set_logger(configure(str(folder), ["csv"]))
+    model.set_logger(logger.configure(str(folder), ["csv"]))
     patch(model)
     model.learn(5_120, callback=sb3_loop.recorder())
     model.logger.close()
@@ -54,54 +57,70 @@ def found(run: Run) -> set[str]:
     return {o.detector for o in check(run) if o.detector in LOOP and o.finding is not None}
 
 
+@pytest.mark.thorough
 def test_a_sound_environment_is_silent_and_measured(tmp_path: Path) -> None:
     run = learned(tmp_path)
     assert found(run) == set()
     assert {o.detector for o in check(run) if o.detector in LOOP and o.status is Status.OK} == LOOP
 
 
-class Late(gymnasium.ObservationWrapper[Any, Any, Any]):
-    """Shows what was seen three steps ago."""
+@cache
+def late() -> Any:
+    class Late(gymnasium.ObservationWrapper[Any, Any, Any]):
+        """Shows what was seen three steps ago."""
 
-    def __init__(self, env: Any) -> None:
-        super().__init__(env)
-        self.seen: deque[Any] = deque(maxlen=4)
+        def __init__(self, env: Any) -> None:
+            super().__init__(env)
+            self.seen: deque[Any] = deque(maxlen=4)
 
-    def observation(self, observation: Any) -> Any:
-        self.seen.append(observation)
-        return self.seen[0]
+        def observation(self, observation: Any) -> Any:
+            self.seen.append(observation)
+            return self.seen[0]
 
-
-class Blind(gymnasium.ObservationWrapper[Any, Any, Any]):
-    """Loses the speeds after 600 steps."""
-
-    steps = 0
-
-    def observation(self, observation: Any) -> Any:
-        self.steps += 1
-        return observation * np.array([1, 0, 1, 0]) if self.steps > 600 else observation
+    return Late
 
 
-class Reversed(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Pushes the other way after 600 steps."""
+@cache
+def blind() -> Any:
+    class Blind(gymnasium.ObservationWrapper[Any, Any, Any]):
+        """Loses the speeds after 600 steps."""
 
-    steps = 0
+        steps = 0
 
-    def step(self, action: Any) -> Any:
-        self.steps += 1
-        return self.env.step(1 - action if self.steps > 600 else action)
+        def observation(self, observation: Any) -> Any:
+            self.steps += 1
+            return observation * np.array([1, 0, 1, 0]) if self.steps > 600 else observation
+
+    return Blind
 
 
+@cache
+def reversed() -> Any:
+    class Reversed(gymnasium.Wrapper[Any, Any, Any, Any]):
+        """Pushes the other way after 600 steps."""
+
+        steps = 0
+
+        def step(self, action: Any) -> Any:
+            self.steps += 1
+            return self.env.step(1 - action if self.steps > 600 else action)
+
+    return Reversed
+
+
+@pytest.mark.thorough
 def test_late_observations_are_named(tmp_path: Path) -> None:
-    assert "observations-off" in found(learned(tmp_path, Late))
+    assert "observations-off" in found(learned(tmp_path, late()))
 
 
+@pytest.mark.thorough
 def test_lost_components_are_named(tmp_path: Path) -> None:
-    assert "observations-off" in found(learned(tmp_path, Blind))
+    assert "observations-off" in found(learned(tmp_path, blind()))
 
 
+@pytest.mark.thorough
 def test_other_dynamics_are_named(tmp_path: Path) -> None:
-    assert "action-effect-moved" in found(learned(tmp_path, Reversed))
+    assert "action-effect-moved" in found(learned(tmp_path, reversed()))
 
 
 def test_a_done_mask_that_is_missing_is_named(tmp_path: Path) -> None:
@@ -117,10 +136,11 @@ def test_a_done_mask_that_is_missing_is_named(tmp_path: Path) -> None:
     assert "advantages-not-reproduced" in found(learned(tmp_path, patch=unmask))
 
 
-@pytest.mark.parametrize("algorithm", [A2C, DQN])
-def test_the_training_itself_is_not_touched(algorithm: Any) -> None:
+@pytest.mark.thorough
+@pytest.mark.parametrize("algorithm", ["A2C", "DQN"])
+def test_the_training_itself_is_not_touched(algorithm: str) -> None:
     def weights(*callbacks: Any) -> float:
-        model = algorithm("MlpPolicy", "CartPole-v1", seed=3, device="cpu")
+        model = getattr(stable_baselines3, algorithm)("MlpPolicy", "CartPole-v1", seed=3, device="cpu")
         model.learn(600, callback=list(callbacks))
         return float(sum(p.detach().double().abs().sum() for p in model.policy.parameters()))
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from firstbreak.cli import main
 from firstbreak.live.guard import bundle
@@ -18,16 +17,19 @@ from firstbreak.live.guard.decision import Act, GuardDecision
 from firstbreak.live.guard.guard import Guard
 from firstbreak.live.guard.replay import replay
 from firstbreak.readers import Unreadable
-from tests.guard.regression import Batch, batches, build, loss_of
+from tests.lazy import lazy
+
+torch = lazy("torch")
+regression = lazy("tests.guard.regression")
 
 
-def train(guard: Guard, data: Iterator[Batch]) -> tuple[torch.nn.Module, GuardDecision]:
-    model, optimizer, _ = build()
+def train(guard: Guard, data: Iterator[regression.Batch]) -> tuple[torch.nn.Module, GuardDecision]:
+    model, optimizer, _ = regression.build()
     loop, decision = attach(guard, model, optimizer), GuardDecision()
     with guard:
         for step, batch in enumerate(data):
             loop.begin(batch)
-            loss = loss_of(model, batch)
+            loss = regression.loss_of(model, batch)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
@@ -43,7 +45,7 @@ def weights(model: torch.nn.Module) -> torch.Tensor:
 
 def test_a_single_bad_batch_is_left_out_and_training_goes_on(tmp_path: Path) -> None:
     guard = Guard("stop", folder=tmp_path, on_decision=lambda d: None)
-    model, decision = train(guard, batches(40, broken={20}))
+    model, decision = train(guard, regression.batches(40, broken={20}))
     assert not decision.stop
     assert torch.isfinite(weights(model)).all()
     assert guard.decision.act is Act.SKIP_UPDATE
@@ -51,7 +53,7 @@ def test_a_single_bad_batch_is_left_out_and_training_goes_on(tmp_path: Path) -> 
 
 def test_the_learning_rate_is_halved_where_the_clip_cuts_most_of_the_batch(tmp_path: Path) -> None:
     for policy, rate in (("skip-update", 0.005), ("observe", 0.01)):
-        model, optimizer, _ = build()
+        model, optimizer, _ = regression.build()
         loop = attach(Guard(policy, folder=tmp_path, trainer="cleanrl", on_decision=lambda d: None), model, optimizer)
         for step in range(8):
             loop.observe(step, {"losses/clipfrac": 0.9})
@@ -60,12 +62,12 @@ def test_the_learning_rate_is_halved_where_the_clip_cuts_most_of_the_batch(tmp_p
 
 def test_to_observe_changes_nothing(tmp_path: Path) -> None:
     torch.manual_seed(0)
-    guarded, _ = train(Guard(folder=tmp_path), batches(20))
+    guarded, _ = train(Guard(folder=tmp_path), regression.batches(20))
     torch.manual_seed(0)
-    model, optimizer, _ = build()
-    for batch in batches(20):
+    model, optimizer, _ = regression.build()
+    for batch in regression.batches(20):
         optimizer.zero_grad()
-        loss_of(model, batch).backward()
+        regression.loss_of(model, batch).backward()
         optimizer.step()
     assert torch.equal(weights(guarded), weights(model))
 
@@ -73,8 +75,8 @@ def test_to_observe_changes_nothing(tmp_path: Path) -> None:
 def test_a_stop_keeps_an_update_that_comes_out_the_same(tmp_path: Path) -> None:
     guard = Guard("stop", folder=tmp_path, on_decision=lambda d: None)
 
-    def data() -> Iterator[Batch]:
-        for step, batch in enumerate(batches(40)):
+    def data() -> Iterator[regression.Batch]:
+        for step, batch in enumerate(regression.batches(40)):
             if step == 10:
                 guard.stop("seen enough")
             yield batch
@@ -84,7 +86,7 @@ def test_a_stop_keeps_an_update_that_comes_out_the_same(tmp_path: Path) -> None:
     assert decision.step < 12
     assert decision.bundle is not None
     assert bundle.read(decision.bundle)["exact"]
-    compared = {one.name: one for one in replay(decision.bundle, build())}
+    compared = {one.name: one for one in replay(decision.bundle, regression.build())}
     assert compared.keys() == {"loss", "grad.norm"}
     assert all(one.equal for one in compared.values())
     assert compared["loss"].then > 0
@@ -93,29 +95,29 @@ def test_a_stop_keeps_an_update_that_comes_out_the_same(tmp_path: Path) -> None:
 def test_another_model_is_distinguished_from_the_same(tmp_path: Path) -> None:
     guard = Guard("stop", folder=tmp_path, on_decision=lambda d: None)
     guard.stop("at once")
-    _, decision = train(guard, batches(5))
+    _, decision = train(guard, regression.batches(5))
     assert decision.bundle is not None
-    model, optimizer, loss = build()
+    model, optimizer, loss = regression.build()
     other = (model, optimizer, lambda batch: 2 * loss(batch))
     assert [one.equal for one in replay(decision.bundle, other)] == [False, False]
 
 
 def test_lasting_nans_end_the_run_with_the_batch_that_made_them(tmp_path: Path) -> None:
     guard = Guard("stop", folder=tmp_path, on_decision=lambda d: None)
-    model, decision = train(guard, batches(60, broken=set(range(30, 60))))
+    model, decision = train(guard, regression.batches(60, broken=set(range(30, 60))))
     assert decision.stop
     assert torch.isfinite(weights(model)).all(), "no broken update was applied"
     assert decision.bundle is not None
     kept = load(decision.bundle / "batch.pt")
     assert torch.isnan(kept["x"]).any()
-    assert all(one.equal for one in replay(decision.bundle, build()))
+    assert all(one.equal for one in replay(decision.bundle, regression.build()))
 
 
 def test_a_crash_keeps_the_batch_that_it_happened_on(tmp_path: Path) -> None:
     guard = Guard(folder=tmp_path)
 
-    def data() -> Iterator[Batch]:
-        yield from batches(5)
+    def data() -> Iterator[regression.Batch]:
+        yield from regression.batches(5)
         yield {"x": torch.zeros(4, 3), "y": torch.zeros(4, 1)}  # of the wrong shape
 
     with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
@@ -123,13 +125,13 @@ def test_a_crash_keeps_the_batch_that_it_happened_on(tmp_path: Path) -> None:
     (kept,) = bundle.complete(tmp_path)
     assert load(kept / "batch.pt")["x"].shape == (4, 3)
     with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
-        replay(kept, build())
+        replay(kept, regression.build())
 
 
 def test_the_command_says_whether_it_is_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     guard = Guard("stop", folder=tmp_path, on_decision=lambda d: None, replay_with="tests.guard.regression:build")
     guard.stop("at once")
-    _, decision = train(guard, batches(5))
+    _, decision = train(guard, regression.batches(5))
     assert decision.bundle is not None
     program, *arguments = bundle.read(decision.bundle)["command"].split()
     assert program == "firstbreak"

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-from transformers import TrainerCallback
 
 import firstbreak
 from firstbreak.live.guard import bundle
@@ -16,7 +15,11 @@ from firstbreak.live.guard.adapters import trl
 from firstbreak.live.guard.decision import Act
 from firstbreak.live.guard.guard import Guard
 from firstbreak.live.guard.replay import replay
-from tests.guard.language import trainer
+from tests.lazy import lazy
+
+torch = lazy("torch")
+transformers = lazy("transformers")
+language = lazy("tests.guard.language")
 
 pytestmark = pytest.mark.trainer
 
@@ -29,20 +32,24 @@ def quiet() -> Any:
         yield
 
 
-class Request(TrainerCallback):  # type: ignore[misc]
-    """Asks for a stop in mid-run."""
+@cache
+def request() -> Any:
+    class Request(transformers.TrainerCallback):  # type: ignore[misc]
+        """Asks for a stop in mid-run."""
 
-    def __init__(self, guard: Guard, at: int) -> None:
-        self.guard, self.at = guard, at
+        def __init__(self, guard: Guard, at: int) -> None:
+            self.guard, self.at = guard, at
 
-    def on_step_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
-        if state.global_step == self.at:
-            self.guard.stop("seen enough")
+        def on_step_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+            if state.global_step == self.at:
+                self.guard.stop("seen enough")
+
+    return Request
 
 
 def test_from_the_fault_to_training_on(tmp_path: Path) -> None:
     guard = Guard("stop", folder=tmp_path / "incidents", on_decision=lambda d: None)
-    broken = trainer(tmp_path, nan_from=6, max_steps=20, save_steps=2)
+    broken = language.trainer(tmp_path, nan_from=6, max_steps=20, save_steps=2)
     trl.attach(broken, guard)
     with guard:
         broken.train()
@@ -56,29 +63,32 @@ def test_from_the_fault_to_training_on(tmp_path: Path) -> None:
     manifest = bundle.read(decision.bundle)
     assert manifest["exact"]
     assert manifest["lost"] == {}
-    same = replay(decision.bundle, trainer(tmp_path, nan_from=0))
+    same = replay(decision.bundle, language.trainer(tmp_path, nan_from=0))
     assert all(one.equal for one in same), same
-    fixed = {one.name: one for one in replay(decision.bundle, trainer(tmp_path))}
+    fixed = {one.name: one for one in replay(decision.bundle, language.trainer(tmp_path))}
     assert not fixed["grad.norm"].equal
     assert fixed["grad.norm"].now > 0
 
     assert decision.rollback is not None
     assert decision.rollback.step <= 6
-    resumed = trainer(tmp_path, max_steps=8)
+    resumed = language.trainer(tmp_path, max_steps=8)
     resumed.train(resume_from_checkpoint=decision.rollback.path)
     assert resumed.state.global_step == 8
 
 
 def test_an_update_of_ordinary_numbers_comes_out_the_same(tmp_path: Path) -> None:
     guard = Guard("stop", folder=tmp_path / "incidents", on_decision=lambda d: None)
-    training = trainer(tmp_path, max_steps=10, gradient_accumulation_steps=2, log_completions=True)
+    training = language.trainer(tmp_path, max_steps=10, gradient_accumulation_steps=2, log_completions=True)
     training.num_completions_to_print = 0
-    training.add_callback(Request(guard, 3))
+    training.add_callback(request()(guard, 3))
     trl.attach(training, guard)
     training.train()
     assert training.state.global_step == 4
     assert guard.decision.bundle is not None
-    again = {one.name: one for one in replay(guard.decision.bundle, trainer(tmp_path, gradient_accumulation_steps=2))}
+    again = {
+        one.name: one
+        for one in replay(guard.decision.bundle, language.trainer(tmp_path, gradient_accumulation_steps=2))
+    }
     assert again.keys() == {"loss", "grad.norm"}
     assert all(one.equal for one in again.values()), again
     assert again["grad.norm"].then > 0
@@ -92,7 +102,7 @@ def test_an_update_of_ordinary_numbers_comes_out_the_same(tmp_path: Path) -> Non
 @pytest.mark.parametrize("kind", ["rloo", "dpo"])
 def test_the_other_trainers_of_the_library(tmp_path: Path, kind: str) -> None:
     guard = Guard("stop", folder=tmp_path / "incidents", on_decision=lambda d: None)
-    broken = trainer(tmp_path, kind, nan_from=2, max_steps=10, save_steps=1)
+    broken = language.trainer(tmp_path, kind, nan_from=2, max_steps=10, save_steps=1)
     trl.attach(broken, guard)
     with guard:
         broken.train()
@@ -101,20 +111,24 @@ def test_the_other_trainers_of_the_library(tmp_path: Path, kind: str) -> None:
     assert guard.run().algorithm == kind
     assert guard.decision.bundle is not None
     assert bundle.read(guard.decision.bundle)["lost"] == {}
-    assert all(one.equal for one in replay(guard.decision.bundle, trainer(tmp_path, kind, nan_from=0)))
+    assert all(one.equal for one in replay(guard.decision.bundle, language.trainer(tmp_path, kind, nan_from=0)))
 
 
-class Clipping(TrainerCallback):  # type: ignore[misc]
-    """Logs, beside what the trainer does, that the clip cuts nearly everything."""
+@cache
+def clipping() -> Any:
+    class Clipping(transformers.TrainerCallback):  # type: ignore[misc]
+        """Logs, beside what the trainer does, that the clip cuts nearly everything."""
 
-    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **given: Any) -> None:
-        logs["clip_ratio/region_mean"] = 0.9
+        def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **given: Any) -> None:
+            logs["clip_ratio/region_mean"] = 0.9
+
+    return Clipping
 
 
 def test_the_learning_rate_is_halved_where_the_clip_cuts_most_of_the_batch(tmp_path: Path) -> None:
     guard = Guard("skip-update", folder=tmp_path, on_decision=lambda d: None)
-    training = trainer(tmp_path, "dpo", num_train_epochs=0.5, lr_scheduler_type="constant")
-    training.add_callback(Clipping())
+    training = language.trainer(tmp_path, "dpo", num_train_epochs=0.5, lr_scheduler_type="constant")
+    training.add_callback(clipping()())
     trl.attach(training, guard)
     training.train()
     rates = [row["learning_rate"] for row in training.state.log_history if "learning_rate" in row]
@@ -125,7 +139,7 @@ def test_the_learning_rate_is_halved_where_the_clip_cuts_most_of_the_batch(tmp_p
 
 def test_a_wrong_sign_is_stopped_before_the_first_update(tmp_path: Path) -> None:
     guard = Guard("stop", folder=tmp_path / "incidents", on_decision=lambda d: None)
-    broken = trainer(tmp_path, max_steps=8)
+    broken = language.trainer(tmp_path, max_steps=8)
     generate = broken._generate_and_score_completions
 
     def negated(inputs: Any) -> Any:
@@ -148,7 +162,7 @@ def test_a_wrong_sign_is_stopped_before_the_first_update(tmp_path: Path) -> None
 
 def test_a_sound_run_with_a_recorder_goes_on(tmp_path: Path) -> None:
     guard = Guard("stop", folder=tmp_path / "incidents", on_decision=lambda d: None)
-    training = trainer(tmp_path, max_steps=4)
+    training = language.trainer(tmp_path, max_steps=4)
     trl.attach(training, guard)
     training.add_callback(firstbreak.recorder())
     training.train()

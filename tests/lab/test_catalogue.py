@@ -9,22 +9,24 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import firstbreak_lab as lab
 import pytest
-from firstbreak_lab.bases import BASES
-from firstbreak_lab.catalogue import Variant
-from firstbreak_lab.running import label_from
 
 from firstbreak.engine.registry import causes
 from firstbreak.model import Link
 from firstbreak.readers.read import read
-from tests.lab.runs import label
+from tests.lazy import lazy
+
+lab = lazy("firstbreak_lab")
+bases = lazy("firstbreak_lab.bases")
+catalogue = lazy("firstbreak_lab.catalogue")
+firstbreak_lab_running = lazy("firstbreak_lab.running")
+runs = lazy("tests.lab.runs")
 
 VARIANTS = list(lab.catalogue().values())
 FAULTS = [variant for variant in VARIANTS if not variant.healthy]
 
 
-def name(variant: Variant) -> str:
+def name(variant: catalogue.Variant) -> str:
     return variant.id
 
 
@@ -36,7 +38,7 @@ def test_every_link_has_three_faults() -> None:
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=name)
-def test_a_fault_explains_itself(fault: Variant) -> None:
+def test_a_fault_explains_itself(fault: catalogue.Variant) -> None:
     assert re.search(r"^Chain: .+->", fault.doc, re.MULTILINE)
     assert "Healthy look-alike: " in fault.doc
     assert "Source: " in fault.doc
@@ -45,19 +47,19 @@ def test_a_fault_explains_itself(fault: Variant) -> None:
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=name)
-def test_a_link_is_accepted_beside_the_own_one_for_a_reason(fault: Variant) -> None:
+def test_a_link_is_accepted_beside_the_own_one_for_a_reason(fault: catalogue.Variant) -> None:
     assert fault.link not in fault.accepted
     assert len(fault.accepted) <= 2
     assert all(len(reason.split()) >= 4 for reason in fault.accepted.values())
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=name)
-def test_a_variant_can_be_applied_to_each_of_its_bases(variant: Variant) -> None:
+def test_a_variant_can_be_applied_to_each_of_its_bases(variant: catalogue.Variant) -> None:
     assert variant.bases
     for base, severities in variant.bases.items():
         assert len(set(severities)) == len(severities) > 0
         for severity in severities:
-            settings, untouched, another = BASES[base](), BASES[base](), BASES[base]()
+            settings, untouched, another = bases.BASES[base](), bases.BASES[base](), bases.BASES[base]()
             variant.inject(settings, severity, max(1, round(variant.onset * settings.steps)))
             changed = differences(settings, untouched) - differences(untouched, another)
             assert bool(changed) == (variant.id != "untouched"), f"{variant.id} in {base} changes {changed}"
@@ -120,6 +122,10 @@ def test_rewards_are_learned_from_at_their_own_scale_where_that_is_asked_for_and
 
 
 def test_a_label_with_the_old_key_of_the_variant_is_read() -> None:
-    stored = asdict(label("groups-mixed"))
+    stored = asdict(runs.label("groups-mixed"))
     old = {"plant" if key == "variant" else key: value for key, value in stored.items()}
-    assert label_from(old) == label_from(stored) == label("groups-mixed")
+    assert (
+        firstbreak_lab_running.label_from(old)
+        == firstbreak_lab_running.label_from(stored)
+        == runs.label("groups-mixed")
+    )

@@ -10,18 +10,19 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
-import firstbreak_lab as lab
 import pytest
-from firstbreak_lab import corpus
-from firstbreak_lab.bases import BASES
-from firstbreak_lab.corpus import Job, Progress
-from firstbreak_lab.running import Label
 
 from firstbreak.model import Link
 from tests.cluster import cluster
+from tests.lazy import lazy
+
+lab = lazy("firstbreak_lab")
+corpus = lazy("firstbreak_lab.corpus")
+bases = lazy("firstbreak_lab.bases")
+running = lazy("firstbreak_lab.running")
 
 
-def pretend(job: Job) -> bytes:
+def pretend(job: corpus.Job) -> bytes:
     """Stands in for training: an archive with the files that a run leaves."""
     import tempfile
 
@@ -38,11 +39,11 @@ def pretend(job: Job) -> bytes:
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[Job]:
+def made(monkeypatch: pytest.MonkeyPatch) -> list[corpus.Job]:
     """The jobs that were trained, with the training replaced by `pretend` and the pool by a loop."""
-    jobs: list[Job] = []
+    jobs: list[corpus.Job] = []
 
-    def loop(missing: list[Job], processes: int, *_: object) -> Iterator[corpus.JobResult[Job, bytes]]:
+    def loop(missing: list[corpus.Job], processes: int, *_: object) -> Iterator[corpus.JobResult[corpus.Job, bytes]]:
         for job in missing:
             jobs.append(job)
             try:
@@ -54,18 +55,18 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Job]:
     return jobs
 
 
-def jobs(*seeds: int) -> list[Job]:
-    return [Job("untouched", "language/grpo-sort", 0.0, seed) for seed in seeds]
+def jobs(*seeds: int) -> list[corpus.Job]:
+    return [corpus.Job("untouched", "language/grpo-sort", 0.0, seed) for seed in seeds]
 
 
-def test_a_build_goes_on_where_it_stopped(tmp_path: Path, made: list[Job]) -> None:
+def test_a_build_goes_on_where_it_stopped(tmp_path: Path, made: list[corpus.Job]) -> None:
     corpus.build(tmp_path, jobs(0, 1))
     corpus.build(tmp_path, jobs(0, 1, 2))
     assert [job.seed for job in made] == [0, 1, 2]
 
 
-def test_a_failed_run_is_listed_and_tried_again(tmp_path: Path, made: list[Job]) -> None:
-    seen: list[Progress] = []
+def test_a_failed_run_is_listed_and_tried_again(tmp_path: Path, made: list[corpus.Job]) -> None:
+    seen: list[corpus.Progress] = []
     manifest = corpus.build(tmp_path, jobs(0, 13), report=seen.append)
     assert manifest["failed"] == {"untouched/language-grpo-sort-0-13.tar.xz": "RuntimeError: unlucky"}
     assert [(p.done, p.failed, p.total) for p in seen] == [(1, 0, 2), (1, 1, 2)]
@@ -73,10 +74,10 @@ def test_a_failed_run_is_listed_and_tried_again(tmp_path: Path, made: list[Job])
     assert [job.seed for job in made] == [0, 13, 13]
 
 
-def test_what_was_made_is_read_back(tmp_path: Path, made: list[Job]) -> None:
+def test_what_was_made_is_read_back(tmp_path: Path, made: list[corpus.Job]) -> None:
     corpus.build(tmp_path, jobs(7))
     ((archive, found),) = corpus.labels(tmp_path).items()
-    assert isinstance(found, Label)
+    assert isinstance(found, running.Label)
     assert (found.seed, found.link) == (7, None)
     with corpus.opened(tmp_path, archive) as (folder, opened):
         assert opened == found
@@ -84,15 +85,15 @@ def test_what_was_made_is_read_back(tmp_path: Path, made: list[Job]) -> None:
     assert not folder.exists()
 
 
-def test_runs_come_as_a_user_would_read_them(tmp_path: Path, made: list[Job]) -> None:
+def test_runs_come_as_a_user_would_read_them(tmp_path: Path, made: list[corpus.Job]) -> None:
     corpus.build(tmp_path, jobs(4, 5))
     ((found, run),) = corpus.runs(tmp_path, lambda label: label.seed == 5)
     assert found.seed == 5
     assert run.files == ("metrics.jsonl",)
 
 
-def test_an_interrupted_build_leaves_a_whole_corpus(tmp_path: Path, made: list[Job]) -> None:
-    def interrupt(progress: Progress) -> None:
+def test_an_interrupted_build_leaves_a_whole_corpus(tmp_path: Path, made: list[corpus.Job]) -> None:
+    def interrupt(progress: corpus.Progress) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -102,7 +103,7 @@ def test_an_interrupted_build_leaves_a_whole_corpus(tmp_path: Path, made: list[J
     ] == [0]
 
 
-def test_the_manifest_names_what_made_it(tmp_path: Path, made: list[Job]) -> None:
+def test_the_manifest_names_what_made_it(tmp_path: Path, made: list[corpus.Job]) -> None:
     import hashlib
 
     manifest = corpus.build(tmp_path, jobs(0))
@@ -168,11 +169,11 @@ def test_a_grid_can_be_narrowed() -> None:
     assert {job.variant for job in corpus.grid(variants=["groups-mixed", "untouched"])} == {"groups-mixed", "untouched"}
 
 
-def label(variant: str, base: str, severity: float, seed: int) -> Label:
+def label(variant: str, base: str, severity: float, seed: int) -> running.Label:
     """A label of which only what tells the splits apart matters."""
     truth: dict[str, Any] = dict(link=None, cause=None, onset=None, steps=1, score=0.5, reported=0.5)
     spent: dict[str, Any] = dict(seconds=0.0, cpu_seconds=0.0, peak_gb=0.0)
-    return Label(variant=variant, base=base, severity=severity, seed=seed, **truth, **spent)
+    return running.Label(variant=variant, base=base, severity=severity, seed=seed, **truth, **spent)
 
 
 def test_task_severity_and_seed_are_held_out() -> None:
@@ -202,7 +203,7 @@ def test_both_splits_hold_faults_of_every_link_and_healthy_runs() -> None:
 
 def test_every_shorter_run_is_an_option_of_its_base() -> None:
     for base, options in corpus.SHORTER.items():
-        assert set(options) <= set(vars(BASES[base]()))
+        assert set(options) <= set(vars(bases.BASES[base]()))
 
 
 def test_numbers_are_kept_to_five_digits_and_steps_whole() -> None:
@@ -210,7 +211,7 @@ def test_numbers_are_kept_to_five_digits_and_steps_whole() -> None:
     assert corpus._rounded(row).splitlines()[1] == b"1049600,123.46,-1.2346e-05"
 
 
-def pretend_or_die(job: Job) -> bytes:
+def pretend_or_die(job: corpus.Job) -> bytes:
     """Training that raises for seed 13, and whose process is killed for seed 99."""
     if job.seed == 99:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -231,7 +232,7 @@ def test_a_run_whose_process_is_killed_takes_no_other_with_it() -> None:
 @pytest.mark.parametrize("where", ["cores", "ray"])
 def test_real_runs_on_cores_and_on_a_cluster(where: str, tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    job = Job("scale-too-large", "classic/ppo-cartpole", 300.0, 0)
+    job = corpus.Job("scale-too-large", "classic/ppo-cartpole", 300.0, 0)
     if where == "ray":
         with cluster(cpus=1):
             manifest = corpus.build(tmp_path, [job], ray_address="auto")

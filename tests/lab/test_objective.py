@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-torch = pytest.importorskip("torch")
+from tests.lazy import lazy
 
-from firstbreak_lab.language import objective  # noqa: E402
-from firstbreak_lab.language import settings as presets  # noqa: E402
-from firstbreak_lab.language.model import log_probs  # noqa: E402
-from firstbreak_lab.language.rollout import RolloutBatch  # noqa: E402
-from firstbreak_lab.language.trainer import Trainer  # noqa: E402
+torch = lazy("torch")
+objective = lazy("firstbreak_lab.language.objective")
+presets = lazy("firstbreak_lab.language.settings")
+model = lazy("firstbreak_lab.language.model")
+rollout = lazy("firstbreak_lab.language.rollout")
+language_trainer = lazy("firstbreak_lab.language.trainer")
 
 
 class NoJournal:
@@ -44,12 +45,12 @@ def small(settings: presets.LanguageSettings) -> presets.LanguageSettings:
     return settings
 
 
-def grpo_loss(trainer: Trainer, batch: RolloutBatch) -> Any:
+def grpo_loss(trainer: language_trainer.Trainer, batch: rollout.RolloutBatch) -> Any:
     """GRPO as in the paper (Shao et al., 2024) with token-level mean (DAPO), written from the formulas."""
     s = trainer.settings
     groups = batch.rewards.view(s.batch_size, s.n_samples)
     outcome = ((groups - groups.mean(1, keepdim=True)) / (groups.std(1, unbiased=False, keepdim=True) + 1e-6)).flatten()
-    logp, _ = log_probs(trainer.policy, batch.tokens, batch.prompt_length)
+    logp, _ = model.log_probs(trainer.policy, batch.tokens, batch.prompt_length)
     mask = batch.mask
     ratio = (logp - batch.behave_logp).exp()
     advantage = outcome[:, None].expand_as(ratio)
@@ -60,6 +61,16 @@ def grpo_loss(trainer: Trainer, batch: RolloutBatch) -> Any:
 def gae_by_hand(rewards: list[float], values: list[float], gamma: float, lam: float) -> list[float]:
     deltas = [r + gamma * (values[t + 1] if t + 1 < len(values) else 0.0) - values[t] for t, r in enumerate(rewards)]
     return [sum((gamma * lam) ** k * d for k, d in enumerate(deltas[t:])) for t in range(len(deltas))]
+
+
+@pytest.fixture(autouse=True)
+def given_rewards(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every other completion is right, whatever the model writes: a barely trained one may write none that is."""
+
+    def scorer(settings: Any) -> Any:
+        return lambda _, texts: {name: [float(i % 2) for i in range(len(texts))] for name in settings.rewards}
+
+    monkeypatch.setattr(language_trainer, "scorer", scorer)
 
 
 @pytest.fixture
@@ -76,9 +87,9 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return losses
 
 
-def first_batch(trainer: Trainer) -> RolloutBatch:
+def first_batch(trainer: language_trainer.Trainer) -> rollout.RolloutBatch:
     """The batch that the first step will train on: workers are deterministic."""
-    return Trainer(trainer.settings, NoJournal()).workers.prepare_batch(None)  # type: ignore[arg-type]
+    return language_trainer.Trainer(trainer.settings, NoJournal()).workers.prepare_batch(None)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("recompute", [False, True])
@@ -87,7 +98,7 @@ def test_synchronous_loss_is_grpo_to_the_last_bit(recorded: list[Any], recompute
     settings = small(presets.grpo())
     settings.ppo_n_minibatches, settings.kl_ctl = 1, 0.0
     settings.recompute_logprob, settings.use_decoupled_loss = recompute, decoupled
-    trainer = Trainer(settings, NoJournal())  # type: ignore[arg-type]
+    trainer = language_trainer.Trainer(settings, NoJournal())  # type: ignore[arg-type]
     expected = grpo_loss(trainer, first_batch(trainer))
     trainer.train_step()
     assert expected.item() != 0
@@ -118,7 +129,7 @@ def test_one_minibatch_has_importance_weight_exactly_one(preset: Any) -> None:
     settings = small(preset())
     settings.ppo_n_minibatches = 1
     journal = NoJournal()
-    trainer = Trainer(settings, journal)  # type: ignore[arg-type]
+    trainer = language_trainer.Trainer(settings, journal)  # type: ignore[arg-type]
     for _ in range(3):
         trainer.train_step()
     assert journal.stats["ppo_actor/update/importance_weight"] == [(1.0, 1.0)] * 3
@@ -128,7 +139,7 @@ def test_several_minibatches_move_the_importance_weight() -> None:
     settings = small(presets.grpo())
     settings.ppo_n_minibatches = 2
     journal = NoJournal()
-    trainer = Trainer(settings, journal)  # type: ignore[arg-type]
+    trainer = language_trainer.Trainer(settings, journal)  # type: ignore[arg-type]
     trainer.train_step()
     first, second = journal.stats["ppo_actor/update/importance_weight"]
     assert first == (1.0, 1.0)

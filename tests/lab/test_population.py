@@ -11,26 +11,29 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-pytest.importorskip("stable_baselines3")
-
-from benchmarks import population as figures
 from click.testing import CliRunner
-from firstbreak_lab.cli import command
-from firstbreak_lab.drawn import BrokenMechanism, Trained
-from firstbreak_lab.population import build, draw, tasks
-from firstbreak_lab.population.families._control import BrokenEnv, Waits
-from firstbreak_lab.population.family import PopulationLabel, TrainerFamily
 
 from firstbreak import plugins
 from firstbreak.model import Link
 from firstbreak.readers.read import read
+from tests.lazy import lazy, needs
+
+benchmarks = lazy("benchmarks")
+cli = lazy("firstbreak_lab.cli")
+firstbreak_lab_drawn = lazy("firstbreak_lab.drawn")
+build = lazy("firstbreak_lab.population.build")
+draw = lazy("firstbreak_lab.population.draw")
+tasks = lazy("firstbreak_lab.population.tasks")
+families__control = lazy("firstbreak_lab.population.families._control")
+population_family = lazy("firstbreak_lab.population.family")
+
+pytestmark = needs("stable_baselines3")
 
 HERE = draw.families()
 CONTROL = [name for name in HERE if name.startswith(("sb3", "cleanrl", "handwritten-reinforce", "rllib"))]
 
 
-def short(family: TrainerFamily) -> dict[str, Any]:
+def short(family: population_family.TrainerFamily) -> dict[str, Any]:
     """A very short run with an evaluation and one logger."""
     settings = next(s for i in range(50) if (s := family.draw(np.random.default_rng(i), 30))["task"] != "cartpole")
     if "total_timesteps" in settings:
@@ -45,7 +48,9 @@ def short(family: TrainerFamily) -> dict[str, Any]:
     return settings | {"logger": logger, "monitor": False, "evaluation": True}
 
 
-def trained(family: TrainerFamily, broken: BrokenMechanism, out: Path) -> tuple[dict[str, Any], Trained]:
+def trained(
+    family: population_family.TrainerFamily, broken: firstbreak_lab_drawn.BrokenMechanism, out: Path
+) -> tuple[dict[str, Any], firstbreak_lab_drawn.Trained]:
     """What a reader reads of the run, without what a clock decides, and what is true."""
     out.mkdir(parents=True)
     true = family.train(short(family), 5, broken, out)
@@ -97,8 +102,8 @@ def test_a_seed_is_drawn_the_same_again() -> None:
 
 def steps(fault: str, severity: float, onset: float = 0.0, progress: float = 1.0) -> Iterator[tuple[Any, ...]]:
     """Steps of the task with the patterns, answered at random, through the broken environment."""
-    broken = BrokenMechanism(fault, severity, onset, seed=1, progress=progress)
-    env = BrokenEnv(tasks.TASKS["patterns"].make(), broken, 1.0, Waits(broken))
+    broken = firstbreak_lab_drawn.BrokenMechanism(fault, severity, onset, seed=1, progress=progress)
+    env = families__control.BrokenEnv(tasks.TASKS["patterns"].make(), broken, 1.0, families__control.Waits(broken))
     env.reset(seed=0)
     rng = np.random.default_rng(0)
     for _ in range(60):
@@ -134,9 +139,13 @@ def test_a_true_score_is_that_of_the_task_and_the_same_every_time() -> None:
 @pytest.mark.parametrize("name", CONTROL)
 def test_a_severity_of_0_is_the_healthy_twin_and_a_fault_is_not(name: str, tmp_path: Path) -> None:
     family = HERE[name]
-    healthy, twin = trained(family, BrokenMechanism(seed=5), tmp_path / "healthy")
-    silent, same = trained(family, BrokenMechanism("scale-too-large", 0.0, 0.0, 5), tmp_path / "silent")
-    acting, _ = trained(family, BrokenMechanism("scale-too-large", 300.0, 0.0, 5), tmp_path / "acting")
+    healthy, twin = trained(family, firstbreak_lab_drawn.BrokenMechanism(seed=5), tmp_path / "healthy")
+    silent, same = trained(
+        family, firstbreak_lab_drawn.BrokenMechanism("scale-too-large", 0.0, 0.0, 5), tmp_path / "silent"
+    )
+    acting, _ = trained(
+        family, firstbreak_lab_drawn.BrokenMechanism("scale-too-large", 300.0, 0.0, 5), tmp_path / "acting"
+    )
     assert len(healthy) > 3
     assert json.dumps(silent) == json.dumps(healthy)
     assert (same.start, same.score) == (twin.start, twin.score)
@@ -147,7 +156,7 @@ def test_a_severity_of_0_is_the_healthy_twin_and_a_fault_is_not(name: str, tmp_p
 def test_a_slow_worker_costs_time_and_nothing_else(tmp_path: Path) -> None:
     family = HERE["handwritten-reinforce"]
     (healthy, twin), (slow, waited) = (
-        trained(family, BrokenMechanism(fault, 2.0, 0.0, 5), tmp_path / str(fault))
+        trained(family, firstbreak_lab_drawn.BrokenMechanism(fault, 2.0, 0.0, 5), tmp_path / str(fault))
         for fault in (None, "rollout-worker-slow")
     )
     assert json.dumps(slow) == json.dumps(healthy)
@@ -163,7 +172,7 @@ def test_a_run_that_meets_nan_is_kept_as_far_as_it_came(tmp_path: Path, monkeypa
         distribution, "_validate_args", True
     )  # torchrl, skrl and tensordict switch it off when imported
     family = HERE["sb3-ppo"]
-    _, true = trained(family, BrokenMechanism("loss-not-finite", 1.0, 0.5, 5), tmp_path / "run")
+    _, true = trained(family, firstbreak_lab_drawn.BrokenMechanism("loss-not-finite", 1.0, 0.5, 5), tmp_path / "run")
     with (tmp_path / "run" / "progress.csv").open() as file:
         last = max(int(row["time/total_timesteps"]) for row in csv.DictReader(file))
     assert 0 < last < true.steps
@@ -173,13 +182,13 @@ def test_a_run_that_meets_nan_is_kept_as_far_as_it_came(tmp_path: Path, monkeypa
 # Building ---------------------------------------------------------------------------------------------------------------
 
 
-def pretended(seed: int, out: Path) -> PopulationLabel:
+def pretended(seed: int, out: Path) -> population_family.PopulationLabel:
     """A run without training; seed 2 fails."""
     if seed == 2:
         raise ValueError("unlucky")
     (out / "run").mkdir(parents=True)
     (out / "run" / "metrics.jsonl").write_text('{"step": 1, "loss": 2.0}\n')
-    true = Trained(0.0, 1.0, 1.0, 0.5, 0.5, 1.0, 100)
+    true = firstbreak_lab_drawn.Trained(0.0, 1.0, 1.0, 0.5, 0.5, 1.0, 100)
     family = draw.FAMILIES[seed % len(draw.FAMILIES)]
     run = draw.DrawnRun(seed, HERE[family], {"task": "grid"}, seed)
     label = draw.labelled(run, true, true)
@@ -209,7 +218,7 @@ def test_the_command_packs_runs_and_goes_on_where_it_stopped(asked: list[int], t
     arguments = ["population", "build", "--out", str(tmp_path), "--seeds"]
     control = [seed for seed in range(60) if draw.family_of(seed) in CONTROL]
     build.build(tmp_path, [0, 4])
-    assert CliRunner().invoke(command, [*arguments, "0:60"]).exit_code == 0
+    assert CliRunner().invoke(cli.command, [*arguments, "0:60"]).exit_code == 0
     assert {0, 2, 4} <= set(control) <= set(asked)
     assert Counter(asked)[0] == Counter(asked)[4] == 1
     with build.unpacked(build.packs(tmp_path)[0]) as runs:
@@ -217,7 +226,7 @@ def test_the_command_packs_runs_and_goes_on_where_it_stopped(asked: list[int], t
         assert 2 not in {label.seed for _, label in runs}
         assert all(read(run).series for run, _ in runs)
     before = len(asked)
-    result = CliRunner().invoke(command, [*arguments, "0:60"])
+    result = CliRunner().invoke(cli.command, [*arguments, "0:60"])
     assert asked[before:] == [2]
     assert "unlucky" in result.output
     assert {path.name for path in tmp_path.iterdir()} == {"000000.tar.xz", "000050.tar.xz"}
@@ -240,8 +249,8 @@ def run(link: str | None, said: str | None, *, stop: bool = False, harmful: bool
 def test_the_figures_count_what_a_user_is_told() -> None:
     runs = [run("reward", "reward"), run("reward", "rollout"), run("reward", None), run("reward", None, stop=True),
             run("reward", "numerics", harmful=False), run(None, None), run(None, "reward", stop=True)]  # fmt: skip
-    made = figures.figures_of([dict(one) for one in runs])
-    shares = {name: made["all"][name]["share"] for name in figures.FIGURES}
+    made = benchmarks.population.figures_of([dict(one) for one in runs])
+    shares = {name: made["all"][name]["share"] for name in benchmarks.population.FIGURES}
     assert shares == {
         "found": 0.75, "right": 0.25, "accepted": 0.5, "forced": 0.75, "forced_accepted": 1.0,
         "harmless_found": 1.0, "healthy_broken": 0.5, "healthy_stopped": 0.5,
@@ -252,7 +261,7 @@ def test_the_figures_count_what_a_user_is_told() -> None:
     assert (made["settled"]["n_harmful"], made["settled"]["n_harmless"]) == (4, 0)
     low, high = made["all"]["found"]["interval"]
     assert low < 0.75 < high
-    assert "75 %" in figures.shown(made) or "75%" in figures.shown(made)
+    assert "75 %" in benchmarks.population.shown(made) or "75%" in benchmarks.population.shown(made)
 
 
 @pytest.mark.parametrize(
@@ -271,7 +280,9 @@ def test_every_miss_has_a_reason(
     one = dict(run("reward", said))
     one["label"] = one["label"] | {"variant": "reward-noise", "seed": 3}
     one["answer"] = one["answer"] | {"forced": forced, "spoke": spoke, "blind": blind}
-    assert figures.miss(one) == why
-    assert figures.misses([one]) == ({} if why is None else {"reward": {why: 1}})
-    assert figures.listed([one]).startswith("" if why is None else f"{why}\treward-noise\tsb3-ppo\tseed 3")
-    assert figures.miss(dict(run(None, "reward"))) is None
+    assert benchmarks.population.miss(one) == why
+    assert benchmarks.population.misses([one]) == ({} if why is None else {"reward": {why: 1}})
+    assert benchmarks.population.listed([one]).startswith(
+        "" if why is None else f"{why}\treward-noise\tsb3-ppo\tseed 3"
+    )
+    assert benchmarks.population.miss(dict(run(None, "reward"))) is None

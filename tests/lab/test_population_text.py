@@ -14,16 +14,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("trl")
-
-from firstbreak_lab.drawn import BrokenMechanism, Trained
-from firstbreak_lab.population.families._text import accuracy, problems, quantised, rounded, texts, warmed_up
-from firstbreak_lab.population.family import TrainerFault
-
 from firstbreak.model import Link
 from firstbreak.readers.read import read
+from tests.lazy import lazy, needs
 
-pytestmark = [pytest.mark.trainer, pytest.mark.slow]
+firstbreak_lab_drawn = lazy("firstbreak_lab.drawn")
+families__text = lazy("firstbreak_lab.population.families._text")
+population_family = lazy("firstbreak_lab.population.family")
+
+pytestmark = [needs("trl"), pytest.mark.trainer, pytest.mark.slow]
 
 NAMES = ("trl-grpo", "trl-rloo", "trl-dpo", "trl-reward", "handwritten-grpo")
 FAMILIES = {
@@ -49,7 +48,9 @@ def settings(name: str, **changes: Any) -> dict[str, Any]:
     return drawn | short | ({"loss_type": "sigmoid"} if name == "trl-dpo" else {}) | changes
 
 
-def trained(name: str, broken: BrokenMechanism, **changes: Any) -> tuple[list[dict[str, Any]], Trained]:
+def trained(
+    name: str, broken: firstbreak_lab_drawn.BrokenMechanism, **changes: Any
+) -> tuple[list[dict[str, Any]], firstbreak_lab_drawn.Trained]:
     """The log of a short run without its clock, and what is true of it."""
     with TemporaryDirectory() as folder:
         out = Path(folder)
@@ -64,17 +65,19 @@ def trained(name: str, broken: BrokenMechanism, **changes: Any) -> tuple[list[di
 @cache
 def healthy(name: str) -> str:
     """The log of the healthy run."""
-    return json.dumps(trained(name, BrokenMechanism())[0])
+    return json.dumps(trained(name, firstbreak_lab_drawn.BrokenMechanism())[0])
 
 
 @pytest.mark.parametrize(("name", "fault"), PAIRS, ids=[f"{name}-{fault.name}" for name, fault in PAIRS])
-def test_a_fault_changes_the_run_and_with_severity_0_it_does_not(name: str, fault: TrainerFault) -> None:
+def test_a_fault_changes_the_run_and_with_severity_0_it_does_not(
+    name: str, fault: population_family.TrainerFault
+) -> None:
     least = fault.name == "updates-do-nothing" or fault.unit.startswith(
         ("bits", "tokens", "temperature", "times the temp")
     )
     severity = min(fault.severity) if least else max(fault.severity)
     (silent, _), (acting, true) = (
-        trained(name, BrokenMechanism(fault.name, size, 0.0 if fault.from_start else 0.3, seed=5))
+        trained(name, firstbreak_lab_drawn.BrokenMechanism(fault.name, size, 0.0 if fault.from_start else 0.3, seed=5))
         for size in (0.0, severity)
     )
     assert json.dumps(silent) == healthy(name)
@@ -118,7 +121,7 @@ def test_every_link_can_break_or_has_a_reason(name: str) -> None:
     ],
 )
 def test_a_log_is_read(name: str, changes: dict[str, Any], tmp_path: Path) -> None:
-    FAMILIES[name].train(settings(name, steps=12, **changes), 5, BrokenMechanism(), tmp_path)
+    FAMILIES[name].train(settings(name, steps=12, **changes), 5, firstbreak_lab_drawn.BrokenMechanism(), tmp_path)
     run = read(tmp_path)
     assert len(run.series) >= 5
     assert max(len(series.values) for series in run.series.values()) >= 12
@@ -129,17 +132,19 @@ def test_the_exact_score_is_what_sampling_gives() -> None:
     from firstbreak_lab.language.model import decode
     from firstbreak_lab.population.families._text import TextEngine
 
-    policy, asked = warmed_up(SHORT, 3), problems("flip", 2, 50, 0, held_out=True) * 40
-    prompts, _ = texts(asked)
+    policy, asked = families__text.warmed_up(SHORT, 3), families__text.problems("flip", 2, 50, 0, held_out=True) * 40
+    prompts, _ = families__text.texts(asked)
     torch.manual_seed(0)
-    said = decode(TextEngine(BrokenMechanism()).sample(policy, prompts, torch.ones_like(prompts), 6, 1.0))
+    said = decode(
+        TextEngine(firstbreak_lab_drawn.BrokenMechanism()).sample(policy, prompts, torch.ones_like(prompts), 6, 1.0)
+    )
     right = np.mean([text == each.answer for text, each in zip(said, asked, strict=True)])
-    assert right == pytest.approx(accuracy(policy, asked), abs=0.04)
+    assert right == pytest.approx(families__text.accuracy(policy, asked), abs=0.04)
 
 
 def test_few_bits_round_and_many_do_not() -> None:
     import torch
 
     weights = torch.randn(20, 8)
-    assert torch.equal(rounded(weights, 7), weights.bfloat16().float())
-    assert len(quantised(weights, 2)[0].abs().unique()) <= 2
+    assert torch.equal(families__text.rounded(weights, 7), weights.bfloat16().float())
+    assert len(families__text.quantised(weights, 2)[0].abs().unique()) <= 2

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-from firstbreak_lab import running
-from firstbreak_lab.language import trainer as language
 
 import firstbreak
+from tests.lazy import lazy
+
+torch = lazy("torch")
+running = lazy("firstbreak_lab.running")
+language = lazy("firstbreak_lab.language.trainer")
 
 SMALL = {"total_train_steps": 4, "batch_size": 4, "eval_problems": 16, "warmup_accuracy": 0.02}
 

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from firstbreak_lab import weights
-from firstbreak_lab.population.build import pack
-from firstbreak_lab.population.family import PopulationLabel
 
 from firstbreak.engine import likelihood
-from tests.lab.runs import STEPS, label, small, write
+from tests.lazy import lazy
+
+weights = lazy("firstbreak_lab.weights")
+build = lazy("firstbreak_lab.population.build")
+population_family = lazy("firstbreak_lab.population.family")
+runs = lazy("tests.lab.runs")
 
 
 @pytest.mark.parametrize(("healthy", "share"), [(40, 0.05), (99, 0.05), (120, 0.02)])
@@ -28,9 +30,9 @@ def test_too_few_healthy_runs_promise_nothing() -> None:
 
 
 def test_only_the_training_split_is_counted_and_harmless_faults_are_left_out(tmp_path: Path) -> None:
-    small(tmp_path)
+    runs.small(tmp_path)
     for seed in range(6):
-        write(tmp_path, label("groups-mixed", seed), loss=float("nan"))
+        runs.write(tmp_path, runs.label("groups-mixed", seed), loss=float("nan"))
     checked = list(weights.examine(tmp_path))
     counts = weights.count(checked)
     assert {run.label.seed % 2 for run in checked} == {0}
@@ -41,14 +43,14 @@ def test_only_the_training_split_is_counted_and_harmless_faults_are_left_out(tmp
 
 
 def test_healthy_runs_are_also_checked_at_earlier_steps(tmp_path: Path) -> None:
-    for run in weights.examine(small(tmp_path)):
+    for run in weights.examine(runs.small(tmp_path)):
         ends = [one.run.last_step for one in run.earlier]
         shares = np.arange(1, weights.CHECKS) / weights.CHECKS
-        assert ends == ([] if run.label.link else [np.floor(STEPS * share) for share in shares])
+        assert ends == ([] if run.label.link else [np.floor(runs.STEPS * share) for share in shares])
 
 
 def test_more_checks_need_a_stricter_limit(tmp_path: Path) -> None:
-    checked = list(weights.examine(small(tmp_path)))
+    checked = list(weights.examine(runs.small(tmp_path)))
     once = weights.healthy_probabilities(checked, weights.at_the_end)
     often = weights.healthy_probabilities(checked, weights.at_every_check)
     assert len(once) == len(often) == sum(run.label.link is None for run in checked)
@@ -57,12 +59,12 @@ def test_more_checks_need_a_stricter_limit(tmp_path: Path) -> None:
 
 def test_what_is_written_is_what_the_ranking_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(likelihood, "MEASURED", tmp_path / "measured.json")
-    path = weights.write(small(tmp_path / "corpus"), {"command": "a test"})
+    path = weights.write(runs.small(tmp_path / "corpus"), {"command": "a test"})
     written = json.loads(path.read_text())
     assert written["runs"] == {"groups-mixed": 3, "healthy": 3}
     assert written["calibrated_on"] == 3
     assert written["accuse_below"] == written["stop_below"] == 0.0  # three runs promise nothing
-    assert label("groups-mixed").cause in written["counts"]
+    assert runs.label("groups-mixed").cause in written["counts"]
 
 
 def a_population(folder: Path) -> Path:
@@ -72,7 +74,7 @@ def a_population(folder: Path) -> Path:
         for i in range(6):
             write_drawn(folder / str(seed), family, None if i else "advantage", loss)
             seed += 1
-    pack(folder, 0, range(seed))
+    build.pack(folder, 0, range(seed))
     return folder
 
 
@@ -85,7 +87,7 @@ def write_drawn(folder: Path, family: str, link: str | None, loss: float) -> Non
     numbers = {"severity": 0.0, "onset": None, "steps": 40, "score": 0.5, "reported": 0.5, "seconds": 1.0}
     costs = {"cpu_seconds": 1.0, "peak_gb": 0.0, "harm": 0.0, "twin": 0.5, "start": 0.0, "best": 1.0}
     truth = {"link": link, "cause": link and "done-mask-wrong", "accepted": [], "harmful": link is not None}
-    made = PopulationLabel(**about, **numbers, **costs, **truth, family=family, settings={})
+    made = population_family.PopulationLabel(**about, **numbers, **costs, **truth, family=family, settings={})
     (folder / "label.json").write_text(json.dumps(asdict(made)))
 
 
@@ -97,7 +99,7 @@ def test_healthy_runs_of_the_population_count_and_their_family_can_be_left_out(
     likelihood.counts.cache_clear()
     drawn = list(weights.population(a_population(tmp_path / "population")))
     assert len(drawn) == 10
-    weights.write(small(tmp_path / "corpus"), {"command": "a test"}, drawn)
+    weights.write(runs.small(tmp_path / "corpus"), {"command": "a test"}, drawn)
     try:
         assert likelihood.counts().cells["healthy"]["non-finite-values"] == (5, 5, 13)
         assert likelihood.population()["trl-grpo"]["non-finite-values"] == (5, 5, 5)

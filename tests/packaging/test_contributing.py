@@ -86,6 +86,7 @@ def test_the_table_names_every_kind() -> None:
     assert not [path for addition in additions() for path in addition.looked_at_by if not (ROOT / path).exists()]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("addition", additions(), ids=lambda addition: addition.kind)
 def test_an_addition_costs_what_the_table_says_and_passes_its_tests(
     addition: Addition, checkout: Path, tmp_path: Path

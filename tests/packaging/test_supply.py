@@ -6,11 +6,13 @@ import re
 from pathlib import Path
 
 import yaml
-from benchmarks.lock import FOLDER, lanes
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from tests.every import every
+from tests.lazy import lazy
+
+lock = lazy("benchmarks.lock")
 
 ROOT = Path(__file__).parents[2]
 LINE = re.compile(r"(\S+)==(\S+) --hash=sha256:[0-9a-f]{64}")
@@ -18,13 +20,13 @@ LINE = re.compile(r"(\S+)==(\S+) --hash=sha256:[0-9a-f]{64}")
 
 def test_every_lane_is_locked_with_hashes() -> None:
     def locked(name: str) -> None:
-        _, *lines = (FOLDER / f"{name}.txt").read_text().splitlines()
+        _, *lines = (lock.FOLDER / f"{name}.txt").read_text().splitlines()
         found = {canonicalize_name(m[1]): m[2] for line in lines if (m := LINE.fullmatch(line))}
         assert len(found) == len(lines)
-        for wanted in map(Requirement, lanes()[name]):
+        for wanted in map(Requirement, lock.lanes()[name]):
             assert wanted.specifier.contains(found[canonicalize_name(wanted.name)], prereleases=True), "run `make lock`"
 
-    every(lanes(), locked)
+    every(lock.lanes(), locked)
 
 
 def test_every_action_is_named_by_its_commit() -> None:

@@ -18,7 +18,9 @@ from firstbreak.preflight import Report, critic
 from firstbreak.preflight.critic import targets, training
 from firstbreak.preflight.critic.rollouts import Rollouts
 from firstbreak.readers import Unreadable
-from tests.preflight.critics import sound
+from tests.lazy import lazy
+
+critics = lazy("tests.preflight.critics")
 
 HERE = "tests.preflight.critics"
 STEPS, ENVS = 400, 4
@@ -189,7 +191,7 @@ def test_a_sound_critic_fits_and_noise_is_not_its_fault(tmp_path: Path) -> None:
 
 
 def test_the_critic_has_its_own_weights_back_afterwards(tmp_path: Path) -> None:
-    module = sound()
+    module = critics.sound()
     before = [p.detach().clone() for p in module.parameters()]
     flat = {k: v.reshape(STEPS * ENVS, *v.shape[2:]) for k, v in walk().items()}
     batch = training.split(flat["observations"], None, flat["rewards"], np.repeat(np.arange(160), 10))

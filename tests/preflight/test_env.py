@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import gymnasium as gym
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -16,8 +15,12 @@ from firstbreak.preflight import Report, env
 from firstbreak.preflight.env import baseline, contract, ends, episodes, worlds
 from firstbreak.preflight.env.episodes import Episode
 from firstbreak.readers import Unreadable
-from tests.preflight.broken import BROKEN, BROKEN_ELSEWHERE, HEALTHY, Counted
+from tests.lazy import lazy
+from tests.preflight.defects import BROKEN, BROKEN_ELSEWHERE, HEALTHY
 from tests.waiting import PATIENCE
+
+gym = lazy("gymnasium")
+the_broken = lazy("tests.preflight.broken")
 
 HERE = "tests.preflight.broken"
 NEEDS_EXPERT = {"RewardReversed", "RewardIsNoise"}
@@ -120,9 +123,9 @@ def test_one_environment_cannot_show_what_new_ones_would_do() -> None:
 
 
 def test_environments_are_closed_afterwards() -> None:
-    before = Counted.open
+    before = the_broken.Counted.open
     env.check(f"{HERE}:Counted", episodes=10, steps=500)
-    assert Counted.open == before
+    assert the_broken.Counted.open == before
 
 
 def test_a_factory_that_raises_is_a_finding() -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.memory import CASES, measure
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -34,6 +33,9 @@ from firstbreak.preflight.memory.ledger import (
     worst,
 )
 from firstbreak.readers import Unreadable
+from tests.lazy import lazy
+
+benchmarks_memory = lazy("benchmarks.memory")
 
 SMALL = {
     "vocab_size": 512, "hidden_size": 64, "intermediate_size": 160, "num_hidden_layers": 3, "num_attention_heads": 4,
@@ -149,7 +151,7 @@ MEASURED = ("deep, no accumulation", "lora, bf16", "grpo, rows, temperature 0.7"
 def test_the_ledger_agrees_with_measured_peaks(name: str) -> None:
     for module in ("transformers", "peft", "trl"):
         pytest.importorskip(module)
-    for row in measure(next(case for case in CASES if case.name == name)):
+    for row in benchmarks_memory.measure(next(case for case in benchmarks_memory.CASES if case.name == name)):
         assert abs(row.error) <= 0.1, row
 
 

@@ -14,14 +14,16 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from firstbreak.cli.check.reward import command
 from firstbreak.model import Action, Status
 from firstbreak.preflight import Report, intervals, reward
 from firstbreak.preflight.reward import attacks, distribution, pairs
 from firstbreak.readers import Unreadable
+from tests.lazy import lazy
 from tests.preflight.rewards import SCORES
+
+stats = lazy("scipy.stats")
 
 HERE = "tests.preflight.rewards"
 

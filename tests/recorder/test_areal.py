@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import firstbreak
 from firstbreak.live.recorder.trainers import areal as hooks
+from tests.lazy import lazy
 from tests.recorder.trainers_code import measured, proved, trainer
+
+torch = lazy("torch")
 
 pytestmark = pytest.mark.trainer
 NEEDS = ("colorlog", "einops", "flask", "numba", "openai", "pybase64", "tenacity", "torchdata")

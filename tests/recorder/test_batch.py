@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import firstbreak
 from firstbreak.live.recorder import measuring as module
 from firstbreak.live.recorder.batch import BatchRecorder
 from tests.detectors.recorded import BATCH
+from tests.lazy import lazy
+
+torch = lazy("torch")
 
 PROMPTS, EACH, LENGTH, WORDS = 4, 8, 6, 12
 

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 from collections import deque
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import numpy as np
 import pytest
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import firstbreak
 from firstbreak.engine.check import check
 from firstbreak.live.recorder.environment import FILE
 from firstbreak.model import Run
 from firstbreak.readers.read import read
+from tests.lazy import lazy
+
+gymnasium = lazy("gymnasium")
+gymnasium_vector = lazy("gymnasium.vector")
 
 ENVIRONMENT = {
     "observations-off",
@@ -27,33 +30,45 @@ ENVIRONMENT = {
 }
 
 
-class Late(gymnasium.ObservationWrapper[Any, Any, Any]):
-    """Shows what was seen three steps ago."""
+@cache
+def late() -> Any:
+    class Late(gymnasium.ObservationWrapper[Any, Any, Any]):
+        """Shows what was seen three steps ago."""
 
-    def __init__(self, env: Any) -> None:
-        super().__init__(env)
-        self.seen: deque[Any] = deque(maxlen=4)
+        def __init__(self, env: Any) -> None:
+            super().__init__(env)
+            self.seen: deque[Any] = deque(maxlen=4)
 
-    def observation(self, observation: Any) -> Any:
-        self.seen.append(observation)
-        return self.seen[0]
+        def observation(self, observation: Any) -> Any:
+            self.seen.append(observation)
+            return self.seen[0]
 
-
-class Reversed(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Pushes the other way after 1200 steps."""
-
-    steps = 0
-
-    def step(self, action: Any) -> Any:
-        self.steps += 1
-        return self.env.step(1 - action if self.steps > 1200 else action)
+    return Late
 
 
-class Zero(gymnasium.ObservationWrapper[Any, Any, Any]):
-    """Shows nothing."""
+@cache
+def reversed() -> Any:
+    class Reversed(gymnasium.Wrapper[Any, Any, Any, Any]):
+        """Pushes the other way after 1200 steps."""
 
-    def observation(self, observation: Any) -> Any:
-        return np.zeros_like(observation)
+        steps = 0
+
+        def step(self, action: Any) -> Any:
+            self.steps += 1
+            return self.env.step(1 - action if self.steps > 1200 else action)
+
+    return Reversed
+
+
+@cache
+def zero() -> Any:
+    class Zero(gymnasium.ObservationWrapper[Any, Any, Any]):
+        """Shows nothing."""
+
+        def observation(self, observation: Any) -> Any:
+            return np.zeros_like(observation)
+
+    return Zero
 
 
 def single(wrap: Any) -> Any:
@@ -61,11 +76,13 @@ def single(wrap: Any) -> Any:
 
 
 def later(wrap: Any) -> Any:
-    return SyncVectorEnv([lambda: single(wrap)] * 4)
+    return gymnasium_vector.SyncVectorEnv([lambda: single(wrap)] * 4)
 
 
 def at_once(wrap: Any) -> Any:
-    return SyncVectorEnv([lambda: single(wrap)] * 4, autoreset_mode=AutoresetMode.SAME_STEP)
+    return gymnasium_vector.SyncVectorEnv(
+        [lambda: single(wrap)] * 4, autoreset_mode=gymnasium_vector.AutoresetMode.SAME_STEP
+    )
 
 
 def played(env: Any, steps: int, seed: int = 0) -> list[Any]:
@@ -104,7 +121,8 @@ def test_a_sound_environment_is_silent(tmp_path: Path, make: Any) -> None:
 
 @pytest.mark.parametrize("make", [single, later, at_once])
 @pytest.mark.parametrize(
-    ("wrap", "name"), [(Late, "observations-off"), (Reversed, "action-effect-moved"), (Zero, "observations-constant")]
+    ("wrap", "name"),
+    [(late(), "observations-off"), (reversed(), "action-effect-moved"), (zero(), "observations-constant")],
 )
 def test_what_is_broken_is_named(tmp_path: Path, make: Any, wrap: Any, name: str) -> None:
     assert name in found(recorded(tmp_path, make(wrap), 3000))
@@ -143,7 +161,7 @@ def test_a_tensorboard_run_of_ones_own_loop_and_the_recorder_are_one_run(tmp_pat
         writer.add_scalar("losses/value_loss", 1.0, step)
         writer.add_scalar("losses/approx_kl", 0.01, step)
     writer.close()
-    run = recorded(tmp_path, single(Zero), 3000)
+    run = recorded(tmp_path, single(zero()), 3000)
     assert {"env.observation_constant", "value.loss"} <= set(run.series)
     assert "observations-constant" in found(run)
 
@@ -151,7 +169,7 @@ def test_a_tensorboard_run_of_ones_own_loop_and_the_recorder_are_one_run(tmp_pat
 def test_a_loop_that_counts_updates_keeps_its_own_axis(tmp_path: Path) -> None:
     rows = [{"step": i, "return": float(i), "entropy": 1.0, "value_loss": 1.0, "lr": 1e-3} for i in range(1, 31)]
     (tmp_path / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    run = recorded(tmp_path, single(Zero), 3000)
+    run = recorded(tmp_path, single(zero()), 3000)
     assert (run.first_step, run.last_step) == (1, 30)
     assert run.series["env.observation_constant"].steps[-1] > 30
 

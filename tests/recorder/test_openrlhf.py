@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import firstbreak
 from firstbreak.live.recorder.trainers import openrlhf as hooks
+from tests.lazy import lazy
 from tests.recorder.trainers_code import measured, proved, trainer
+
+torch = lazy("torch")
 
 pytestmark = pytest.mark.trainer
 NEEDS = ("deepspeed", "flash_attn", "pylatexenc", "ring_flash_attn", "torchdata", "vllm")

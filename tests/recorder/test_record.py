@@ -56,6 +56,7 @@ VERL = """
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.trainer
 def test_verl_in_a_process_of_its_own_is_recorded_and_gives_what_it_gives_without(tmp_path: Path) -> None:
     needs_tracker("verl")

@@ -16,11 +16,12 @@ import firstbreak
 from firstbreak.live.recorder import seams
 from firstbreak.live.recorder.batch import BatchRecorder
 from firstbreak.live.recorder.trainers import rllib as hooks
+from tests.lazy import lazy, needs
 from tests.recorder.trainers_code import measured, proved
 
-pytestmark = pytest.mark.trainer
-gymnasium = pytest.importorskip("gymnasium")
-pytest.importorskip("ray.rllib")
+gymnasium = lazy("gymnasium")
+
+pytestmark = [pytest.mark.trainer, needs("ray")]
 STEPS, UPDATES = 256, 3
 TARGETS, GAE = "compute_value_targets", "GeneralAdvantageEstimation.__call__"
 LOSS = "PPOTorchLearner.compute_loss_for_module"

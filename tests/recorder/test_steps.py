@@ -3,35 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import numpy as np
 import pytest
-import torch
-from torch import nn
 
 import firstbreak
+from tests.lazy import lazy
+
+gymnasium = lazy("gymnasium")
+torch = lazy("torch")
+nn = lazy("torch.nn")
 
 ENVS, STEPS, UPDATES, EPOCHS, GAMMA, LAMBDA, CLIP = 4, 64, 3, 2, 0.99, 0.95, 0.2
 
 
-class Agent(nn.Module):
-    """CleanRL's agent, smaller."""
+@cache
+def agent_class() -> Any:
+    class Agent(nn.Module):
+        """CleanRL's agent, smaller."""
 
-    def __init__(self, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.actor = nn.Sequential(nn.Linear(4, 32), nn.Tanh(), nn.Dropout(dropout), nn.Linear(32, 2))
-        self.critic = nn.Sequential(nn.Linear(4, 32), nn.Tanh(), nn.Linear(32, 1))
-        nn.init.constant_(
-            self.critic[-1].bias, 15.0
-        )  # as after some training: what is wrong with a value of 0 does not show
+        def __init__(self, dropout: float = 0.0) -> None:
+            super().__init__()
+            self.actor = nn.Sequential(nn.Linear(4, 32), nn.Tanh(), nn.Dropout(dropout), nn.Linear(32, 2))
+            self.critic = nn.Sequential(nn.Linear(4, 32), nn.Tanh(), nn.Linear(32, 1))
+            nn.init.constant_(
+                self.critic[-1].bias, 15.0
+            )  # as after some training: what is wrong with a value of 0 does not show
 
-    def act(self, seen: torch.Tensor, action: torch.Tensor | None = None) -> tuple[torch.Tensor, ...]:
-        chance = torch.distributions.Categorical(logits=self.actor(seen))
-        action = chance.sample() if action is None else action
-        return action, chance.log_prob(action), chance.entropy(), self.critic(seen).flatten()
+        def act(self, seen: torch.Tensor, action: torch.Tensor | None = None) -> tuple[torch.Tensor, ...]:
+            chance = torch.distributions.Categorical(logits=self.actor(seen))
+            action = chance.sample() if action is None else action
+            return action, chance.log_prob(action), chance.entropy(), self.critic(seen).flatten()
+
+    return Agent
 
 
 def estimate(
@@ -58,7 +65,7 @@ def train_ppo(folder: Path, change: dict[str, Change] | None = None, dropout: fl
            "flat": lambda advantages: advantages.flatten()} | (change or {})  # fmt: skip
     torch.manual_seed(1)
     envs = gymnasium.vector.SyncVectorEnv([lambda: gymnasium.make("CartPole-v1")] * ENVS)
-    agent = Agent(dropout)
+    agent = agent_class()(dropout)
     optimizer = torch.optim.Adam(agent.parameters(), lr=say.pop("rate", 2.5e-4))
     record = firstbreak.recorder(folder, share=1e9)
     seen, next_done = torch.tensor(envs.reset(seed=1)[0]), torch.zeros(ENVS)

@@ -20,6 +20,7 @@ def test_every_run_has_a_script_and_a_link_or_is_sound(name: str) -> None:
         assert row["link"] or not row["effect"], run
 
 
+@pytest.mark.thorough
 @pytest.mark.trainer
 def test_a_strangers_fault_is_made_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     planned = strangers.planned("loop_2")

@@ -9,18 +9,21 @@ import sys
 import textwrap
 from collections.abc import Callable
 from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
-from transformers import Trainer, TrainerCallback
 
 import firstbreak
 from firstbreak.live.recorder.batch import BatchRecorder
 from firstbreak.live.recorder.data import prompts_of
-from tests.guard.language import trainer
+from tests.lazy import lazy
+
+torch = lazy("torch")
+transformers = lazy("transformers")
+language = lazy("tests.guard.language")
 
 pytestmark = pytest.mark.trainer
 
@@ -37,7 +40,7 @@ def recorded(
     folder: Path, kind: str = "grpo", change: Callable[[Any], None] = lambda trainer: None, **options: Any
 ) -> Any:
     """A run of three updates with the recorder, read again."""
-    built = trainer(folder, kind, max_steps=3, **options)
+    built = language.trainer(folder, kind, max_steps=3, **options)
     change(built)
     built.add_callback(firstbreak.recorder())
     built.train()
@@ -51,10 +54,11 @@ def proofs(run: Any) -> dict[str, str]:
     return {detector: str(finding.message) for detector, finding in found}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["grpo", "rloo", "dpo"])
 def test_weights_and_random_numbers_are_the_same_bit_for_bit(tmp_path: Path, kind: str) -> None:
     def trained(*callbacks: Any) -> tuple[list[bytes], Any]:
-        built = trainer(tmp_path, kind, max_steps=3)
+        built = language.trainer(tmp_path, kind, max_steps=3)
         for callback in callbacks:
             built.add_callback(callback)
         built.train()
@@ -159,18 +163,22 @@ def test_rows_that_leave_their_advantages_behind_are_proved_and_no_mask_is_blame
     assert not {"other-tokens-in-loss", "sampled-tokens-left-out"} & found.keys()
 
 
-class TakeBack(TrainerCallback):
-    """Loads what the model was before the training, after each step."""
+@cache
+def take_back() -> Any:
+    class TakeBack(transformers.TrainerCallback):
+        """Loads what the model was before the training, after each step."""
 
-    def on_train_begin(self, args: Any, state: Any, control: Any, model: Any = None, **given: Any) -> None:
-        self.first = deepcopy(model.state_dict())
+        def on_train_begin(self, args: Any, state: Any, control: Any, model: Any = None, **given: Any) -> None:
+            self.first = deepcopy(model.state_dict())
 
-    def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **given: Any) -> None:
-        model.load_state_dict(self.first)
+        def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **given: Any) -> None:
+            model.load_state_dict(self.first)
+
+    return TakeBack
 
 
 def test_weights_that_a_callback_takes_back_are_proved(tmp_path: Path) -> None:
-    found = proofs(recorded(tmp_path, "grpo", lambda built: built.add_callback(TakeBack())))
+    found = proofs(recorded(tmp_path, "grpo", lambda built: built.add_callback(take_back()())))
     assert "after update 1 the weights are again those after update 0" in found["old-weights-loaded"]
 
 
@@ -227,7 +235,7 @@ def test_a_template_that_cannot_be_applied_leaves_the_texts(caplog: pytest.LogCa
 
 
 def test_what_the_trainer_would_not_write_is_kept(tmp_path: Path) -> None:
-    built = trainer(tmp_path, "rloo", max_steps=2, model_init_kwargs={"token": SECRET})
+    built = language.trainer(tmp_path, "rloo", max_steps=2, model_init_kwargs={"token": SECRET})
     built.add_callback(firstbreak.recorder())
     built.train()
     run = firstbreak.read(built.args.output_dir)
@@ -248,7 +256,7 @@ def test_the_report_names_the_proof_first(tmp_path: Path) -> None:
 
 
 def test_an_error_in_the_recorder_never_reaches_training(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    built = trainer(tmp_path, max_steps=2)
+    built = language.trainer(tmp_path, max_steps=2)
     record = firstbreak.recorder()
     record.measure = lambda *given: 1 / 0
     built.add_callback(record)
@@ -257,6 +265,7 @@ def test_an_error_in_the_recorder_never_reaches_training(tmp_path: Path, caplog:
     assert caplog.text.count("ZeroDivisionError") == 1
 
 
+@pytest.mark.thorough
 def test_what_was_measured_survives_a_kill(tmp_path: Path) -> None:
     script = f"""
         import os, signal
@@ -284,12 +293,13 @@ def test_what_was_measured_survives_a_kill(tmp_path: Path) -> None:
 def test_the_trainer_of_the_library_passes_every_event_to_it(tmp_path: Path) -> None:
     """The recorder is no subclass of the library's callback, whose import takes seconds in a loop of one's own."""
     record = firstbreak.recorder()
-    events = [name for name in dir(Trainer) + dir(type(record)) if name.startswith("on_")]
+    events = [name for name in dir(transformers.Trainer) + dir(type(record)) if name.startswith("on_")]
     assert all(callable(getattr(record, name)) for name in [*events, "on_epoch_begin", "on_predict"])
     with pytest.raises(AttributeError):
         getattr(record, "no_event")  # noqa: B009
 
 
+@pytest.mark.thorough
 def test_an_adapter_samples_with_the_model_inside_of_it(tmp_path: Path) -> None:
     from benchmarks.recorder import healthy
     from benchmarks.recorder.script import Script, run

@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import firstbreak
 from firstbreak.live.recorder import seams
 from firstbreak.live.recorder.trainers import verl as hooks
+from tests.lazy import lazy
 from tests.recorder.trainers_code import measured, proved, trainer
+
+torch = lazy("torch")
 
 pytestmark = pytest.mark.trainer
 NEEDS = ("codetiming", "torchdata", "transfer_queue")

@@ -10,9 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.facts import of_mutated, of_population
 from click.testing import CliRunner
-from firstbreak_lab.archives import unpack
 
 from firstbreak.cli.diagnose import command
 from firstbreak.engine import facts
@@ -23,8 +21,12 @@ from firstbreak.readers.grouping import find_runs
 from firstbreak.readers.read import read
 from firstbreak.reports import content, html, inspection, markdown, terminal
 from firstbreak.reports import json as json_report
+from tests.lazy import lazy
 from tests.make import learning, noise, run
 from tests.reports.coherence import incoherent
+
+benchmarks_facts = lazy("benchmarks.facts")
+firstbreak_lab_archives = lazy("firstbreak_lab.archives")
 
 pytestmark = pytest.mark.slow  # seconds: `make quick` leaves it to `make test`
 
@@ -75,7 +77,7 @@ def test_runs_of_the_corpus_are_told_coherently(tmp_path: Path) -> None:
     def unpacked() -> Iterator[Run]:
         for archive in _corpus():
             folder = tmp_path / archive.parent.name / archive.name.removesuffix(".tar.xz")
-            unpack(archive, folder)
+            firstbreak_lab_archives.unpack(archive, folder)
             yield read(find_runs(folder)[0])
 
     assert not _complaints(unpacked())
@@ -87,7 +89,10 @@ def test_published_and_shipped_runs_are_told_coherently(shared: Path) -> None:
 
 
 def test_drawn_and_mutated_runs_are_told_coherently() -> None:
-    whole, broken = of_population(SAMPLED, 7), of_mutated(of_population(SAMPLED, 8))
+    whole, broken = (
+        benchmarks_facts.of_population(SAMPLED, 7),
+        benchmarks_facts.of_mutated(benchmarks_facts.of_population(SAMPLED, 8)),
+    )
     assert not _complaints(made() for _, made in chain(whole, broken))
 
 

@@ -6,17 +6,20 @@ import os
 from pathlib import Path
 
 import pytest
-from firstbreak_lab import classic
-from firstbreak_lab.classic.trainer import train as train_classic
-from firstbreak_lab.trl import trainer as trl
 
 from firstbreak.readers.grouping import find_runs
 from firstbreak.readers.read import read
 from tests.cluster import cluster
+from tests.lazy import lazy
+
+classic = lazy("firstbreak_lab.classic")
+trainer = lazy("firstbreak_lab.classic.trainer")
+trl = lazy("firstbreak_lab.trl.trainer")
 
 pytestmark = pytest.mark.trainer
 
 
+@pytest.mark.thorough
 def test_trl(tmp_path: Path) -> None:
     os.environ["OMP_NUM_THREADS"] = "1"
     settings = trl.TrlSettings(steps=6, warm_up_steps=5, eval_problems=8)
@@ -36,7 +39,7 @@ def test_trl(tmp_path: Path) -> None:
 def test_stable_baselines3(algorithm: str, tmp_path: Path) -> None:
     settings: classic.ClassicSettings = getattr(classic, algorithm)()
     settings.total_timesteps, settings.eval_every, settings.eval_episodes = 2048, 1024, 2
-    train_classic(settings, tmp_path)
+    trainer.train(settings, tmp_path)
     run = read(tmp_path)
     assert (run.trainer, run.algorithm) == ("sb3", algorithm)
     assert run.last_step is not None
@@ -45,6 +48,7 @@ def test_stable_baselines3(algorithm: str, tmp_path: Path) -> None:
     assert {"return.mean", "policy.loss" if algorithm == "ppo" else "lr"} & set(run.series)
 
 
+@pytest.mark.thorough
 def test_rllib(tmp_path: Path) -> None:
     ppo = pytest.importorskip("ray.rllib.algorithms.ppo")
     from ray import tune

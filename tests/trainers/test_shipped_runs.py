@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from firstbreak.cli import demo
-from tests.trainers import make_sb3
+from tests.lazy import lazy
+
+trainers = lazy("tests.trainers")
 
 DATA = Path(__file__).parent.parent / "data"
 
@@ -63,6 +65,9 @@ def test_the_learning_rate_jumps_at_the_onset() -> None:
             if row["train/learning_rate"]
         }
     # A row reports the update before it, so the jump shows one row after the rollout that ends at the onset.
-    assert max(rate for step, rate in rates.items() if step <= make_sb3.ONSET) < 0.0031
-    assert min(rate for step, rate in rates.items() if make_sb3.ONSET < step < 2 * make_sb3.ONSET) > 0.003
+    assert max(rate for step, rate in rates.items() if step <= trainers.make_sb3.ONSET) < 0.0031
+    assert (
+        min(rate for step, rate in rates.items() if trainers.make_sb3.ONSET < step < 2 * trainers.make_sb3.ONSET)
+        > 0.003
+    )
     assert max(rates.values()) > 0.4

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import firstbreak
 from tests.detectors.look import look
 from tests.detectors.recorded import proof
+from tests.lazy import lazy
 
-torch = pytest.importorskip("torch")
+torch = lazy("torch")
+
 ID = "critic-left-out"
 
 

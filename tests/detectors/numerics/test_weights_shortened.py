@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import torch
 
 import firstbreak
 from firstbreak.engine.check import check
+from tests.lazy import lazy
+
+torch = lazy("torch")
 
 BETWEEN = {
     "nothing": lambda weight: weight,

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from tests.detectors.recorded import ADVANTAGES, MASK, proof, recorded
+from tests.lazy import lazy
+
+torch = lazy("torch")
 
 
 def update(clip: float, *, penalty: float = 0.0) -> dict[str, Any]:

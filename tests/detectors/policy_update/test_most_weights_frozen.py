@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import torch
-from torch import nn
-
 import firstbreak
 from tests.detectors.recorded import recorded
+from tests.lazy import lazy
+
+torch = lazy("torch")
+nn = lazy("torch.nn")
 
 ID = "most-weights-frozen"
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import gymnasium
 import numpy as np
 
 import firstbreak
 from tests.detectors.recorded import STEPS
+from tests.lazy import lazy
+
+gymnasium = lazy("gymnasium")
 
 ID = "actions-not-those-executed"
 ENVS, LENGTH = 2, 5

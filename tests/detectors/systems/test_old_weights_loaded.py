@@ -6,11 +6,12 @@ from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
 
-import torch
-from torch import nn
-
 import firstbreak
 from firstbreak.live.recorder.measuring import Price
+from tests.lazy import lazy
+
+torch = lazy("torch")
+nn = lazy("torch.nn")
 
 STEPS = 40
 

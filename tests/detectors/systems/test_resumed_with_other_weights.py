@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 import firstbreak
-from tests.guard.language import trainer
+from tests.lazy import lazy
+
+torch = lazy("torch")
+language = lazy("tests.guard.language")
 
 pytestmark = pytest.mark.trainer
 
@@ -19,10 +21,10 @@ ID = "resumed-with-other-weights"
 def found(folder: Path, *, forget: bool) -> str | None:
     """What is said of a run of two updates that goes on for two more, and loses what it loaded where it is to `forget`."""
     options: dict[str, Any] = {"save_strategy": "steps", "save_steps": 2}
-    first = trainer(folder, "grpo", max_steps=2, **options)
+    first = language.trainer(folder, "grpo", max_steps=2, **options)
     first.add_callback(firstbreak.recorder())
     first.train()
-    second = trainer(folder, "grpo", max_steps=4, **options)
+    second = language.trainer(folder, "grpo", max_steps=4, **options)
     if forget:
         second._load_from_checkpoint = lambda *given, **more: None
         with torch.no_grad():

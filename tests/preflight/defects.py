@@ -1,0 +1,70 @@
+"""Names of the environments of broken.py, which imports Gymnasium, and the probe that has to find the defect of each."""
+
+from __future__ import annotations
+
+#: the environment -> the probe that has to find its defect
+BROKEN: dict[str, str] = {
+    "ObservationNaN": "env-observation-finite",
+    "ObservationInfinite": "env-observation-finite",
+    "ObservationShape": "env-observation-in-space",
+    "ObservationDtype": "env-observation-in-space",
+    "ObservationIsList": "env-observation-in-space",
+    "ObservationLeavesBounds": "env-observation-in-space",
+    "ObservationIsNone": "env-observation-in-space",
+    "ObservationFrozen": "env-observation-scale",
+    "ObservationLate": "env-action-effect",
+    "ObservationUnscaled": "env-observation-scale",
+    "ObservationDictLacksKey": "env-observation-in-space",
+    "ObservationOverwritten": "env-returned-data-kept",
+    "RewardNaN": "env-reward-is-number",
+    "RewardIsArray": "env-reward-is-number",
+    "RewardIsNone": "env-reward-is-number",
+    "RewardWrapsAround": "env-reward-is-number",
+    "RewardHuge": "env-reward-scale",
+    "RewardReversed": "env-expert-beats-random",
+    "RewardAlwaysZero": "env-expert-beats-random",
+    "RewardIsNoise": "env-expert-beats-random",
+    "FlagIsNumber": "env-flags",
+    "FourValues": "env-step-contract",
+    "ResetWithoutInfo": "env-reset-contract",
+    "ResetWithoutSeed": "env-seeding",
+    "InfoIsNone": "env-info",
+    "StepRaisesLate": "env-answers",
+    "StepHangs": "env-answers",
+    "GlobalGenerator": "env-seeding",
+    "OwnGenerator": "env-seeding",
+    "AlwaysTheSameSeed": "env-seeding",
+    "StateSurvivesReset": "env-state-leak",
+    "ClockSurvivesReset": "env-state-leak",
+    "ClassAttribute": "env-shared-state",
+    "LimitIsFailure": "env-ends",
+    "FailureIsLimit": "env-ends",
+    "BothFlags": "env-ends",
+    "NeverEnds": "env-ends",
+    "EndsAtOnce": "env-ends",
+    "ActionRefused": "env-answers",
+    "ActionRefusedAtCorner": "env-actions-accepted",
+    "ActionIgnored": "env-action-effect",
+    "ActionClippedInside": "env-action-saturation",
+    "ActionUnbounded": "env-spaces",
+    "ActionRangeHuge": "env-action-range",
+    "ActionRangeTiny": "env-action-range",
+    "ActionWrittenInto": "env-returned-data-kept",
+    "NoActionSpace": "env-spaces",
+    "SpaceIsTuple": "env-spaces",
+    "MaskForbidsAll": "env-action-masks",
+}
+
+#: not Gymnasium's single environments, so the published checkers cannot be pointed at them
+BROKEN_ELSEWHERE: dict[str, str] = {
+    "vector_seeds_alike": "env-vector-seeds",
+    "vector_reward_shape": "env-vector-batches",
+    "vector_no_final_observation": "env-vector-autoreset",
+    "vector_mode_undeclared": "env-vector-autoreset",
+    "PairForgetsAgent": "env-answers",
+    "PairSeedIgnored": "env-seeding",
+    "CatchDiscount": "env-answers",
+    "CatchObservationOutside": "env-observation-in-space",
+}
+
+HEALTHY = ("Corridor", "Continuous", "vector_healthy", "vector_same_step", "Pair", "Catch")
