@@ -247,7 +247,9 @@ def _detector(module: ModuleType, link: Link) -> Check:
     inputs = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
     if unknown := [p.name for p in inputs if not known(p.name)]:
         line = inspect.getsourcelines(module.detect)[1]
-        raise BadPlugin(f"{module.__file__}:{line}: {unknown[0]!r} is neither a signal, a derived input nor run/config/samples")
+        raise BadPlugin(
+            f"{module.__file__}:{line}: {unknown[0]!r} is neither a signal, a derived input nor run/config/samples"
+        )
     return Check(
         id=name,
         link=link,
