@@ -2,6 +2,7 @@
 
 from benchmarks.docs import PAGES, ROOT, navigation, pictures
 from benchmarks.size import place
+from firstbreak import readers
 from firstbreak.engine import index, registry
 
 PACKED = ROOT / "src" / "firstbreak" / "reports" / "pictures.tar.xz"
@@ -15,8 +16,9 @@ def main() -> None:
         print(f"docs/{name}")
     place(PACKED).write_bytes(pictures.packed())
     print(PACKED.relative_to(ROOT))
-    place(index.INDEX).write_text(registry.table(), "utf-8")
-    print(index.INDEX.relative_to(ROOT))
+    for table, made in ((index.INDEX, registry.table), (readers.INDEX, readers.table)):
+        place(table).write_text(made(), "utf-8")
+        print(table.relative_to(ROOT))
     settings = ROOT / "mkdocs.yml"
     pages = {str(page.relative_to(ROOT / "docs")) for page in ROOT.glob("docs/**/*.md")}
     place(settings).write_text(navigation.configuration(settings.read_text("utf-8"), pages), "utf-8")

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-import importlib.metadata
 import json
 import os
 import platform
@@ -29,9 +28,9 @@ from typing import Any, TypeVar
 
 from firstbreak.masking import Mask
 from firstbreak.readers import Unreadable
+from firstbreak.readers.context_file import FILE as FILE
 from firstbreak.readers.opening import beneath, read_whole, roots_of
 
-FILE = "firstbreak-context.json"
 SCHEMA = "firstbreak.context/1"
 MAX_BYTES = 1 << 28
 DIFF_BYTES = 1 << 18  #: of the diff that many are kept; its hash covers all of it
@@ -251,7 +250,9 @@ def _digest(root: Path, diff: bytes, untracked: Sequence[str]) -> str:
 
 
 def _packages() -> dict[str, str]:
-    found = {d.metadata["Name"]: d.version for d in importlib.metadata.distributions() if d.metadata["Name"]}
+    from importlib.metadata import distributions
+
+    found = {d.metadata["Name"]: d.version for d in distributions() if d.metadata["Name"]}
     return dict(sorted(found.items(), key=lambda item: item[0].lower()))
 
 

@@ -924,7 +924,7 @@ def parameter(name: str) -> str:
 
 
 def _spelled(name: str) -> str:
-    return re.sub(r"\.?<\w+>", "", name).replace(".", "_")
+    return (re.sub(r"\.?<\w+>", "", name) if "<" in name else name).replace(".", "_")
 
 
 def stand_ins(name: str) -> tuple[str, ...]:

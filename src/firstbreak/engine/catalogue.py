@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firstbreak import plugins
 from firstbreak.engine.families import EVERY, SAMPLED, UNKNOWN, Families, Family, Method, Policy, only
-from firstbreak.engine.questions import CONTROL, TREATED, Question
 from firstbreak.engine.registry import sections
 from firstbreak.model import EMPTY, Experiment
 
-HOME = "firstbreak.knowledge.experiments"
-MEASURED = Path(__file__).parents[1] / "knowledge" / "experiments" / "measured.json"
+if TYPE_CHECKING:
+    from firstbreak.engine.questions import Question
+
+PACKAGE = "firstbreak.knowledge.experiments"
+HOME = Path(__file__).parents[1] / "knowledge" / "experiments"
+MEASURED = HOME / "measured.json"
 
 _RATIO = only(Method.GROUP_RELATIVE, Method.ACTOR_CRITIC, UNKNOWN)
 _RETURNS = only(Method.ACTOR_CRITIC, Method.VALUE_BASED, UNKNOWN)
@@ -52,6 +56,8 @@ class Design:
     @property
     def arms(self) -> dict[str, Mapping[str, Any]]:
         """Arm -> its overrides."""
+        from firstbreak.engine.questions import CONTROL, TREATED
+
         return {TREATED: self.overrides} | ({} if self.control is None else {CONTROL: self.control})
 
     @property
@@ -86,12 +92,40 @@ def smallest(names: Sequence[str], cause: str, family: Family) -> Experiment | N
     )
 
 
+class Catalogue(Mapping[str, Design]):
+    """Experiment by id, in alphabetical order. A file is imported when its experiment is asked for."""
+
+    def __init__(self) -> None:
+        own = (path.stem for path in HOME.glob("*.py") if not path.name.startswith("_"))
+        names = [*(f"{PACKAGE}.{stem}" for stem in own), *plugins.elsewhere("firstbreak.experiments")]
+        self._modules: dict[str, str] = {}
+        for name in sorted(names, key=lambda name: name.rpartition(".")[2]):
+            if (known := plugins.identity(name.rpartition(".")[2])) in self._modules:
+                raise plugins.BadPlugin(f"{name}: the name {known!r} is taken by {self._modules[known]}")
+            self._modules[known] = name
+        self._measured = json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
+        self._designs: dict[str, Design] = {}
+
+    def __getitem__(self, name: str) -> Design:
+        if name not in self._designs:
+            design = _design(importlib.import_module(self._modules[name]))
+            self._designs[name] = _counted(design, self._measured.get(name, {}))
+        return self._designs[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._modules
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+
 @cache
 def catalogue() -> Mapping[str, Design]:
     """Every experiment by id."""
-    modules = plugins.modules(HOME, "QUESTIONS", "firstbreak.experiments").values()
-    measured = json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
-    return {d.id: _counted(d, measured.get(d.id, {})) for d in map(_design, modules)}
+    return Catalogue()
 
 
 def _counted(design: Design, measured: Mapping[str, Mapping[str, list[int]]]) -> Design:

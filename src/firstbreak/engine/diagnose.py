@@ -63,7 +63,7 @@ def diagnose(
     """
     outcomes = check(run, thresholds=thresholds) if outcomes is None else list(outcomes)
     inputs = Inputs(run)
-    ranked = rank(inputs, outcomes, known)
+    ranked = rank(inputs, outcomes, known, shown=CAUSES_SHOWN)
     first_break = find_first_break(inputs, outcomes, ranked)
     if first_break is not None:
         first_break = replace(first_break, interval=widened(first_break.interval, run, first_break.metric))

@@ -68,6 +68,7 @@ NO_CURVES = frozenset({WeightKind.PRIOR, WeightKind.PROVED})  #: what no curve s
 TEMPERATURE = 2.0
 #: nats where an identity failed in the first batch and the cause does not explain it: training had changed nothing by then
 NOT_FROM_THE_START = -3.0
+ADVISED = 0.05  #: probability: a cause that is more probable has advice even where it is not shown (convention)
 EARLY = 0.05  #: of the measured part of a run: nothing that is seen before has had time to cause it (convention)
 FAR_ABOVE = 2.0  #: times the configured value: no schedule goes there (convention)
 SAME = 0.01  #: relative difference below which a logged setting is the configured one: logs are rounded (convention)
@@ -75,12 +76,17 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 def rank(
-    inputs: Inputs, outcomes: Sequence[Outcome], known: Mapping[str, Sequence[Weight]] = EMPTY
+    inputs: Inputs,
+    outcomes: Sequence[Outcome],
+    known: Mapping[str, Sequence[Weight]] = EMPTY,
+    *,
+    shown: int | None = None,
 ) -> tuple[RankedCause, ...]:
     """All candidates that apply to this run, the most probable first; probabilities sum to 1.
 
     `known` is further evidence by candidate, such as the answers of an experiment. With such evidence, the curves count
-    with some doubt (`cautious_probabilities`), and an experiment that has answered is not proposed again.
+    with some doubt (`cautious_probabilities`), and an experiment that has answered is not proposed again. `shown`: only so
+    many candidates, and those above `ADVISED`, come with a fix and an experiment.
     """
     applicable = [c for c in causes().values() if _applies(c, inputs)]
     catalogue = {c.id: c for c in applicable}
@@ -93,13 +99,18 @@ def rank(
     if known:
         evidence = {name: (*weights, *known.get(name, ())) for name, weights in _with_doubt(evidence).items()}
     probabilities = _probabilities(evidence)
-    ranked = [_ranked(name, catalogue.get(name), probabilities[name], evidence[name], inputs) for name in evidence]
+    order = sorted(evidence, key=lambda name: -probabilities[name])
+    advised = {name for i, name in enumerate(order) if shown is None or i < shown or probabilities[name] >= ADVISED}
+    ranked = [
+        _ranked(name, catalogue.get(name), probabilities[name], evidence[name], inputs, advised=name in advised)
+        for name in order
+    ]
     answered = {w.finding for weights in known.values() for w in weights if w.kind is WeightKind.ANSWER}
     ranked = [
         replace(c, experiment=None) if c.experiment is not None and f"experiment:{c.experiment.id}" in answered else c
         for c in ranked
     ]
-    return tuple(sorted(ranked, key=lambda c: -c.probability))
+    return tuple(ranked)
 
 
 def _events(outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
@@ -377,13 +388,19 @@ def _order(a: Finding, b: Finding) -> int:
 
 
 def _ranked(
-    name: str, cause: Cause | None, probability: float, evidence: tuple[Weight, ...], inputs: Inputs
+    name: str,
+    cause: Cause | None,
+    probability: float,
+    evidence: tuple[Weight, ...],
+    inputs: Inputs,
+    *,
+    advised: bool,
 ) -> RankedCause:
     if cause is None:
         title = "Nothing is wrong" if name == HEALTHY else "A cause that is not in the catalogue"
         return RankedCause(id=name, title=title, link=None, probability=probability, evidence=evidence)
-    experiment = smallest(cause.experiments, name, inputs.family)
-    fix, _ = advice(cause, inputs.family)
+    experiment = smallest(cause.experiments, name, inputs.family) if advised else None
+    fix = advice(cause, inputs.family)[0] if advised else ()
     return RankedCause(
         id=name,
         title=cause.title.rstrip("."),

@@ -23,7 +23,10 @@ Nothing from a log is ever executed or unpickled.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import importlib
+import json
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -33,6 +36,9 @@ from typing import Any
 import numpy as np
 
 from firstbreak import plugins
+
+FOLDER = Path(__file__).parent
+INDEX = FOLDER / "index.json"
 
 
 class Unreadable(Exception):
@@ -86,8 +92,68 @@ class Recording:
     replaces: bool = False  #: resumed on a file that was rewritten since: these curves replace the earlier ones
 
 
+class Readers(Mapping[str, ModuleType]):
+    """Format -> reader module, the highest PRIORITY first, then in alphabetical order. A file is imported when its turn comes.
+
+    `index.json` says which files of this folder are readers, with their priorities (`make docs` writes it). A file that has
+    changed since then, or is new, is imported to see: there is no list to edit.
+    """
+
+    def __init__(self) -> None:
+        table = json.loads(INDEX.read_text("utf-8")) if INDEX.exists() else {}
+        found: dict[str, tuple[str, Mapping[str, Any]]] = {}
+        for name, size in files():
+            row = table.get(name)
+            row = row if row is not None and row["bytes"] == size else said(f"{__name__}.{name}", size)
+            if "priority" in row:
+                found[name] = f"{__name__}.{name}", row
+        for module in plugins.elsewhere("firstbreak.readers"):
+            if (name := module.rpartition(".")[2]) in found:
+                raise plugins.BadPlugin(f"{module}: the name {name!r} is taken by {found[name][0]}")
+            found[name] = module, said(module, 0)
+        order = sorted(sorted(found), key=lambda name: -found[name][1].get("priority", 0))
+        self._modules = {name: found[name][0] for name in order}
+        self._whole = tuple(name for name in order if found[name][1].get("claims"))
+
+    def __getitem__(self, name: str) -> ModuleType:
+        return importlib.import_module(self._modules[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def of_folders(self) -> Iterator[ModuleType]:
+        """Those that may read a folder as a whole."""
+        return (self[name] for name in self._whole)
+
+
+def files() -> Iterator[tuple[str, int]]:
+    """(name, bytes) of the files of this folder that may be readers; a folder counts by its first file."""
+    for entry in os.scandir(FOLDER):
+        inside = Path(entry.path, "__init__.py")
+        if entry.name.startswith("_") or not (entry.name.endswith(".py") or inside.is_file()):
+            continue
+        size = entry.stat().st_size if entry.is_file() else inside.stat().st_size
+        yield entry.name.removesuffix(".py"), size
+
+
+def said(module: str, size: int) -> Mapping[str, Any]:
+    """What the table holds of a module; its size alone where it is no reader."""
+    found = importlib.import_module(module)
+    if not hasattr(found, "sniff"):
+        return {"bytes": size}
+    return {"bytes": size, "priority": getattr(found, "PRIORITY", 0), "claims": hasattr(found, "claims")}
+
+
+def table() -> str:
+    """The table as it has to be, one line for each file, for `make docs`."""
+    rows = (f" {json.dumps(name)}: {json.dumps(said(f'{__name__}.{name}', size))}" for name, size in sorted(files()))
+    return "{\n" + ",\n".join(rows) + "\n}\n"
+
+
 @cache
-def readers() -> Mapping[str, ModuleType]:
-    """Format -> reader module, the highest PRIORITY first."""
-    found = plugins.modules(__name__, "sniff", "firstbreak.readers")
-    return dict(sorted(found.items(), key=lambda item: -getattr(item[1], "PRIORITY", 0)))
+def readers() -> Readers:
+    """The readers of this folder, and those of other packages."""
+    return Readers()

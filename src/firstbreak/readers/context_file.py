@@ -5,22 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from firstbreak import context
 from firstbreak.readers import Recording, Unreadable
 from firstbreak.readers._columns import leaves
 
 DESCRIPTION = "firstbreak-context.json, written by firstbreak.context.record"
 PRIORITY = 20
 MAX_NODES = 200_000
+FILE = "firstbreak-context.json"
 
 
 def sniff(path: Path, head: bytes) -> bool:
     """The file's own name."""
-    return path.name == context.FILE
+    return path.name == FILE
 
 
 def read(path: Path, resume: Any = None) -> Recording:
     """The configuration with its seeds, and one note on the code."""
+    from firstbreak import context  # brings what looks at the machine
+
     found = context.load(path)
     if found is None:
         raise Unreadable(path, "is gone", "record the context again")

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from firstbreak.readers import Recording, Unreadable, config_file
+from firstbreak.readers import Recording, Unreadable
 from firstbreak.readers._columns import as_float
 from firstbreak.readers._growing import GrowingFiles
 from firstbreak.readers._options import value as option
@@ -74,6 +74,8 @@ def _files(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _take_meta(file: Path, recording: Recording) -> None:
+    from firstbreak.readers import config_file  # brings a reader of YAML
+
     try:
         meta = config_file.read(file).config
     except Unreadable as error:

@@ -377,7 +377,7 @@ def _claim(path: Path) -> ModuleType | None:
     file = _file(path)
     try:
         if file.is_dir():
-            return next((r for r in readers().values() if hasattr(r, "claims") and r.claims(path)), None)
+            return next((r for r in readers().of_folders() if r.claims(path)), None)
     except OSError as error:
         raise Unreadable(path, f"cannot be opened: {error.strerror or error}", OPEN_IT) from None
     head, name = head_of(file), plain(file)

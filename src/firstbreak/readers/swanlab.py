@@ -12,7 +12,7 @@ from struct import unpack_from
 from typing import Any
 from urllib.parse import unquote
 
-from firstbreak.readers import Recording, Unreadable, config_file
+from firstbreak.readers import Recording, Unreadable
 from firstbreak.readers._blocklog import FILE_HEADER, BlockLog
 from firstbreak.readers._growing import GrowingFiles
 from firstbreak.readers._json import loads
@@ -52,6 +52,8 @@ def read(path: Path, resume: Any = None) -> Recording:
 
 def _config(folder: Path) -> dict[str, Any]:
     """`files/config.yaml` holds {name: {value, desc, sort}}."""
+    from firstbreak.readers import config_file  # brings a reader of YAML
+
     try:
         flat = config_file.read(folder / "files" / "config.yaml").config
     except Unreadable:

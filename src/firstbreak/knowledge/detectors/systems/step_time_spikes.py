@@ -124,7 +124,13 @@ def _usual(times: np.ndarray) -> np.ndarray:
     """What a step takes when nothing disturbs it: the lower quartile of its neighbours, so that half of them may be slow."""
     half = min(NEIGHBOURS, len(times)) // 2
     padded = np.concatenate([np.full(half, np.nan), times, np.full(half, np.nan)])
-    return np.asarray(np.nanquantile(np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1), 0.25, axis=1))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1)
+    inside = slice(half, len(times) - half)  # windows without a blank, which is slow to look for
+    usual = np.empty(len(times))
+    usual[inside] = np.quantile(windows[inside], 0.25, axis=1) if len(windows[inside]) else ()
+    for i in (*range(min(half, len(times))), *range(max(half, len(times) - half), len(times))):
+        usual[i] = np.nanquantile(windows[i], 0.25)
+    return usual
 
 
 def _slow(times: np.ndarray, usual: np.ndarray, min_ratio: float, min_size: float) -> np.ndarray:

@@ -106,6 +106,8 @@ def detect(
     speed = next((s for s in speeds if len(s) >= min_points), None)
     if speed is None:
         return NotMeasured(f"no speed is logged for {min_points} steps")
+    if len(speed) and settled(speed) > (1 - min_drop) * float(speed.values.max()):
+        return None  # no level before it can be so much higher: the changes of the curve need not be looked for
     slower = (
         c for c in changes(speed, kinds=("level", "slope", "zero"), log=True, families=("constant",)) if c.direction < 0
     )
