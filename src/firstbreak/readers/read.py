@@ -566,6 +566,10 @@ def on_axis(recording: Recording, dialect: ModuleType, notes: list[str]) -> Iter
     notes += said
     rows, steps = recording.curves[axis].index, recording.curves[axis].values
     for name, curve in recording.curves.items():
+        if curve.index is rows or np.array_equal(curve.index, rows):
+            kind = dialects.axis_kind(axis, dialect)
+            yield Series(name=name, raw=name, steps=steps, values=curve.values, axis=kind)
+            continue
         # a row without its own step belongs to the one before
         at = np.searchsorted(rows, curve.index, side="right") - 1
         known = at >= 0

