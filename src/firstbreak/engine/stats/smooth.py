@@ -66,7 +66,9 @@ def median_above(values: np.ndarray, width: int, level: float) -> np.ndarray:
         ends = even[even >= half]
         middle = np.maximum.accumulate(under)[high[starts] - 1] + np.minimum.accumulate(over)[high[starts] - 1]
         found[starts] = middle / 2 > level
-        middle = np.maximum.accumulate(under[::-1])[::-1][low[ends]] + np.minimum.accumulate(over[::-1])[::-1][low[ends]]
+        middle = (
+            np.maximum.accumulate(under[::-1])[::-1][low[ends]] + np.minimum.accumulate(over[::-1])[::-1][low[ends]]
+        )
         found[ends] = middle / 2 > level
     return found
 
