@@ -83,8 +83,10 @@ def running_mean(values: np.ndarray, width: int) -> np.ndarray:
 
 
 def means_from_here(values: np.ndarray, width: int) -> np.ndarray:
-    """Means of the `width` points from each one on (n - width + 1,). O(n log width); equal windows have equal means, to the last bit,
-    which a difference of cumulated sums does not keep."""
+    """Means of the `width` points from each one on (n - width + 1,). O(n log width).
+
+    Equal windows have equal means, to the last bit, which a difference of cumulated sums does not keep.
+    """
     n = len(values) - width + 1
     total, at = np.zeros(n), 0
     sums, size = values, 1  # of the `size` points from each one on
