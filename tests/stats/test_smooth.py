@@ -9,6 +9,8 @@ from benchmarks.curves import SEEN, ar1_noise, healthy
 from firstbreak.engine.stats.smooth import (
     baseline,
     healthy_shapes,
+    means_from_here,
+    median_above,
     running_mean,
     running_median,
     smooth,
@@ -24,6 +26,29 @@ def test_running_windows_agree_with_references() -> None:
     np.testing.assert_allclose(running_mean(values, 7)[3:-3], np.convolve(values, np.ones(7) / 7, "valid"))
     assert running_mean(values, 7)[0] == pytest.approx(values[:4].mean())
     assert running_median(values, 5)[0] == pytest.approx(np.median(values[:3]))
+
+
+@pytest.mark.parametrize("kind", ["noise", "few values"])
+def test_running_windows_are_cut_at_the_ends_whatever_their_width(kind: str) -> None:
+    rng = np.random.default_rng(5)
+    for n in (1, 2, 3, 8, 41):
+        values = rng.normal(size=n) if kind == "noise" else rng.integers(0, 3, n).astype(float)
+        for width in range(1, n + 5, 2):
+            half = min(width // 2, (n - 1) // 2)
+            expected = np.array([np.median(values[max(0, i - half) : i + half + 1]) for i in range(n)])
+            np.testing.assert_array_equal(running_median(values, width), expected)
+            for level in (*values, 0.1):
+                np.testing.assert_array_equal(median_above(values, width, level), expected > level)
+
+
+def test_equal_windows_have_equal_means() -> None:
+    """A score that lies still after its fall has its lowest level where it begins to lie still."""
+    rng = np.random.default_rng(6)
+    for width in (1, 3, 7, 16, 23):
+        values = np.concatenate([rng.normal(size=50), np.full(60, 0.3)])
+        means = means_from_here(values, width)
+        np.testing.assert_allclose(means, np.convolve(values, np.ones(width) / width, "valid"), atol=1e-12)
+        assert len(set(means[50:])) == 1
 
 
 @pytest.mark.parametrize("shape", [name for name in SEEN if name != "flat"])

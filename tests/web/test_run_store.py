@@ -154,3 +154,17 @@ def test_verdicts_go_on_while_nobody_looks(tmp_path: Path, monkeypatch: pytest.M
                 tasks.cancel_scope.cancel()
 
     anyio.run(served)
+
+
+def test_small_runs_are_diagnosed_before_large_ones_and_none_waits_for_a_busy_one(tmp_path: Path) -> None:
+    for name, rows in (("a-large", 400), ("b-small", 40), ("c-middle", 120)):
+        write_jsonl(tmp_path / name / "metrics.jsonl", rows)
+    found = RunStore(tmp_path)
+    found.survey()
+    assert [entry.name for entry in found.waiting()] == ["b-small", "c-middle", "a-large"]
+    middle = next(entry for entry in found.entries() if entry.name == "c-middle")
+    with middle._lock:
+        assert middle.busy
+        assert [entry.name for entry in found.waiting()] == ["b-small", "a-large"]
+        found.tidy()  # closes none that is being diagnosed
+    assert not middle.busy

@@ -64,6 +64,12 @@ def on_split(name: str, prefix: str) -> str:
     return name if not prefix or words in COUNTERS or words.startswith(tuple(_HELD_OUT)) else prefix + name
 
 
+def all_by_split(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """`by_split` of each record."""
+    names = frozenset(chain.from_iterable(set(map(tuple, records))))  # rows of one log hold mostly the same names
+    return records if names.isdisjoint(SPLIT_NAMES) else [by_split(record) for record in records]
+
+
 def by_split(record: dict[str, Any]) -> dict[str, Any]:
     """The record with `eval/reward` for `reward`, where one of its cells says that it is of held-out data."""
     for key in record.keys() & SPLIT_NAMES:
@@ -129,10 +135,7 @@ class Columns:
 
     def add_records(self, records: Sequence[dict[str, Any]], index: np.ndarray) -> None:
         """Adds whole records; `index` has shape (len(records),)."""
-        alike: dict[tuple[str, ...], list[int]] = {}
-        for row, record in enumerate(records):
-            alike.setdefault(tuple(record), []).append(row)
-        alike.pop((), None)
+        alike = _alike(records)
         names = list(dict.fromkeys(chain.from_iterable(alike)))
         if len(names) * len(records) > _MAX_TABLE:
             for row, record in zip(index, records, strict=True):
@@ -142,7 +145,8 @@ class Columns:
         values, absent = np.zeros((len(names), len(records))), np.ones((len(names), len(records)), dtype=bool)
         places = {name: i for i, name in enumerate(names)}
         for own, rows in alike.items():
-            cells = [*chain.from_iterable(map(dict.values, map(records.__getitem__, rows)))]
+            chosen = records if len(rows) == len(records) else map(records.__getitem__, rows)
+            cells = [*chain.from_iterable(map(dict.values, chosen))]
             found = _numbers(cells, len(own))
             if found is None:
                 for name in filter(says_reward, names):
@@ -156,6 +160,9 @@ class Columns:
             if found[1].any():
                 for name, empty in zip(own, found[1], strict=True):
                     self.add_nulls(name, index[rows][empty])
+            if len(rows) == len(records):
+                values, absent = found
+                break
             at = np.ix_([places[name] for name in own], rows)
             values[at], absent[at] = found
         self.add_numbers(names, values, absent, index)
@@ -285,6 +292,18 @@ def _numbers(cells: list[Any], width: int) -> tuple[np.ndarray, np.ndarray] | No
     except (TypeError, OverflowError):
         return None
     return np.array(numbers).reshape(-1, width).T, absent.reshape(-1, width).T
+
+
+def _alike(records: Sequence[dict[str, Any]]) -> dict[tuple[str, ...], Sequence[int]]:
+    """Names -> rows of the records that hold just these, in this order; records without any are left out."""
+    kinds = list(map(tuple, records))
+    if len(set(kinds)) == 1:
+        return {kinds[0]: range(len(kinds))} if kinds[0] else {}
+    alike: dict[tuple[str, ...], list[int]] = {}
+    for row, names in enumerate(kinds):
+        alike.setdefault(names, []).append(row)
+    alike.pop((), None)
+    return {**alike}
 
 
 def _joined(curves: Iterable[list[np.ndarray]]) -> list[np.ndarray]:

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from firstbreak.readers import Recording, Unreadable
-from firstbreak.readers._columns import COUNTERS, SPLIT_NAMES, Columns, by_split, split_prefix
+from firstbreak.readers._columns import COUNTERS, SPLIT_NAMES, Columns, all_by_split, split_prefix
 from firstbreak.readers._json import loads, whole_elements
 from firstbreak.readers._literal import number
 from firstbreak.readers.opening import read_whole
@@ -65,7 +65,7 @@ def read(path: Path, resume: Any = None) -> Recording:
     records, damage = _records(path, read_whole(path, MAX_BYTES))
     axis = _axis(records)
     columns = Columns(quoted=True)
-    records = [by_split(record) for record in records]
+    records = all_by_split(records)
     labels = _labels(records)
     whole = _runs_on(records, labels, axis)
     for row, (suffix, record) in enumerate(_named(records, labels, axis, whole)):

@@ -15,7 +15,7 @@ import numpy as np
 import orjson
 
 from firstbreak.readers import Recording, Unreadable
-from firstbreak.readers._columns import Columns, as_float, by_split
+from firstbreak.readers._columns import Columns, all_by_split, as_float
 from firstbreak.readers._json import loads
 from firstbreak.readers._tail import MAX_LINE, Lines, still_holds
 from firstbreak.readers.opening import open_file
@@ -106,7 +106,7 @@ class _Log:
         if self.enveloped:
             index = np.array([as_float(record["step"]) for record in records])
             records = [record["data"] for record in records]
-        self.columns.add_records([by_split(record) for record in records], index)
+        self.columns.add_records(all_by_split(records), index)
         self.rows += len(records)
 
     def _parse(self, block: bytes) -> list[Record]:

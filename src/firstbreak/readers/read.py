@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from firstbreak import dialects
-from firstbreak.dialects import Origin, hyperparameters
+from firstbreak.dialects import Name, Origin, hyperparameters
 from firstbreak.masking import Mask
 from firstbreak.model import EMPTY, Run, Sample, Samples, Series
 from firstbreak.readers import Curve, Recording, Unreadable, _blanks, _carried, _stages, budget, readers, wandb_api
@@ -145,7 +145,10 @@ def assemble(
     raw = [_in_range(series, notes) for series in _streams(filled, dialect, base, notes)]
     rounded = {_relative(p, base) for p, r in recordings if getattr(readers().get(r.format), "ROUNDED", False)}
     raw = _machine_on_steps(raw, notes)
-    series, unknown, duplicates = _translate(raw, dialect, explained, rounded)
+    logged = {s.raw for s in raw}
+    if logged != names | _nulls(recordings):  # a file in a folder of evaluations has names of its own
+        understood = dialects.understand([s.raw for s in raw], dialect, explained)
+    series, unknown, duplicates = _translate(raw, understood, rounded)
     notes += _absent(named, names)
     notes += _read_by_meaning(series.values())
     series = _without_repetitions(series, notes)
@@ -566,6 +569,10 @@ def on_axis(recording: Recording, dialect: ModuleType, notes: list[str]) -> Iter
     notes += said
     rows, steps = recording.curves[axis].index, recording.curves[axis].values
     for name, curve in recording.curves.items():
+        if curve.index is rows or np.array_equal(curve.index, rows):
+            kind = dialects.axis_kind(axis, dialect)
+            yield Series(name=name, raw=name, steps=steps, values=curve.values, axis=kind)
+            continue
         # a row without its own step belongs to the one before
         at = np.searchsorted(rows, curve.index, side="right") - 1
         known = at >= 0
@@ -668,13 +675,12 @@ def _read_by_meaning(understood: Iterable[Series]) -> list[str]:
 
 
 def _translate(
-    raw: list[Series], dialect: ModuleType, named: Names, rounded: Set[str]
+    raw: list[Series], meanings: Mapping[str, Name], rounded: Set[str]
 ) -> tuple[dict[str, Series], dict[str, Series], tuple[Series, ...]]:
     """Canonical signals, raw names that were not understood, and further copies of signals that are already there.
 
     `rounded`: files whose numbers were written for a screen.
     """
-    meanings = dialects.understand([series.raw for series in raw], dialect, named)
     understood: dict[str, list[Series]] = defaultdict(list)
     strange: dict[str, list[Series]] = defaultdict(list)
     for series in raw:

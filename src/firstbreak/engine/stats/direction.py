@@ -12,6 +12,7 @@ from firstbreak.engine.stats.normal import t_to_z
 from firstbreak.engine.stats.onset import first_sustained, onset
 from firstbreak.engine.stats.points import points
 from firstbreak.engine.stats.shape import IMMATERIAL, trajectory
+from firstbreak.engine.stats.smooth import means_from_here
 from firstbreak.engine.stats.trend import trend
 from firstbreak.model import Interval, Series
 
@@ -76,7 +77,7 @@ def recovers(curve: Series, level: float, since: float, share: float = 1 / 3) ->
     width = max(3, len(values) // 10)
     if len(values) < 4 * width:
         return False
-    levels = np.convolve(values, np.full(width, 1 / width), "valid")  # of the points from i on
+    levels = means_from_here(values, width)
     began = int(np.searchsorted(steps, since))
     if began >= len(levels) - width:
         return False

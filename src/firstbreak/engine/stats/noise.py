@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from firstbreak.engine.stats.points import rescale
+from firstbreak.engine.stats.points import median, rescale
 
 SD_PER_MAD = 1.4826  # of a Gaussian
 EQUAL = 1e-9  # of the sd: values closer than this are the same value
@@ -17,7 +17,7 @@ def spread(values: np.ndarray) -> float:
     if len(values) < 2:
         return 0.0
     z, _, scale = rescale(values)
-    mad, sd = float(np.median(np.abs(z))), float(np.std(z))
+    mad, sd = median(np.abs(z)), float(np.std(z))
     return scale * (SD_PER_MAD * mad if mad > EQUAL * sd else sd)
 
 

@@ -98,7 +98,8 @@ def first_sustained(
     if count == 0:
         return None
     hit = np.asarray(predicate(values), bool)
-    share = np.convolve(hit, np.ones(count), "valid") / count
+    hits = np.concatenate([[0], np.cumsum(hit)])
+    share = (hits[count:] - hits[:-count]) / count
     start = np.flatnonzero(hit[: len(share)] & (share >= fraction - 1e-9))
     return float(steps[start[0]]) if len(start) else None
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from firstbreak.engine.stats.noise import effective_size, neighbours
-from firstbreak.engine.stats.points import points
+from firstbreak.engine.stats.points import once_a_curve, points
 from firstbreak.model import Series
 
 MIN_POINTS = 4  #: points: fewer tell no noise from a course
 FOUND = 1.96 + 0.84  #: standard errors: at 5 % false alarms, a change of so many is found in 80 % of the curves
 
 
-def hidden(curve: Series) -> float | None:
+@once_a_curve
+def hidden(curve: Series | np.ndarray) -> float | None:
     """The smallest lasting change in the middle of a curve that a test of its two halves finds four times in five; None where
     the curve has too few points.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from firstbreak.engine.stats.noise import SD_PER_MAD, autocorrelation, effective_size, noise_scale, spread
 from firstbreak.engine.stats.normal import quantile, z_to_t
-from firstbreak.engine.stats.points import points, rescale
+from firstbreak.engine.stats.points import once_a_curve, points, rescale
 from firstbreak.engine.stats.smooth import without_spikes
 from firstbreak.engine.stats.trend import theil_sen, trend
 from firstbreak.model import Interval, Series
@@ -68,6 +68,7 @@ class Trajectory:
         return self.kind in ("declining", "peaked", "collapsed")
 
 
+@once_a_curve
 def trajectory(curve: Series | np.ndarray, sd: np.ndarray | None = None) -> Trajectory:
     """The shape of a score curve. O(n log n).
 
@@ -111,6 +112,7 @@ def trajectory(curve: Series | np.ndarray, sd: np.ndarray | None = None) -> Traj
     )
 
 
+@once_a_curve
 def course(curve: Series | np.ndarray, *, spikes: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """Middle steps and levels of the windows in which `trajectory` sees a curve, with spikes or without."""
     steps, values = points(curve)

@@ -82,6 +82,24 @@ def running_mean(values: np.ndarray, width: int) -> np.ndarray:
     return np.asarray((total[high] - total[low]) / (high - low))
 
 
+def means_from_here(values: np.ndarray, width: int) -> np.ndarray:
+    """Means of the `width` points from each one on (n - width + 1,). O(n log width).
+
+    Equal windows have equal means, to the last bit, which a difference of cumulated sums does not keep.
+    """
+    n = len(values) - width + 1
+    total, at = np.zeros(n), 0
+    sums, size = values, 1  # of the `size` points from each one on
+    while size <= width:
+        if width & size:
+            total += sums[at : at + n]
+            at += size
+        if 2 * size <= width:
+            sums = sums[:-size] + sums[size:]
+        size *= 2
+    return total / width
+
+
 def without_spikes(values: np.ndarray) -> np.ndarray:
     """Isolated points far from the median of their neighbours replaced by it (Hampel's filter); below 9 points unchanged.
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from firstbreak.engine.stats.noise import autocorrelation, effective_size, noise_scale, quasi_difference, spread
 from firstbreak.engine.stats.normal import quantile, t_to_z, two_sided, z_to_t
-from firstbreak.engine.stats.points import block_means, points, rescale
+from firstbreak.engine.stats.points import block_means, median, once_a_curve, points, rescale
 from firstbreak.model import Interval, Series
 
 MIN_POINTS = 4
@@ -57,6 +57,7 @@ class Trend:
         return float("inf") if self.change else 0.0
 
 
+@once_a_curve
 def trend(curve: Series | np.ndarray, level: float = 0.95) -> Trend:
     """Robust straight line with an interval that holds under autocorrelation. O(n log n).
 
@@ -101,8 +102,8 @@ def theil_sen(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
     i, j = np.triu_indices(len(x), 1)
     run = x[j] - x[i]
     apart = run > 0
-    slope = float(np.median((y[j] - y[i])[apart] / run[apart])) if apart.any() else 0.0
-    return slope, float(np.median(y - slope * x))
+    slope = median((y[j] - y[i])[apart] / run[apart]) if apart.any() else 0.0
+    return slope, median(y - slope * x)
 
 
 def _nothing(n: int, start: float, interval: Interval, level: float) -> Trend:

@@ -47,6 +47,8 @@ MARKS_FILE = "marks.json"  #: in the served folder; `firstbreak audit --marks` r
 MOST_LISTENERS = 32  #: open pages that get updates
 NOTIFY_EVERY = 0.1  #: seconds between two checks for news for an open page
 SURVEY_PATIENCE = 10.0  #: seconds that a page waits for the first search of the folder
+AT_ONCE = 2  #: runs that are diagnosed at the same time, so that a large one does not hold up the small ones
+RUN_PATIENCE = 20.0  #: seconds that the others wait for one run
 LIVE_EVERY = 0.4  #: seconds between two updates of a run whose page is open
 LIST_EVERY = 2.0  #: seconds between two updates of all runs while the list is open
 UNWATCHED_EVERY = 30.0  #: seconds between them while it is not: the history of a verdict goes on
@@ -97,18 +99,33 @@ class Site:
                 with contextlib.suppress(Exception):  # a folder that is missing for a moment must not stop the service
                     await anyio.to_thread.run_sync(self.store.survey)
                 self._surveyed.set()
-                for entry in self.store.entries():
-                    await anyio.to_thread.run_sync(entry.update)
-                    self.store.tidy()
+                some = anyio.Semaphore(AT_ONCE)
+                async with anyio.create_task_group() as tasks:
+                    for entry in await anyio.to_thread.run_sync(self.store.waiting):
+                        tasks.start_soon(self._update, entry, some)
                 latest = time.monotonic()
             await anyio.sleep(LIST_EVERY)
+
+    async def _update(self, entry: StoredRun, some: anyio.Semaphore) -> None:
+        """Diagnose a run. One that takes long goes on in its thread, and the others no longer wait for it."""
+        async with some:
+            with anyio.move_on_after(RUN_PATIENCE):
+                await anyio.to_thread.run_sync(entry.update, abandon_on_cancel=True)
+            self.store.tidy()
 
     async def _follow_watched(self) -> None:
         """Update the runs whose pages are open."""
         while True:
-            for name in [name for name, open_pages in self.watched.items() if name and open_pages]:
-                await anyio.to_thread.run_sync(self.store.entry, name)
+            async with anyio.create_task_group() as tasks:
+                for entry in self.store.entries():
+                    if self.watched[entry.name] and not entry.busy:
+                        tasks.start_soon(self._follow, entry.name)
             await anyio.sleep(LIVE_EVERY)
+
+    async def _follow(self, name: str) -> None:
+        """Update a run whose page is open; one that takes long goes on in its thread."""
+        with anyio.move_on_after(RUN_PATIENCE):
+            await anyio.to_thread.run_sync(self.store.entry, name, abandon_on_cancel=True)
 
     # --- pages --------------------------------------------------------------------------------------------------------
 

@@ -109,6 +109,11 @@ class StoredRun:
             self._seen = stamp
             self.revision += 1
 
+    @property
+    def busy(self) -> bool:
+        """Whether it is being read and diagnosed."""
+        return self._lock.locked()
+
     def close(self) -> None:
         """Free the memory. The next whole update reads the run from the start."""
         with self._lock:
@@ -140,6 +145,12 @@ class RunStore:
         """Every run. Runs that need attention come first."""
         return sorted(self._entries.values(), key=lambda entry: entry.summary.urgency)
 
+    def waiting(self) -> list[StoredRun]:
+        """The runs that may have changed, those with the smallest files first; runs that are being diagnosed are left out."""
+        return sorted(
+            (entry for entry in self._entries.values() if not entry.busy), key=lambda entry: _size(entry.path)
+        )
+
     def entry(self, name: str) -> StoredRun | None:
         """The run with this name, updated and loaded. None for an unknown name."""
         entry = self._entries.get(name)
@@ -152,7 +163,7 @@ class RunStore:
 
     def tidy(self) -> None:
         """Close the runs with the oldest requests. Runs that were never opened are closed first."""
-        held = [entry for entry in self._entries.values() if entry.run is not None]
+        held = [entry for entry in self._entries.values() if entry.run is not None and not entry.busy]
         held.sort(key=lambda entry: self._opened.get(entry.name, 0.0), reverse=True)
         for entry in held[MOST_OPEN:]:
             entry.close()
@@ -214,6 +225,11 @@ def _stamp(path: Path) -> object:
 
 def _changed(path: Path) -> float:
     return max((stat.st_mtime for _, stat in _stats(path)), default=0.0)
+
+
+def _size(path: Path) -> int:
+    """Bytes of all files of a run."""
+    return sum(stat.st_size for _, stat in _stats(path))
 
 
 def _stats(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
