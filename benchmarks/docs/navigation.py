@@ -43,6 +43,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
             "coverage.md",
             "statements.md",
             "statistics.md",
+            "judgement.md",
         ),
         *("preflight-figures.md", "audit-figures.md", "evaluation-figures.md"),
         *("experiment-figures.md", "web-figures.md"),

@@ -459,11 +459,11 @@ def evaluation_that_is_not_read(said: Said) -> Iterator[str]:
 
 def advice_beyond_its_limit(said: Said) -> Iterator[str]:
     """Nothing is to be lowered that is at its lowest: fewer of one, a rate of (nearly) nothing."""
-    for text in re.findall(r"[^.•]*\(now [^)]+\)[^.•]*", said.line):
+    for text in re.split(r"(?<=[.;]) |• ", said.line):
         for value in re.findall(rf"\(now {NUMBER}\)", text):
-            least = 1.0 if re.search(r"\b[Ff]ewer\b|\bfewer\b", text) else 1e-8
-            if re.search(r"\b(?:[Ff]ewer|[Ll]ower|[Dd]ivide|[Dd]ecay|[Rr]educe)\b", text) and _float(value) <= least:
-                yield text.strip()
+            least = 1.0 if re.search(r"\bfewer\b", text, re.I) else 1e-8
+            if re.search(r"\b(?:fewer|lower|divide|decay|reduce)\b", text, re.I) and _float(value) <= least:
+                yield text
 
 
 def long_is_paid_and_the_score_falls(said: Said) -> Iterator[str]:
