@@ -86,7 +86,8 @@ def _contradictions(figures: dict[str, Any]) -> Iterator[str]:
     if found := figures.get("contradictions"):
         yield from ("## Contradictions", "")
         yield "Each rule reads the printed text, the JSON and the exit code of one report, and nothing else. "
-        yield f"Of {found['courses']:,} drawn courses{_share(figures, 'contradictions')} (score, signs, trainer) {found['courses_with_one']} have a report"
+        drawn = f"{found['courses']:,} drawn courses{_share(figures, 'contradictions')}"
+        yield f"Of {drawn} (score, signs, trainer) {found['courses_with_one']} have a report"
         yield "that contradicts itself."
         rows = [((rule.__doc__ or "").splitlines()[0], found["rules"].get(rule.__name__, 0)) for rule in RULES]
         yield from ("", table(["rule", "courses that break it"], rows), "")

@@ -118,18 +118,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
         else:
             print(f"{name}: its inputs are not here", file=sys.stderr)
     before = json.loads(RESULT.read_text()) if RESULT.exists() else {}
-    shares = before.get("share", {}) | {name: options.share if name in SHARED_OUT else 1.0 for name in rows}
+    full = {
+        "sweeps": SEEDS * len(measures.SWEEPS),
+        "contradictions": COURSES,
+        "healthy": len(measures.healthy_jobs(1.0)),
+    }
+    share = before.get("share", {}) | {name: round(len(rows[name]) / n, 4) for name, n in full.items() if name in rows}
     content = {
         **environment("make bench-judgement", PACKAGES),
+        "share": share,
         **{name: before[name] for name in PARTS if name in before},
         **measures.figures(rows),
-        "share": shares | ({"sweeps": min(1.0, 10 * options.share)} if "sweeps" in rows else {}),
     }
     place(RESULT).write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
     print(json.dumps({name: short(content[name]) for name in PARTS if name in content}, indent=1, ensure_ascii=False))
-
-
-SHARED_OUT = ("contradictions", "healthy")
 
 
 def short(figures: dict[str, Any]) -> dict[str, Any]:

@@ -186,9 +186,10 @@ def stopped_for_speed(said: Said) -> Iterator[str]:
 
 
 def stopped_on_a_good_score(said: Said) -> Iterator[str]:
-    """A broken signal or a worse policy is told of a score that is at its maximum or still rises."""
+    """A broken signal or a worse policy is told of a score that is at its maximum or still rises, with finite numbers."""
     good = re.search(r"is at its maximum|still rises", said.verdict("summary") + said.verdict("upside"))
-    if good and re.search(r"learns from a broken signal|is worse than it was", said.verdict("risk")):
+    finite = not any(one["link"] == "numerics" for one in said.critical)
+    if good and finite and re.search(r"learns from a broken signal|is worse than it was", said.verdict("risk")):
         yield f"{good[0]} / {said.verdict('risk')}"
 
 
@@ -363,9 +364,13 @@ def came_back_and_stayed(said: Said) -> Iterator[str]:
 
 
 def ok_beside_its_finding(said: Said) -> Iterator[str]:
-    """A link is ok or not measured, and a finding of it is more than a notice; numerics, and a number is not finite."""
-    for one in said.serious:
-        if said.status(one["link"]) in ("ok", "not_measured", "not_applicable"):
+    """A link is ok or not measured beside a finding of it: more than a notice, and of numerics any; or a number is not finite."""
+    for one in said.findings:
+        if (one["severity"] != "notice" or one["link"] == "numerics") and said.status(one["link"]) in (
+            "ok",
+            "not_measured",
+            "not_applicable",
+        ):
             yield f"{one['link']} {said.status(one['link'])} / {one['message']}"
     if said.status("numerics") == "ok" and re.search(
         r"(?i)\bis not finite|\bnon-finite value|\b(?:is|are|of|=) nan\b", said.line
