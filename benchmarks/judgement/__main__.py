@@ -126,12 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         else:
             print(f"{name}: its inputs are not here", file=sys.stderr)
     before = json.loads(RESULT.read_text()) if RESULT.exists() else {}
-    full = {
-        "sweeps": SEEDS * len(measures.SWEEPS),
-        "contradictions": COURSES,
-        "healthy": len(measures.healthy_jobs(1.0)),
-    }
-    share = before.get("share", {}) | {name: round(len(rows[name]) / n, 4) for name, n in full.items() if name in rows}
+    share = before.get("share", {}) | {name: round(len(rows[name]) / len(PARTS[name].jobs(1.0)), 4) for name in rows}
     content = {
         **environment("make bench-judgement", PACKAGES),
         "share": share,

@@ -117,7 +117,7 @@ def stop_is_ordered_and_not_done(said: Said) -> Iterator[str]:
     """A critical finding says stop or go back, and the action is neither."""
     if said.action not in STOPS:
         for one in said.critical:
-            if re.search(r"\bstop\b(?! early)|\bgo back to\b", one["message"]):
+            if re.search(r"\bstop(?:,| and\b| the run)|\bgo back to\b", one["message"]):
                 yield f"{said.action}: {one['message']}"
 
 
