@@ -9,7 +9,7 @@ TORCH ?= torch==2.13.0
 # Trainers that need GPUs. Their modules that write metrics do not, and are all that is imported of them.
 TRACKERS ?= verl==0.9.1 openrlhf==0.11.2 areal==1.0.4
 
-.PHONY: help setup setup-test demo quick test test-all test-seeds lint golden report-card bench-statistics docs coverage bench bench-readers bench-recorder bench-experiments bench-guard bench-journeys bench-preflight bench-web bench-peers site fuzz
+.PHONY: help setup setup-test demo quick test test-all test-seeds lint golden report-card bench-statistics docs coverage bench bench-readers bench-recorder bench-experiments bench-guard bench-journeys bench-judgement bench-preflight bench-web bench-peers site fuzz
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -123,6 +123,9 @@ bench-web: $(VENV)/.test     ## first paint, live update, size and import time
 bench-peers: $(VENV)/.bench  ## what firstbreak says of the runs that other tools make up for their own tests
 	$(BIN)/python -m benchmarks.peers
 
+bench-judgement: $(VENV)/.bench ## what the verdicts say: right, free of contradictions, and steady under changes that mean nothing
+	$(BIN)/python -m benchmarks.judgement $(ARGS)
+
 lock: $(VENV)/.core          ## requirements/: versions and hashes of what the release workflow installs
 	$(BIN)/python benchmarks/lock.py
 
@@ -140,7 +143,7 @@ bench-guard: $(VENV)/.bench  ## what the guard costs, how soon it stops, and kil
 
 # Every target that shows, makes or measures something. With SMALLEST=1 each of them is small and writes no committed file.
 SCHEDULED := attack demo docs site coverage report-card fuzz bench bench-audit bench-evaluation bench-experiments bench-facts bench-guard \
-	bench-journeys bench-peers bench-preflight bench-readers bench-recorder bench-statistics bench-web
+	bench-journeys bench-judgement bench-peers bench-preflight bench-readers bench-recorder bench-statistics bench-web
 
 .PHONY: size same-diagnoses attack lock scheduled bench-recorder bench-audit bench-evaluation bench-facts
 

@@ -41,6 +41,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
             "lab.md",
             "coverage.md",
             "statistics.md",
+            "judgement.md",
         ),
         *("preflight-figures.md", "audit-figures.md", "evaluation-figures.md"),
         *("experiment-figures.md", "web-figures.md"),

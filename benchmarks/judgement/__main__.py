@@ -10,9 +10,10 @@ contradictions  20,000 drawn courses (score x signs x trainers): statements of o
 healthy         healthy runs of the population: stopped, called broken
 metamorphic     the shared runs: in how many do action or first link change with the reward's unit, order, a copy, the end
 
-Parts whose inputs are not there are left out. --share takes a part of the courses, of the seeds of the sweeps and of the
-packs of the population; the shares stand in the figures. Rows are kept in out/judgement/, so that a measurement that was
-interrupted continues; after a change of the code they are made again. Parts that are not asked keep their committed figures.
+Parts whose inputs are not there are left out. --share takes a part of the courses and of the population's packs, and ten
+times this part of the small ones (seeds of sweeps and peers, shared runs); the shares stand in the figures. Rows are kept
+in out/judgement/, so that a measurement that was interrupted continues; after a change of the code they are made again.
+Parts that are not asked keep their committed figures.
 
 Writes benchmarks/results/judgement.json.
 """
@@ -53,14 +54,14 @@ class Part:
     code: tuple[str, ...]
 
 
-def _seeds(all_: int, share: float) -> range:
-    return range(sized(max(1, round(all_ * share)), 2))
+def _seeds(full: int, share: float) -> range:
+    return range(sized(max(1, round(full * min(1.0, share))), 2))
 
 
 PARTS: dict[str, Part] = {
     "said": Part(lambda _: sorted(measures.expected())[: sized(None, 2)], measures.said_row, (f"{OWN}/measures.py",)),
     "sweeps": Part(
-        lambda share: [f"{name} {seed}" for seed in _seeds(SEEDS, min(1.0, 10 * share)) for name in measures.SWEEPS],
+        lambda share: [f"{name} {seed}" for seed in _seeds(SEEDS, 10 * share) for name in measures.SWEEPS],
         measures.sweep_row,
         (f"{OWN}/measures.py", f"{OWN}/courses.py", "benchmarks/statements"),
     ),
@@ -69,28 +70,35 @@ PARTS: dict[str, Part] = {
         measures.course_row,
         (f"{OWN}/courses.py", "benchmarks/statements"),
     ),
-    "peers": Part(lambda _: _peers(), measures.peers_row, ("benchmarks/peers.py",)),
-    "healthy": Part(lambda share: _healthy(share), measures.healthy_row, ("benchmarks/population.py",)),
+    "peers": Part(lambda share: _peers(_seeds(peers.SEEDS, 10 * share)), measures.peers_row, ("benchmarks/peers.py",)),
+    "healthy": Part(
+        lambda share: _some(measures.healthy_jobs(), share)[: sized(None, 1)],
+        measures.healthy_row,
+        ("benchmarks/population.py",),
+    ),
     "metamorphic": Part(
-        lambda _: measures.metamorphic_jobs()[: sized(None, 2)], measures.metamorphic_row, (f"{OWN}/measures.py",)
+        lambda share: _some(measures.metamorphic_jobs(), 10 * share)[: sized(None, 2)],
+        measures.metamorphic_row,
+        (f"{OWN}/measures.py",),
     ),
 }
 
 
-def _peers() -> list[str]:
-    """Every signature at five seeds, where both peers are installed."""
+def _some(jobs: Sequence[str], share: float) -> Sequence[str]:
+    """Every so many of them."""
+    return jobs[:: max(1, round(1 / share))]
+
+
+def _peers(seeds: Sequence[int]) -> list[str]:
+    """Every signature at these seeds, where both peers are installed."""
     if find_spec("rl_doctor") is None or not Path(sys.executable).with_name("rlprobe").exists():
         return []
     return [
         f"{peer} {signature} {seed}"
         for peer, signatures in peers.SIGNATURES.items()
         for signature in list(signatures)[: sized(None, 2)]
-        for seed in range(peers.SEEDS)
+        for seed in seeds[: peers.SEEDS]
     ]
-
-
-def _healthy(share: float) -> list[str]:
-    return measures.healthy_jobs(share)[: sized(None, 1)]
 
 
 def told(part: str, work: Callable[[str], dict[str, Any]], job: str) -> dict[str, Any]:
@@ -118,18 +126,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         else:
             print(f"{name}: its inputs are not here", file=sys.stderr)
     before = json.loads(RESULT.read_text()) if RESULT.exists() else {}
-    shares = before.get("share", {}) | {name: options.share if name in SHARED_OUT else 1.0 for name in rows}
+    share = before.get("share", {}) | {name: round(len(rows[name]) / len(PARTS[name].jobs(1.0)), 4) for name in rows}
     content = {
         **environment("make bench-judgement", PACKAGES),
+        "share": share,
         **{name: before[name] for name in PARTS if name in before},
         **measures.figures(rows),
-        "share": shares | ({"sweeps": min(1.0, 10 * options.share)} if "sweeps" in rows else {}),
     }
     place(RESULT).write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
     print(json.dumps({name: short(content[name]) for name in PARTS if name in content}, indent=1, ensure_ascii=False))
-
-
-SHARED_OUT = ("contradictions", "healthy")
 
 
 def short(figures: dict[str, Any]) -> dict[str, Any]:

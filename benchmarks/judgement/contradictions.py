@@ -117,7 +117,7 @@ def stop_is_ordered_and_not_done(said: Said) -> Iterator[str]:
     """A critical finding says stop or go back, and the action is neither."""
     if said.action not in STOPS:
         for one in said.critical:
-            if re.search(r"\bstop\b(?! early)|\bgo back to\b", one["message"]):
+            if re.search(r"\bstop(?:,| and\b| the run)|\bgo back to\b", one["message"]):
                 yield f"{said.action}: {one['message']}"
 
 
@@ -186,9 +186,10 @@ def stopped_for_speed(said: Said) -> Iterator[str]:
 
 
 def stopped_on_a_good_score(said: Said) -> Iterator[str]:
-    """A broken signal or a worse policy is told of a score that is at its maximum or still rises."""
+    """A broken signal or a worse policy is told of a score that is at its maximum or still rises, with finite numbers."""
     good = re.search(r"is at its maximum|still rises", said.verdict("summary") + said.verdict("upside"))
-    if good and re.search(r"learns from a broken signal|is worse than it was", said.verdict("risk")):
+    finite = not any(one["link"] == "numerics" for one in said.critical)
+    if good and finite and re.search(r"learns from a broken signal|is worse than it was", said.verdict("risk")):
         yield f"{good[0]} / {said.verdict('risk')}"
 
 
@@ -363,9 +364,13 @@ def came_back_and_stayed(said: Said) -> Iterator[str]:
 
 
 def ok_beside_its_finding(said: Said) -> Iterator[str]:
-    """A link is ok or not measured, and a finding of it is more than a notice; numerics, and a number is not finite."""
-    for one in said.serious:
-        if said.status(one["link"]) in ("ok", "not_measured", "not_applicable"):
+    """A link is ok or not measured beside a finding of it: more than a notice, and of numerics any; or a number is not finite."""
+    for one in said.findings:
+        if (one["severity"] != "notice" or one["link"] == "numerics") and said.status(one["link"]) in (
+            "ok",
+            "not_measured",
+            "not_applicable",
+        ):
             yield f"{one['link']} {said.status(one['link'])} / {one['message']}"
     if said.status("numerics") == "ok" and re.search(
         r"(?i)\bis not finite|\bnon-finite value|\b(?:is|are|of|=) nan\b", said.line
@@ -459,11 +464,11 @@ def evaluation_that_is_not_read(said: Said) -> Iterator[str]:
 
 def advice_beyond_its_limit(said: Said) -> Iterator[str]:
     """Nothing is to be lowered that is at its lowest: fewer of one, a rate of (nearly) nothing."""
-    for text in re.findall(r"[^.•]*\(now [^)]+\)[^.•]*", said.line):
+    for text in re.split(r"(?<=[.;]) |• ", said.line):
         for value in re.findall(rf"\(now {NUMBER}\)", text):
-            least = 1.0 if re.search(r"\b[Ff]ewer\b|\bfewer\b", text) else 1e-8
-            if re.search(r"\b(?:[Ff]ewer|[Ll]ower|[Dd]ivide|[Dd]ecay|[Rr]educe)\b", text) and _float(value) <= least:
-                yield text.strip()
+            least = 1.0 if re.search(r"\bfewer\b", text, re.I) else 1e-8
+            if re.search(r"\b(?:fewer|lower|divide|decay|reduce)\b", text, re.I) and _float(value) <= least:
+                yield text
 
 
 def long_is_paid_and_the_score_falls(said: Said) -> Iterator[str]:

@@ -182,10 +182,9 @@ def peers_row(job: str) -> Row:
 # healthy runs of the population -----------------------------------------------------------------------------------------
 
 
-def healthy_jobs(share: float) -> list[str]:
-    """Every so many packs of the population."""
-    every = packs(ROOT / "population")
-    return [path.name for path in every[:: max(1, round(1 / share))]]
+def healthy_jobs() -> list[str]:
+    """The packs of the population."""
+    return [path.name for path in packs(ROOT / "population")]
 
 
 def healthy_row(pack: str) -> Row:
