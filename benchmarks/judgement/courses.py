@@ -42,7 +42,7 @@ SCORES: Mapping[str, Callable[[Curve], Curve]] = {
     "swinging": lambda x: 0.45 + 0.15 * np.sin(14 * x),
     "solved": line((0, 0.40), (0.4, 0.99), (1, 0.99)),
     "nothing": line((0, 0.0), (1, 0.0)),
-    "rise": line((0, 0.30), (1, 0.60)),
+    "rise": lambda x: 0.3 + 0.3 * (1 - np.exp(-2 * x)) / (1 - np.exp(-2)),
     "rise then flat": line((0, 0.30), (0.3, 0.55), (1, 0.55)),
 }
 
@@ -99,7 +99,7 @@ def written(course: Course, folder: Path) -> Path:
     _score(rng, world, course, curves)
     for name in course.signs:
         start = int(rng.uniform(0.25, 0.7) * world.n)
-        SIGNS[name](curves, np.clip((np.arange(world.n) - start) / max(world.n - 1 - start, 1), 0, 1), rng)
+        (SIGNS | STEADY)[name](curves, np.clip((np.arange(world.n) - start) / max(world.n - 1 - start, 1), 0, 1), rng)
     trainers.write(folder, world, completed(world, curves), course.config)
     return folder
 
@@ -115,7 +115,8 @@ def sampled(rng: np.random.Generator, level: Curve) -> tuple[Curve, Curve, Curve
 
 def evaluated(rng: np.random.Generator, level: Curve) -> Curve:
     """The share of right answers of each evaluation."""
-    return rng.binomial(PROBLEMS, np.clip(level, 0, 1)) / PROBLEMS
+    shares: Curve = rng.binomial(PROBLEMS, np.clip(level, 0, 1)) / PROBLEMS
+    return shares
 
 
 def _score(rng: np.random.Generator, world: World, course: Course, curves: Curves) -> None:
@@ -200,7 +201,7 @@ def _straight_kl(curves: Curves, part: Curve, rng: np.random.Generator) -> None:
 
 KL = ("kl.ref", "kl.old", "behave.kl")
 TIME = ("time.step", "time.rollout", "time.train", "time.old_logp", "time.ref_logp", "time.update_weights")
-SIGNS: Mapping[str, Sign] = {
+SIGNS: dict[str, Sign] = {
     "kl rises": _to(KL, 0.4),
     "kl line": _straight_kl,
     "kl jumps": _to(KL, 1.5, sudden=True),
@@ -222,3 +223,5 @@ SIGNS: Mapping[str, Sign] = {
     "ratio off": _times(("policy.ratio.mean", "behave.ratio.mean", "rollout_train.ratio.mean"), 1.3),
     "last row explodes": _exploding_end,
 }
+#: what holds a curve still that a healthy run has grow: not drawn as a sign
+STEADY: dict[str, Sign] = {"kl steady": lambda curves, part, rng: _to(KL, 0.0005)(curves, np.ones(len(part)), rng)}

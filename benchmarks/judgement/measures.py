@@ -93,7 +93,7 @@ def swept(name: str, seed: int) -> Course:
     """The course of a sweep at one seed; trainers take turns."""
     trainers = WITH_KL if name == "kl_flat_spoken" else TEXT
     score, signs, steps, evaluations = {
-        "peak_rollback": ("peaked", (), 200, 11),
+        "peak_rollback": ("peaked", ("kl steady",), 200, 11),
         "rise_rising": ("rise", (), 120, 7),
         "flat_moved": ("flat", (), 120, 7),
         "straight_converged": ("rising", (), 200, 11),
