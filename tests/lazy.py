@@ -38,7 +38,9 @@ class LazyModule:
         return vars(imported(self._name))
 
     def __getattr__(self, attribute: str) -> Any:
-        if attribute.startswith("__"):  # asked by pytest, which looks for tests in everything
+        if (
+            attribute.startswith("__") or attribute == "_mock_name"
+        ):  # asked by pytest, which looks for tests in everything
             raise AttributeError(attribute)
         module = imported(self._name)
         if not hasattr(module, attribute) and hasattr(module, "__path__"):

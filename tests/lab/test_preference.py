@@ -10,7 +10,7 @@ import pytest
 from tests.lazy import lazy
 
 torch = lazy("torch")
-warmup = lazy("firstbreak_lab.language.warmup")
+model = lazy("firstbreak_lab.language.model")
 reward_model = lazy("firstbreak_lab.preference.reward_model")
 settings = lazy("firstbreak_lab.preference.settings")
 
@@ -26,7 +26,7 @@ def test_it_orders_fresh_pairs_and_swapped_labels_turn_it_round(monkeypatch: pyt
     monkeypatch.setattr(reward_model, "complete", complete)
     monkeypatch.setattr(reward_model, "STEPS", 60)
     task = settings.sorting()
-    policy = warmup.warmed_up(task, 0.05, 0)
+    policy = model.Transformer()
     fresh = reward_model.pairs(policy, task, 256, seed=9)
     honest = reward_model.fit(policy, reward_model.pairs(policy, task, 600, seed=0), seed=0)
     reversed_ = reward_model.fit(policy, reward_model.pairs(policy, task, 600, seed=0, swapped=1.0), seed=0)
