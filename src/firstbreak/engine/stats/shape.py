@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from firstbreak.engine.stats.memo import kept
 from firstbreak.engine.stats.noise import SD_PER_MAD, autocorrelation, effective_size, noise_scale, spread
 from firstbreak.engine.stats.normal import quantile, z_to_t
 from firstbreak.engine.stats.points import points, rescale
@@ -67,6 +68,7 @@ class Trajectory:
         return self.kind in ("declining", "peaked", "collapsed")
 
 
+@kept
 def trajectory(curve: Series | np.ndarray, sd: np.ndarray | None = None) -> Trajectory:
     """The shape of a score curve. O(n log n).
 
