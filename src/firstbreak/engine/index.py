@@ -27,7 +27,7 @@ Row = Mapping[str, Any]
 
 @cache
 def _table() -> Mapping[str, Mapping[str, Row]]:
-    return json.loads(INDEX.read_text("utf-8")) if INDEX.exists() else {}  # type: ignore[no-any-return]
+    return json.loads(INDEX.read_text("utf-8")) if INDEX.exists() else {}
 
 
 def files(kind: str) -> Iterator[tuple[Link, str, int]]:

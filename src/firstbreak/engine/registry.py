@@ -61,15 +61,15 @@ class Listed(Check):
         return _detector(importlib.import_module(self.__dict__["module"]), self.link)
 
     @cached_property
-    def ask(self) -> Callable[..., Answer]:  # type: ignore[override]
+    def ask(self) -> Callable[..., Answer]:
         return self._whole.ask
 
     @cached_property
-    def doc(self) -> str:  # type: ignore[override]
+    def doc(self) -> str:
         return self._whole.doc
 
     @cached_property
-    def thresholds(self) -> Mapping[str, Threshold]:  # type: ignore[override]
+    def thresholds(self) -> Mapping[str, Threshold]:
         return self._whole.thresholds
 
 
@@ -81,19 +81,19 @@ class ListedCause(Cause):
         return _cause(importlib.import_module(self.__dict__["module"]), self.link)
 
     @cached_property
-    def doc(self) -> str:  # type: ignore[override]
+    def doc(self) -> str:
         return self._whole.doc
 
     @cached_property
-    def applies(self) -> Callable[[Inputs], bool]:  # type: ignore[override]
+    def applies(self) -> Callable[[Inputs], bool]:
         return self._whole.applies
 
     @cached_property
-    def weights(self) -> Callable[[Inputs], list[Weight]]:  # type: ignore[override]
+    def weights(self) -> Callable[[Inputs], list[Weight]]:
         return self._whole.weights
 
     @cached_property
-    def refuted_by(self) -> tuple[Refutation, ...]:  # type: ignore[override]
+    def refuted_by(self) -> tuple[Refutation, ...]:
         return self._whole.refuted_by
 
 

@@ -18,6 +18,7 @@ from typing import Literal
 
 import numpy as np
 
+from firstbreak.engine.stats.memo import kept
 from firstbreak.engine.stats.noise import likely_ar1, quasi_difference, spread, student_deviance
 from firstbreak.engine.stats.normal import normal_scores
 from firstbreak.engine.stats.smooth import healthy_shapes
@@ -122,6 +123,7 @@ def _mean_break(best: _Candidate, y: np.ndarray, healthy: float) -> Break:
     )
 
 
+@kept
 def _healthy(
     y: np.ndarray, calm: np.ndarray, families: tuple[str, ...] | None, smooth: tuple[int, ...]
 ) -> tuple[float, float]:

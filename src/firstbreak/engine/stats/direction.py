@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from firstbreak.engine.stats.changes import for_good
+from firstbreak.engine.stats.memo import once_a_curve
 from firstbreak.engine.stats.noise import autocorrelation, effective_size, noise_scale
 from firstbreak.engine.stats.normal import t_to_z
 from firstbreak.engine.stats.onset import first_sustained, onset
@@ -91,6 +92,7 @@ def falls(curve: Series) -> bool:
     return rises(_turned(curve))
 
 
+@once_a_curve
 def departure(curve: Series, direction: int = 1) -> tuple[float, Interval] | None:
     """When a curve that rose (or fell, direction -1) left its first level: step and interval, None if it never did.
 

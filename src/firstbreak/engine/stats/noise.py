@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from firstbreak.engine.stats.memo import kept
 from firstbreak.engine.stats.points import median, rescale
 
 SD_PER_MAD = 1.4826  # of a Gaussian
@@ -44,6 +45,7 @@ def noise_scale(values: np.ndarray) -> float:
     return neighbours(values)[0]
 
 
+@kept
 def neighbours(values: np.ndarray) -> tuple[float, float]:
     """Standard deviation and AR(1) coefficient (0 to 0.9) of the noise about a slow trend, robust to trend, jumps and outliers.
 

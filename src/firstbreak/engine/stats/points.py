@@ -2,39 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from typing import Concatenate, ParamSpec, TypeVar
-from weakref import WeakKeyDictionary
-
 import numpy as np
 
 from firstbreak.model import Series
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
 CONSTANT = 1e-11  # relative spread below which a curve is its own rounding error
-
-
-def once_a_curve(
-    made: Callable[Concatenate[Series | np.ndarray, P], T],
-) -> Callable[Concatenate[Series | np.ndarray, P], T]:
-    """Keep what a function says of a curve as long as the curve lives: many checks ask the same of one curve. An array is
-    looked at each time, since its values may change."""
-    known: WeakKeyDictionary[Series, dict[tuple[object, ...], T]] = WeakKeyDictionary()
-
-    @wraps(made)
-    def asked(curve: Series | np.ndarray, *args: P.args, **named: P.kwargs) -> T:
-        asked_for = (args, tuple(named.items()))
-        if not isinstance(curve, Series) or any(isinstance(each, np.ndarray) for each in (*args, *named.values())):
-            return made(curve, *args, **named)
-        answers = known.setdefault(curve, {})
-        if asked_for not in answers:
-            answers[asked_for] = made(curve, *args, **named)
-        return answers[asked_for]
-
-    return asked
 
 
 def points(curve: Series | np.ndarray) -> tuple[np.ndarray, np.ndarray]:

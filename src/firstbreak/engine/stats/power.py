@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 
+from firstbreak.engine.stats.memo import once_a_curve
 from firstbreak.engine.stats.noise import effective_size, neighbours
-from firstbreak.engine.stats.points import once_a_curve, points
+from firstbreak.engine.stats.points import points
 from firstbreak.model import Series
 
 MIN_POINTS = 4  #: points: fewer tell no noise from a course

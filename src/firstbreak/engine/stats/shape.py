@@ -7,9 +7,10 @@ from typing import Literal
 
 import numpy as np
 
+from firstbreak.engine.stats.memo import once_a_curve
 from firstbreak.engine.stats.noise import SD_PER_MAD, autocorrelation, effective_size, noise_scale, spread
 from firstbreak.engine.stats.normal import quantile, z_to_t
-from firstbreak.engine.stats.points import once_a_curve, points, rescale
+from firstbreak.engine.stats.points import points, rescale
 from firstbreak.engine.stats.smooth import without_spikes
 from firstbreak.engine.stats.trend import theil_sen, trend
 from firstbreak.model import Interval, Series

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from firstbreak.engine.stats.memo import once_a_curve
 from firstbreak.engine.stats.noise import autocorrelation, effective_size, noise_scale, quasi_difference, spread
 from firstbreak.engine.stats.normal import quantile, t_to_z, two_sided, z_to_t
-from firstbreak.engine.stats.points import block_means, median, once_a_curve, points, rescale
+from firstbreak.engine.stats.points import block_means, median, points, rescale
 from firstbreak.model import Interval, Series
 
 MIN_POINTS = 4
