@@ -54,11 +54,11 @@ class _Int(int):
 def at(default: T, unit: str, reason: str, source: str = "convention") -> T:
     """The default of a threshold, which says what it means: `growth: float = at(10.0, "ratio", "why so much")`.
 
-    It is a number like any other. `plain` gives the number without the text.
+    It is a number like any other, and the registry takes the number alone.
     """
-    number = (_Int if isinstance(default, int) else _Float)(default)  # type: ignore[call-overload]
+    number = (_Int if isinstance(default, int) else _Float)(default)
     number.threshold = Threshold(unit, reason, source, default)
-    return number  # type: ignore[no-any-return]
+    return number
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -178,10 +178,10 @@ def _beside(place: Path, logs: Sequence[Path], runs: Sequence[Path]) -> Grouping
     left_out = f" Not read: {first_few(others, NAMED)}, which hold no run of their own." if others else ""
     if not mine:
         return Grouping(tuple(runs), f"{place}: {len(runs)} folders are {len(runs)} runs.{left_out}" if others else "")
-    logs, folders = (first_few([path.name for path in paths], NAMED) for paths in (mine, runs))
+    texts, folders = (first_few([path.name for path in paths], NAMED) for paths in (mine, runs))
     return Grouping(
         (*runs, *mine),
-        f"{place}: {logs} beside {folders}: {len(runs) + len(mine)} runs, which hold {Relation.APART.value}.{left_out} "
+        f"{place}: {texts} beside {folders}: {len(runs) + len(mine)} runs, which hold {Relation.APART.value}.{left_out} "
         "--one-run reads all of it as one run.",
     )
 

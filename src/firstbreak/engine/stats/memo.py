@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -19,24 +19,22 @@ KEPT = 64  #: answers of each function: more curves than a run's detectors ask f
 LARGEST = 1 << 16  #: values: a longer curve is not kept, so that memory stays bounded
 
 
-def once_a_curve(
-    made: Callable[Concatenate[Series | np.ndarray, P], R],
-) -> Callable[Concatenate[Series | np.ndarray, P], R]:
+def once_a_curve(made: Callable[P, R]) -> Callable[P, R]:
     """Keep what a function says of a curve as long as the curve lives: many checks ask the same of one curve. An array is
     looked at each time, since its values may change."""
     known: WeakKeyDictionary[Series, dict[tuple[object, ...], R]] = WeakKeyDictionary()
 
     @wraps(made)
-    def asked(curve: Series | np.ndarray, *args: P.args, **named: P.kwargs) -> R:
-        asked_for = (args, tuple(named.items()))
-        if not isinstance(curve, Series) or any(isinstance(each, np.ndarray) for each in (*args, *named.values())):
-            return made(curve, *args, **named)
-        answers = known.setdefault(curve, {})
-        if asked_for not in answers:
-            answers[asked_for] = made(curve, *args, **named)
-        return answers[asked_for]
+    def asked(*args: P.args, **named: P.kwargs) -> R:
+        curve, *others = args
+        if not isinstance(curve, Series) or any(isinstance(each, np.ndarray) for each in (*others, *named.values())):
+            return made(*args, **named)
+        answers, key = known.setdefault(curve, {}), (*others, *named.items())
+        if key not in answers:
+            answers[key] = made(*args, **named)
+        return answers[key]
 
-    return asked  # type: ignore[return-value]
+    return asked
 
 
 def kept(function: Callable[P, R]) -> Callable[P, R]:
