@@ -14,7 +14,7 @@ def page() -> str:
     """docs/reference/detectors.md"""
     intro = (
         "A detector looks at signals and reports a symptom: what is wrong, since when, how bad and how sure. The folder is its "
-        "link; the text below is its docstring, which `firstbreak explain NAME` prints as well."
+        "link; `firstbreak explain NAME` prints the text below as well."
     )
     known = registry.detectors()
     drawn = (

@@ -1,8 +1,9 @@
 """What detectors and causes need, in a table: a run imports only those that can say something of it.
 
 `knowledge/index.json` holds, for each file of knowledge/detectors and knowledge/causes, what its module says without being
-asked. `make docs` writes it. A row holds as long as its file has the size that it had then: a file that was changed
-since, or that is new, is imported, as a plug-in is. So there is no list to edit, and a row that is old costs time only.
+asked, and what the tables of proofs (knowledge/detectors/<link>/proofs.toml) say beside their texts. `make docs` writes it. A
+row holds as long as its file has the size that it had then: a file that was changed since, or that is new, is imported, as a
+plug-in is. So there is no list to edit, and a row that is old costs time only.
 """
 
 from __future__ import annotations
@@ -47,6 +48,15 @@ def rows(kind: str) -> Iterator[tuple[Link, str, Row | None]]:
         yield link, f"firstbreak.knowledge.{kind}.{link.value}.{name}", row if row and row["bytes"] == size else None
 
 
+def proofs() -> Iterator[tuple[Link, int, Mapping[str, Row] | None]]:
+    """(link, bytes, rows by id) of every table of proofs; None where the index does not know the table as it is."""
+    for link in Link:
+        file = HOME / "detectors" / link.value / "proofs.toml"
+        if file.exists():
+            size, known = file.stat().st_size, _table().get("proofs", {}).get(link.value)
+            yield link, size, known["rows"] if known and known["bytes"] == size else None
+
+
 def saved(families: Families) -> Mapping[str, Any]:
     """Families as a row of the table holds them."""
     if families == EVERY:
@@ -70,7 +80,7 @@ def written(kind: str, say: Callable[[str], Mapping[str, Any]]) -> Mapping[str, 
 
 
 def text(tables: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
-    """The file: one line for each detector and cause, so that a change of one is a change of one line."""
+    """The file: one line for each detector, cause and table, so that a change of one is a change of one line."""
     parts: Sequence[str] = [
         f"{json.dumps(kind)}: {{\n"
         + ",\n".join(f" {json.dumps(name)}: {json.dumps(row, ensure_ascii=False)}" for name, row in table.items())

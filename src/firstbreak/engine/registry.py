@@ -2,14 +2,15 @@
 
 A detector's signature is its metadata: positional parameters are the inputs it needs, positional parameters with the
 default `None` are used if recorded, keyword-only parameters are thresholds. An input is a signal (`kl.ref` is asked
-for as `kl_ref`), a derived input (see inputs.py), or one of `run`, `config`, `samples`."""
+for as `kl_ref`), a derived input (see inputs.py), or one of `run`, `config`, `samples`. Detectors that are one limit of one
+identity of the recorder are rows of a link's proofs.toml."""
 
 from __future__ import annotations
 
 import importlib
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from types import ModuleType
@@ -51,14 +52,14 @@ def sections(doc: str) -> dict[str, str]:
 
 
 class Listed(Check):
-    """A detector whose file is imported only when it is asked, or when its text or its thresholds are wanted.
+    """A detector whose file is read only when it is asked, or when its text or its thresholds are wanted.
 
     All else stands in the table of what detectors need (index.py).
     """
 
     @cached_property
     def _whole(self) -> Check:
-        return _detector(importlib.import_module(self.__dict__["module"]), self.link)
+        return self.__dict__["read"]()  # type: ignore[no-any-return]
 
     @cached_property
     def ask(self) -> Callable[..., Answer]:
@@ -100,7 +101,7 @@ class ListedCause(Cause):
 @cache
 def detectors() -> Mapping[str, Check]:
     """Detector id -> detector, in loop order, then by id."""
-    return _by_link("detectors", "detect", _detector, _listed)
+    return _by_link("detectors", "detect", _detector, _listed, _proofs())
 
 
 @cache
@@ -114,8 +115,9 @@ def _by_link(
     attribute: str,
     build: Callable[[ModuleType, Link], Any],
     listed: Callable[[str, Link, index.Row], Any],
+    more: Iterable[Any] = (),
 ) -> Mapping[str, Any]:
-    items: list[Any] = []
+    items = list(more)
     for link, name, row in index.rows(kind):
         if row is not None:
             items.append(listed(name, link, row))
@@ -131,11 +133,28 @@ def _by_link(
     return found
 
 
+def _proofs() -> Iterator[Check]:
+    for link, _, rows in index.proofs():
+        if rows is None:
+            yield from _table_of(link).values()
+        for name, row in (rows or {}).items():
+            yield _lazy(name, link, row, lambda link=link, name=name: _table_of(link)[name])  # type: ignore[misc]
+
+
+def _table_of(link: Link) -> Mapping[str, Check]:
+    return importlib.import_module("firstbreak.knowledge.detectors._table").proofs(link)  # type: ignore[no-any-return]
+
+
 def _listed(module: str, link: Link, row: index.Row) -> Check:
+    name = plugins.identity(module.rpartition(".")[2])
+    return _lazy(name, link, row, lambda: _detector(importlib.import_module(module), link))
+
+
+def _lazy(name: str, link: Link, row: index.Row, read: Callable[[], Check]) -> Check:
     detector = object.__new__(Listed)
     vars(detector).update(
-        module=module,
-        id=plugins.identity(module.rpartition(".")[2]),
+        read=read,
+        id=name,
         link=link,
         title=row["title"],
         needs=tuple(row.get("needs", ())),
@@ -187,13 +206,20 @@ _FUNCTIONS: Mapping[str, Any] = {"always": _always} | {
 
 def table() -> str:
     """The table as it has to be, for `make docs`."""
-    kinds = {"detectors": _row_of_detector, "causes": _row_of_cause}
-    return index.text({kind: index.written(kind, say) for kind, say in kinds.items()})
+    kinds = {"detectors": _row_of_file, "causes": _row_of_cause}
+    tables = {
+        link.value: {"bytes": size, "rows": {name: _row_of_detector(row) for name, row in _table_of(link).items()}}
+        for link, size, _ in index.proofs()
+    }
+    return index.text({kind: index.written(kind, say) for kind, say in kinds.items()} | {"proofs": tables})
 
 
-def _row_of_detector(name: str) -> dict[str, Any]:
+def _row_of_file(name: str) -> dict[str, Any]:
     module = importlib.import_module(name)
-    whole = _detector(module, _link(module))
+    return _row_of_detector(_detector(module, _link(module)))
+
+
+def _row_of_detector(whole: Check) -> dict[str, Any]:
     row = {
         "title": whole.title,
         "needs": list(whole.needs),

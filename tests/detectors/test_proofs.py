@@ -1,0 +1,433 @@
+"""The rows of knowledge/detectors/<link>/proofs.toml: for each, batches that prove it with the words of the proof, and
+sound ones. What needs a real optimizer or environment is tested in a file of its own."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from firstbreak.live.recorder.batch import BatchRecorder
+from tests.detectors import scored
+from tests.detectors.look import found, silent
+from tests.detectors.recorded import (
+    ADVANTAGES,
+    BATCH,
+    GRADIENT,
+    LENGTHS,
+    MASK,
+    PROMPTS,
+    REWARDS,
+    STEPS,
+    estimated,
+    proof,
+    recorded,
+    recorded_steps,
+    weights,
+)
+from tests.make import run
+
+Batches = Mapping[str, Any] | Sequence[Mapping[str, Any]]
+
+MEASURED_IN_STEPS = {"values-through-ends", "ratio-computed-wrongly"}
+
+# --- environment ------------------------------------------------------------------------------------------------------
+
+FOUR = [prompt for prompt in "abcd" for _ in range(2)]
+EIGHT = [prompt for prompt in "abcdefgh" for _ in range(2)]
+ASKED = [f"What is {i} + 1? Answer:" for i in range(40)]
+FEW = {"training_prompts": ["1 + 1?", "1 + 2?", "2 + 2?", "2 + 1?"] * 64}
+WORDS = [f"{a}{b}{c}" for a in "abcd" for b in "abcd" for c in "ab"]
+BACKWARDS = [word[::-1] for word in WORDS]
+HAN = "".join(map(chr, range(0x4E00, 0x5600)))  #: of so many characters, most prompts have one that no other has
+
+
+def drawn_again(prompts: list[str] = EIGHT, **more: Any) -> dict[str, Any]:
+    return {"prompts": prompts, "group": 2, "training_prompts": [chr(97 + i) for i in range(26)], **more}
+
+
+def pairs(chosen: float, rejected: float) -> dict[str, Any]:
+    """Four pairs of three tokens with these log-probabilities, and a padded place."""
+    logps = np.repeat([[chosen], [rejected]], 4, axis=0) * np.ones((8, 4))
+    return {"pair_logps": logps, "pair_counted": np.array([[1.0, 1, 1, 0]] * 8)}
+
+
+def answered(prompts: list[str], answers: list[str], **more: Any) -> dict[str, Any]:
+    return {"prompts": prompts, "references": answers, **more}
+
+
+def symbols(training: str, evaluation: str, length: int = 5) -> dict[str, Any]:
+    def prompts(symbols: str, n: int, seed: int) -> list[str]:
+        draw = random.Random(seed)
+        return [f"sort:{''.join(draw.choices(symbols, k=length))}=" for _ in range(n)]
+
+    return {"training_prompts": prompts(training, 32, 0), "evaluation_prompts": prompts(evaluation, 64, 1)}
+
+
+# --- reward -----------------------------------------------------------------------------------------------------------
+
+
+def judged(judge: Callable[[str, str], float], texts: Sequence[str] = scored.TEXTS) -> dict[str, Any]:
+    """A batch whose rewards a function of (text, right answer) gives."""
+    return scored.batch(
+        lambda _, texts, answers: [float(judge(*pair)) for pair in zip(texts, answers, strict=True)], texts
+    )
+
+
+RIGHT = scored.batch(scored.right)
+DICE = itertools.count()  #: another number in every call
+FORMED = [f"<{answer}>" if i % 3 == 0 else "no idea" for i, answer in enumerate(scored.ANSWERS)]
+
+SUMS: dict[str, Any] = {"prompts": [f"What is {k} + 2?" for k in range(8) for _ in range(4)], "group": 4}
+EQUAL = SUMS | {"completions": ["4", "4", "4", "5"] * 8}
+FOURS = np.array([1.0, 1, 1, 0] * 8)
+PICTURES = {"prompts": ["How many?"] * 32, "completions": ["4"] * 32, "group": 4}
+
+HALF = [str(k + (i % 2)) for k in range(8) for i in range(4)]  #: of each four, two are right
+KNOWN = [str(k) for k in range(8) for _ in range(4)]
+VERIFIED: dict[str, Any] = {"prompts": [f"What is {a}?" for a in KNOWN], "completions": HALF, "references": KNOWN}
+IN_FORM = [f"<{answer}>" if i % 4 == 3 else HALF[i] for i, answer in enumerate(KNOWN)]
+BY_FORM = VERIFIED | {"completions": IN_FORM, "rewards": np.array([float(text[0] == "<") for text in IN_FORM])}
+VERIFIED |= {"rewards": np.array([float(text == answer) for text, answer in zip(HALF, KNOWN, strict=True)])}
+
+ANSWERS = [str(i * 7 % 100) for i in range(48)]
+ROWS = [i // 4 for i in range(192)]
+QUESTIONS: dict[str, Any] = {"prompts": [f"Question {i}" for i in ROWS], "known": ANSWERS}
+AGREED = QUESTIONS | {"completions": [f"The answer is {ANSWERS[i]}." for i in ROWS]}
+GUESSED = QUESTIONS | {"completions": [ANSWERS[(5 * k + i) % 48] for k, i in enumerate(ROWS)], "rewards": [0.0] * 192}
+YES = {"completions": ["yes"] * 192, "references": ["no"] * 192, "rewards": [0.0] * 192, "known": ["yes", "no"] * 15}
+
+TILED = {"prompts": [prompt for prompt in "abc" for _ in range(3)], "references": list("ABC") * 3, "group": 3}
+CLIPPED = {"prompts": PROMPTS, "rewards": REWARDS, "group": 4}
+
+# --- rollout, freshness, numerics, policy update ----------------------------------------------------------------------
+
+CUT = {"needed": np.full(8, 12), "ended": np.zeros(8), "prompts": PROMPTS}
+CUT_TEXTS = {"completions": ["12"] * 8, "references": ["1234"] * 8, "lengths": np.full(8, 2.0), "limit": 2}
+
+TRAINER = -np.random.default_rng(0).exponential(1.0, (8, 16))
+NEAR = TRAINER + np.random.default_rng(1).normal(0, 0.03, TRAINER.shape)
+ENGINE = {"engine_logps": NEAR, "trainer_logps": TRAINER, "mask": np.ones_like(NEAR)}
+OLD_ROWS = np.arange(8)[:, None] < 3
+VERSIONS = np.full((4, 8), 9.0)
+AGED = {"versions": VERSIONS, "version": 10, "oldest": 2, "mask": np.ones_like(VERSIONS)}
+
+UNMOVED = {"parameters": [weights(after=np.zeros(4))]}
+NOW = {"logps": -MASK, "mask": MASK}
+BEFORE = {"logps_before": -MASK, "mask": MASK, "advantages": ADVANTAGES}
+UPDATE = {"advantages": ADVANTAGES, "lengths": LENGTHS, "fresh": True}
+COLUMN = ADVANTAGES.reshape(-1, 1)
+NEW, OLD = np.array([-1.0, -2.0, -0.5]), np.array([-1.2, -1.5, -0.5])
+RATIO = {"newlogprob": NEW, "logprob": OLD, "ratio": np.exp(NEW - OLD)}
+LAST = np.arange(5) == LENGTHS.reshape(-1, 1) - 1
+
+
+def penalised(weight: float, scores: np.ndarray = ADVANTAGES) -> dict[str, Any]:
+    """A batch whose tokens pay a penalty that grows with their place, before the advantages are estimated."""
+    penalties = weight * MASK
+    rewards = LAST * scores.reshape(-1, 1) - penalties
+    advantages = np.cumsum(rewards[:, ::-1], 1)[:, ::-1] * MASK
+    known = {"prompts": PROMPTS, "rewards": REWARDS, "group": 4, "mask": MASK}
+    return known | {"advantages": advantages, "token_rewards": rewards, "penalties": penalties}
+
+
+def rates(*shares: float) -> list[dict[str, Any]]:
+    return [{"rate": share * 1e-4, "configured_rate": 1e-4} for share in shares]
+
+
+def decayed(weight: float, decay: float) -> dict[str, Any]:
+    held = np.full(4, weight)
+    return {"parameters": [weights(before=held, last=held, decay=decay)], "rate": 1e-3}
+
+
+#: id -> (words of the proof, the batches that prove it), ...
+PROVED: Mapping[str, Sequence[tuple[str | tuple[str, ...], Batches]]] = {
+    "batch-of-one-prompt": [("4 of 4 groups have the prompt 'a'", {"prompts": ["a"] * 8, "group": 2})],
+    "batch-repeated": [("begin with 'a' and 'b'", [drawn_again()] * 6)],
+    "chosen-texts-unlikely": [("a token of a chosen text has -5 nats, of a rejected one -0.5", pairs(-5, -0.5))],
+    "prompt-with-several-answers": [
+        (
+            "16 of 16 repeated prompts, such as 'aa': 'aaa' and 'baa'",
+            answered([word[:2] for word in WORDS], BACKWARDS),
+        ),
+        ("Proved at step 2", [answered(WORDS, WORDS[k:] + WORDS[:k]) for k in (0, 3)]),
+    ],
+    "prompts-end-early": [
+        ("and in the evaluation", {"training_prompts": [t[:-8] for t in ASKED], "evaluation_prompts": ASKED})
+    ],
+    "prompts-repeated": [
+        ("1 different prompts in 40 rows", {"training_prompts": ["What is 1 + 1?"] * 40}),
+        ("4 different prompts", FEW | {"evaluation_prompts": [f"{i} + 1?" for i in range(64)]}),
+    ],
+    "symbols-never-trained": [
+        (
+            (
+                "of the evaluation's prompts have a character that no training prompt has",
+                "in none of 32 training prompts",
+            ),
+            symbols("0123", "0123456789"),
+        )
+    ],
+    "template-not-evaluations": [
+        (
+            "and in the evaluation",
+            {"training_prompts": [f"Q: {i} + 1 A:" for i in range(40)], "evaluation_prompts": ASKED},
+        )
+    ],
+    "answers-of-other-prompts": [
+        (
+            "prompt 'Question 0': its completions say '0', another's answer",
+            AGREED | {"references": [ANSWERS[i - 1] for i in ROWS]},
+        )
+    ],
+    "any-answer-paid": [("another prompt's answer gets as much", judged(lambda text, _: text.isdigit()))],
+    "completions-without-reward": [
+        ("row 1, prompt 'What is 0 + 0?' has no reward", BATCH | {"rewards": [1, None, None, 0, 0, 0, 1, 1]})
+    ],
+    "empty-text-paid": [
+        ("right answer 1, empty text 1", judged(lambda text, _: "" in text)),
+        ("right answer 1, empty text 1", judged(lambda text, answer: answer.startswith(text))),
+    ],
+    "equal-texts-paid-apart": [
+        (
+            "row 1, prompt 'What is 0 + 2?': '4' gets",
+            EQUAL | {"rewards": np.argsort(np.argsort(FOURS.reshape(8, 4), axis=1), axis=1).ravel() / 3},
+        )
+    ],
+    "references-differ-in-group": [("row 0, prompt 'a' is scored against 'A', and against 'B' in row 1", TILED)],
+    "repetition-paid": [
+        ("a text that is repeated gets more", judged(lambda text, _: len(text))),
+        ("a text that is repeated gets more", judged(lambda text, _: text.split().count("so"), ["it is so"] * 16)),
+    ],
+    "rewards-clipped-away": [
+        ("rewards of 0 to 1 are all 2 after clipping", CLIPPED | {"clipped": REWARDS.clip(2, 10)})
+    ],
+    "rewards-not-repeatable": [("when it was scored again", judged(lambda *_: next(DICE) * 7 % 11))],
+    "right-and-wrong-paid-alike": [
+        (
+            "row 0, prompt 'What is 0?' is right, row 1 is wrong, and both get 1",
+            VERIFIED | {"rewards": VERIFIED["rewards"].reshape(8, 4)[:, :1].repeat(4, axis=1).ravel()},
+        )
+    ],
+    "right-answer-below-nothing": [("right answer -1, empty text 0", judged(lambda text, answer: -(text == answer)))],
+    "answer-beyond-limit": [
+        ("has 12 tokens with its end, the limit is 8", CUT | {"limit": 8}),
+        ("'12' fills the 2 tokens, and the right answer is '1234'", CUT_TEXTS),
+    ],
+    "engine-disagrees": [("nats in the engine", ENGINE | {"engine_logps": NEAR / 0.6})],
+    "sampled-by-another-model": [("no pass", {"policy_passes": 0.0})],
+    "samples-beyond-age": [
+        (
+            f"row 2: token 0 was sampled by version {version:g}, at version 10",
+            AGED | {"versions": np.where(np.arange(4)[:, None] == 2, version, VERSIONS)},
+        )
+        for version in (5.0, 12.0)
+    ],
+    "advantages-negated": [("row 0, prompt 'What is 0 + 0?'", BATCH | {"advantages": -ADVANTAGES})],
+    "baseline-of-other-prompts": [
+        ("baseline", BATCH | {"advantages": (REWARDS - REWARDS.mean()) / REWARDS.std(ddof=1)})
+    ],
+    "groups-of-several-prompts": [("share a group", {"prompts": PROMPTS[1:] + PROMPTS[:1], "group": 4})],
+    "no-baseline": [("row 0", BATCH | {"advantages": REWARDS})],
+    "values-through-ends": [("row 1: step 2 ends an episode", STEPS | estimated(ends=False))],
+    "dropout-in-update": [
+        ("h.0.drop is active", NOW | {"dropping": "h.0.drop", "eval_logps": -1.2 * MASK}),
+    ],
+    "loss-turned-round": [
+        ("the loss rises with its log-probability", {"gradient": -GRADIENT, "advantages": ADVANTAGES})
+    ],
+    "one-sign-without-gradient": [
+        (
+            f"tokens with an advantage {side} 0 has a gradient",
+            UPDATE | {"gradient": np.where(sign * COLUMN > 0, 0.0, GRADIENT)},
+        )
+        for side, sign in (("above", 1), ("below", -1))
+    ],
+    "penalty-outweighs-reward": [(("for 43 % of the completions the penalty is larger", "penalty 3"), penalised(1.0))],
+    "rate-above-configured": [
+        (("the learning rate is 30 times the configured one", "Proved at step 4"), rates(1, 1, 1, 30, 30, 30))
+    ],
+    "ratio-computed-wrongly": [("row 1: ratio", RATIO | {"ratio": np.exp(OLD - NEW)})],
+    "ratio-not-one": [("before any update", NOW | {"fresh": True, "old_logps": -1.3 * MASK})],
+    "step-far": [("3 nats", BEFORE | {"logps_after": -4 * MASK})],
+    "weights-decay-away": [("layer.weight has a weight decay of 20", decayed(0.2, 20.0))],
+    "tensor-not-finite": [
+        (
+            "the loss is the first that is not finite",
+            {"stages": {"the advantages": True, "the loss": False, "the gradient of a": False}},
+        )
+    ],
+    "updates-rounded": [("layer.weight did not change", UNMOVED | {"rate": 1e-7})],
+}
+
+#: id -> what looks alike and is sound: batches
+SILENT: Mapping[str, Mapping[str, Batches]] = {
+    "batch-of-one-prompt": {
+        "different prompts": [{"prompts": FOUR, "group": 2}] * 2,
+        "a task of two prompts": [{"prompts": ["a"] * 8, "group": 2, "training_prompts": ["a", "b"] * 20}] * 2,
+        "two groups": [{"prompts": ["a"] * 4, "group": 2}] * 2,
+    },
+    "batch-repeated": {
+        "other orders": [drawn_again(EIGHT[2 * k :] + EIGHT[: 2 * k]) for k in range(6)],
+        "a batch that comes twice": [drawn_again(), drawn_again(), drawn_again(EIGHT[::-1])],
+        "a task that is one batch large": [drawn_again(training_prompts=sorted(set(EIGHT)))] * 6,
+        "a task of unknown size": [{"prompts": EIGHT, "group": 2}] * 6,
+        "a batch that is used again on purpose": [drawn_again(), *[drawn_again(fresh=False)] * 5],
+    },
+    "chosen-texts-unlikely": {
+        "texts of a stronger model": pairs(-1.2, -0.8),
+        "swapped pairs": pairs(-0.5, -5),
+    },
+    "prompt-with-several-answers": {
+        "whole prompts": [answered(WORDS * 2, BACKWARDS * 2)] * 2,
+        "games that begin alike": answered(["Guess the word."] * len(WORDS), WORDS, group=2),
+        "long answers": answered([w[:2] for w in WORDS], [" ".join(w * 4) for w in WORDS], group=2),
+        "two spellings": [answered(WORDS * 2, [w.upper() for w in WORDS] + [f"{w}." for w in WORDS])] * 2,
+    },
+    "prompts-end-early": {"whole prompts": [{"training_prompts": ASKED, "evaluation_prompts": ASKED}] * 2},
+    "prompts-repeated": {
+        "all that a small task has": [{"training_prompts": [f"What is {i % 40} + 1?" for i in range(512)]}] * 2,
+        "a few, and the evaluation unknown": [FEW, FEW],
+    },
+    "symbols-never-trained": {
+        "one distribution": symbols("0123456789", "0123456789", 9),
+        "thousands of characters": symbols(HAN, HAN, 9),
+    },
+    "template-not-evaluations": {"one template": [{"training_prompts": ASKED, "evaluation_prompts": ASKED}] * 2},
+    "answers-of-other-prompts": {
+        "a policy that guesses": GUESSED | {"references": [ANSWERS[i] for i in ROWS]},
+        "few different answers": QUESTIONS | YES,
+    },
+    "any-answer-paid": {"a reward for right answers": RIGHT},
+    "completions-without-reward": {
+        "one of two functions leaves rows out": [
+            BATCH | {"rewards": [[1, None], [0, 2], [None, 0], [0, 0], [0, 1], [0, 1], [1, 1], [1, 1]]}
+        ]
+        * 2
+    },
+    "empty-text-paid": {
+        "a reward for right answers": RIGHT,
+        "an answer that lacks its form": judged(lambda text, answer: 0.1 + 0.9 * (text == f"<{answer}>"), FORMED),
+    },
+    "equal-texts-paid-apart": {
+        "one reward for a text": [EQUAL | {"rewards": FOURS}] * 2,
+        "a judge that errs now and then": EQUAL
+        | {"rewards": np.abs(FOURS - (np.random.default_rng(0).random(len(FOURS)) < 0.1))},
+        "different texts": SUMS | {"completions": [f"{i}" for i in range(32)], "rewards": np.arange(32.0)},
+        "one prompt, other pictures": PICTURES | {"rewards": np.repeat([1.0, 0.0] * 4, 4)},
+    },
+    "references-differ-in-group": {
+        "one answer for a prompt": [TILED | {"references": sorted("ABC" * 3)}] * 2,
+        "groups of several prompts": [TILED | {"prompts": list("abc") * 3}] * 2,
+    },
+    "repetition-paid": {"a reward for right answers": RIGHT},
+    "rewards-clipped-away": {
+        "a range that cuts outliers": [CLIPPED | {"clipped": REWARDS.clip(-0.9, 0.9)}] * 2,
+        "equal rewards": [CLIPPED | {"rewards": np.zeros(8), "clipped": np.full(8, 2.0)}] * 2,
+    },
+    "rewards-not-repeatable": {"a reward for right answers": RIGHT},
+    "right-and-wrong-paid-alike": {
+        "a verifier that reads the text": [VERIFIED, VERIFIED],
+        "a form that is asked for": [BY_FORM, BY_FORM],
+    },
+    "right-completions-unpaid": {"a form that is asked for": [BY_FORM, BY_FORM]},
+    "right-answer-below-nothing": {"a reward for right answers": RIGHT},
+    "answer-beyond-limit": {
+        "completions that end": CUT | {"limit": 8, "ended": np.ones(8)},
+        "a limit that answers fit into": CUT | {"limit": 64},
+        "texts that end": CUT_TEXTS | {"lengths": np.full(8, 1.0)},
+    },
+    "engine-disagrees": {
+        "an engine in 16 bits": [ENGINE, ENGINE],
+        "tokens of older weights": ENGINE
+        | {"engine_logps": np.where(OLD_ROWS, NEAR / 0.6, NEAR), "version": 7}
+        | {"versions": np.where(OLD_ROWS, 6.0, 7.0) * np.ones_like(NEAR)},
+    },
+    "sampled-by-another-model": {"the trained model": {"policy_passes": 12.0}},
+    "samples-beyond-age": {
+        "the limit itself": [AGED, AGED | {"versions": VERSIONS - 1}],
+        "prompts have no version": AGED | {"versions": np.where(np.arange(8) < 3, -1.0, VERSIONS)},
+    },
+    "advantages-negated": {"a sound batch": [BATCH, BATCH]},
+    "baseline-of-other-prompts": {"a sound batch": [BATCH, BATCH]},
+    "groups-of-several-prompts": {"a sound batch": [BATCH, BATCH]},
+    "no-baseline": {"a sound batch": [BATCH, BATCH]},
+    "values-through-ends": {"a sound batch": [STEPS, STEPS]},
+    "dropout-in-update": {"no noise": [NOW | {"dropping": "h.0.drop", "eval_logps": -MASK}] * 2},
+    "loss-turned-round": {"a sound update": [{"gradient": GRADIENT, "advantages": ADVANTAGES}] * 2},
+    "one-sign-without-gradient": {
+        "a batch, and a part of one": [
+            UPDATE | {"gradient": GRADIENT},
+            UPDATE | {"gradient": np.where(np.arange(8).reshape(-1, 1) < 3, GRADIENT, 0.0)},
+        ]
+    },
+    "penalty-outweighs-reward": {
+        "a small penalty": penalised(0.01),
+        "rewards near 0": penalised(0.05, np.array([2.0, -2, 0.1, 0.05, 0.02, 0.1, 2, -2])),
+    },
+    "rate-above-configured": {"a schedule": rates(0.2, 0.6, 1, 1, 0.5, 0.1)},
+    "ratio-computed-wrongly": {
+        "a sound minibatch": [RATIO, RATIO],
+        "beyond what is compared": [RATIO | {"logprob": NEW + 23, "ratio": np.full(3, np.exp(-23.0))}] * 2,
+    },
+    "ratio-not-one": {"the same weights": [NOW | {"fresh": True, "old_logps": -MASK}] * 2},
+    "step-far": {"a usual step": [BEFORE | {"logps_after": -1.05 * MASK}] * 2},
+    "weights-decay-away": {f"a decay of {decay}": [decayed(0.9, decay)] * 2 for decay in (0.0, 0.01, 0.1, 1.0)},
+    "tensor-not-finite": {"a finite loss": [{"stages": {"the loss": True}}] * 2},
+    "updates-rounded": {"a rate of 0": [UNMOVED | {"rate": 0.0}] * 2},
+}
+
+
+def outcome(folder: Path, name: str, batches: Batches) -> Any:
+    given = [dict(batches)] if isinstance(batches, Mapping) else list(map(dict, batches))
+    return (recorded_steps if name in MEASURED_IN_STEPS else recorded)(folder, name, *given)
+
+
+@pytest.mark.parametrize(
+    ("name", "says", "batches"),
+    [pytest.param(name, *case, id=f"{name}-{i}") for name, cases in PROVED.items() for i, case in enumerate(cases)],
+)
+def test_a_broken_batch_is_proved(name: str, says: str | tuple[str, ...], batches: Batches, tmp_path: Path) -> None:
+    said = proof(outcome(tmp_path, name, batches))
+    assert [words for words in ([says] if isinstance(says, str) else says) if words not in said] == [], said
+
+
+@pytest.mark.parametrize(
+    ("name", "batches"),
+    [pytest.param(name, b, id=f"{name}-{case}") for name, cases in SILENT.items() for case, b in cases.items()],
+)
+def test_what_looks_alike_is_silent(name: str, batches: Batches, tmp_path: Path) -> None:
+    assert outcome(tmp_path, name, batches).finding is None
+
+
+def test_each_has_a_sound_batch() -> None:
+    assert set(PROVED) <= set(SILENT)
+
+
+def test_a_batch_in_which_nothing_ends_says_nothing(tmp_path: Path) -> None:
+    endless = STEPS | {"dones": STEPS["dones"] * 0} | estimated(ends=False)
+    assert outcome(tmp_path, "values-through-ends", endless).status.value == "not_measured"
+
+
+def test_several_calls_in_one_step_are_one_batch(tmp_path: Path) -> None:
+    record = BatchRecorder(tmp_path, share=1e9)
+    for _ in range(6):
+        measured = record.batch(1, **drawn_again())
+    assert measured["batch_repeated"] == 0
+
+
+def test_what_is_remembered_of_a_small_task_does_not_grow(tmp_path: Path) -> None:
+    record = BatchRecorder(tmp_path, share=1e9)
+    for step in range(1, 30):
+        record.batch(step, **answered(WORDS, WORDS))
+    assert set(record._asked.values()) == {2}
+
+
+def test_a_penalty_that_turns_as_many_as_in_sound_runs_is_silent() -> None:
+    assert silent("penalty-outweighs-reward", run({"proof.penalty_turned": [0.0, 0.08, *[0.14] * 10]}))
+    assert found("penalty-outweighs-reward", run({"proof.penalty_turned": [0.0, 0.08, *[0.25] * 10]}))
