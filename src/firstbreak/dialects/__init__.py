@@ -1,4 +1,4 @@
-"""Names -> signals: one file per TRAINER. A dialect knows no file format.
+"""Names -> signals: one file per TRAINER, or, where there is no logic, one part of small.toml. A dialect knows no file format.
 
 A dialect is a module with
 
@@ -45,6 +45,7 @@ from types import ModuleType
 from typing import Any
 
 from firstbreak import plugins
+from firstbreak.dialects import _small
 from firstbreak.dialects._table import Name, NameTable, Older, Origin
 from firstbreak.dialects.signals import STATISTICS, evaluation, lookup
 from firstbreak.model import EMPTY
@@ -73,8 +74,14 @@ ENOUGH = 2  #: marks that it takes to choose a dialect
 
 @cache
 def dialects() -> Mapping[str, ModuleType]:
-    """Dialect by name: every module of this folder and every entry point of the group firstbreak.dialects."""
-    return plugins.modules(__name__, "NAMES", "firstbreak.dialects")
+    """Dialect by name: every module of this folder, every trainer of small.toml, every entry point of firstbreak.dialects.
+
+    Raises firstbreak.plugins.BadPlugin where two have one name.
+    """
+    files, small = plugins.modules(__name__, "NAMES", "firstbreak.dialects"), _small.modules()
+    for short in files.keys() & small.keys():
+        raise plugins.BadPlugin(f"{files[short].__file__}: the name {short!r} is taken by {_small.FILE}")
+    return dict(sorted({**files, **small}.items()))
 
 
 def choose(names: Collection[str], config: Mapping[str, Any], trainer: str | None = None) -> ModuleType:
