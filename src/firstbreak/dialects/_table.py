@@ -11,6 +11,11 @@ from typing import Any
 from firstbreak.dialects.signals import STATISTICS, lookup
 
 
+def words(text: str) -> tuple[str, ...]:
+    """Names without blanks, written one behind the other: a list of forty takes four lines."""
+    return tuple(text.split())
+
+
 class Origin(enum.IntEnum):
     """Who says what a name means; of two names with one meaning, the higher origin counts."""
 
