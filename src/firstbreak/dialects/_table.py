@@ -12,8 +12,8 @@ from firstbreak.dialects.signals import STATISTICS, lookup
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Names without blanks, written one behind the other: a list of forty takes four lines."""
-    return tuple(text.split())
+    """Names written one behind the other, with "|" between them where some have blanks: forty of them take four lines."""
+    return tuple(" ".join(name.split()) for name in text.split("|")) if "|" in text else tuple(text.split())
 
 
 class Origin(enum.IntEnum):
