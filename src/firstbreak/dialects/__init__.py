@@ -1,4 +1,4 @@
-"""Names -> signals: one file per TRAINER, or, where there is no logic, one part of small.toml. A dialect knows no file format.
+"""Names -> signals: one file per TRAINER, or one part of small.toml. A dialect knows no file format.
 
 A dialect is a module with
 
@@ -74,7 +74,7 @@ ENOUGH = 2  #: marks that it takes to choose a dialect
 
 @cache
 def dialects() -> Mapping[str, ModuleType]:
-    """Dialect by name: every module of this folder, every trainer of small.toml, every entry point of firstbreak.dialects.
+    """Dialect by name: each module of this folder, each trainer of small.toml, each entry point of firstbreak.dialects.
 
     Raises firstbreak.plugins.BadPlugin where two have one name.
     """

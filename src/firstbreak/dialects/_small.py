@@ -18,6 +18,7 @@ from firstbreak.dialects._table import Name
 
 FILE = Path(__file__).with_name("small.toml")
 _SETS = frozenset({"marks", "alone", "config_marks"})
+_LATER = frozenset({"NAMES", "NOT_CONVERTED", "CONFIG", "DEFAULTS", "LOG", "about", "algorithm", "context"})
 
 
 class Small(ModuleType):
@@ -31,7 +32,7 @@ class Small(ModuleType):
             setattr(self, key.upper(), _of_python(key, value))
 
     def __getattr__(self, attribute: str) -> Any:
-        if attribute.startswith("_") or not self._rest:
+        if attribute not in _LATER or not self._rest:
             raise AttributeError(attribute)
         self._read()
         return getattr(self, attribute)

@@ -11,6 +11,11 @@ from typing import Any
 from firstbreak.dialects.signals import STATISTICS, lookup
 
 
+def words(text: str) -> tuple[str, ...]:
+    """Names written one behind the other, with "|" between them where some have blanks: forty of them take four lines."""
+    return tuple(" ".join(name.split()) for name in text.split("|")) if "|" in text else tuple(text.split())
+
+
 class Origin(enum.IntEnum):
     """Who says what a name means; of two names with one meaning, the higher origin counts."""
 

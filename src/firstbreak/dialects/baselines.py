@@ -9,45 +9,19 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
+from firstbreak.dialects._table import words
 
 TITLE = "OpenAI Baselines"
 
 MARKS = frozenset(
-    {
-        "eprewmean",
-        "eplenmean",
-        "eval_eprewmean",
-        "ep_reward_mean",
-        "ep_rewmean",
-        "serial_timesteps",
-        "nupdates",
-        "approxkl",
-        "clipfrac",
-        "misc/nupdates",
-        "misc/serial_timesteps",
-        "misc/total_timesteps",
-        "misc/explained_variance",
-        "loss/approxkl",
-        "loss/clipfrac",
-        "loss/policy_entropy",
-        "mean 100 episode reward",
-        "% time spent exploring",
-        "EpRewMean",
-        "EpLenMean",
-        "EpThisIter",
-        "EpisodesSoFar",
-        "TimestepsSoFar",
-        "ev_tdlam_before",
-        "rollout/return_history",
-        "rollout/actions_std",
-        "reference_Q_mean",
-        "reference_action_std",
-        "train/param_noise_distance",
-        "total/steps_per_second",
-        "test/mean_Q",
-        "stats_o/mean",
-        "stats_g/mean",
-    }
+    words("""
+    eprewmean | eplenmean | eval_eprewmean | ep_reward_mean | ep_rewmean | serial_timesteps | nupdates | approxkl |
+    clipfrac | misc/nupdates | misc/serial_timesteps | misc/total_timesteps | misc/explained_variance | loss/approxkl |
+    loss/clipfrac | loss/policy_entropy | mean 100 episode reward | % time spent exploring | EpRewMean | EpLenMean |
+    EpThisIter | EpisodesSoFar | TimestepsSoFar | ev_tdlam_before | rollout/return_history | rollout/actions_std |
+    reference_Q_mean | reference_action_std | train/param_noise_distance | total/steps_per_second | test/mean_Q |
+    stats_o/mean | stats_g/mean
+""")
 )
 
 AXIS = (

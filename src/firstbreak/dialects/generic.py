@@ -13,46 +13,18 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import _meaning
-from firstbreak.dialects._table import Name
+from firstbreak.dialects._table import Name, words
 from firstbreak.dialects.signals import SIGNALS, STATISTICS, evaluation, lookup
 
 TITLE = "plain names"
 
 MARKS: frozenset[str] = frozenset()
 
-AXIS = (
-    "step",
-    "Step",
-    "steps",
-    "_step",
-    "global_step",
-    "global_steps",
-    "total_steps",
-    "training_step",
-    "train_step",
-    "train/global_step",
-    "timestep",
-    "timesteps",
-    "total_timesteps",
-    "env_steps",
-    "env_step",
-    "num_env_steps",
-    "frames",
-    "frame",
-    "iteration",
-    "Iteration",
-    "iterations",
-    "iter",
-    "training_iteration",
-    "update",
-    "updates",
-    "num_updates",
-    "episode",
-    "Episode",
-    "episodes",
-    "epoch",
-    "Epoch",
-)
+AXIS = words("""
+    step Step steps _step global_step global_steps total_steps training_step train_step train/global_step timestep
+    timesteps total_timesteps env_steps env_step num_env_steps frames frame iteration Iteration iterations iter
+    training_iteration update updates num_updates episode Episode episodes epoch Epoch
+""")
 
 # Lower case, "_" between words; `mean_x`, `x_avg`, `max_x` and the like need no entry of their own.
 _GROUPS: Mapping[str, str] = {

@@ -68,14 +68,15 @@ class Signal:
 # name, better, unit, meaning
 _Row = tuple[str, str | None, str, str]
 
+
+def _less(name: str, meaning: str, unit: str = "fraction") -> _Row:
+    """A number of which less is better; most of them are shares."""
+    return name, "down", unit, meaning
+
+
 _ENVIRONMENT: tuple[_Row, ...] = (
     ("episode.length", None, "environment steps", "steps from reset to termination or truncation"),
-    (
-        "env.observation_constant",
-        "down",
-        "fraction",
-        "share of an observation's components that never change in a window",
-    ),
+    _less("env.observation_constant", "share of an observation's components that never change in a window"),
     ("env.observation_size", None, "", "root mean square of the largest component of the observation"),
     (
         "env.observation_offset",
@@ -91,46 +92,23 @@ _ENVIRONMENT: tuple[_Row, ...] = (
     ("env.action_shown", "up", "fraction", "most of a component's change that the actions of the last steps explain"),
     ("env.action_shown_at_once", "up", "fraction", "most of a component's change that the action before it explains"),
     ("env.action_effect", None, "", "what the first action does to the component that actions move most"),
-    (
-        "env.limits_early",
-        "down",
-        "count",
-        "episodes that a time limit has ended before the longest such episode's length",
-    ),
+    _less("env.limits_early", "episodes that a time limit has ended before the longest such episode's length", "count"),
     ("env.step_reward", None, "reward", "mean reward of one step"),
     ("env.reward_size", None, "reward", "root mean square of the rewards of single steps"),
     ("custom.<name>", None, "", "a number that the user's own code logs"),
-    (
-        "proof.prompt_repeated",
-        "down",
-        "fraction",
-        "share of the training rows that hold one of the four most frequent prompts",
+    _less("proof.prompt_repeated", "share of the training rows that hold one of the four most frequent prompts"),
+    _less(
+        "proof.prompt_unlike", "share of the training prompts without the common beginning or end of the evaluation's"
     ),
-    (
-        "proof.prompt_unlike",
-        "down",
-        "fraction",
-        "share of the training prompts without the common beginning or end of the evaluation's",
+    _less(
+        "proof.prompt_cut", "share of the training prompts that lack the common end of the evaluation's and are shorter"
     ),
-    (
-        "proof.prompt_cut",
-        "down",
-        "fraction",
-        "share of the training prompts that lack the common end of the evaluation's and are shorter",
-    ),
-    (
+    _less(
         "proof.prompt_unseen",
-        "down",
-        "fraction",
         "share of the evaluation's prompts with a character that no training prompt has, beyond chance",
     ),
     ("proof.prompt_everywhere", "down", "fraction", "share of a batch's groups that have its most frequent prompt"),
-    (
-        "proof.prompt_torn",
-        "down",
-        "fraction",
-        "of the prompts that occur more than once, share with several right answers",
-    ),
+    _less("proof.prompt_torn", "of the prompts that occur more than once, share with several right answers"),
     (
         "proof.own_lift",
         "up",
@@ -144,20 +122,17 @@ _ENVIRONMENT: tuple[_Row, ...] = (
         "fraction",
         "how much more alike the last words of two completions are where they have one prompt",
     ),
-    (
+    _less(
         "proof.answer_elsewhere",
-        "down",
-        "fraction",
         "of the prompts whose completions agree, share whose answer is another prompt's in the data",
     ),
     ("proof.batch_repeated", "down", "count", "batches before that had the prompts of this one, in the same order"),
     ("proof.action_other", "down", "fraction", "share of the stored actions that are not those that were executed"),
     ("proof.steps", None, "environment steps", "steps of an environment that a call of the recorder was given"),
-    (
+    _less(
         "proof.chosen_unlikely",
-        "down",
-        "nats",
         "how much less probable a token of chosen texts is than one of rejected texts, at first",
+        "nats",
     ),
     ("proof.pairs_equal", "down", "fraction", "share of preference pairs whose two texts are one"),
     ("proof.pairs_swapped", "down", "fraction", "share of preference texts on the other side than in the data"),
@@ -254,26 +229,11 @@ _ROLLOUT: tuple[_Row, ...] = (
     ("filter.buffer", None, "count", "groups waiting when the trainer asked for a batch"),
     ("filter.empty_batch", "down", "0 or 1", "the filters left nothing, and the update was skipped"),
     ("filter.other.<name>", None, "", "another number of the sample filter"),
-    (
-        "proof.answer_too_long",
-        "down",
-        "fraction",
-        "share of completions that were cut, with a right answer beyond the limit",
-    ),
+    _less("proof.answer_too_long", "share of completions that were cut, with a right answer beyond the limit"),
     ("proof.sampling_gap", None, "nats", "how much more than its entropy sampled tokens surprise the policy, a token"),
     ("proof.sampling_z", None, "", "the same in standard errors"),
-    (
-        "proof.copies",
-        "down",
-        "fraction",
-        "share of a prompt's pairs of samples that are equal, less the share that is expected",
-    ),
-    (
-        "proof.ends_missing",
-        "down",
-        "fraction",
-        "share of the ends that the policy's probabilities promise and that were not sampled",
-    ),
+    _less("proof.copies", "share of a prompt's pairs of samples that are equal, less the share that is expected"),
+    _less("proof.ends_missing", "share of the ends that the policy's probabilities promise and that were not sampled"),
 )
 
 _REWARD: tuple[_Row, ...] = (
@@ -322,62 +282,25 @@ _REWARD: tuple[_Row, ...] = (
     ("rm.reward.rejected", None, "reward", "output of the reward model for the rejected answer"),
     ("proof.reward_missing", "down", "fraction", "share of completions that no reward function scored"),
     ("proof.reward_noisy", "down", "fraction", "share of completions that a second call scores otherwise"),
-    (
-        "proof.reward_moved",
-        "down",
-        "fraction",
-        "share of completions whose score is another row's, or depends on the rows beside it",
-    ),
+    _less("proof.reward_moved", "share of completions whose score is another row's, or depends on the rows beside it"),
     ("proof.reward_turned", "down", "fraction", "share of prompts whose right answer gets less than an empty text"),
-    (
+    _less(
         "proof.reward_open",
-        "down",
-        "fraction",
         "share of prompts whose empty text gets as much as the right answer and the best completions",
     ),
-    (
-        "proof.reward_unpaid",
-        "down",
-        "fraction",
-        "share of right completions that get no more than wrong ones on average",
-    ),
-    (
-        "proof.reward_deaf",
-        "down",
-        "fraction",
-        "share of prompts of which all texts get one score, where prompts differ in it",
-    ),
-    (
-        "proof.reward_unread",
-        "down",
-        "fraction",
-        "share of prompts whose right answer gets no more than another prompt's",
-    ),
+    _less("proof.reward_unpaid", "share of right completions that get no more than wrong ones on average"),
+    _less("proof.reward_deaf", "share of prompts of which all texts get one score, where prompts differ in it"),
+    _less("proof.reward_unread", "share of prompts whose right answer gets no more than another prompt's"),
     ("proof.reward_longer", "down", "fraction", "share of completions that get more when they are repeated"),
-    (
+    _less(
         "proof.reference_elsewhere",
-        "down",
-        "fraction",
         "of completions that are a right answer, the share for which it is another prompt's",
     ),
-    (
-        "proof.reward_clipped",
-        "down",
-        "fraction",
-        "of the groups with different rewards, share with one reward after clipping",
+    _less("proof.reward_clipped", "of the groups with different rewards, share with one reward after clipping"),
+    _less(
+        "proof.reward_twins", "of completions that are equal to one before in their group, share with another reward"
     ),
-    (
-        "proof.reward_twins",
-        "down",
-        "fraction",
-        "of completions that are equal to one before in their group, share with another reward",
-    ),
-    (
-        "proof.reward_blind",
-        "down",
-        "fraction",
-        "of the prompts with right and wrong completions, share for which all get one reward",
-    ),
+    _less("proof.reward_blind", "of the prompts with right and wrong completions, share for which all get one reward"),
     ("proof.reference_split", "down", "fraction", "share of the groups of one prompt with several right answers"),
 )
 
@@ -385,11 +308,8 @@ _ADVANTAGE: tuple[_Row, ...] = (
     ("advantage.mean", None, "", "advantage that weights the policy loss"),
     ("advantage.of_prompt_absmax", "down", "", "largest absolute mean advantage of one prompt's completions"),
     ("advantage.abs.mean", None, "", "size of the advantages"),
-    (
-        "advantage.error",
-        "down",
-        "",
-        "relative distance of the advantages from those worked out again from rewards and ends",
+    _less(
+        "advantage.error", "relative distance of the advantages from those worked out again from rewards and ends", ""
     ),
     ("advantage.turned", "down", "fraction", "share of the advantages that are minus those worked out again"),
     ("advantage.raw.mean", None, "", "advantage before normalisation"),
@@ -397,12 +317,7 @@ _ADVANTAGE: tuple[_Row, ...] = (
     ("advantage.wrong.mean", None, "", "advantage of wrong answers"),
     ("advantage.raw.right.mean", None, "", "advantage of right answers before normalisation"),
     ("advantage.raw.wrong.mean", None, "", "advantage of wrong answers before normalisation"),
-    (
-        "advantage.zero_frac",
-        "down",
-        "fraction",
-        "share of advantages that are 0, as they are where a group's rewards are equal",
-    ),
+    _less("advantage.zero_frac", "share of advantages that are 0, as they are where a group's rewards are equal"),
     ("advantage.clip_frac", "down", "fraction", "share of advantages cut at the limit"),
     ("returns.mean", None, "reward", "return that the critic is trained to predict"),
     ("value.loss", None, "reward^2", "loss of the critic"),
@@ -423,25 +338,10 @@ _ADVANTAGE: tuple[_Row, ...] = (
     ("replay.<count>", None, "", "another number of the replay buffer"),
     ("replay.is_beta", None, "", "importance exponent of prioritised replay"),
     ("proof.advantage_error", "down", "", "relative distance of the advantages from those that the rewards give"),
-    (
-        "proof.advantage_turned",
-        "down",
-        "fraction",
-        "share of the advantages with the opposite sign of what the rewards give",
-    ),
-    (
-        "proof.advantage_displaced",
-        "down",
-        "fraction",
-        "share of a minibatch's rows whose advantage in the rollout is another",
-    ),
+    _less("proof.advantage_turned", "share of the advantages with the opposite sign of what the rewards give"),
+    _less("proof.advantage_displaced", "share of a minibatch's rows whose advantage in the rollout is another"),
     ("proof.advantage_moved", "down", "fraction", "share of rows with another row's advantage"),
-    (
-        "proof.advantage_regrouped",
-        "down",
-        "fraction",
-        "share of rows whose baseline is of other completions than the prompt's",
-    ),
+    _less("proof.advantage_regrouped", "share of rows whose baseline is of other completions than the prompt's"),
     ("proof.advantage_raw", "down", "fraction", "share of rows whose advantage is the reward, without a baseline"),
     ("proof.group_mixed", "down", "fraction", "share of groups with completions of several prompts"),
     ("proof.critic_rate_reached", None, "fraction", "learning rate of the critic in force, of the configured one"),
@@ -451,20 +351,12 @@ _ADVANTAGE: tuple[_Row, ...] = (
     ("proof.gradient_outside", "down", "fraction", "share of the gradient on tokens that were not sampled"),
     ("proof.through_ends", "down", "count", "ends of episodes across which values are added"),
     ("proof.target_error", "down", "", "relative distance of the critic's targets from rewards and values"),
-    (
-        "proof.gradient_missing",
-        "down",
-        "fraction",
-        "share of the sampled tokens without a gradient in the first update on a batch",
-    ),
+    _less("proof.gradient_missing", "share of the sampled tokens without a gradient in the first update on a batch"),
 )
 
 _POLICY_UPDATE: tuple[_Row, ...] = (
-    (
-        "proof.gradient_one_sided",
-        "down",
-        "",
-        "whether only good or only bad tokens have a gradient in a first update: 1 or 0",
+    _less(
+        "proof.gradient_one_sided", "whether only good or only bad tokens have a gradient in a first update: 1 or 0", ""
     ),
     ("kl.ref", None, "nats per token", "divergence of the policy from the reference model"),
     ("kl.ref.seq_sum", None, "nats per sequence", "divergence from the reference model, summed over a completion"),
@@ -554,42 +446,21 @@ _POLICY_UPDATE: tuple[_Row, ...] = (
         "advantage times change of log-probability in an update, over its size: from -1 to 1",
     ),
     ("proof.step_size", None, "nats", "mean change of a token's log-probability in one update"),
-    (
-        "proof.untrained",
-        "down",
-        "fraction",
-        "share of the trainable weights without a gradient or outside the optimizer",
-    ),
+    _less("proof.untrained", "share of the trainable weights without a gradient or outside the optimizer"),
     ("proof.frozen", "down", "fraction", "share of an adapter's weights that are not trainable"),
-    (
-        "proof.changed_between",
-        "down",
-        "count",
-        "times so far that something else than the optimizer changed the weights",
-    ),
+    _less("proof.changed_between", "times so far that something else than the optimizer changed the weights", "count"),
     ("proof.returned", "down", "count", "times so far that the weights of an earlier update came back"),
-    (
-        "proof.decaying",
-        "down",
-        "fraction",
-        "of the weights' sizes, share from which weight decay takes more than a step gives",
-    ),
+    _less("proof.decaying", "of the weights' sizes, share from which weight decay takes more than a step gives"),
     ("proof.trainable", None, "fraction", "share of the weights that are trainable, of a model without adapters"),
-    (
-        "proof.resumed_otherwise",
-        "down",
-        "fraction",
-        "share of the weights that are not those of the checkpoint before a restart",
-    ),
+    _less("proof.resumed_otherwise", "share of the weights that are not those of the checkpoint before a restart"),
     ("proof.overwritten", "down", "fraction", "share of the weights that something else than the optimizer changed"),
     ("proof.rate_reached", None, "fraction", "learning rate in force, of the configured one"),
     ("proof.penalty_turned", "down", "fraction", "share of completions whose penalty is larger than their reward"),
     ("proof.clip_open", "down", "fraction", "share of the tokens beyond the clip range that keep their whole gradient"),
-    (
+    _less(
         "proof.reference_start",
-        "down",
-        "nats",
         "mean distance of the policy's log-probabilities from the reference's before any update",
+        "nats",
     ),
     ("proof.reference_gap", None, "nats", "mean distance between policy and reference on a fresh batch, a token"),
     ("proof.reference_shared", "down", "fraction", "share of the weights that policy and reference have in common"),
@@ -690,25 +561,10 @@ _FRESHNESS: tuple[_Row, ...] = (
     ("behave.logp_absdiff.mean", "down", "nats", "distance of current and behaviour log-probabilities"),
     ("behave.kept_tokens", None, "tokens", "tokens left by the cap on the behaviour ratio"),
     ("prox_approx.<quantity>.mean", None, "", "quality of an interpolated proximal policy"),
-    (
-        "proof.engine_gap",
-        "down",
-        "nats per token",
-        "mean distance of the engine's log-probabilities from the trainer's",
-    ),
-    (
-        "proof.engine_tail",
-        "down",
-        "fraction",
-        "share of the tokens whose two log-probabilities lie more than a nat apart",
-    ),
+    _less("proof.engine_gap", "mean distance of the engine's log-probabilities from the trainer's", "nats per token"),
+    _less("proof.engine_tail", "share of the tokens whose two log-probabilities lie more than a nat apart"),
     ("proof.sample_age", None, "versions", "mean age of the weights that sampled the batch"),
-    (
-        "proof.age_beyond",
-        "down",
-        "fraction",
-        "share of the tokens that are older than allowed, or newer than the trainer",
-    ),
+    _less("proof.age_beyond", "share of the tokens that are older than allowed, or newer than the trainer"),
     ("proof.sampled_elsewhere", "down", "", "whether the trained model made no pass while completions were sampled"),
 )
 

@@ -6,36 +6,20 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
+from firstbreak.dialects._table import words
 
 TITLE = "SkyRL"
 WRITES_TEXT = True
 
 MARKS = frozenset(
-    {
-        "reward/avg_raw_reward",
-        "reward/avg_pass_at_<int:n>",
-        "reward/mean_positive_reward",
-        "loss/avg_final_rewards",
-        "loss/avg_raw_advantages",
-        "policy/final_loss",
-        "policy/policy_entropy",
-        "policy/policy_lr",
-        "policy/loss_metrics/clip_ratio",
-        "policy/ppo_clip_ratio",
-        "policy/raw_grad_norm",
-        "policy/policy_update_steps",
-        "policy/rollout_train_logprobs_abs_diff_mean",
-        "policy/rollout_train_prob_diff_mean",
-        "generate/avg_num_tokens",
-        "generate/std_num_tokens",
-        "generate/batch_num_seq",
-        "async/staleness_mean",
-        "timing/fwd_logprobs_values_reward",
-        "timing/convert_to_training_input",
-        "eval/<source>/avg_score",
-        "trainer/global_step",
-        "avg_final_rewards",
-    }
+    words("""
+    reward/avg_raw_reward reward/avg_pass_at_<int:n> reward/mean_positive_reward loss/avg_final_rewards
+    loss/avg_raw_advantages policy/final_loss policy/policy_entropy policy/policy_lr policy/loss_metrics/clip_ratio
+    policy/ppo_clip_ratio policy/raw_grad_norm policy/policy_update_steps policy/rollout_train_logprobs_abs_diff_mean
+    policy/rollout_train_prob_diff_mean generate/avg_num_tokens generate/std_num_tokens generate/batch_num_seq
+    async/staleness_mean timing/fwd_logprobs_values_reward timing/convert_to_training_input eval/<source>/avg_score
+    trainer/global_step avg_final_rewards
+""")
 )
 CONFIG_MARKS = frozenset(
     {"generator.n_samples_per_prompt", "trainer.policy_mini_batch_size", "trainer.algorithm.advantage_estimator"}

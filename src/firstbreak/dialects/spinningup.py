@@ -6,29 +6,15 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
+from firstbreak.dialects._table import words
 
 TITLE = "Spinning Up"
 
 MARKS = frozenset(
-    {
-        "AverageEpRet",
-        "StdEpRet",
-        "MaxEpRet",
-        "MinEpRet",
-        "AverageTestEpRet",
-        "EpLen",
-        "TestEpLen",
-        "TotalEnvInteracts",
-        "AverageVVals",
-        "AverageQ1Vals",
-        "LossPi",
-        "LossV",
-        "LossQ",
-        "DeltaLossPi",
-        "DeltaLossV",
-        "ClipFrac",
-        "StopIter",
-    }
+    words("""
+    AverageEpRet StdEpRet MaxEpRet MinEpRet AverageTestEpRet EpLen TestEpLen TotalEnvInteracts AverageVVals
+    AverageQ1Vals LossPi LossV LossQ DeltaLossPi DeltaLossV ClipFrac StopIter
+""")
 )
 CONFIG_MARKS = frozenset({"train_pi_iters", "train_v_iters", "steps_per_epoch", "ac_kwargs"})
 

@@ -11,48 +11,22 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name, Older
+from firstbreak.dialects._table import words
 
 TITLE = "TRL"
 WRITES_TEXT = True
 
 MARKS = frozenset(
-    {
-        "completions/mean_length",
-        "completions/clipped_ratio",
-        "completions/mean_terminated_length",
-        "completion_length",
-        "frac_reward_zero_std",
-        "reward_std",
-        "rewards/<func>/mean",
-        "clip_ratio/region_mean",
-        "sampling/importance_sampling_ratio/mean",
-        "profiling/<path:span>",
-        "Training Loss",
-        "Validation Loss",
-        "num_tokens",
-        "mean_token_accuracy",
-        "rewards/chosen",
-        "rewards/margins",
-        "rewards/accuracies",
-        "logps/chosen",
-        "logits/chosen",
-        "objective/kl",
-        "objective/rlhf_reward",
-        "objective/non_score_reward",
-        "policy/approxkl_avg",
-        "val/clipfrac_avg",
-        "ppo/mean_scores",
-        "ppo/policy/approxkl",
-        "ppo/returns/mean",
-        "env/reward_mean",
-        "self_distillation/<name>",
-        "weight_sync_time_s",
-        "wait_scoring_ms",
-        "sample/staleness_mean",
-        "sample/rollout_queue_size",
-        "perf/weight_sync_s",
-        "train_runtime",
-    }
+    words("""
+    completions/mean_length | completions/clipped_ratio | completions/mean_terminated_length | completion_length |
+    frac_reward_zero_std | reward_std | rewards/<func>/mean | clip_ratio/region_mean |
+    sampling/importance_sampling_ratio/mean | profiling/<path:span> | Training Loss | Validation Loss | num_tokens |
+    mean_token_accuracy | rewards/chosen | rewards/margins | rewards/accuracies | logps/chosen | logits/chosen |
+    objective/kl | objective/rlhf_reward | objective/non_score_reward | policy/approxkl_avg | val/clipfrac_avg |
+    ppo/mean_scores | ppo/policy/approxkl | ppo/returns/mean | env/reward_mean | self_distillation/<name> |
+    weight_sync_time_s | wait_scoring_ms | sample/staleness_mean | sample/rollout_queue_size | perf/weight_sync_s |
+    train_runtime
+""")
 )
 # What transformers' Trainer adds to every line. Two of these names alone are in half of all hand-written loops.
 STRONG = (frozenset({"loss", "grad_norm", "learning_rate", "epoch"}),)
