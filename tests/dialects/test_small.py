@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from typing import Any
 
 import pytest
 
@@ -50,6 +51,12 @@ def test_a_name_is_given_once(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_methods_by_their_signs(names: set[str], config: dict[str, str], method: str | None) -> None:
-    methods = [["one", "a", "b"], ["two", ["c", "d"]], ["three", "prefix/*"], ["four", "learner=q"], ["", "none"]]
+    methods: list[list[Any]] = [
+        ["one", "a", "b"],
+        ["two", ["c", "d"]],
+        ["three", "prefix/*"],
+        ["four", "learner=q"],
+        ["", "none"],
+    ]
     assert _small._method(methods, names, config) == method
     assert _small._method([*methods[-1:], ["rest"]], {"else"}, {}) == "rest"
