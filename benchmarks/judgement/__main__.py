@@ -63,12 +63,12 @@ PARTS: dict[str, Part] = {
     "sweeps": Part(
         lambda share: [f"{name} {seed}" for seed in _seeds(SEEDS, 10 * share) for name in measures.SWEEPS],
         measures.sweep_row,
-        (f"{OWN}/measures.py", f"{OWN}/courses.py", "benchmarks/statements"),
+        (f"{OWN}/measures.py", f"{OWN}/courses.py", "benchmarks/judgement"),
     ),
     "contradictions": Part(
         lambda share: [str(seed) for seed in _seeds(COURSES, share)],
         measures.course_row,
-        (f"{OWN}/courses.py", "benchmarks/statements"),
+        (f"{OWN}/courses.py", "benchmarks/judgement"),
     ),
     "peers": Part(lambda share: _peers(_seeds(peers.SEEDS, 10 * share)), measures.peers_row, ("benchmarks/peers.py",)),
     "healthy": Part(

@@ -1,7 +1,7 @@
 """Drawn runs: a course of the score, signs beside it, a trainer's names. Sample by sample, and exactly seeded.
 
 A curve of scores is what 32 prompts with 8 completions each give at every step; prompts differ in difficulty (Beta). An
-evaluation is binomial, of 400 problems. All other curves are those of a healthy run of that trainer (benchmarks.statements),
+evaluation is binomial, of 400 problems. All other curves are those of a healthy run of that trainer (benchmarks.judgement),
 which the signs change.
 """
 
@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.statements import trainers
-from benchmarks.statements.worlds import LOGGED_NAN, World, completed, make
+from benchmarks.judgement import trainers
+from benchmarks.judgement.worlds import LOGGED_NAN, World, completed, make
 
 PROMPTS, COMPLETIONS, PROBLEMS = 32, 8, 400
 SPREAD = 2.0  #: a + b of the Beta distribution of a prompt's difficulty

@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 
 from firstbreak.masking import Mask
 from firstbreak.readers import Unreadable
-from firstbreak.readers.context_file import FILE as FILE
+from firstbreak.readers.opening import CONTEXT as FILE
 from firstbreak.readers.opening import beneath, read_whole, roots_of
 
 SCHEMA = "firstbreak.context/1"

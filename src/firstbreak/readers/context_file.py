@@ -7,16 +7,16 @@ from typing import Any
 
 from firstbreak.readers import Recording, Unreadable
 from firstbreak.readers._columns import leaves
+from firstbreak.readers.opening import CONTEXT
 
 DESCRIPTION = "firstbreak-context.json, written by firstbreak.context.record"
 PRIORITY = 20
 MAX_NODES = 200_000
-FILE = "firstbreak-context.json"
 
 
 def sniff(path: Path, head: bytes) -> bool:
     """The file's own name."""
-    return path.name == FILE
+    return path.name == CONTEXT
 
 
 def read(path: Path, resume: Any = None) -> Recording:

@@ -26,6 +26,7 @@ from typing import Any, BinaryIO, cast
 from firstbreak.readers import Unreadable
 
 HEAD_BYTES = 4096
+CONTEXT = "firstbreak-context.json"  #: what `firstbreak.context` writes beside a run
 MAX_UNPACKED = 1 << 31  #: bytes
 _CHUNK = 1 << 20
 _PACKED = re.compile(r"\.(?:gz|bz2|xz|zst)$", re.IGNORECASE)
