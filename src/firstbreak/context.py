@@ -28,9 +28,9 @@ from typing import Any, TypeVar
 
 from firstbreak.masking import Mask
 from firstbreak.readers import Unreadable
-from firstbreak.readers.opening import CONTEXT as FILE
-from firstbreak.readers.opening import beneath, read_whole, roots_of
+from firstbreak.readers.opening import CONTEXT, beneath, read_whole, roots_of
 
+FILE = CONTEXT
 SCHEMA = "firstbreak.context/1"
 MAX_BYTES = 1 << 28
 DIFF_BYTES = 1 << 18  #: of the diff that many are kept; its hash covers all of it
