@@ -24,7 +24,7 @@ PARTS = ("src", "lab", "benchmarks", "tests")
 KINDS = (".py", ".toml")  #: what is counted everywhere
 TABLES = (".csv", ".json", ".yaml", ".yml")  #: what is counted in src besides
 #: files of src that a program writes, or that a run has left: no table that a person keeps
-WRITTEN = ("*/measured.json", "*/tuned.csv", "*/demo/run/*", "*/diagnosis.schema.json")
+WRITTEN = ("*/measured.json", "*/published_settings.csv", "*/index.json", "*/demo/run/*", "*/diagnosis.schema.json")
 #: pages that `make docs` writes as a whole, or that grow by their nature
 MADE = (
     *(
