@@ -123,6 +123,9 @@ bench-web: $(VENV)/.test     ## first paint, live update, size and import time
 bench-peers: $(VENV)/.bench  ## what firstbreak says of the runs that other tools make up for their own tests
 	$(BIN)/python -m benchmarks.peers
 
+bench-speed: $(VENV)/.test   ## start, long logs and the tests: processor time and peak memory
+	$(BIN)/python -m benchmarks.speed $(ARGS)
+
 bench-judgement: $(VENV)/.bench ## what the verdicts say: right, free of contradictions, and steady under changes that mean nothing
 	$(BIN)/python -m benchmarks.judgement $(ARGS)
 
@@ -143,9 +146,9 @@ bench-guard: $(VENV)/.bench  ## what the guard costs, how soon it stops, and kil
 
 # Every target that shows, makes or measures something. With SMALLEST=1 each of them is small and writes no committed file.
 SCHEDULED := attack demo docs site coverage report-card fuzz bench bench-audit bench-evaluation bench-experiments bench-facts bench-guard \
-	bench-journeys bench-judgement bench-peers bench-preflight bench-readers bench-recorder bench-statistics bench-web
+	bench-journeys bench-judgement bench-peers bench-preflight bench-readers bench-recorder bench-speed bench-statistics bench-web
 
-.PHONY: size same-diagnoses attack lock scheduled bench-recorder bench-audit bench-evaluation bench-facts
+.PHONY: size bench-speed same-diagnoses attack lock scheduled bench-recorder bench-audit bench-evaluation bench-facts
 
 scheduled:       ## demo, pages and every benchmark once, at the smallest size
 	@failed=""; for target in $(SCHEDULED); do \
