@@ -33,7 +33,9 @@ def _signature(item: Any) -> str:
 
 
 def _members(item: type) -> Iterator[tuple[str, str]]:
-    for name, member in vars(item).items():
+    """Its own members, and those of what it is made of."""
+    own = [part for part in item.__mro__ if part.__module__.startswith("firstbreak.")]
+    for name, member in (named for part in own for named in vars(part).items()):
         if name.startswith("_") or not (inspect.isfunction(member) or isinstance(member, property)):
             continue
         doc = inspect.getdoc(member)

@@ -6,6 +6,7 @@ adds up a plan for a language model and `classic` one for small networks; `drawi
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -49,6 +50,16 @@ def check(model: str, **options: Any) -> Report:
     if model in NETWORKS:
         return _small(given.classic_plan(), model, given.gpu_memory * GIB, host)
     return _large(given.plan(), model, host)
+
+
+#: `check plan` and the documentation read the names of the options here
+check.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    [
+        option.replace(kind=option.POSITIONAL_OR_KEYWORD) if name == "model" else option
+        for name, option in inspect.signature(Options).parameters.items()
+    ],
+    return_annotation=Report,
+)
 
 
 def _large(plan: Plan, target: str, host: float) -> Report:
