@@ -42,6 +42,7 @@ MADE = (
         "docs/signals.md",
         "docs/coverage.md",
         "docs/field.md",
+        "docs/judgement.md",
     ),
     *("docs/readers.md", "docs/statistics.md", "docs/walkthroughs.md", "LOG.md"),
 )
