@@ -39,8 +39,8 @@ class LazyModule:
 
     def __getattr__(self, attribute: str) -> Any:
         if (
-            attribute.startswith("__") or attribute == "_mock_name"
-        ):  # asked by pytest, which looks for tests in everything
+            attribute.startswith("__") and attribute != "__main__"
+        ) or attribute == "_mock_name":  # asked by pytest, which looks for tests in everything
             raise AttributeError(attribute)
         module = imported(self._name)
         if not hasattr(module, attribute) and hasattr(module, "__path__"):

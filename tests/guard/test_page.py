@@ -28,5 +28,5 @@ def test_an_adapter_takes_less_than_ten_lines(block: str) -> None:
 
 
 def test_every_adapter_is_shown() -> None:
-    imported = re.findall(r"from firstbreak\.guard\.adapters(?:\.| import )(\w+)", "".join(BLOCKS))
+    imported = re.findall(r"from firstbreak\.live\.guard\.adapters(?:\.| import )(\w+)", "".join(BLOCKS))
     assert set(imported) == ADAPTERS

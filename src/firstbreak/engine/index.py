@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -55,6 +56,16 @@ def proofs() -> Iterator[tuple[Link, int, Mapping[str, Row] | None]]:
         if file.exists():
             size, known = file.stat().st_size, _table().get("proofs", {}).get(link.value)
             yield link, size, known["rows"] if known and known["bytes"] == size else None
+
+
+@cache
+def own(kind: str) -> frozenset[str]:
+    """The ids of the detectors or causes that this package brings: those of plug-ins lie elsewhere."""
+    names = (name.replace("_", "-") for _, name, _ in files(kind))
+    tables = (
+        tomllib.loads((HOME / "detectors" / link.value / "proofs.toml").read_text("utf-8")) for link, _, _ in proofs()
+    )
+    return frozenset(names) | frozenset(name for table in tables for name in table if kind == "detectors")
 
 
 def saved(families: Families) -> Mapping[str, Any]:

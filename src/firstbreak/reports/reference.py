@@ -13,9 +13,8 @@ import tarfile
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import resources
-from importlib.util import find_spec
 
-from firstbreak.engine import registry
+from firstbreak.engine import index, registry
 from firstbreak.engine.checks import Check
 from firstbreak.engine.families import in_words
 from firstbreak.engine.registry import Cause
@@ -42,8 +41,7 @@ def address(name: str) -> str | None:
     if not site.startswith(_SCHEMES) or item is None:
         return None
     page = "detectors" if name in registry.detectors() else "causes"
-    own = find_spec(f"firstbreak.engine.{page}.{item.link.value}.{name.replace('-', '_')}")  # a plugin's is elsewhere
-    return f"{site}/reference/{page}/index.html#{name}" if own else None
+    return f"{site}/reference/{page}/index.html#{name}" if name in index.own(page) else None  # a plugin's is elsewhere
 
 
 def named(dx: Diagnosis) -> tuple[str, ...]:
