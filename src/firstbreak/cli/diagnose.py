@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from firstbreak.cli import EXIT_BAD_INPUT, _grouping, _names, _roots, _thresholds
-from firstbreak.cli._output import bar, complain, on_a_terminal, say, show, write
+from firstbreak.cli._output import bar, complain, formats, on_a_terminal, say, show, to_file, write
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.thresholds import Thresholds, for_run, parsed
 from firstbreak.model import Action, Diagnosis
@@ -28,10 +28,8 @@ FAILS = {
 
 @click.command("diagnose")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@click.option("--format", "format_", type=click.Choice(FORMATS), default="terminal", help="Format of the report.")
-@click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file, not to stdout."
-)
+@formats(*FORMATS)
+@to_file
 @click.option(
     "--fail-on",
     type=click.Choice(list(FAILS)),

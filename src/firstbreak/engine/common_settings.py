@@ -45,9 +45,8 @@ class Usual:
     horizon: bool = False  #: a discount: distances are those of 1 / (1 - value)
     algorithms: tuple[str, ...] = ()  #: only these; empty: all
     anybodys: bool = False  #: only where neither trainer nor algorithm is known: it may be a table
-    of_run: float | None = (
-        None  #: this share of the run's environment steps is usual too, where that is less than `low`
-    )
+    #: this share of the run's environment steps is usual too, where that is less than `low`
+    of_run: float | None = None
 
     def decades(self, value: float) -> float:
         """Factors of ten above the range, negative below it, 0 inside it."""

@@ -22,9 +22,8 @@ NEARLY_ALL = 0.9  #: share of the completions that are right: equal groups are r
 GOOD = 0.5  #: share of the highest possible score: a model that reaches it understands its prompts (convention)
 FIRST = 3  #: points that show how a run begins (convention)
 RARELY = 0.02  #: share of cut completions that no score notices (convention)
-AS_EXPECTED = (
-    4.0  #: standard errors between surprise and entropy that sampling from the policy itself stays within (convention)
-)
+#: standard errors between surprise and entropy that sampling from the policy itself stays within (convention)
+AS_EXPECTED = 4.0
 EQUAL = 1e-4  #: distance of a ratio from 1 that 32-bit arithmetic leaves (convention)
 ROUNDING = 0.01  #: relative: single precision and 16-bit rewards leave less (convention)
 MORE = 0.1  #: share of completions that are cut later and were not cut first (convention)

@@ -60,9 +60,8 @@ class Script:
     dialect: str | None = None  #: by its imports
     constructor: str = ""  #: with syntax source: the call that takes the trainer's settings
     config: Path | None = None  #: with syntax yaml: the configuration file
-    config_option: str = (
-        ""  #: with syntax yaml: the option whose default is the file, where the command does not name it
-    )
+    #: with syntax yaml: the option whose default is the file, where the command does not name it
+    config_option: str = ""
 
 
 def read_script(path: Path, ask_for_help: Callable[[], str] = str, named: Sequence[Path] = ()) -> Script:

@@ -14,9 +14,8 @@ from firstbreak.preflight.deadline import Overdue, deadline
 from firstbreak.preflight.env import worlds
 
 Policy = Callable[[Any, Any], Any]  #: (observation, info) -> action
-SPELL = (
-    20.0  #: seconds for the episodes of one policy, so that a slow environment does not block the check (convention)
-)
+#: seconds for the episodes of one policy, so that a slow environment does not block the check (convention)
+SPELL = 20.0
 KEPT_BYTES = 64_000_000  #: bytes of observations in one record (convention)
 
 
