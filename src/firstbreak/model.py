@@ -574,7 +574,7 @@ class EarlierRuns:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Beside:
+class TunedSetting:
     """A setting of a run beside the same one of somebody else."""
 
     name: str  #: canonical
@@ -590,7 +590,7 @@ class TunedSettings:
     source: str  #: "RL Zoo 2.9.2"
     place: str  #: the file that says so
     task: str  #: as that file calls it
-    differ: tuple[Beside, ...]  #: the furthest apart first
+    differ: tuple[TunedSetting, ...]  #: the furthest apart first
     same: tuple[str, ...]  #: options with the same value
     steps: float | None = None  #: environment steps of a training there
 

@@ -17,8 +17,8 @@ from hypothesis.extra import numpy as arrays
 from firstbreak.dialects.hyperparameters import HYPERPARAMETERS
 from firstbreak.dialects.signals import BY_PARAMETER
 from firstbreak.engine import index
-from firstbreak.engine.check import check
 from firstbreak.engine.checks import Check
+from firstbreak.engine.detection import check
 from firstbreak.engine.registry import detectors, sections
 from firstbreak.knowledge.detectors._table import proofs
 from firstbreak.model import Config, Outcome, Run, Series, Status

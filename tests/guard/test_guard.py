@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import firstbreak
-from firstbreak.engine import check, registry
+from firstbreak.engine import detection, registry
 from firstbreak.engine.checks import Check
 from firstbreak.live.guard import bundle
 from firstbreak.live.guard import schedule as guard_schedule
@@ -156,7 +156,7 @@ def test_samples_reach_the_detectors_and_stay_bounded(tmp_path: Path) -> None:
 def with_detector(monkeypatch: pytest.MonkeyPatch, detect: Any) -> None:
     """One more detector, that does what no detector should."""
     bad = Check(id="bad", link=Link.SYSTEMS, ask=detect, needs=("run",))
-    monkeypatch.setattr(check, "detectors", lambda: {**registry.detectors(), "bad": bad})
+    monkeypatch.setattr(detection, "detectors", lambda: {**registry.detectors(), "bad": bad})
 
 
 def test_a_detector_that_raises_costs_a_warning(

@@ -109,7 +109,7 @@ def command(
         try:
             run = read(path, trainer=trainer, named=meanings)
             dx = diagnose(run, rate_per_hour=rate, thresholds=for_run(path, thresholds))
-            diagnoses.append(dx if baseline is None else _beside(dx, baseline, trainer))
+            diagnoses.append(dx if baseline is None else _with_baseline(dx, baseline, trainer))
         except Unreadable as error:  # `runs/*` may contain other files: the runs are still reported
             if i == len(found) and not diagnoses:
                 raise
@@ -124,7 +124,7 @@ def command(
         sys.exit(EXIT_BAD_INPUT)
 
 
-def _beside(dx: Diagnosis, folder: str, trainer: str | None) -> Diagnosis:
+def _with_baseline(dx: Diagnosis, folder: str, trainer: str | None) -> Diagnosis:
     """The diagnosis, with the run beside the earlier healthy runs of the folder."""
     from firstbreak.compare.baseline import earlier_runs, stand
 

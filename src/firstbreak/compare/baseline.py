@@ -205,7 +205,7 @@ class EarlierFolder:
         self._known: dict[Path, tuple[float, tuple[Run, FirstBreak | None]]] = {}
         self._lock = threading.Lock()
 
-    def beside(self, run: Run) -> EarlierRuns:
+    def compare(self, run: Run) -> EarlierRuns:
         """The run beside the healthy ones of the folder. A folder that cannot be read is said among what is left out."""
         with self._lock:
             try:

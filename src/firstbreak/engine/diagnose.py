@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from firstbreak.engine import likelihood
-from firstbreak.engine.check import check
+from firstbreak.engine.detection import check
 from firstbreak.engine.forecast import forecasts
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.likelihood import HEALTHY

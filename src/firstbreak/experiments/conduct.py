@@ -25,7 +25,7 @@ import numpy as np
 
 from firstbreak import context
 from firstbreak.engine.catalogue import Design, catalogue
-from firstbreak.engine.check import check
+from firstbreak.engine.detection import check
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.families import Family
 from firstbreak.engine.inputs import Inputs

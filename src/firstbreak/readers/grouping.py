@@ -129,14 +129,14 @@ def _below(place: Path) -> Grouping:
     if not folders:
         return _side_by_side(place, text)
     if len(folders) == 1 and own:
-        return _beside(place, text, _below(folders[0]).runs)
+        return _logs_and_folders(place, text, _below(folders[0]).runs)
     below = [_below(folder) for folder in folders]
     found = [run for grouping in below for run in grouping.runs]
     alone = folders[0].name != RUNS and len(logs) == len(readable)
     if len(found) < 2 and not alone:
         return Grouping((place,))
     if own:
-        return _beside(place, text, found)
+        return _logs_and_folders(place, text, found)
     return Grouping(tuple(found), " ".join(filter(None, (grouping.why for grouping in below))))
 
 
@@ -163,7 +163,7 @@ def _side_by_side(place: Path, logs: Sequence[Path]) -> Grouping:
     )
 
 
-def _beside(place: Path, logs: Sequence[Path], runs: Sequence[Path]) -> Grouping:
+def _logs_and_folders(place: Path, logs: Sequence[Path], runs: Sequence[Path]) -> Grouping:
     """Text logs beside folders of runs: runs of their own, unless one of the folders holds what they say."""
     mine: list[Path] = []
     others: list[str] = []

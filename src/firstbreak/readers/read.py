@@ -12,8 +12,8 @@ The merging rules, in the order in which they are applied:
    and that before one that was read by its words; then the best axis (steps before epochs before rows), then the most
    points, then the numbers that were not rounded for a screen. The others are listed. What only a copy with a lesser axis
    holds takes its steps from the numbers that both hold.
-5. NaN and infinities are evidence: they are never dropped here. A reward that is null counts as NaN (`_blanks`).
-6. A score that is repeated from one measurement to the next has one point for each (`_carried`).
+5. NaN and infinities are evidence: they are never dropped here. A reward that is null counts as NaN (`_null`).
+6. A score that is repeated from one measurement to the next has one point for each (`_repeats`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from firstbreak import dialects
 from firstbreak.dialects import Name, Origin, hyperparameters
 from firstbreak.masking import Mask
 from firstbreak.model import EMPTY, Run, Sample, Samples, Series
-from firstbreak.readers import Curve, Recording, Unreadable, _blanks, _carried, _stages, budget, readers, wandb_api
+from firstbreak.readers import Curve, Recording, Unreadable, _null, _repeats, _stages, budget, readers, wandb_api
 from firstbreak.readers._samples import PART, Span
 from firstbreak.readers.checkpoints import NUMBERED, checkpoints_in, on_the_axis
 from firstbreak.readers.names import Names
@@ -139,7 +139,7 @@ def assemble(
     filled = []
     for p, recording in recordings:
         recording = _timed(recording, understood)
-        recording, said = _blanks.as_nan(recording, rewards)
+        recording, said = _null.as_nan(recording, rewards)
         notes += [f"{_relative(p, base)}: {note}" for note in said]
         filled.append((p, recording))
     raw = [_in_range(series, notes) for series in _streams(filled, dialect, base, notes)]
@@ -715,10 +715,10 @@ def _without_repetitions(series: Mapping[str, Series], notes: list[str]) -> dict
     clocks = [curve for signal, curve in series.items() if signal.startswith(CLOCK)]
     copies = 0
     for signal, curve in series.items():
-        if signal.startswith("eval.") and (once := _carried.by_the_clock(curve, clocks))[1]:
+        if signal.startswith("eval.") and (once := _repeats.by_the_clock(curve, clocks))[1]:
             kept[signal], copies = once
         elif signal.startswith(MEASURED):
-            kept[signal], every = _carried.thinned(curve)
+            kept[signal], every = _repeats.thinned(curve)
             if every > 1:
                 notes.append(f"{curve.raw} repeats each value {every} times: one point of each measurement is kept")
     if copies:

@@ -246,12 +246,12 @@ def baseline(dx: Diagnosis) -> tuple[ReportLine, ...]:
         lines.append(
             ReportLine(
                 "Score",
-                f"{_beside(found.score, dx)}, {found.score.side} their band",
+                f"{_compared(found.score, dx)}, {found.score.side} their band",
             )
         )
     if found.departures:
         first, *others = found.departures
-        lines.append(ReportLine("First departure", f"{link_word(first.link)}: {_beside(first, dx)}, {first.side}"))
+        lines.append(ReportLine("First departure", f"{link_word(first.link)}: {_compared(first, dx)}, {first.side}"))
         then = [f"{d.metric} {d.side} from {number(d.step)} on" for d in others]
         lines += [ReportLine("Then", first_few(then, MOST_NAMED, "; "))] if then else []
     else:
@@ -262,7 +262,7 @@ def baseline(dx: Diagnosis) -> tuple[ReportLine, ...]:
     return (*lines, ReportLine("Band", f"{worth} somewhere (counted on held-out runs of the lab)"))
 
 
-def _beside(place: Departure, dx: Diagnosis) -> str:
+def _compared(place: Departure, dx: Diagnosis) -> str:
     low, high = place.seen
     at = f"{axis_word(dx.run.axis_of(place.metric))} {number(place.step)}"
     return f"{place.metric} {number(place.value)} at {at}, theirs {number(low)} to {number(high)}"

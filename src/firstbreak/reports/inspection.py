@@ -14,7 +14,7 @@ from rich.text import Text
 
 from firstbreak import dialects
 from firstbreak.dialects import signals
-from firstbreak.engine.check import check
+from firstbreak.engine.detection import check
 from firstbreak.engine.inputs import DERIVED, Inputs
 from firstbreak.engine.registry import detectors
 from firstbreak.engine.verdict import unmeasured

@@ -43,7 +43,7 @@ def _parts(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
         if section is Section.LOOP and beside:
             right = [part for s in beside for part in _section(s, dx, how)]
             yield Text()
-            yield how.beside(Group(*_headed(section, dx, how)), Group(*right[1:]), RING)
+            yield how.side_by_side(Group(*_headed(section, dx, how)), Group(*right[1:]), RING)
         elif section not in beside:
             yield from _section(section, dx, how)
 
@@ -206,7 +206,8 @@ def _causes(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     half = (how.screen - APART) // 2
     if half >= WEIGHTS:
         rows = [
-            how.beside(left, right, half) for left, right in zip_longest(argued[::2], argued[1::2], fillvalue=Text())
+            how.side_by_side(left, right, half)
+            for left, right in zip_longest(argued[::2], argued[1::2], fillvalue=Text())
         ]
     else:
         rows = argued

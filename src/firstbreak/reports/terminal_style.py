@@ -87,7 +87,7 @@ class TerminalStyle:
         """A drawing, which may be wider than text."""
         return Constrain(what, self.screen)
 
-    def beside(self, left: RenderableType, right: RenderableType, left_width: int) -> RenderableType:
+    def side_by_side(self, left: RenderableType, right: RenderableType, left_width: int) -> RenderableType:
         """Two parts beside each other: the left one takes `left_width` columns, the right one what is left."""
         table = Table.grid(padding=(0, APART))
         table.add_column(width=left_width)

@@ -93,7 +93,7 @@ class StoredRun:
                 self.grown += 1
                 self.diagnosis = diagnose(self.run)
                 if self.earlier is not None:
-                    self.diagnosis = replace(self.diagnosis, baseline=self.earlier.beside(self.run))
+                    self.diagnosis = replace(self.diagnosis, baseline=self.earlier.compare(self.run))
                 word = content.ACTION_WORD[content.mark(self.diagnosis.verdict)]
                 if not self.history or self.history[-1][1] != word:
                     self.history.append((self.run.last_step, word))

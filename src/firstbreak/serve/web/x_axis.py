@@ -13,7 +13,7 @@ AXES = {"tokens": "tokens", "time": "hours"}  #: axis -> its unit
 HOUR = 3600.0
 
 
-def over(run: Run, series: Series, axis: str) -> Series | None:
+def on_axis(run: Run, series: Series, axis: str) -> Series | None:
     """The curve over `axis`: its points where the run tells how far it was. None where it does not tell."""
     ruler = RULER[axis](run)
     if ruler is None or ruler.axis != series.axis or not len(series):
