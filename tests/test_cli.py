@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -10,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from firstbreak.cli import _output
 from tests.make import learning
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, until
 
 DEMO = Path(__file__).parent.parent / "src" / "firstbreak" / "cli" / "demo" / "run"
 
@@ -185,3 +187,18 @@ def test_watch_follows_a_run_that_grows(tmp_path: Path) -> None:
     finally:
         process.kill()
         process.wait()
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_long_wait_shows_its_seconds_and_a_short_one_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    with _output.waiting("reading run"):
+        pass
+    assert terminal.getvalue() == ""
+    monkeypatch.setattr(_output, "PATIENCE", 0.0)
+    with _output.waiting("reading [red]run"):
+        assert until(lambda: "reading [red]run" in terminal.getvalue())

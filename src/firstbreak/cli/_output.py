@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ import click
 
 from firstbreak.reports.text import visible
 
+PATIENCE = 2.0  #: seconds before a wait is shown
 to_file = click.option(
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file, not to stdout."
 )
@@ -95,17 +97,31 @@ def bar(what: str, total: int | None = None, *, every: int = 0) -> Iterator[Call
 
 @contextmanager
 def waiting(what: str) -> Iterator[None]:
-    """On a terminal, the seconds so far on stderr, for what has no steps to count; nothing once it is done."""
+    """On a terminal, the seconds so far on stderr once it takes longer than `PATIENCE`; nothing once it is done."""
     if not sys.stderr.isatty():
         yield
+        return
+    done = threading.Event()
+    shown = threading.Thread(target=_seconds, args=(_shown(what), done), daemon=True)
+    shown.start()
+    try:
+        yield
+    finally:
+        done.set()
+        shown.join()
+
+
+def _seconds(what: str, done: threading.Event) -> None:
+    if done.wait(PATIENCE):
         return
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        progress.add_task(_shown(what))
-        yield
+        progress.add_task(what)
+        progress.tasks[0].start_time = progress.get_time() - PATIENCE
+        done.wait()
 
 
 def say(text: object) -> None:

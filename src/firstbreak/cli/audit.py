@@ -119,8 +119,8 @@ def command(
 
 def _read(path: str, columns: tuple[str, ...]) -> tuple[Samples, Run | None]:
     """The samples, and their run where there is one."""
+    from firstbreak.cli._reading import read
     from firstbreak.readers import Unreadable
-    from firstbreak.readers.read import read
 
     if columns:
         from firstbreak.audit.columns import samples

@@ -60,12 +60,12 @@ def command(
 
 def _close_out(run_path: str, output: Path, seeds: tuple[str, ...], place: str, trainer: str | None) -> None:
     from firstbreak.cli._grouping import one_run
+    from firstbreak.cli._reading import read
     from firstbreak.closeout.deliverables import Material, NotNeeded
     from firstbreak.closeout.folder import close_out, manifest_hash, missing
     from firstbreak.evals.ledger import Ledger
     from firstbreak.evals.splits import history
     from firstbreak.readers.grouping import find_runs
-    from firstbreak.readers.read import read
 
     ledger, head = None, None
     if "://" in place or Path(place).exists():  # opening a missing file would create it

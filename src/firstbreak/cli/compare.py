@@ -9,8 +9,8 @@ import click
 
 from firstbreak.cli import _grouping, _roots
 from firstbreak.cli._output import formats, say, to_file, write
+from firstbreak.cli._reading import read
 from firstbreak.readers.grouping import How
-from firstbreak.readers.read import read
 
 
 @click.command("compare")

@@ -10,13 +10,13 @@ from pathlib import Path
 import click
 
 from firstbreak.cli import EXIT_BAD_INPUT, _grouping, _names, _roots, _thresholds
-from firstbreak.cli._output import bar, complain, formats, on_a_terminal, say, show, to_file, write
+from firstbreak.cli._output import bar, complain, formats, on_a_terminal, say, show, to_file, waiting, write
+from firstbreak.cli._reading import read
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.thresholds import Thresholds, for_run, parsed
 from firstbreak.model import Action, Diagnosis
 from firstbreak.readers import Unreadable, names
 from firstbreak.readers.grouping import How
-from firstbreak.readers.read import read
 
 FORMATS = ("terminal", "json", "html", "markdown", "junit", "sarif")
 FAILS = {
@@ -108,7 +108,8 @@ def command(
             say(f"[{i}/{len(found)}] {path}")
         try:
             run = read(path, trainer=trainer, named=meanings)
-            dx = diagnose(run, rate_per_hour=rate, thresholds=for_run(path, thresholds))
+            with waiting(f"diagnosing {path}"):
+                dx = diagnose(run, rate_per_hour=rate, thresholds=for_run(path, thresholds))
             diagnoses.append(dx if baseline is None else _with_baseline(dx, baseline, trainer))
         except Unreadable as error:  # `runs/*` may contain other files: the runs are still reported
             if i == len(found) and not diagnoses:

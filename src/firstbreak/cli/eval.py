@@ -192,8 +192,8 @@ def baseline(
         scores, protocol = dict(found.scores), found.protocol
     else:
         from firstbreak.cli._grouping import one_run
+        from firstbreak.cli._reading import read
         from firstbreak.evals.training import before_training, protocol_of
-        from firstbreak.readers.read import read
 
         run = read(one_run(run_path))
         scores, protocol = dict([before_training(run)]), protocol_of(run)
@@ -347,8 +347,8 @@ def _source(text: str, place: str | None = None) -> tuple[Protocol, Evaluation |
         return _row(text.removeprefix("row:"), place)
     path, _, task = text.partition("#")
     if Path(path).is_dir():
+        from firstbreak.cli._reading import read
         from firstbreak.evals.training import protocol_of
-        from firstbreak.readers.read import read
 
         return protocol_of(read(path)), None
     from firstbreak.evals import importers

@@ -56,8 +56,8 @@ def init(path: str | None, file: Path, trainer: str | None, force: bool, words: 
     with --help. The section says which options of the script are which hyperparameters.
     """
     from firstbreak.cli._grouping import one_run
+    from firstbreak.cli._reading import read
     from firstbreak.experiments.init import prepare
-    from firstbreak.readers.read import read
 
     before = file.read_text("utf-8") if file.exists() else ""
     kept = _without_section(before)
@@ -140,6 +140,7 @@ def plan(path: str, file: Path, folder: Path | None, trainer: str | None, everyt
     A run that the diagnosis lets go on needs none.
     """
     from firstbreak.cli._grouping import one_run
+from firstbreak.cli._reading import read
     from firstbreak.engine.detection import check
     from firstbreak.engine.diagnose import diagnose
     from firstbreak.engine.inputs import Inputs
@@ -147,7 +148,6 @@ def plan(path: str, file: Path, folder: Path | None, trainer: str | None, everyt
     from firstbreak.experiments import conduct
     from firstbreak.experiments.plan import called_for, propose, worth_running
     from firstbreak.experiments.settings import ExperimentSettings, load
-    from firstbreak.readers.read import read
 
     run, settings = (
         read(one_run(path), trainer=trainer),
@@ -326,10 +326,10 @@ def run_(
     from dataclasses import replace
 
     from firstbreak.cli._grouping import one_run
+    from firstbreak.cli._reading import read
     from firstbreak.experiments import conduct
     from firstbreak.experiments.overrides import CannotOverride
     from firstbreak.experiments.settings import load
-    from firstbreak.readers.read import read
 
     run, settings = read(one_run(path), trainer=trainer), load(file)
     if minutes is not None:
@@ -451,10 +451,10 @@ def _rung(name: str, run: Any) -> list[str]:
 def status(path: str, folder: Path | None, trainer: str | None, format_: str) -> None:
     """Show the diagnosis of RUN, including the results of its experiments."""
     from firstbreak.cli._grouping import one_run
+    from firstbreak.cli._reading import read
     from firstbreak.cli.diagnose import report
     from firstbreak.engine.diagnose import diagnose
     from firstbreak.experiments.conduct import evidence
-    from firstbreak.readers.read import read
 
     run = read(one_run(path), trainer=trainer)
     report([diagnose(run, known=evidence(folder or _folder(path), run))], format_)

@@ -6,9 +6,9 @@ import click
 
 from firstbreak.cli import _grouping, _names, _roots
 from firstbreak.cli._output import formats, on_a_terminal, show, write
+from firstbreak.cli._reading import read
 from firstbreak.readers import names
 from firstbreak.readers.grouping import How
-from firstbreak.readers.read import read
 
 
 @click.command("inspect")

@@ -123,8 +123,11 @@ def columns(series: Series, domain: Interval, n: int) -> tuple[np.ndarray, np.nd
     if finite.any():
         values, place = series.values[finite], place[finite]
         with np.errstate(over="ignore"):  # the range of a diverged curve can overflow
-            order = np.argsort(np.abs(values - np.median(values)), kind="stable")
-        shown[place[order]] = values[order]  # the last value written for a bin stays: the farthest one
+            away = np.abs(values - np.median(values))
+        far = np.zeros(n)
+        np.maximum.at(far, place, away)
+        farthest = away == far[place]
+        shown[place[farthest]] = values[farthest]
     for left, right in pairwise(np.flatnonzero(broken | np.isfinite(shown))):
         if not (broken[left] or broken[right]):
             weight = np.linspace(0, 1, right - left + 1)

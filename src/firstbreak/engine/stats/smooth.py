@@ -111,7 +111,8 @@ def without_spikes(values: np.ndarray) -> np.ndarray:
         return values
     middle = running_median(values, 5)
     away = np.abs(values - middle)
-    frequent = np.sort(away)[min(n - 3, int(0.98 * n))]
+    rank = min(n - 3, int(0.98 * n))
+    frequent = np.partition(away, rank)[rank]
     limit = 4 * max(spread(values - middle), float(frequent) / 2)
     return np.where((away > limit) & (np.arange(n) > 1), middle, values)
 
