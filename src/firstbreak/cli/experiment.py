@@ -140,7 +140,7 @@ def plan(path: str, file: Path, folder: Path | None, trainer: str | None, everyt
     A run that the diagnosis lets go on needs none.
     """
     from firstbreak.cli._grouping import one_run
-from firstbreak.cli._reading import read
+    from firstbreak.cli._reading import read
     from firstbreak.engine.detection import check
     from firstbreak.engine.diagnose import diagnose
     from firstbreak.engine.inputs import Inputs
