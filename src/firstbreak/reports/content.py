@@ -10,6 +10,7 @@ import enum
 import math
 import shlex
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import PurePath
@@ -754,3 +755,18 @@ def _tally(dx: Diagnosis) -> str:
     tally = Counter(outcome.status for outcome in dx.outcomes)
     said = [f"{tally[status]} {word}" for status, word in words.items() if tally[status]]
     return ", ".join(said) or "none"
+
+
+#: sections that are nothing but lines with a label
+LABELLED: Mapping[Section, Callable[[Diagnosis], Sequence[ReportLine]]] = {
+    Section.FIRST_BREAK: first_break,
+    Section.BASELINE: baseline,
+    Section.OUTLOOK: outlook,
+    Section.TUNED: tuned,
+    Section.READ: read,
+}
+#: sections that are nothing but a list
+LISTED: Mapping[Section, Callable[[Diagnosis], Sequence[str]]] = {
+    Section.EXPECTED: lambda dx: dx.expected,
+    Section.DAMAGE: damage,
+}

@@ -99,22 +99,6 @@ def _loop(dx: Diagnosis) -> Iterator[str]:
         yield from _bullets(reasons)
 
 
-def _first_break(dx: Diagnosis) -> Iterator[str]:
-    yield from _labelled(content.first_break(dx))
-
-
-def _baseline(dx: Diagnosis) -> Iterator[str]:
-    yield from _labelled(content.baseline(dx))
-
-
-def _tuned(dx: Diagnosis) -> Iterator[str]:
-    yield from _labelled(content.tuned(dx))
-
-
-def _outlook(dx: Diagnosis) -> Iterator[str]:
-    yield from _labelled(content.outlook(dx))
-
-
 def _findings(dx: Diagnosis) -> Iterator[str]:
     for i, outcome in enumerate(dx.findings):
         if i:
@@ -180,21 +164,9 @@ def _remedy(dx: Diagnosis) -> Iterator[str]:
             yield from _labelled(content.experiment(dx.run, cause.experiment))
 
 
-def _expected(dx: Diagnosis) -> Iterator[str]:
-    yield from _bullets(dx.expected)
-
-
 def _not_measured(dx: Diagnosis) -> Iterator[str]:
     yield from _labelled(content.unmeasured_links(dx))
     yield from _bullets(content.further_unmeasured(dx))
-
-
-def _damage(dx: Diagnosis) -> Iterator[str]:
-    yield from _bullets(content.damage(dx))
-
-
-def _read(dx: Diagnosis) -> Iterator[str]:
-    yield from _labelled(content.read(dx))
 
 
 def _labelled(lines: Iterable[ReportLine]) -> Iterator[str]:
@@ -207,16 +179,11 @@ def _bullets(lines: Iterable[str]) -> Iterator[str]:
 
 
 _SECTIONS: dict[Section, Callable[[Diagnosis], Iterator[str]]] = {
+    **{section: lambda dx, lines=lines: _labelled(lines(dx)) for section, lines in content.LABELLED.items()},
+    **{section: lambda dx, lines=lines: _bullets(lines(dx)) for section, lines in content.LISTED.items()},
     Section.LOOP: _loop,
-    Section.FIRST_BREAK: _first_break,
-    Section.BASELINE: _baseline,
-    Section.OUTLOOK: _outlook,
     Section.FINDINGS: _findings,
     Section.CAUSES: _causes,
-    Section.TUNED: _tuned,
     Section.REMEDY: _remedy,
-    Section.EXPECTED: _expected,
     Section.NOT_MEASURED: _not_measured,
-    Section.DAMAGE: _damage,
-    Section.READ: _read,
 }
