@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 from firstbreak.model import Diagnosis, Link, LinkStatus, Outcome
 from firstbreak.reports import content, reference, sparkline
 from firstbreak.reports.content import ReportLine, Section
 from firstbreak.reports.text import spans, visible
 from firstbreak.words import link_word, percent
+
+T = TypeVar("T")
 
 PLOT_WIDTH = 76
 _INLINE = re.compile(r"[\\`*\[\]<>|~&$@]|(?<![^\W_])_|_(?![^\W_])")
@@ -178,9 +181,15 @@ def _bullets(lines: Iterable[str]) -> Iterator[str]:
     return (f"- {prose(line)}" for line in lines)
 
 
+def _of(
+    write: Callable[[Iterable[T]], Iterator[str]], lines: Callable[[Diagnosis], Iterable[T]]
+) -> Callable[[Diagnosis], Iterator[str]]:
+    return lambda dx: write(lines(dx))
+
+
 _SECTIONS: dict[Section, Callable[[Diagnosis], Iterator[str]]] = {
-    **{section: lambda dx, lines=lines: _labelled(lines(dx)) for section, lines in content.LABELLED.items()},
-    **{section: lambda dx, lines=lines: _bullets(lines(dx)) for section, lines in content.LISTED.items()},
+    **{section: _of(_labelled, lines) for section, lines in content.LABELLED.items()},
+    **{section: _of(_bullets, lines) for section, lines in content.LISTED.items()},
     Section.LOOP: _loop,
     Section.FINDINGS: _findings,
     Section.CAUSES: _causes,
