@@ -16,6 +16,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+#: Each process of xdist has a core: threads of torch and numpy would wait for each other on arrays of a few numbers.
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
 ROOT = Path(__file__).resolve().parent.parent
 IN_CI = bool(os.environ.get("CI"))
 #: added to every seed that a test gives to torch: `make test-seeds`

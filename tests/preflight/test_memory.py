@@ -144,10 +144,14 @@ def saved_bytes(torch: Any, model: Any, ids: Any) -> int:
     return sum(stores.values())
 
 
-MEASURED = ("deep, no accumulation", "lora, bf16", "grpo, rows, temperature 0.7")
-
-
-@pytest.mark.parametrize("name", MEASURED)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "deep, no accumulation",
+        pytest.param("lora, bf16", marks=pytest.mark.thorough),
+        pytest.param("grpo, rows, temperature 0.7", marks=pytest.mark.thorough),
+    ],
+)
 def test_the_ledger_agrees_with_measured_peaks(name: str) -> None:
     for module in ("transformers", "peft", "trl"):
         pytest.importorskip(module)
