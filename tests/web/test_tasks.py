@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Browser, Page
 
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.readers.read import read
@@ -17,6 +17,9 @@ from tests.web import test_browser
 from tests.web.conftest import opened
 from tests.web.serving import Served, serving
 from tests.web.test_browser import drawn, open_curves, shown_names, until, write_score
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.browser
 ROOT = Path(__file__).parents[2]
