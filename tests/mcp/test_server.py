@@ -29,10 +29,9 @@ from tests.waiting import PATIENCE
 from tests.web.serving import write_hostile
 
 if TYPE_CHECKING:
-    from mcp import Client
     from mcp.types import CallToolResult
 
-    from firstbreak.serve.mcp.server import McpTools
+    from mcp import Client
 
 jsonschema = lazy("jsonschema")
 mcp = lazy("mcp")
@@ -294,14 +293,14 @@ def test_every_string_of_the_log_is_named_as_untrusted(tmp_path: Path) -> None:
 
 
 def test_answers_are_bounded_and_paged(tmp_path: Path) -> None:
-    rows = [{"step": i, "reward": i / 50, **{f"metric {n} {'x' * 200}": 0.5 for n in range(5000)}} for i in range(3)]
+    rows = [{"step": i, "reward": i / 50, **{f"metric {n} {'x' * 200}": 0.5 for n in range(1500)}} for i in range(3)]
     (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     server = mcp_server.create(tmp_path)
     for tool, list_ in (("diagnose", "run.not_understood"), ("inspect", "not_understood")):
         first, then = (call(server, tool, path=".", first=start) for start in (0, 100))
         for result in (first, then):
             assert len(json.dumps(result.structured_content, indent=2)) < 1.1 * mcp_server.MOST_OF_AN_ANSWER
-            assert result.structured_content["left_out"][list_] > 4000
+            assert result.structured_content["left_out"][list_] > 1000
         assert first.structured_content != then.structured_content
 
 

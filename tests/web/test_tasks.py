@@ -115,6 +115,7 @@ def test_the_guilty_sample_is_read_beside_an_early_one(page: Page, site: Served,
     assert "thoroughness" in page.locator(".pair").inner_text()
 
 
+@pytest.mark.thorough
 def test_the_worst_of_1000_runs_is_found(page: Page, tmp_path: Path) -> None:
     for i in range(1000):
         rise = [0.1 * step for step in range(5)]
@@ -162,7 +163,7 @@ def test_a_page_goes_on_after_a_server_with_another_token_has_answered(chromium:
         until(tab, f"{live}.startsWith('live')")
     with serving(tmp_path, token="another", port=served.port):
         until(tab, f"{live}.startsWith('disconnected')")
-        tab.wait_for_timeout(5000)
+        tab.wait_for_timeout(2000)
         assert tab.evaluate(live).startswith("disconnected")
         assert float(tab.evaluate("getComputedStyle(document.querySelector('article')).opacity")) < 1
     with serving(tmp_path, token="mine", port=served.port):
