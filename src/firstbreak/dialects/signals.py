@@ -21,11 +21,11 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from types import MappingProxyType
 
 from firstbreak.model import Link
+from firstbreak.values import dataclass, replace
 
 STATISTICS: Mapping[str, str] = MappingProxyType(
     {

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -27,6 +26,7 @@ from firstbreak.model import (
     Role,
     Status,
 )
+from firstbreak.values import dataclass, field
 
 T = TypeVar("T", int, float)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -39,6 +38,7 @@ from firstbreak.model import (
     Weight,
     WeightKind,
 )
+from firstbreak.values import replace
 
 CAUSES_SHOWN = 5
 #: links whose breaks a score that was kept makes doubtful

@@ -8,13 +8,13 @@ have been trained.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.stats.ceiling import arrival
 from firstbreak.model import Forecast, Series
+from firstbreak.values import dataclass
 
 #: share of the entropy at the start: a policy with a twentieth of it has stopped exploring (convention)
 ENTROPY_FLOOR = 0.05

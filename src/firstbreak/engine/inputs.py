@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -23,6 +22,7 @@ from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.shape import trajectory as shape_of
 from firstbreak.model import Config, Interval, Run, Series
 from firstbreak.plugins import BadPlugin
+from firstbreak.values import dataclass, replace
 
 T = TypeVar("T")
 
@@ -593,10 +593,9 @@ class Derived(Generic[T]):
     """A derived input as an attribute of `Inputs`: computed once, when first asked for; None where its inputs are missing."""
 
     def __init__(self, made: Callable[..., T]) -> None:
-        parameters = inspect.signature(made).parameters.values()
+        names, defaults = made.__code__.co_varnames[: made.__code__.co_argcount], made.__defaults__ or ()
         self.made, self.name = made, made.__name__
-        self.needs = tuple(p.name for p in parameters if p.default is p.empty)
-        self.uses = tuple(p.name for p in parameters if p.default is not p.empty)
+        self.needs, self.uses = names[: len(names) - len(defaults)], names[len(names) - len(defaults) :]
 
     def __set_name__(self, owner: type, name: str) -> None:
         assert name == self.name, f"{name} is made by {self.name}"

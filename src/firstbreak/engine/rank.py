@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -39,6 +38,7 @@ from firstbreak.model import (
     Weight,
     WeightKind,
 )
+from firstbreak.values import replace
 from firstbreak.words import number, quoted
 
 NONE_OF_THESE = "none-of-these"

@@ -11,7 +11,6 @@ import importlib
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache, cached_property
 from types import ModuleType
 from typing import Any
@@ -25,6 +24,7 @@ from firstbreak.engine.inputs import Inputs, known
 from firstbreak.engine.refutations import Refutation
 from firstbreak.model import EMPTY, Link, Role, Weight
 from firstbreak.plugins import BadPlugin
+from firstbreak.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ import re
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
@@ -37,6 +36,7 @@ from firstbreak.readers.read import (
     on_axis,
     whole_folder,
 )
+from firstbreak.values import dataclass
 from firstbreak.words import first_few
 
 ROOT_OF_A_RUN = re.compile(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 import sys
 from collections import defaultdict
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from firstbreak.readers import Curve, Recording
 from firstbreak.readers._options import value as option
 from firstbreak.readers._sqlite import batches, choose, database, has_tables, labels, split
 from firstbreak.readers.budget import NAME, POINT, spend
+from firstbreak.values import dataclass
 
 DESCRIPTION = "MLflow tracking database (mlflow.db)"
 

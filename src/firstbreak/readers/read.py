@@ -23,7 +23,6 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -41,6 +40,7 @@ from firstbreak.readers.checkpoints import NUMBERED, checkpoints_in, on_the_axis
 from firstbreak.readers.names import Names
 from firstbreak.readers.names import for_run as names_for_run
 from firstbreak.readers.opening import beneath, head_of, leads_out, plain, roots_of
+from firstbreak.values import replace
 
 MAX_FILES = 20_000  #: a run folder with more files than this is listed only so far
 MAX_DEPTH = 8

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from firstbreak.model import Interval, Series
+from firstbreak.values import dataclass
 from firstbreak.words import number
 
 MOST_POINTS = 400  # points of a drawn curve: enough for the pixels of a report, few enough for a small file

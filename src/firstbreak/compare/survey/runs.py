@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from firstbreak.readers.grouping import ROOT_OF_A_RUN, find_runs
 from firstbreak.readers.names import for_run as names_for_run
 from firstbreak.readers.read import PARTS_OF_A_RUN, claimed, read
 from firstbreak.reports import content
+from firstbreak.values import dataclass
 
 AHEAD = 4  #: runs handed to the pool per process before their results are taken
 CHUNK = 25  #: runs of one task on Ray

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from firstbreak.engine.questions.ranks import EACH_SIDE, FIRST_TEST, jump, noise
 from firstbreak.engine.stats.normal import above, quantile
 from firstbreak.engine.stats.sequential import ALPHA, Decided, Decision, decide
 from firstbreak.model import Series
+from firstbreak.values import dataclass, replace
 from firstbreak.words import number
 
 MIN_POINTS = 6  #: points of a curve: with fewer, a question is open (convention)

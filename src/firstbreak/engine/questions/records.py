@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from firstbreak.engine.questions.arms import TREATED, UNKNOWN, Answer, Arms, Ask
 from firstbreak.engine.questions.curves import MIN_POINTS, changed, later_half
 from firstbreak.engine.questions.ranks import noise
 from firstbreak.model import EMPTY, Link, Series
+from firstbreak.values import replace
 from firstbreak.words import number
 
 START_UP = 0.75  #: growth that slows down by more than this is that of the first steps (convention)

@@ -8,7 +8,6 @@ evaluations tell the noise from the course.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from firstbreak.engine.stats.shape import course as course_of
 from firstbreak.engine.stats.smooth import smooth, without_spikes
 from firstbreak.engine.stats.trend import line_under_ar1
 from firstbreak.model import Series
+from firstbreak.values import dataclass, replace
 
 MIN_POINTS = 8  # of either score
 PLACES = 16  # at most, where a fall may begin

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
@@ -22,6 +21,7 @@ from firstbreak.engine.stats.memo import kept
 from firstbreak.engine.stats.noise import likely_ar1, quasi_difference, spread, student_deviance
 from firstbreak.engine.stats.normal import normal_scores
 from firstbreak.engine.stats.smooth import healthy_shapes
+from firstbreak.values import dataclass, replace
 
 Kind = Literal["level", "ramp", "variance", "burst"]
 MEAN: tuple[Kind, ...] = ("level", "ramp", "burst")

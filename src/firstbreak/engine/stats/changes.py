@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
@@ -24,6 +23,7 @@ from firstbreak.engine.stats.points import block_means, points, rescale
 from firstbreak.engine.stats.smooth import median_above
 from firstbreak.engine.stats.trend import theil_sen
 from firstbreak.model import Interval, Series
+from firstbreak.values import dataclass, replace
 
 Kind = Literal["level", "slope", "spread", "zero", "missing", "stopped"]
 KINDS: tuple[Kind, ...] = ("level", "slope", "spread", "zero", "missing", "stopped")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
 
 from firstbreak.engine.stats.changes import for_good
@@ -16,6 +14,7 @@ from firstbreak.engine.stats.shape import IMMATERIAL, trajectory
 from firstbreak.engine.stats.smooth import means_from_here
 from firstbreak.engine.stats.trend import trend
 from firstbreak.model import Interval, Series
+from firstbreak.values import dataclass, replace
 
 NEAR = 0.15  # of the points, 3 at least: what a level beside a known step is taken from
 SURE, LIKELY = 3.0, 2.0  # standard errors: the step is given, and no place is picked from many

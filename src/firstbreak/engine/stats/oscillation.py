@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from firstbreak.engine.stats.noise import autocorrelation, effective_size
 from firstbreak.engine.stats.normal import t_to_z, two_sided
 from firstbreak.engine.stats.points import points
 from firstbreak.model import Series
+from firstbreak.values import dataclass
 
 MIN_POINTS = 8
 SIDE = 4  # points of either sign that make a reversal

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -14,6 +13,7 @@ from firstbreak.engine.stats.points import points, rescale
 from firstbreak.engine.stats.smooth import without_spikes
 from firstbreak.engine.stats.trend import theil_sen, trend
 from firstbreak.model import Interval, Series
+from firstbreak.values import dataclass
 
 Kind = Literal["rising", "plateau", "flat", "declining", "peaked", "collapsed", "oscillating", "too_short"]
 Phase = Literal["accelerating", "steady", "slowing", "plateau", "none"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from firstbreak.engine.stats.noise import EQUAL, SD_PER_MAD
@@ -11,6 +9,7 @@ from firstbreak.engine.stats.normal import above, normal_scores
 from firstbreak.engine.stats.points import points, rescale
 from firstbreak.engine.stats.smooth import running_median
 from firstbreak.model import Series
+from firstbreak.values import dataclass
 
 MIN_POINTS = 8
 LONGEST, RHYTHM = 50, 1e-3  # points of the longest period that is looked for, and what it may be by chance

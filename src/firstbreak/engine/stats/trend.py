@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from firstbreak.engine.stats.memo import once_a_curve
@@ -11,6 +9,7 @@ from firstbreak.engine.stats.noise import autocorrelation, effective_size, noise
 from firstbreak.engine.stats.normal import quantile, t_to_z, two_sided, z_to_t
 from firstbreak.engine.stats.points import block_means, median, points, rescale
 from firstbreak.model import Interval, Series
+from firstbreak.values import dataclass
 
 MIN_POINTS = 4
 BLOCKS = 200  # Theil-Sen looks at every pair: 20,000 of them

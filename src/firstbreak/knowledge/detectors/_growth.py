@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
 
 from firstbreak.engine import facts
 from firstbreak.engine.stats.onset import first_sustained, onset
 from firstbreak.engine.stats.trend import trend
 from firstbreak.model import Fact, Interval, Series, Statistic
+from firstbreak.values import dataclass, replace
 
 EARLY, LATE = 0.2, 0.25  #: parts of the run that are compared
 

@@ -32,8 +32,6 @@ https://arxiv.org/abs/2006.05990
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from firstbreak.engine import facts
@@ -45,6 +43,7 @@ from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.spikes import tail
 from firstbreak.knowledge.detectors._growth import Growth, growth
 from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity, Statistic
+from firstbreak.values import replace
 from firstbreak.words import number, percent
 
 EITHER_SCORE = True

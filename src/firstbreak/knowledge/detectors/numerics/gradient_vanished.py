@@ -30,8 +30,6 @@ https://arxiv.org/abs/2503.14476
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from firstbreak.engine import facts
@@ -40,6 +38,7 @@ from firstbreak.engine.families import Method
 from firstbreak.engine.stats.changes import departed, for_good
 from firstbreak.engine.stats.direction import rises
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity, Statistic
+from firstbreak.values import replace
 
 AT_ONCE = 0.05  #: of the run, within which half of the fall is done (convention)
 
