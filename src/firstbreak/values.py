@@ -22,7 +22,8 @@ else:
 
         def made(cls: type) -> type:
             cls.__doc__ = cls.__doc__ or cls.__name__  # otherwise its signature is looked up, and written there
-            dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(cls)
+            of_value = dataclasses.is_dataclass(cls)  # one that extends another
+            dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only, frozen=of_value)(cls)
             cls.__dataclass_params__.frozen = True
             fields, missing = dataclasses.fields(cls), dataclasses.MISSING
             cls._layout = (

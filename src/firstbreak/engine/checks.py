@@ -9,7 +9,6 @@ report, never the report.
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -133,6 +132,8 @@ def _outcome(check: Check, answer: Answer | Exception) -> Outcome:
         case NotMeasured(note):
             status = Status.NOT_MEASURED
         case Exception() as error:
+            import traceback
+
             frame = traceback.extract_tb(error.__traceback__)[-1]
             status, note = (
                 Status.CRASHED,

@@ -32,6 +32,7 @@ from firstbreak.readers.opening import open_file
 from firstbreak.values import dataclass, field, replace
 
 DESCRIPTION = "tables with a header: SB3 and RLlib progress.csv, Spinning Up progress.txt, Acme logs.csv, wandb exports"
+FILES = ("*.csv", "*.tsv", "*.txt", "*.dat")
 SUFFIXES = {".csv", ".tsv"}
 MAX_COLUMNS = 50_000
 MAX_HEADER = 1 << 22  # bytes

@@ -11,7 +11,6 @@ import contextvars
 import enum
 import os
 import re
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -308,6 +307,8 @@ def _beginning(path: Path, size: int) -> Recording | None:
         read: Callable[[Path], Recording] = found[1].read
         if size <= BEGINNING or path.is_dir():
             return read(path)
+        import tempfile
+
         with tempfile.TemporaryDirectory(prefix="firstbreak-") as folder, open_file(path) as file:
             part = Path(folder) / path.name
             part.write_bytes(file.read(BEGINNING).rpartition(b"\n")[0] + b"\n")

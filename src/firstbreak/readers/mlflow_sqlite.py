@@ -12,11 +12,12 @@ import numpy as np
 
 from firstbreak.readers import Curve, Recording
 from firstbreak.readers._options import value as option
-from firstbreak.readers._sqlite import batches, choose, database, has_tables, labels, split
+from firstbreak.readers._sqlite import MAGIC, batches, choose, database, has_tables, labels, split
 from firstbreak.readers.budget import NAME, POINT, spend
 from firstbreak.values import dataclass
 
 DESCRIPTION = "MLflow tracking database (mlflow.db)"
+HEADS = (MAGIC,)
 
 _TABLES = ("metrics", "params", "runs", "experiments")
 _BATCH = 1 << 16

@@ -24,6 +24,7 @@ from firstbreak.readers.opening import open_file
 from firstbreak.values import dataclass
 
 DESCRIPTION = "episode returns of the Monitor wrapper (Stable-Baselines3, Gym)"
+HEADS = (b"#{", b"# {")
 PRIORITY = 10
 _AXIS = "timesteps"
 

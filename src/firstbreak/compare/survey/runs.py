@@ -80,7 +80,7 @@ def find(place: Path) -> Iterator[Path]:
     Inside a folder that may be one run, `find_runs` decides. A folder without files of a run and without subfolders that
     look like parts of a run only holds other runs.
     """
-    if not place.is_dir() or any(reader.claims(place) for reader in readers().of_folders()):
+    if not place.is_dir() or any(reader.claims(place) for reader in readers().of_folder(place, place.name)):
         yield place
         return
     entries = sorted(os.scandir(place), key=lambda entry: entry.name)
