@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from firstbreak.engine.stats.points import median
 from firstbreak.model import Interval, Series
 from firstbreak.values import dataclass
 from firstbreak.words import number
@@ -47,7 +48,7 @@ def scale(series: Series, level: float | None = None) -> Scale | None:
         return None
     low, high = float(values.min()), float(values.max())
     with np.errstate(over="ignore"):
-        middle = float(np.median(values))
+        middle = median(values)
     if low > 0 and high > LOG_ABOVE * middle:
         return Scale(low, high, log=True)
     if level is not None and math.isfinite(level):
@@ -123,7 +124,7 @@ def columns(series: Series, domain: Interval, n: int) -> tuple[np.ndarray, np.nd
     if finite.any():
         values, place = series.values[finite], place[finite]
         with np.errstate(over="ignore"):  # the range of a diverged curve can overflow
-            order = np.argsort(np.abs(values - np.median(values)), kind="stable")
+            order = np.argsort(np.abs(values - median(values)), kind="stable")
         shown[place[order]] = values[order]  # the last value written for a bin stays: the farthest one
     for left, right in pairwise(np.flatnonzero(broken | np.isfinite(shown))):
         if not (broken[left] or broken[right]):

@@ -9,7 +9,7 @@ from firstbreak.engine.stats.memo import once_a_curve
 from firstbreak.engine.stats.noise import autocorrelation, effective_size, noise_scale
 from firstbreak.engine.stats.normal import t_to_z
 from firstbreak.engine.stats.onset import first_sustained, onset
-from firstbreak.engine.stats.points import points
+from firstbreak.engine.stats.points import median, points
 from firstbreak.engine.stats.shape import IMMATERIAL, trajectory
 from firstbreak.engine.stats.smooth import means_from_here
 from firstbreak.engine.stats.trend import trend
@@ -126,7 +126,7 @@ def _halfway(score: Series) -> tuple[float, Interval] | None:
     values = score.values
     if len(values) < 2:
         return None
-    below = values < (np.max(values) + np.median(values[-2:])) / 2
+    below = values < (np.max(values) + median(values[-2:])) / 2
     first = for_good(below, 1.0)
     return None if not first else (float(score.steps[first]), (float(score.steps[0]), float(score.steps[first])))
 

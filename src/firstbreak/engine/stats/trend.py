@@ -69,7 +69,7 @@ def trend(curve: Series | np.ndarray, level: float = 0.95) -> Trend:
     n = len(values)
     z, centre, scale = rescale(values)
     if n < MIN_POINTS or steps[0] == steps[-1]:
-        return _nothing(n, float(np.median(values)) if n else 0.0, (-np.inf, np.inf), level)
+        return _nothing(n, median(values) if n else 0.0, (-np.inf, np.inf), level)
     if not z.any():
         return _nothing(n, centre, (0.0, 0.0), level)
     span = float(steps[-1] - steps[0])
