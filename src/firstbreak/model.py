@@ -8,13 +8,13 @@ from __future__ import annotations
 import enum
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from firstbreak.values import dataclass, field, replace
 from firstbreak.viewable import Viewable
 from firstbreak.words import axis_word, number, percent
 

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -34,6 +33,7 @@ from firstbreak.engine.stats.normal import z_to_t
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.shape import trajectory
 from firstbreak.model import Confidence, Evidence, Expected, Finding, Interval, NotMeasured, Series, Severity
+from firstbreak.values import dataclass, replace
 from firstbreak.words import number
 
 MIN_POINTS = 5

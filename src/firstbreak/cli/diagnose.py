@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -17,6 +16,7 @@ from firstbreak.engine.thresholds import Thresholds, for_run, parsed
 from firstbreak.model import Action, Diagnosis
 from firstbreak.readers import Unreadable, names
 from firstbreak.readers.grouping import How
+from firstbreak.values import replace
 
 FORMATS = ("terminal", "json", "html", "markdown", "junit", "sarif")
 FAILS = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
@@ -20,6 +19,7 @@ from firstbreak.dialects.hyperparameters import HYPERPARAMETERS
 from firstbreak.engine.inputs import Inputs
 from firstbreak.evals.canonical import canonical
 from firstbreak.model import Run, Series
+from firstbreak.values import dataclass
 
 LATE = 0.1  #: share of the points of the score; their mean is the final score of a run
 TASK = ("env_id", "dataset")

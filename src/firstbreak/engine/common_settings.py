@@ -10,11 +10,11 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
 from firstbreak.engine.families import UNKNOWN, Families, Method, Policy, only
 from firstbreak.engine.inputs import Inputs
 from firstbreak.model import Run, Weight, WeightKind
+from firstbreak.values import dataclass, replace
 from firstbreak.words import number
 
 OUTSIDE = 2.0  #: nats for a value just outside the usual range (convention)

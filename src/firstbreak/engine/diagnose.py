@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from firstbreak.engine.published_settings import tuned
 from firstbreak.engine.rank import by_link, rank
 from firstbreak.engine.stats.direction import rises
 from firstbreak.engine.stats.noise import noise_scale
+from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.smooth import smooth
 from firstbreak.engine.thresholds import Thresholds, changed
 from firstbreak.engine.verdict import judge, leading_cause_and_rival, link_verdicts
@@ -39,6 +39,7 @@ from firstbreak.model import (
     Weight,
     WeightKind,
 )
+from firstbreak.values import replace
 
 CAUSES_SHOWN = 5
 #: links whose breaks a score that was kept makes doubtful
@@ -243,7 +244,7 @@ def best_checkpoint(run: Run, inputs: Inputs, dead: float | None = None) -> Best
     levels = {c: float(np.interp(c.step, steps, level)) for c in run.checkpoints if c.step < end}
     levels = {c: reached for c, reached in levels.items() if c.step <= step or reached >= (value + shape.start) / 2}
     enough = max(levels.values(), default=0.0) - noise_scale(score.finite.values)
-    apart = float(np.median(np.diff(score.steps))) if len(score) > 1 else 0.0
+    apart = median(np.diff(score.steps)) if len(score) > 1 else 0.0
     good = [c for c, reached in levels.items() if reached >= enough or abs(c.step - step) <= apart / 2]
     saved = min(good, key=lambda c: abs(c.step - step), default=None)
     metric = score.name

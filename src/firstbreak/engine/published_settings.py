@@ -9,7 +9,6 @@ import csv
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from firstbreak.engine import environments
 from firstbreak.engine.common_settings import in_force
 from firstbreak.engine.environments import EnvironmentTask
 from firstbreak.model import Run, TunedSetting, TunedSettings
+from firstbreak.values import dataclass
 
 TABLE = Path(__file__).with_name("published_settings.csv")
 ATARI = "atari"  #: what the sources call all games together

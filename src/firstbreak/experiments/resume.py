@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import zipfile
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from firstbreak.experiments.overrides import hooked
 from firstbreak.experiments.settings import ExperimentSettings
 from firstbreak.model import EMPTY, Checkpoint, Run
 from firstbreak.readers.checkpoints import checkpoints_in
+from firstbreak.values import dataclass, field, replace
 from firstbreak.words import number
 
 OPTION = "resume_from"  #: the key in `[experiment.options]` for a trainer that is not listed here

@@ -12,7 +12,6 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ import yaml
 from firstbreak.dialects.hyperparameters import plain
 from firstbreak.model import EMPTY
 from firstbreak.readers import Unreadable
+from firstbreak.values import dataclass, field
 
 FLAGS, HYDRA, ZOO, YAML, SOURCE = "flags", "hydra", "zoo", "yaml", "source"
 #: parsers whose options are the fields of classes, which may be another package's

@@ -7,10 +7,11 @@ components, is asked of every shift, on rows that it was not fitted on.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+
+from firstbreak.values import dataclass
 
 SHIFTS = 8  #: steps by which rewards may have moved, in each direction (convention)
 MIN_ROWS = 200  #: steps that are compared (convention)

@@ -11,10 +11,8 @@ import contextvars
 import enum
 import os
 import re
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
@@ -37,6 +35,7 @@ from firstbreak.readers.read import (
     on_axis,
     whole_folder,
 )
+from firstbreak.values import dataclass
 from firstbreak.words import first_few
 
 ROOT_OF_A_RUN = re.compile(
@@ -308,6 +307,8 @@ def _beginning(path: Path, size: int) -> Recording | None:
         read: Callable[[Path], Recording] = found[1].read
         if size <= BEGINNING or path.is_dir():
             return read(path)
+        import tempfile
+
         with tempfile.TemporaryDirectory(prefix="firstbreak-") as folder, open_file(path) as file:
             part = Path(folder) / path.name
             part.write_bytes(file.read(BEGINNING).rpartition(b"\n")[0] + b"\n")

@@ -18,12 +18,10 @@ The merging rules, in the order in which they are applied:
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -41,6 +39,7 @@ from firstbreak.readers.checkpoints import NUMBERED, checkpoints_in, on_the_axis
 from firstbreak.readers.names import Names
 from firstbreak.readers.names import for_run as names_for_run
 from firstbreak.readers.opening import beneath, head_of, leads_out, plain, roots_of
+from firstbreak.values import replace
 
 MAX_FILES = 20_000  #: a run folder with more files than this is listed only so far
 MAX_DEPTH = 8
@@ -380,11 +379,11 @@ def _claim(path: Path) -> ModuleType | None:
     file = _file(path)
     try:
         if file.is_dir():
-            return next((r for r in readers().of_folders() if r.claims(path)), None)
+            return next((r for r in readers().of_folder(file, file.name) if r.claims(path)), None)
     except OSError as error:
         raise Unreadable(path, f"cannot be opened: {error.strerror or error}", OPEN_IT) from None
     head, name = head_of(file), plain(file)
-    return next((r for r in readers().values() if r.sniff(name, head)), None)
+    return next((r for r in readers().of_file(name.name, head) if r.sniff(name, head)), None)
 
 
 def _file(path: Path) -> Path:
@@ -657,6 +656,8 @@ MOST_SHOWN = 6  #: guesses that the note of a run spells out
 
 def _absent(named: Names, names: Collection[str]) -> list[str]:
     """What is said of names that were explained on the command line, and that this run does not log."""
+    import difflib
+
     near = {name: difflib.get_close_matches(name, names, n=1) for name in named if name not in names}
     return [f"--name {n}: not logged{f'; did you mean {close[0]}?' if close else ''}" for n, close in near.items()]
 

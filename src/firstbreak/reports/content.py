@@ -11,7 +11,6 @@ import math
 import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import PurePath
 from typing import Any
@@ -50,6 +49,7 @@ from firstbreak.model import (
 from firstbreak.readers import Unreadable
 from firstbreak.reports import curves
 from firstbreak.reports.text import count
+from firstbreak.values import dataclass
 from firstbreak.words import axis_word, first_few, link_word, lowered, moment, number, percent
 
 MOST_NAMED = 5  # earlier runs, departures

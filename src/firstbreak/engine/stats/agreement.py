@@ -8,17 +8,17 @@ evaluations tell the noise from the course.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 import numpy as np
 
 from firstbreak.engine.stats.normal import t_to_z, z_to_t
-from firstbreak.engine.stats.points import block_means, points, rescale
+from firstbreak.engine.stats.points import block_means, median, points, rescale
 from firstbreak.engine.stats.shape import COLLAPSE, IMMATERIAL, Kind, Trajectory, trajectory
 from firstbreak.engine.stats.shape import course as course_of
 from firstbreak.engine.stats.smooth import smooth, without_spikes
 from firstbreak.engine.stats.trend import line_under_ar1
 from firstbreak.model import Series
+from firstbreak.values import dataclass, replace
 
 MIN_POINTS = 8  # of either score
 PLACES = 16  # at most, where a fall may begin
@@ -146,7 +146,7 @@ def parting(evaluation: Series, reward: Series) -> Parting | None:
     grid, level = smooth(reward)
     course = np.interp(steps, grid, level)
     last = max(3, len(steps) // 5)
-    if float(np.median(course[-last:]) - np.median(values[-last:])) < APART * float(np.ptp(course)):
+    if float(median(course[-last:]) - median(values[-last:])) < APART * float(np.ptp(course)):
         return None
     found = (_parting(steps, values, course, place) for place in _places(len(steps)) if place >= BEFORE - 1)
     clear = (one for one in found if one is not None and one.sigma > PARTED and one.most < STAYED)

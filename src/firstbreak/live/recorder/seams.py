@@ -21,7 +21,6 @@ import os
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
@@ -29,6 +28,7 @@ from firstbreak.live.hooks.firstbreak_imports import when_imported
 from firstbreak.live.recorder.batch import BatchRecorder
 from firstbreak.live.recorder.journal import NAME
 from firstbreak.live.recorder.start import FOLDER
+from firstbreak.values import dataclass
 
 Looking = Generator[None, Any, None]
 Look = Callable[[BatchRecorder, Mapping[str, Any]], Looking]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from firstbreak.live.recorder.identities.parameters import Sampled, shortened
 from firstbreak.live.recorder.measuring import Measurements, Price
+from firstbreak.values import replace
 
 ELEMENTS = 16  #: of each parameter
 WATCHED = 8  #: parameters that are compared between any two steps

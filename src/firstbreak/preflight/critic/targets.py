@@ -8,13 +8,12 @@ the full right side where the value of the next episode's first state leaked in.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from firstbreak.model import Finding, NotApplicable, NotMeasured
 from firstbreak.preflight import Answer, critical, warning
 from firstbreak.preflight.critic.rollouts import Rollouts
+from firstbreak.values import dataclass
 from firstbreak.words import number, percent
 
 TOLERANCE = 1e-3  #: share of the spread of the targets: float32 sums of thousands of steps stay below

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from firstbreak.model import NotApplicable, NotMeasured
 from firstbreak.preflight import Answer, critical, notice, warning
 from firstbreak.preflight.data.rows import Row
 from firstbreak.preflight.intervals import wilson
 from firstbreak.readers._samples import as_text
+from firstbreak.values import dataclass
 from firstbreak.words import number, percent
 
 #: share of pairs in which the longer (or shorter) answer is chosen; its interval lies above (convention)

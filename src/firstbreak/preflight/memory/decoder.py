@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from firstbreak.readers import Unreadable
+from firstbreak.values import dataclass, field
 
 
 @dataclass(frozen=True, kw_only=True)

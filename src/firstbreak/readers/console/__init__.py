@@ -33,6 +33,7 @@ from firstbreak.readers.console.tables import Tables
 from firstbreak.readers.opening import open_file
 
 DESCRIPTION = "console output: dicts, tables, progress bars and name: value lines of all known trainers"
+FILES = ("*.log", "*.out", "*.err", "*.stdout", "*.stderr", "*.txt")
 PRIORITY = -20
 ROUNDED = True
 SUFFIXES = {".log", ".out", ".err", ".stdout", ".stderr"}

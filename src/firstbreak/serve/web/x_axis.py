@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 import numpy as np
 
 from firstbreak.model import Run, Series
+from firstbreak.values import replace
 
 AXES = {"tokens": "tokens", "time": "hours"}  #: axis -> its unit
 HOUR = 3600.0

@@ -30,7 +30,6 @@ https://arxiv.org/abs/2005.12729
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -44,6 +43,7 @@ from firstbreak.engine.stats.direction import SURE, fell_since, move, rises
 from firstbreak.engine.stats.oscillation import SignReversal, oscillation, sign_reversal
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
+from firstbreak.values import replace
 from firstbreak.words import number, quoted
 
 CENTRED = frozenset({Method.GROUP_RELATIVE})

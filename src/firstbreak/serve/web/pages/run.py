@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeGuard
 from weakref import WeakKeyDictionary
 
@@ -18,6 +17,7 @@ from firstbreak.serve.web.pages.frame import address, frame, problem, section
 from firstbreak.serve.web.pages.plots import plot, plots
 from firstbreak.serve.web.pages.samples import sample
 from firstbreak.serve.web.run_store import Placed, RunSummary
+from firstbreak.values import dataclass
 from firstbreak.words import axis_word, link_word, number, percent
 
 MOST_EXPERIMENTS = 6
