@@ -182,13 +182,13 @@ def _of_lags(same: np.ndarray, neighbours: np.ndarray, inner: np.ndarray) -> np.
 
 def _ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """a / b, and 0 where b is hardly more."""
-    return np.divide(a, b, out=np.zeros_like(a), where=b > 1e-9)
+    return np.asarray(np.divide(a, b, out=np.zeros_like(a), where=b > 1e-9))
 
 
 @lru_cache(maxsize=16)
 def _length(n: int) -> np.ndarray:
     """Norm (coefficients, 1) of the whitened constant."""
-    return np.sqrt(_products(np.ones((1, n)), np.ones(n)))
+    return np.asarray(np.sqrt(_products(np.ones((1, n)), np.ones(n))))
 
 
 @lru_cache(maxsize=16)
