@@ -9,12 +9,14 @@ import select
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
 from functools import partial
 from types import FrameType
 
 GIB = 4.0  #: of memory that a server may take beyond what it starts with: some runs, each below its budget
 RESTARTS = 5  #: of a server that was killed, before it is given up
+ASKED_AGAIN = 0.1  #: seconds after which a child is asked again whether it has ended
 _PASSED_ON = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
@@ -78,7 +80,10 @@ def _outcome(child: int) -> int:
     heard = [number for number in _PASSED_ON if signal.getsignal(number) != signal.SIG_IGN]
     before = [signal.signal(number, pass_on) for number in heard]
     try:
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        # a signal that comes just before a wait without end would only be passed on after it
+        while not (ended := os.waitpid(child, os.WNOHANG))[0]:
+            time.sleep(ASKED_AGAIN)
+        code = os.waitstatus_to_exitcode(ended[1])
         return -signal.SIGINT if interrupted.is_set() else code
     finally:
         for number, handler in zip(heard, before, strict=True):
