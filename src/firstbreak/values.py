@@ -33,6 +33,7 @@ else:
                 [f.name for f in fields if not f.kw_only],
                 [f.name for f in fields if f.compare],
             )
+            cls.__signature__ = _Signature()
             for method in (_METHODS | _EQUAL if eq else _METHODS).items():
                 if method[0] not in vars(cls):
                     setattr(cls, *method)
@@ -49,6 +50,31 @@ else:
         if len(other.__dict__) != len(blank):
             raise TypeError(f"{type(value).__name__}: unknown: {', '.join(sorted(changes.keys() - blank.keys()))}")
         return other
+
+
+class _Signature:
+    """What `inspect.signature` says of a value's class: its fields, as the standard library would. Made when it is asked for."""
+
+    def __get__(self, value: Any, cls: type) -> Any:
+        import inspect
+
+        missing, kinds = dataclasses.MISSING, inspect.Parameter
+        fields = sorted(dataclasses.fields(cls), key=lambda f: f.kw_only)
+        return inspect.Signature(
+            [
+                kinds(
+                    f.name,
+                    kinds.KEYWORD_ONLY if f.kw_only else kinds.POSITIONAL_OR_KEYWORD,
+                    annotation=f.type,
+                    default=kinds.empty
+                    if f.default is f.default_factory is missing
+                    else f.default
+                    if f.default is not missing
+                    else dataclasses._HAS_DEFAULT_FACTORY,
+                )
+                for f in fields
+            ]
+        )
 
 
 def _init(self: Any, *places: Any, **given: Any) -> None:
