@@ -59,7 +59,7 @@ class _Signature:
         import inspect
 
         missing, kinds = dataclasses.MISSING, inspect.Parameter
-        fields = sorted(dataclasses.fields(cls), key=lambda f: f.kw_only)
+        fields = sorted(dataclasses.fields(cls), key=lambda f: bool(f.kw_only))
         return inspect.Signature(
             [
                 kinds(
@@ -70,7 +70,7 @@ class _Signature:
                     if f.default is f.default_factory is missing
                     else f.default
                     if f.default is not missing
-                    else dataclasses._HAS_DEFAULT_FACTORY,
+                    else dataclasses._HAS_DEFAULT_FACTORY,  # type: ignore[attr-defined]
                 )
                 for f in fields
             ]
