@@ -44,7 +44,7 @@ from benchmarks.size import corpus as corpus_folder
 from benchmarks.size import place, sized
 from benchmarks.trials import ROOT, Row, Rows, obstacle, settings_of
 from firstbreak.engine.catalogue import MEASURED, Design, catalogue
-from firstbreak.engine.check import check
+from firstbreak.engine.detection import check
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.questions import TAKES_LONGER, Question, breaks_again

@@ -35,7 +35,7 @@ from benchmarks.machine import environment
 from benchmarks.resume import kept
 from benchmarks.size import place, sized
 from firstbreak.engine import likelihood
-from firstbreak.engine.check import check
+from firstbreak.engine.detection import check
 from firstbreak.engine.registry import detectors
 from firstbreak.model import Link
 from firstbreak.preflight.intervals import wilson

@@ -16,6 +16,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+#: Each process of xdist has a core: threads of torch and numpy would wait for each other on arrays of a few numbers.
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
 ROOT = Path(__file__).resolve().parent.parent
 IN_CI = bool(os.environ.get("CI"))
 #: added to every seed that a test gives to torch: `make test-seeds`
@@ -24,6 +27,7 @@ SEED = int(os.environ.get("FIRSTBREAK_TEST_SEED", "0"))
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("patient"), derandomize=True)
 settings.register_profile("quick", settings.get_profile("ci"), max_examples=20)
+settings.register_profile("short", settings.get_profile("ci"), max_examples=30)  # `make test`
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if IN_CI else "patient"))
 #: A job in the background of a shell ignores Ctrl-C, and so would all that it starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
@@ -122,6 +126,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if "not thorough" in config.option.markexpr and "HYPOTHESIS_PROFILE" not in os.environ:
+        settings.load_profile("short")
     if SEED:
         shift_seeds(SEED)
 

@@ -7,22 +7,25 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
 
-from firstbreak.cli import _output
+from firstbreak.cli import _output, main
 from tests.make import learning
 from tests.waiting import PATIENCE, until
 
 DEMO = Path(__file__).parent.parent / "src" / "firstbreak" / "cli" / "demo" / "run"
 
 
-def firstbreak(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the command in a process of its own."""
-    command = [sys.executable, "-m", "firstbreak", *arguments]
-    env = {**os.environ, "PYTHONIOENCODING": "utf-8", **environment}
-    return subprocess.run(command, capture_output=True, text=True, env=env, encoding="utf-8")
+def firstbreak(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """What the command says and how it ends, in this process."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as end:
+        main(arguments)
+    said, complained = (stream.buffer.getvalue().decode() for stream in (out, err))
+    return subprocess.CompletedProcess(arguments, int(end.value.code or 0), said, complained)
 
 
 def healthy(folder: Path) -> Path:
@@ -35,7 +38,8 @@ def healthy(folder: Path) -> Path:
 
 
 def test_the_demo_names_the_injected_fault_and_its_step() -> None:
-    done = firstbreak("demo", "--format", "json")
+    command = [sys.executable, "-m", "firstbreak", "demo", "--format", "json"]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8")
     assert done.returncode == 0
     diagnosis = json.loads(done.stdout)
     assert diagnosis["first_break"]["link"] == "reward"

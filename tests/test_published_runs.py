@@ -6,7 +6,6 @@ import csv
 import json
 from pathlib import Path
 
-import jsonschema
 import pytest
 
 from firstbreak.engine.diagnose import diagnose
@@ -16,6 +15,7 @@ from firstbreak.reports import html, markdown, terminal
 from firstbreak.reports import json as json_report
 from tests.lazy import lazy
 
+jsonschema = lazy("jsonschema")
 benchmarks = lazy("benchmarks")
 
 pytestmark = pytest.mark.thorough

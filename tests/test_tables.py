@@ -38,7 +38,7 @@ def test_without_the_tables_the_same_is_found(monkeypatch: pytest.MonkeyPatch, t
 def test_a_diagnosis_imports_only_the_detectors_whose_needs_were_recorded() -> None:
     code = f"""
 import json, sys
-from firstbreak.engine.check import check
+from firstbreak.engine.detection import check
 from firstbreak.readers.read import read
 check(read({str(RUN)!r}))
 print(json.dumps([name for name in sys.modules if name.startswith("firstbreak.knowledge.detectors.")]))

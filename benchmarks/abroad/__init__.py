@@ -8,5 +8,4 @@ default, no configuration, no samples, a length and a cadence of its own, and a 
     visible.py         whether a fault can be seen in such a run at all
     answers.py         what is said of each run, in steps from abroad to home; kept in a file, so that it can be resumed
     figures.py         the figures and the tables
-    misses.py          why each wrong answer is wrong
 """

@@ -24,7 +24,7 @@ from benchmarks.abroad.stranger import Draw, brought, drawn
 from benchmarks.abroad.visible import p_value
 from benchmarks.size import place
 from firstbreak.engine import likelihood
-from firstbreak.engine.check import check
+from firstbreak.engine.detection import check
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.rank import by_link, rank

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ from firstbreak_lab.corpus import labels
 
 from benchmarks.abroad.answers import rows
 from benchmarks.abroad.figures import figures, judged
-from benchmarks.abroad.misses import counted, misses
 from benchmarks.abroad.visible import power
 from benchmarks.machine import environment
 from benchmarks.size import corpus
@@ -23,15 +21,12 @@ SHIFTS = (2.0, 3.0, 5.0)  #: standard deviations between seeds
 
 
 def measure(folder: Path | None = None, processes: int | None = None) -> dict[str, Any]:
-    """All figures, and every miss."""
+    """All figures."""
     folder = folder or corpus()
     every = judged(rows(folder, DRAWS, processes), labels(folder))
-    missed = misses(every)
     return {
         **environment("make bench"),
         "draws": DRAWS,
         **figures(every),
         "power": {mark: {f"{d:g}": power(d, SUMMARIES, n) for d in SHIFTS} for mark, n in MARKS.items()},
-        "classes": counted(missed),
-        "misses": [asdict(one) for one in missed],
     }

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from benchmarks.abroad.answers import STEPS
 from benchmarks.abroad.figures import OF_FAULTS
-
-EXCERPTS = Path(__file__).resolve().parent.parent / "results" / "excerpts.json"
 
 
 def tables(figures: Mapping[str, Any]) -> dict[str, str]:
@@ -21,30 +17,7 @@ def tables(figures: Mapping[str, Any]) -> dict[str, str]:
         "abroad-seen": seen(figures),
         "abroad-parts": parts(figures),
         "abroad-calibration": calibration(figures),
-        "abroad-misses": misses(figures),
-        "abroad-excerpts": excerpts(json.loads(EXCERPTS.read_text())["rows"]),
     }
-
-
-def excerpts(rows: Mapping[str, Mapping[str, Any]]) -> str:
-    """What is said of a few pasted rows, with the 95 % interval of each share."""
-    names = {
-        "named": "broken: called broken",
-        "named_right": "of these: an accepted link is named",
-        "forced": "broken: most probable link, strict",
-        "forced_accepted": "broken: most probable link, accepted",
-        "healthy_accused": "healthy: called broken",
-        "healthy_stopped": "healthy: advised to stop",
-    }
-    head = ["", *(f"last {n} row{'s' * (n != '1')}" for n in rows)]
-    return table(head, [[name, *(_share(one[key]) for one in rows.values())] for key, name in names.items()])
-
-
-def _share(score: Mapping[str, Any] | None) -> str:
-    if score is None:
-        return "-"
-    low, high = score["interval"]
-    return f"{percent(score['share'])} ({percent(low)} to {percent(high)})"
 
 
 def compared(figures: Mapping[str, Any]) -> str:
@@ -103,15 +76,6 @@ def calibration(figures: Mapping[str, Any]) -> str:
 def _with_interval(one: Mapping[str, Any]) -> str:
     low, high = one["interval"]
     return f"{percent(one['right'])} ({percent(low)} to {percent(high)})"
-
-
-def misses(figures: Mapping[str, Any]) -> str:
-    """How many wrong answers there are of each class, and what lets the right detector speak."""
-    rows = [
-        [why, sum(by.values()), ", ".join(f"{at}: {n}" for at, n in by.items() if at)]
-        for why, by in figures["classes"].items()
-    ]
-    return table(["class", "runs", "a detector of the right link first speaks with"], rows)
 
 
 def percent(share: float | None) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks.abroad.answers import Answer, answer
 from benchmarks.field.index import Reading, by_run
-from firstbreak.engine.check import check
+from firstbreak.engine.detection import check
 from firstbreak.engine.stats.proportion import wilson
 from firstbreak.model import Link
 from firstbreak.readers import Unreadable

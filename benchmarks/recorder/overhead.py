@@ -59,9 +59,11 @@ class Blocks:
 
     def take_off(self) -> None:
         """Nothing of the recorder is called any more."""
-        assert self.record.inside is not None
-        trainer = vars(self.record.inside.trainer)
-        wrapped = {name: value for name, value in trainer.items() if "Inside." in getattr(value, "__qualname__", "")}
+        assert self.record.wrapped is not None
+        trainer = vars(self.record.wrapped.trainer)
+        wrapped = {
+            name: value for name, value in trainer.items() if "WrappedMethods." in getattr(value, "__qualname__", "")
+        }
         self.kept = [(trainer, wrapped)]
         for place in self.places:
             self.kept.append((place, {key: hook for key, hook in place.items() if id(hook) not in self.before}))

@@ -11,7 +11,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "read": "firstbreak.readers.read",
-    "check": "firstbreak.engine.check",
+    "check": "firstbreak.engine.detection",
     "diagnose": "firstbreak.engine.diagnose",
     "Run": "firstbreak.model",
     "Diagnosis": "firstbreak.model",
@@ -24,7 +24,7 @@ __all__ = ["Diagnosis", "Guard", "Link", "Run", "check", "diagnose", "read", "re
 
 if TYPE_CHECKING:
     from firstbreak import context as context
-    from firstbreak.engine.check import check
+    from firstbreak.engine.detection import check
     from firstbreak.engine.diagnose import diagnose
     from firstbreak.live.guard.guard import Guard
     from firstbreak.live.recorder.recorder import recorder

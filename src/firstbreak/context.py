@@ -22,13 +22,14 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from firstbreak.masking import Mask
 from firstbreak.readers import Unreadable
 from firstbreak.readers.opening import CONTEXT, beneath, read_whole, roots_of
+from firstbreak.values import dataclass, field
 
 FILE = CONTEXT
 SCHEMA = "firstbreak.context/1"

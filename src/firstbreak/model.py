@@ -8,13 +8,13 @@ from __future__ import annotations
 import enum
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from firstbreak.values import dataclass, field, replace
 from firstbreak.viewable import Viewable
 from firstbreak.words import axis_word, number, percent
 
@@ -121,7 +121,8 @@ class Harm(enum.StrEnum):
 
     LOST = "lost"  #: a third of the gain or more is gone, beyond twice its error
     LOSING = "losing"  #: it falls, or may
-    STALLED = "stalled"  #: it gains nothing, and is not at its maximum
+    APART = "apart"  #: it gains nothing while the trained reward or the divergence from the reference grows
+    STALLED = "stalled"  #: it may never have gained anything
     NONE_YET = "none yet"
     NOT_MEASURED = "not measured"  #: no score, or too few of them
 
@@ -610,7 +611,7 @@ class EarlierRuns:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Beside:
+class TunedSetting:
     """A setting of a run beside the same one of somebody else."""
 
     name: str  #: canonical
@@ -626,7 +627,7 @@ class TunedSettings:
     source: str  #: "RL Zoo 2.9.2"
     place: str  #: the file that says so
     task: str  #: as that file calls it
-    differ: tuple[Beside, ...]  #: the furthest apart first
+    differ: tuple[TunedSetting, ...]  #: the furthest apart first
     same: tuple[str, ...]  #: options with the same value
     steps: float | None = None  #: environment steps of a training there
 

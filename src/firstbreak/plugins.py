@@ -9,7 +9,6 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
-from pathlib import Path
 from types import ModuleType
 
 PREFIX = "firstbreak."  #: of our groups of entry points
@@ -58,29 +57,36 @@ def _entries(places: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     seen: set[str] = set()
     for place in places:
-        if place.endswith((".zip", ".egg", ".whl")) and not os.path.isdir(place):
+        if place.endswith((".zip", ".egg", ".whl")) and os.path.isfile(place):
             return _by_the_standard_library()
         for folder in _metadata(place):
-            name = re.sub(r"[-_.]+", "-", folder.name.partition("-")[0]).lower()
-            file = folder / "entry_points.txt"
+            name = re.sub(r"[-_.]+", "-", os.path.basename(folder).partition("-")[0]).lower()
             if name in seen:
                 continue
             seen.add(name)
-            text = file.read_text("utf-8") if file.is_file() else ""
-            for section in re.findall(r"^\[\s*(firstbreak\.[^\]]*?)\s*\]([^\[]*)", text, re.MULTILINE):
+            for section in re.findall(r"^\[\s*(firstbreak\.[^\]]*?)\s*\]([^\[]*)", _points(folder), re.MULTILINE):
                 values = re.findall(r"^[^#=\n]+=\s*([\w.]+)", section[1], re.MULTILINE)
                 found[section[0]] = (*found.get(section[0], ()), *values)
     return found
 
 
-def _metadata(place: str) -> Iterator[Path]:
+def _metadata(place: str) -> Iterator[str]:
     try:
         names = os.listdir(place or ".")
     except OSError:
         return
     for name in names:
         if name.endswith((".dist-info", ".egg-info")):
-            yield Path(place, name)
+            yield os.path.join(place, name)
+
+
+def _points(folder: str) -> str:
+    """The entry points of a package, "" where it has none."""
+    try:
+        with open(os.path.join(folder, "entry_points.txt"), encoding="utf-8") as file:
+            return file.read()
+    except OSError:
+        return ""
 
 
 def _by_the_standard_library() -> Mapping[str, tuple[str, ...]]:

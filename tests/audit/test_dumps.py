@@ -56,6 +56,7 @@ def test_a_healthy_run_of_trl_passes() -> None:
     assert run(HEALTHY)[0] == 0
 
 
+@pytest.mark.thorough
 def test_runs_of_the_labs_corpus() -> None:
     """One hack of each kind of trainer that is there, and its healthy twins."""
     corpus = ROOT / "corpus"
@@ -227,7 +228,9 @@ def test_the_parts_of_a_dump_are_the_whole(broken: Path, monkeypatch: pytest.Mon
     assert apart == list(sample_dump.lines(broken)) == [line for line in content.split(b"\n") if line.strip()]
 
 
-@pytest.mark.parametrize("kind", ["jsonl", "parquet", "csv", "folder"])
+@pytest.mark.parametrize(
+    "kind", ["jsonl", "csv", *(pytest.param(k, marks=pytest.mark.thorough) for k in ("parquet", "folder"))]
+)
 def test_several_processes_find_exactly_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     for module in (sample_dump, parquet, engine_read):
         monkeypatch.setattr(module, "PART", 10_000)

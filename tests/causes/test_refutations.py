@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from firstbreak.engine.check import check
+from firstbreak.engine.detection import check
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.rank import rank
 from firstbreak.engine.registry import causes

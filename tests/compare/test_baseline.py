@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import jsonschema
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -15,6 +14,9 @@ from firstbreak.compare.baseline import MOST, depart, earlier_runs, limit, stand
 from firstbreak.model import Series
 from firstbreak.readers.read import read
 from firstbreak.reports import json as report
+from tests.lazy import lazy
+
+jsonschema = lazy("jsonschema")
 
 
 def write(folder: Path, *, seed: int, level: float = 0.8, kl_from: int | None = None, env: str = "") -> Path:

@@ -311,7 +311,7 @@ def test_seeds_and_models_in_names_and_first_lines_are_read(tmp_path: Path) -> N
 
 def test_first_lines_of_measurements_are_no_settings(tmp_path: Path) -> None:
     made = told_log(tmp_path / "a", "step=0 loss=0.7 reward=0.1 seed=4", 0.01)
-    assert arms([("a", [read(made)])])[0].members[0].told == {}
+    assert arms([("a", [read(made)])])[0].members[0].inferred == {}
 
 
 def test_what_is_not_recorded_is_not_called_the_same(tmp_path: Path) -> None:

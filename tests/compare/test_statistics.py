@@ -87,7 +87,9 @@ DRAWS: dict[str, Callable[[np.random.Generator, int, int], np.ndarray]] = {
 
 
 @pytest.mark.parametrize("shape", DRAWS)
-@pytest.mark.parametrize(("n", "tasks"), [(3, 1), (5, 1), (3, 10), (10, 3)])
+@pytest.mark.parametrize(
+    ("n", "tasks"), [(3, 1), *(pytest.param(*case, marks=pytest.mark.thorough) for case in ((5, 1), (3, 10), (10, 3)))]
+)
 def test_intervals_cover(shape: str, n: int, tasks: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """500 draws: 95 % +- 3 standard errors of the simulation, and 1.5 % for what is not quite normal."""
     monkeypatch.setattr(statistics, "REPLICATIONS", 300)

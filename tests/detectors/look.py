@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from firstbreak.engine.check import check
+from firstbreak.engine.detection import check
 from firstbreak.model import Finding, Outcome, Run, Status
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from firstbreak.engine.check import check
+from firstbreak.engine.detection import check
 from firstbreak.live.recorder.batch import BatchRecorder
 from firstbreak.live.recorder.identities.parameters import Sampled
 from firstbreak.model import Outcome

@@ -17,8 +17,8 @@ from hypothesis.extra import numpy as arrays
 from firstbreak.dialects.hyperparameters import HYPERPARAMETERS
 from firstbreak.dialects.signals import BY_PARAMETER
 from firstbreak.engine import index
-from firstbreak.engine.check import check
 from firstbreak.engine.checks import Check
+from firstbreak.engine.detection import check
 from firstbreak.engine.registry import detectors, sections
 from firstbreak.knowledge.detectors._table import proofs
 from firstbreak.model import Config, Outcome, Run, Series, Status
@@ -169,7 +169,9 @@ ODD = {
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")  # no warning of NumPy may reach a user's terminal
 @pytest.mark.slow
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize(
+    "algorithm", [None, "grpo", *(pytest.param(a, marks=pytest.mark.thorough) for a in ALGORITHMS[2:])]
+)
 def test_odd_curves_crash_nothing(algorithm: str | None) -> None:
     every(
         ODD,
@@ -219,7 +221,7 @@ def runs(draw: st.DrawFn) -> Run:
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(runs())
 def test_no_recording_crashes_a_detector(run: Run) -> None:
     assert_well_formed(check(run))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import firstbreak
-from firstbreak.engine import check as engine
+from firstbreak.engine import detection as engine
 from firstbreak.engine.checks import Check, run_check
 from firstbreak.engine.families import Method, Policy, only, without
 from firstbreak.engine.inputs import DERIVED, Inputs

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from firstbreak.engine import facts
-from firstbreak.engine.check import check
+from firstbreak.engine.detection import check
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.stats.shape import trajectory
 from firstbreak.engine.stats.statistic import statistic

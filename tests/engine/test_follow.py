@@ -34,7 +34,7 @@ def written(name: str) -> bytes:
 
 @pytest.mark.parametrize("name", ["metrics.jsonl", "progress.csv"])
 @given(cuts=st.lists(st.floats(0, 1), max_size=6))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_looking_at_any_moments_ends_with_the_whole(
     tmp_path_factory: pytest.TempPathFactory, name: str, cuts: list[float]
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.engine.check import check
+from firstbreak.engine.detection import check
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.inputs import Inputs
 from firstbreak.model import Status

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from firstbreak.engine import rank as engine
-from firstbreak.engine.check import check
+from firstbreak.engine.detection import check
 from firstbreak.engine.diagnose import find_first_break
 from firstbreak.engine.inputs import Inputs
 from firstbreak.model import Evidence, Finding, Link, Outcome, RankedCause, Role, Severity, Status, Weight, WeightKind

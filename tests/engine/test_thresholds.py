@@ -10,7 +10,7 @@ import pytest
 
 from firstbreak.cli import main
 from firstbreak.compare.survey import survey
-from firstbreak.engine.check import check
+from firstbreak.engine.detection import check
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.thresholds import BadThreshold, changed, for_run, parsed
 from firstbreak.model import Status

@@ -90,7 +90,7 @@ def test_one_word_makes_a_short_problem_another_one() -> None:
     assert found.contaminated == set()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(texts, texts)
 def test_any_texts_can_be_looked_at(split: list[str], train: list[str]) -> None:
     found = look(split, train)

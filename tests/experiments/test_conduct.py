@@ -15,7 +15,7 @@ import pytest
 
 from firstbreak.cli.experiment import _conclusion_lines
 from firstbreak.engine.catalogue import catalogue
-from firstbreak.engine.check import check
+from firstbreak.engine.detection import check
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.rank import rank

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import random
+import shutil
+import tempfile
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +22,16 @@ from trl import DPOConfig, DPOTrainer, GRPOConfig, GRPOTrainer, RLOOConfig, RLOO
 SETTINGS = lab.TrlSettings(warm_up_steps=20)
 
 
+@cache
+def policy() -> tuple[Path, Any]:
+    """The folder of a model after a short warm-up, which every test of a process starts from, and its tokenizer."""
+    set_seed(0)
+    folder, tokenizer = Path(tempfile.mkdtemp(prefix="policy-")), lab.character_tokenizer()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    lab.warmed_up_model(tokenizer, SETTINGS).save_pretrained(folder)
+    return folder, tokenizer
+
+
 def digits(completions: Sequence[str], **_: Any) -> list[float]:
     """The share of digits: something that completions of one prompt differ in."""
     return [sum(c.isdigit() for c in text) / max(len(text), 1) for text in completions]
@@ -25,11 +39,8 @@ def digits(completions: Sequence[str], **_: Any) -> list[float]:
 
 def trainer(folder: Path, kind: str = "grpo", *, nan_from: float = float("inf"), **options: Any) -> Any:
     """A trainer for sorting digits; from the step `nan_from` on its loss is NaN."""
+    start, tokenizer = policy()
     set_seed(0)
-    tokenizer = lab.character_tokenizer()
-    policy = folder / "policy"
-    if not policy.exists():
-        lab.warmed_up_model(tokenizer, SETTINGS).save_pretrained(policy)
     problems = SETTINGS.task.draw(random.Random(0), 256)
     columns = {"prompt": [p.prompt for p in problems], "answer": [p.answer for p in problems]}
     shared: dict[str, Any] = {
@@ -54,12 +65,12 @@ def trainer(folder: Path, kind: str = "grpo", *, nan_from: float = float("inf"),
         }
         arguments = DPOConfig(max_length=32, **shared)
         built = DPOTrainer(
-            str(policy), args=arguments, processing_class=tokenizer, train_dataset=Dataset.from_dict(pairs)
+            str(start), args=arguments, processing_class=tokenizer, train_dataset=Dataset.from_dict(pairs)
         )
     else:
         configuration, make = {"grpo": (GRPOConfig, GRPOTrainer), "rloo": (RLOOConfig, RLOOTrainer)}[kind]
         arguments = configuration(beta=0.02, num_generations=4, max_completion_length=12, **shared)
-        built = make(str(policy), [digits], arguments, Dataset.from_dict(columns), processing_class=tokenizer)
+        built = make(str(start), [digits], arguments, Dataset.from_dict(columns), processing_class=tokenizer)
     built.remove_callback(PrinterCallback)
     compute_loss = built.compute_loss
 

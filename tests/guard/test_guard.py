@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import firstbreak
-from firstbreak.engine import check, registry
+from firstbreak.engine import detection, registry
 from firstbreak.engine.checks import Check
 from firstbreak.live.guard import bundle
 from firstbreak.live.guard import schedule as guard_schedule
@@ -43,8 +43,17 @@ def guarded(
     return guard, reported, decision
 
 
-def test_a_collapse_is_stopped_soon_after_it_begins(tmp_path: Path) -> None:
-    guard, reported, decision = guarded(collapsing(120, at=60), tmp_path)
+@pytest.fixture(scope="module")
+def stopped_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Guard, list[GuardDecision], GuardDecision]:
+    """A run that collapses at step 60, stopped by the guard."""
+    folder = tmp_path_factory.mktemp("stopped")
+    return guarded(collapsing(120, at=60), folder, config={"seed": 3, "learning_rate": 0.1})
+
+
+def test_a_collapse_is_stopped_soon_after_it_begins(
+    stopped_run: tuple[Guard, list[GuardDecision], GuardDecision],
+) -> None:
+    guard, reported, decision = stopped_run
     assert decision.stop
     assert decision.step is not None
     assert 60 < decision.step < 90
@@ -55,7 +64,7 @@ def test_a_collapse_is_stopped_soon_after_it_begins(tmp_path: Path) -> None:
 
 
 def test_a_run_that_learns_is_never_stopped(tmp_path: Path) -> None:
-    guard, reported, decision = guarded(learning(100), tmp_path)
+    guard, reported, decision = guarded(learning(70), tmp_path)
     assert not decision.stop
     assert guard.diagnosis is not None, "the detectors have run"
     assert [d for d in reported if d.advice.rank >= Act.REDUCE.rank] == []
@@ -111,7 +120,7 @@ def test_lasting_nans_go_back_to_the_last_checkpoint_before_them(tmp_path: Path)
 
 
 def test_a_run_that_has_hardly_begun_is_not_stopped_by_its_curves(tmp_path: Path) -> None:
-    _, _, decision = guarded(collapsing(60, at=20), tmp_path, config={"max_steps": 10_000})
+    _, _, decision = guarded(collapsing(45, at=20), tmp_path, config={"max_steps": 10_000})
     assert not decision.stop
 
 
@@ -156,7 +165,7 @@ def test_samples_reach_the_detectors_and_stay_bounded(tmp_path: Path) -> None:
 def with_detector(monkeypatch: pytest.MonkeyPatch, detect: Any) -> None:
     """One more detector, that does what no detector should."""
     bad = Check(id="bad", link=Link.SYSTEMS, ask=detect, needs=("run",))
-    monkeypatch.setattr(check, "detectors", lambda: {**registry.detectors(), "bad": bad})
+    monkeypatch.setattr(detection, "detectors", lambda: {**registry.detectors(), "bad": bad})
 
 
 def test_a_detector_that_raises_costs_a_warning(
@@ -248,8 +257,8 @@ def test_a_crash_leaves_a_bundle_and_the_exception(tmp_path: Path) -> None:
     assert "test_guard.py" in manifest["crash"]
 
 
-def test_what_a_bundle_holds(tmp_path: Path) -> None:
-    _, _, decision = guarded(collapsing(120, at=60), tmp_path, config={"seed": 3, "learning_rate": 0.1})
+def test_what_a_bundle_holds(stopped_run: tuple[Guard, list[GuardDecision], GuardDecision]) -> None:
+    _, _, decision = stopped_run
     assert decision.bundle is not None
     manifest = bundle.read(decision.bundle)
     assert manifest["lost"] == {}

@@ -19,7 +19,7 @@ def thinned(n: int, broken: frozenset[int] = frozenset()) -> Thinned:
 
 
 @given(n=st.integers(1, 6 * CAPACITY))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_the_points_of_a_long_run_lie_evenly_over_all_of_it(n: int) -> None:
     curve = thinned(n).curve()
     assert len(curve.values) <= CAPACITY
@@ -30,7 +30,7 @@ def test_the_points_of_a_long_run_lie_evenly_over_all_of_it(n: int) -> None:
 
 
 @given(at=st.integers(0, 5 * CAPACITY - 1))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_a_single_nan_survives_any_thinning(at: int) -> None:
     curve = thinned(5 * CAPACITY, frozenset({at})).curve()
     assert curve.index[np.isnan(curve.values)].tolist() == [at]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from firstbreak.engine.check import check
+from firstbreak.engine.detection import check
 from firstbreak.live.guard.adapters import sb3_loop
 from firstbreak.model import Run, Status
 from firstbreak.readers.read import read

@@ -10,7 +10,6 @@ import pytest
 from benchmarks.abroad.answers import STEPS, Answer, Row
 from benchmarks.abroad.default_curves import SHOWN_AS, TRL_GRPO
 from benchmarks.abroad.figures import Judged, at, figures, judged
-from benchmarks.abroad.misses import counted, miss, misses
 from benchmarks.abroad.stranger import Draw, brought, drawn, shown
 from benchmarks.abroad.tables import tables
 from benchmarks.abroad.visible import discoveries, p_value, permuted
@@ -141,7 +140,7 @@ def test_false_discoveries_are_limited_as_by_benjamini_and_hochberg() -> None:
     assert discoveries([0.04, 0.3, 0.5, 0.9]) == [False] * 4
 
 
-# Figures and misses -------------------------------------------------------------------------------------------------------
+# Figures -------------------------------------------------------------------------------------------------------
 
 
 def answer(
@@ -191,38 +190,7 @@ def test_a_row_is_visible_if_its_p_value_is_a_discovery() -> None:
     assert [j.visible for j in judged([*rows, healthy], truths)] == [True, False, False]
 
 
-@pytest.mark.parametrize(
-    ("why", "abroad", "home"),
-    [
-        ("abstained", answer(None, guess="advantage"), None),
-        ("weighed wrongly", answer("reward", spoke=("advantages-not-centred", "reward-flat")), None),
-        (
-            "blocked",
-            answer("reward", mute=("advantages-not-centred",)),
-            answer("advantage", spoke=("advantages-not-centred",)),
-        ),
-        ("quiet", answer("reward"), answer("advantage", spoke=("advantages-not-centred",))),
-        ("no detector", answer("reward", spoke=("reward-flat",)), None),
-        ("not understood", answer("reward"), answer("advantage", spoke=("reward-flat",))),
-    ],
-)
-def test_a_miss_has_one_class(why: str, abroad: Answer, home: Answer | None) -> None:
-    assert miss(one(abroad, home)).why == why
-
-
-def test_an_accepted_link_is_debatable_and_a_fault_without_a_mark_is_invisible() -> None:
-    debatable = one(answer("advantage"), variant="tiny-spread-amplified", link="numerics")
-    assert miss(debatable).why == "debatable"
-    assert miss(one(answer(None), visible=False)).why == "invisible"
-
-
-def test_misses_are_the_faults_whose_link_was_not_named() -> None:
-    every = [one(answer("advantage")), one(answer("reward")), one(answer("reward"), variant="untouched")]
-    assert [m.said for m in misses(every)] == ["reward by x, healthy 10%"]
-    assert counted(misses(every))["no detector"] == {"": 1}
-
-
 def test_the_tables_show_home_and_abroad_side_by_side() -> None:
     every = [one(answer("reward"), answer("advantage")), one(answer(None), variant="untouched")]
-    made = tables(figures(every) | {"power": {}, "classes": {}})
+    made = tables(figures(every) | {"power": {}})
     assert "| first break named, strict | 100% | 0% |" in made["abroad"]

@@ -6,7 +6,6 @@ import json
 import sys
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
@@ -24,7 +23,6 @@ from tests.lazy import lazy
 bench = lazy("firstbreak_lab.bench")
 corpus = lazy("firstbreak_lab.corpus")
 firstbreak_lab_diagnosers = lazy("firstbreak_lab.diagnosers")
-firstbreak_lab_figure = lazy("firstbreak_lab.figure")
 runs = lazy("tests.lab.runs")
 
 SETTING = ("groups-mixed", runs.BASE, 1.0)
@@ -238,18 +236,7 @@ def test_a_peer_finds_an_exploding_gradient(name: str, tmp_path: Path) -> None:
     assert answer.critical
 
 
-# Figures and the command line ---------------------------------------------------------------------------------------------
-
-
-def test_a_figure_shows_both_groups_and_the_curve_that_the_fault_moves(tmp_path: Path) -> None:
-    folder = runs.small(tmp_path)
-    assert firstbreak_lab_figure.panels(firstbreak_lab_figure.gather(folder, SETTING))[:2] == ["score", "grad.norm"]
-    drawn = ElementTree.fromstring(firstbreak_lab_figure.figure(folder, SETTING))
-    words = [element.text for element in drawn.iter() if element.tag.endswith("text")]
-    assert "grad.norm (log scale)" in words or "grad.norm" in words
-    assert "fault at 12" in words
-    traces = [element.get("stroke") for element in drawn.iter() if element.tag.endswith("path")]
-    assert traces.count("#4477aa") == traces.count("#cc3311") == 12
+# The command line ---------------------------------------------------------------------------------------------
 
 
 def invoke(*arguments: str) -> Any:
@@ -266,7 +253,7 @@ def test_list_names_every_variant() -> None:
 def test_the_harm_test_says_what_it_admits(tmp_path: Path) -> None:
     folder = runs.small(tmp_path)
     assert "admitted  groups-mixed" in invoke("harm-test", "--corpus", str(folder)).output
-    (verdict,) = json.loads(invoke("gate", "--corpus", str(folder), "--json").output)  # its old name
+    (verdict,) = json.loads(invoke("harm-test", "--corpus", str(folder), "--json").output)
     assert verdict["admitted"] is True
     assert verdict["harm"] == pytest.approx(0.3)
 
@@ -286,10 +273,9 @@ def test_bench_prints_a_table_and_writes_the_figures(tmp_path: Path) -> None:
     [
         (["run", "no-such-fault", "-o", "x"], "no-such-fault"),
         (["run", "groups-mixed", "--base", "nowhere", "-o", "x"], "language/grpo-sort"),
-        (["figure", "no-such-fault", "-o", "x"], "firstbreak lab list"),
         (["bench", "--corpus", "nowhere"], "firstbreak lab build"),
         (["harm-test", "--corpus", "nowhere"], "firstbreak lab build"),
-        (["build", "--plant", "no-such-fault"], "firstbreak lab list"),
+        (["build", "--variant", "no-such-fault"], "firstbreak lab list"),
     ],
 )
 def test_a_wrong_call_is_one_line_with_a_remedy(

@@ -12,14 +12,16 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import jsonschema
 import pytest
 import yaml
 
+from tests.lazy import lazy
+
+jsonschema = lazy("jsonschema")
+
 ROOT = Path(__file__).parent.parent.parent
-LARGEST = (
-    1_850_000  # bytes of the wheel without the chart library; the aim is 1 MB, `make bench-web` prints where it stands
-)
+# bytes of the wheel without the chart library; the aim is 1 MB, `make bench-web` prints where it stands
+LARGEST = 1_850_000
 MAIN = "from firstbreak.cli import main; main()"
 
 

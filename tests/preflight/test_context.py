@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from firstbreak import context
@@ -167,7 +167,6 @@ json_values = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.text(min_size=1), json_values, max_size=5))
 def test_whatever_is_masked_is_still_json_and_masking_twice_changes_nothing(options: dict[str, object]) -> None:
     mask = Mask({})

@@ -117,7 +117,7 @@ def test_what_the_targets_do_at_an_end_is_read_from_the_targets(name: str, tmp_p
     assert report.numbers["lambda"] == pytest.approx(0.9, abs=5e-3)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.floats(0.8, 1), st.floats(0, 1), st.integers(0, 50))
 def test_any_discount_and_lambda_are_found(gamma: float, lam: float, seed: int) -> None:
     data = walk(seed)

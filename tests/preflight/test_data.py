@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from firstbreak.cli import app
@@ -132,7 +132,6 @@ def test_repeated_pairs_are_counted(tmp_path: Path) -> None:
     assert "1 of 61 pairs are repeated" in message(data.check(write(tmp_path, [*rows, rows[0]])), "data-duplicates")
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.text(max_size=3), st.text(max_size=3), st.text(max_size=3)), min_size=1, max_size=30))
 def test_swapping_every_pair_keeps_what_is_symmetric(texts: list[tuple[str, str, str]]) -> None:
     def found(flip: bool) -> list[pairs.TextPair]:

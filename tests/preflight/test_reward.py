@@ -207,7 +207,7 @@ def test_margins_drawn_from_the_model_are_calibrated_and_scaled_ones_are_not() -
     assert pairs.best_scale(8 * margin) == pytest.approx(1 / 8, rel=0.1)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=2, max_size=12), st.integers(2, 6))
 def test_group_signal_is_the_share_of_draws_that_differ(values: list[float], size: int) -> None:
     rewards = np.array(values)

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from firstbreak.readers import Unreadable, csv
@@ -263,7 +263,6 @@ def same(left: float, right: float) -> bool:
 
 @pytest.mark.slow
 @given(tables())
-@settings(max_examples=150, deadline=None)
 def test_what_is_written_is_read(table: tuple[list[str], list[list[float | None]]]):
     names, rows = table
     recording = read(csv, text_of(names, rows), "a.csv")
@@ -276,7 +275,6 @@ def test_what_is_written_is_read(table: tuple[list[str], list[list[float | None]
 
 @pytest.mark.slow
 @given(tables(), st.integers(0, 2000))
-@settings(max_examples=150, deadline=None)
 def test_a_cut_costs_at_most_the_last_row(table: tuple[list[str], list[list[float | None]]], cut: int):
     names, rows = table
     whole = text_of(names, rows)
@@ -295,7 +293,6 @@ def test_a_cut_costs_at_most_the_last_row(table: tuple[list[str], list[list[floa
 
 @pytest.mark.slow
 @given(tables(), st.lists(st.integers(0, 2000), max_size=4))
-@settings(max_examples=100, deadline=None)
 def test_reading_in_pieces_gives_the_same_as_reading_at_once(table, cuts: list[int]):
     names, rows = table
     data = text_of(names, rows).encode()

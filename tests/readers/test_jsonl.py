@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from firstbreak.readers import Unreadable, jsonl
@@ -146,7 +146,6 @@ RECORDS = st.lists(
 
 @pytest.mark.slow
 @given(RECORDS)
-@settings(max_examples=200, deadline=None)
 def test_what_is_written_is_read(records: list[dict[str, float | None]]):
     recording = read(jsonl, lines(*records), "a.jsonl")
     for name in {name for record in records for name in record}:
@@ -159,7 +158,6 @@ def test_what_is_written_is_read(records: list[dict[str, float | None]]):
 
 @pytest.mark.slow
 @given(RECORDS, st.integers(0, 1000))
-@settings(max_examples=200, deadline=None)
 def test_a_cut_costs_at_most_the_last_line(records: list[dict[str, float | None]], cut: int):
     data = lines(*records).encode()[:cut]
     whole = data.count(b"\n")

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from firstbreak.readers._literal import number, parse
@@ -90,6 +90,5 @@ JSON = st.recursive(
 
 @pytest.mark.slow
 @given(JSON)
-@settings(max_examples=300, deadline=None)
 def test_what_python_prints_is_read_back(value: object):
     assert parse(repr(value)) == value

@@ -11,7 +11,7 @@ import pytest
 
 from firstbreak.model import Run, Series
 from firstbreak.readers import Unreadable, json_points
-from firstbreak.readers._carried import thinned
+from firstbreak.readers._repeats import thinned
 from firstbreak.readers.follow import Follower
 from firstbreak.readers.read import read
 from firstbreak.reports import inspection

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import firstbreak
-from firstbreak.engine.check import check
+from firstbreak.engine.detection import check
 from firstbreak.live.recorder.environment import FILE
 from firstbreak.model import Run
 from firstbreak.readers.read import read

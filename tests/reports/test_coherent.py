@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -31,7 +31,7 @@ firstbreak_lab_archives = lazy("firstbreak_lab.archives")
 pytestmark = pytest.mark.slow  # seconds: `make quick` leaves it to `make test`
 
 ROOT = Path(__file__).parents[2]
-SAMPLED = 40  #: runs of the corpus, spread over its variants
+FEW, MANY = 6, pytest.param(40, marks=pytest.mark.thorough)  #: runs, spread over the variants of the corpus
 STEPS = np.arange(200)
 FALL = np.concatenate([learning(120), np.linspace(1.0, 0.1, 80) + noise(80, 0.03)])
 DIP = np.concatenate([learning(140), np.linspace(1.0, 0.75, 60) + noise(60, 0.01)])
@@ -59,9 +59,9 @@ SIMULATED = {
 }
 
 
-def _corpus() -> list[Path]:
-    archives = sorted((ROOT / "corpus").glob("*/*.tar.xz"))
-    return archives[:: max(1, len(archives) // SAMPLED)]
+def _spread(paths: Iterable[Path], n: int) -> list[Path]:
+    every = sorted(paths)
+    return every[:: max(1, len(every) // n)]
 
 
 def _complaints(runs: Iterator[Run]) -> list[str]:
@@ -73,9 +73,10 @@ def test_simulated_runs_are_told_coherently(made: Run) -> None:
     assert not _complaints(iter([made]))
 
 
-def test_runs_of_the_corpus_are_told_coherently(tmp_path: Path) -> None:
+@pytest.mark.parametrize("sampled", [FEW, MANY])
+def test_runs_of_the_corpus_are_told_coherently(sampled: int, tmp_path: Path) -> None:
     def unpacked() -> Iterator[Run]:
-        for archive in _corpus():
+        for archive in _spread((ROOT / "corpus").glob("*/*.tar.xz"), sampled):
             folder = tmp_path / archive.parent.name / archive.name.removesuffix(".tar.xz")
             firstbreak_lab_archives.unpack(archive, folder)
             yield read(find_runs(folder)[0])
@@ -83,15 +84,18 @@ def test_runs_of_the_corpus_are_told_coherently(tmp_path: Path) -> None:
     assert not _complaints(unpacked())
 
 
-def test_published_and_shipped_runs_are_told_coherently(shared: Path) -> None:
-    folders = [p for place in (shared / "runs", ROOT / "tests" / "data") for p in sorted(place.glob("*")) if p.is_dir()]
+@pytest.mark.parametrize("sampled", [FEW, MANY])
+def test_published_and_shipped_runs_are_told_coherently(sampled: int, shared: Path) -> None:
+    places = chain((shared / "runs").glob("*"), (ROOT / "tests" / "data").glob("*"))
+    folders = _spread((p for p in places if p.is_dir()), sampled)
     assert not _complaints(read(find_runs(folder)[0]) for folder in folders)
 
 
-def test_drawn_and_mutated_runs_are_told_coherently() -> None:
+@pytest.mark.parametrize("sampled", [FEW, MANY])
+def test_drawn_and_mutated_runs_are_told_coherently(sampled: int) -> None:
     whole, broken = (
-        benchmarks_facts.of_population(SAMPLED, 7),
-        benchmarks_facts.of_mutated(benchmarks_facts.of_population(SAMPLED, 8)),
+        benchmarks_facts.of_population(sampled, 7),
+        benchmarks_facts.of_mutated(benchmarks_facts.of_population(sampled, 8)),
     )
     # Known: where the middle step of a run was logged twice, a finding's half and the half of its facts differ by one point.
     assert not _complaints(made() for name, made in chain(whole, broken) if not name.startswith("twice/"))

@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-import jsonschema
 import pytest
 
 from firstbreak.cli.demo import RUN
@@ -20,6 +19,9 @@ from firstbreak.readers.read import read
 from firstbreak.reports import ci, html, markdown, reference, terminal
 from firstbreak.reports import json as json_report
 from tests.every import every
+from tests.lazy import lazy
+
+jsonschema = lazy("jsonschema")
 
 ROOT = Path(__file__).parents[2]
 SITE = "https://docs.example.org/firstbreak"

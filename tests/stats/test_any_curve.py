@@ -65,7 +65,6 @@ def curves(draw: st.DrawFn) -> Series:
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
 @given(curves())
 def test_every_function_answers_every_curve_without_a_warning(curve: Series) -> None:
     with warnings.catch_warnings():
@@ -108,7 +107,7 @@ def test_rounding_of_a_large_constant_is_not_a_curve() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 10**6),
     scale=st.sampled_from([1e-200, 1e-3, 7.0, 1e6, 1e200]),
@@ -137,7 +136,7 @@ def test_the_answer_does_not_depend_on_units(
 
 
 @pytest.mark.slow
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10**6), holes=st.lists(st.integers(0, 80), min_size=1, max_size=30))
 def test_points_that_are_not_numbers_change_nothing(seed: int, holes: list[int]) -> None:
     rng = np.random.default_rng(seed)
@@ -151,7 +150,7 @@ def test_points_that_are_not_numbers_change_nothing(seed: int, holes: list[int])
 
 
 @pytest.mark.slow
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10**6))
 def test_upside_down_is_the_other_direction(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -39,7 +39,7 @@ def test_a_hundred_healthy_curves_have_at_most_three_changes() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("place", [0.02, 0.3, 0.7, 0.94])
+@pytest.mark.parametrize("place", [0.02, 0.7, *(pytest.param(p, marks=pytest.mark.thorough) for p in (0.3, 0.94))])
 @pytest.mark.parametrize("kind", ["level", "burst", "recovery"])
 def test_a_change_of_five_sd_is_found_at_any_place_of_a_curve_that_should_be_level(kind: str, place: float) -> None:
     hits = []
@@ -141,9 +141,8 @@ def test_two_levels_that_never_meet_are_apart_although_each_of_them_wanders() ->
     assert cut.ratio == pytest.approx(0.2, abs=0.05)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_one_level_is_not_cut(seed: int) -> None:
-    assert apart(np.random.default_rng(seed).normal(0, 1, 60)) is None
+def test_one_level_is_not_cut() -> None:
+    assert [s for s in range(20) if apart(np.random.default_rng(s).normal(0, 1, 60)) is not None] == []
 
 
 def test_an_excursion_that_comes_back_cuts_nothing() -> None:

@@ -43,7 +43,14 @@ def test_healthy_curves_are_left_alone(shape: str) -> None:
     assert alarms <= 6
 
 
-@pytest.mark.parametrize(("n", "rho", "df"), [(12, 0.0, 3.0), (40, 0.9, 4.0), (120, 0.95, 4.0), (200, 0.0, 3.0)])
+@pytest.mark.parametrize(
+    ("n", "rho", "df"),
+    [
+        (12, 0.0, 3.0),
+        (40, 0.9, 4.0),
+        *(pytest.param(*case, marks=pytest.mark.thorough) for case in ((120, 0.95, 4.0), (200, 0.0, 3.0))),
+    ],
+)
 def test_correlated_and_heavy_tailed_noise_is_left_alone(n: int, rho: float, df: float) -> None:
     rng = np.random.default_rng(n)
     assert sum(onset(ar1_noise(rng, n, rho, df)) is not None for _ in range(100)) <= 10
@@ -57,6 +64,7 @@ def test_a_change_is_found_beside_a_known_shape(kind: str, size: float, least: f
     assert right >= 0.85
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("kind", "size", "least"), [("level", 3.0, 0.8), ("ramp", 12.0, 0.35), ("variance", 3.0, 0.6)])
 def test_a_change_is_found_beside_an_unknown_shape(kind: str, size: float, least: float) -> None:
     share, covered, right = found(kind, size, 42, known=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from firstbreak.engine.check import check
+from firstbreak.engine.detection import check
 from firstbreak.engine.stats.power import hidden
 from firstbreak.model import Status
 from tests.make import noise, run, series

@@ -15,13 +15,15 @@ from firstbreak.preflight.memory import drawing
 from firstbreak.reports import preflight
 from firstbreak.reports.json import dump
 from tests.conftest import IN_CI
+from tests.lazy import lazy
 from tests.make import write_jsonl
 from tests.waiting import PATIENCE
 
-playwright = pytest.importorskip("playwright.sync_api", reason="`make setup-test` brings it")
 pytest.importorskip("uvicorn", reason="`make setup-test` brings it")
 
-from tests.web.serving import ROOT, Served, serving, write_hostile  # noqa: E402
+from tests.web.serving import ROOT, Served, serving, write_hostile
+
+playwright = lazy("playwright.sync_api")
 
 
 @pytest.fixture(scope="session")

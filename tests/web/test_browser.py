@@ -9,10 +9,10 @@ import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Browser, Page
 
 from firstbreak.audit.marks import load
 from firstbreak.engine.diagnose import diagnose
@@ -24,6 +24,9 @@ from tests.make import write_jsonl
 from tests.waiting import PATIENCE
 from tests.web.conftest import opened
 from tests.web.serving import HOSTILE_NAME, Served, serving
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.browser
 AXE = (Path(__file__).parent / "axe.min.js").read_text()
@@ -322,8 +325,17 @@ def test_no_request_leaves_the_machine(page: Page, site: Served) -> None:
     assert [url for url in asked if not url.startswith(site.address)] == []
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])  # `make bench-web` looks at all four
-@pytest.mark.parametrize("name", PAGES)
+PHONE, SCREEN = (390, "dark"), (1280, "light")  # `make bench-web` looks at all four
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "scheme"),
+    [
+        pytest.param(name, *seen, marks=[] if (seen == PHONE) == (i % 2 == 0) else [pytest.mark.thorough])
+        for i, name in enumerate(PAGES)
+        for seen in (PHONE, SCREEN)
+    ],
+)
 def test_the_page_is_accessible_and_does_not_scroll_sideways(
     chromium: Browser, site: Served, name: str, width: int, scheme: str
 ) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Browser, Page
 
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.readers.read import read
@@ -17,6 +17,9 @@ from tests.web import test_browser
 from tests.web.conftest import opened
 from tests.web.serving import Served, serving
 from tests.web.test_browser import drawn, open_curves, shown_names, until, write_score
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.browser
 ROOT = Path(__file__).parents[2]
@@ -112,6 +115,7 @@ def test_the_guilty_sample_is_read_beside_an_early_one(page: Page, site: Served,
     assert "thoroughness" in page.locator(".pair").inner_text()
 
 
+@pytest.mark.thorough
 def test_the_worst_of_1000_runs_is_found(page: Page, tmp_path: Path) -> None:
     for i in range(1000):
         rise = [0.1 * step for step in range(5)]
@@ -159,7 +163,7 @@ def test_a_page_goes_on_after_a_server_with_another_token_has_answered(chromium:
         until(tab, f"{live}.startsWith('live')")
     with serving(tmp_path, token="another", port=served.port):
         until(tab, f"{live}.startsWith('disconnected')")
-        tab.wait_for_timeout(5000)
+        tab.wait_for_timeout(2000)
         assert tab.evaluate(live).startswith("disconnected")
         assert float(tab.evaluate("getComputedStyle(document.querySelector('article')).opacity")) < 1
     with serving(tmp_path, token="mine", port=served.port):

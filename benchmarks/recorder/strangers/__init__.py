@@ -4,7 +4,8 @@ Each folder beside this file is one person's: scripts as they were written, and 
 all what makes a model that the others start from, where a script of its own does that), the link
 that the fault breaks first in that person's judgement (null: a sound script), and whether it harmed the training. `*_1` were
 written before the corrections of 2026-11-26 and looked at for them; each higher number was written against the recorder as it was
-corrected after the number before, and asked before anything of it was corrected. `plain_7` has logs alone, and no recorder.
+corrected after the number before, and asked before anything of it was corrected. `plain_7` has logs alone, and no recorder. Five more sets
+repeated these kinds of script and fault; docs/recorder.md has their figures, and the history their scripts (commit d89e219a).
 """
 
 from __future__ import annotations

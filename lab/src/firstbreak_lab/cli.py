@@ -1,4 +1,4 @@
-"""firstbreak lab list | run | build | harm-test | weigh | bench | figure"""
+"""firstbreak lab list | run | build | harm-test | weigh | bench"""
 
 from __future__ import annotations
 
@@ -92,9 +92,7 @@ def run_(
 
 @command.command()
 @click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), default="corpus", show_default=True)
-@click.option(
-    "--variant", "--plant", "variants", multiple=True, help="Only this fault or healthy variant. May be repeated."
-)
+@click.option("--variant", "variants", multiple=True, help="Only this fault or healthy variant. May be repeated.")
 @click.option("--seeds", type=int, help="Number of seeds of each fault, base and severity.")
 @click.option("--healthy-seeds", type=int, help="Number of seeds of each healthy variant in each base.")
 @click.option("--processes", type=int, help="Number of runs at the same time.  [default: the number of cores]")
@@ -177,11 +175,6 @@ def population_build(span: str, processes: int, out: Path) -> None:
         first, end = (int(bound) for bound in span.split(":"))
         failed = make_all(out, range(first, end), processes, click.echo)
     click.echo(f"{out}: {len(failed)} failed" if failed else f"{out}: done")
-
-
-command.add_command(
-    click.Command("gate", callback=harm_test.callback, params=harm_test.params, hidden=True)
-)  # its old name
 
 
 @command.command()
@@ -282,26 +275,6 @@ def weigh(folder: Path, drawn: Path | None) -> None:
         f"called broken where P(healthy) is at most {written['accuse_below']:g}, and may be stopped where it is at "
         f"most {written['stop_below']:g}"
     )
-
-
-@command.command()
-@CORPUS
-@click.argument("variant", metavar="FAULT")
-@click.option("--base", help="[default: the base of which all severities are in the corpus]")
-@click.option("--severity", type=float, help="[default: the largest]")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True, help="An SVG file.")
-def figure(folder: Path, variant: str, base: str | None, severity: float | None, output: Path) -> None:
-    """Draw the curves of a fault: healthy runs and faulty runs of the same seeds, with the true onset marked."""
-    from firstbreak_lab.corpus import home
-    from firstbreak_lab.figure import figure as drawn
-
-    _known([variant])
-    bases = catalogue()[variant].bases
-    where = base or home(catalogue()[variant])
-    if where not in bases:
-        raise LabUsageError(f"{variant} does not exist for the base {where!r}; its bases are {', '.join(bases)}")
-    with _one_line():
-        output.write_text(drawn(_corpus(folder), (variant, where, bases[where][-1] if severity is None else severity)))
 
 
 #: figure -> heading of its row

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from firstbreak.engine import likelihood
-from firstbreak.engine.check import check
+from firstbreak.engine.detection import check
 from firstbreak.engine.diagnose import find_first_break
 from firstbreak.engine.diagnose import healthy as probability_of_healthy
 from firstbreak.engine.inputs import Inputs

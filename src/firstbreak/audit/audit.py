@@ -6,7 +6,6 @@ import itertools
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
@@ -36,6 +35,7 @@ from firstbreak.model import (
 )
 from firstbreak.processes import end_with_parent
 from firstbreak.readers import Unreadable
+from firstbreak.values import dataclass
 
 HACKING = "reward-hacking"  #: the id of the hacking_test's outcome
 

@@ -10,7 +10,6 @@ import io
 import math
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from firstbreak.model import Sample, Samples
 from firstbreak.readers import Unreadable, parquet, sample_dump
 from firstbreak.readers._samples import REFERENCE, Shape, Span, number, samples_of, shape_of
 from firstbreak.readers.opening import open_file
+from firstbreak.values import replace
 
 ROLES = ("completion", "prompt", "reward", "step", "group", "advantage", "rewards")
 _PARTS = "parts of the reward"

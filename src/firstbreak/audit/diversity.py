@@ -12,7 +12,6 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from firstbreak.audit.table import SampleTable
 from firstbreak.engine.inputs import SampledDiversity
 from firstbreak.engine.stats.direction import departure
 from firstbreak.model import Interval, Series
+from firstbreak.values import dataclass
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 OPENING = 3  #: words

@@ -20,7 +20,6 @@ import urllib.parse
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from firstbreak.audit.rows.judge_injection import attacks
@@ -28,6 +27,7 @@ from firstbreak.audit.split_truth import PolicySample
 from firstbreak.model import Interval
 from firstbreak.readers import Unreadable
 from firstbreak.reports.text import count
+from firstbreak.values import dataclass
 from firstbreak.words import number, percent
 
 Choice = Literal["first", "second", "tie"]

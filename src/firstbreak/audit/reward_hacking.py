@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -34,15 +33,15 @@ from firstbreak.engine.stats.normal import z_to_t
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.shape import trajectory
 from firstbreak.model import Confidence, Evidence, Expected, Finding, Interval, NotMeasured, Series, Severity
+from firstbreak.values import dataclass, replace
 from firstbreak.words import number
 
 MIN_POINTS = 5
 EARLY, LATE = 0.2, 0.25  #: shares of a curve whose mean is a level
 SURE = 3.0  #: standard errors that count as a difference
 FALLEN = 2.33  #: standard errors that count as a fall (1 % in one tail); used only where the reward has surely risen
-LONG = (
-    30  #: from this many points on, their autocorrelation can be estimated; shorter curves are independent evaluations
-)
+#: from this many points on, their autocorrelation can be estimated; shorter curves are independent evaluations
+LONG = 30
 MATERIAL = 0.05  #: share of the scale of the truth; smaller changes do not count
 #: share of the gain that is expected beside the reward: a truth that may have gained this much has not "stayed"
 FOLLOWS = 0.25

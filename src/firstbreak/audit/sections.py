@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from firstbreak.audit.audit import Audit
 from firstbreak.audit.shift import SideMetric
 from firstbreak.audit.split_truth import PolicySample
 from firstbreak.reports.text import count
+from firstbreak.values import dataclass
 from firstbreak.words import number
 
 SHOWN = 120  #: characters of a sample in a line

@@ -12,13 +12,13 @@ import random
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from firstbreak.audit.rows.judge_injection import attacks, is_templated
 from firstbreak.audit.shift import SideMetric
 from firstbreak.audit.split_truth import PolicySample
+from firstbreak.values import dataclass
 
 EACH = 8  #: samples of each kind
 FIRST = 4  #: of the highest, the lowest and random ones, before anything else

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from firstbreak.engine.stats.onset import onset
 from firstbreak.engine.stats.shape import trajectory
 from firstbreak.engine.stats.trend import trend
 from firstbreak.model import EMPTY, Interval, Series
+from firstbreak.values import dataclass, replace
 
 MATERIAL = 0.5  #: standard deviations of the first samples; smaller shifts are ignored
 REWARDED = 0.1  #: smallest correlation with the reward within groups that counts

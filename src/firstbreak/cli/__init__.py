@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import sys
@@ -34,6 +35,7 @@ COMMANDS = {
 }
 #: commands of other distributions, from the entry-point group firstbreak.commands
 ELSEWHERE = {"lab": "firstbreak-lab"}
+FEW_COLLECTIONS = 50_000  #: objects: a start makes many, and leaves hardly any behind (700 is Python's own)
 EXIT_BAD_INPUT = 2
 EXIT_INTERNAL_ERROR = 3
 EXIT_INTERRUPTED = 130
@@ -101,6 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     Exit codes: 0 continue or watch, 1 stop or rollback, 2 bad input or call, 3 a bug (one line on stderr), 130 Ctrl-C.
     """
+    gc.set_threshold(FEW_COLLECTIONS)
     try:
         app.main(args=None if arguments is None else list(arguments), prog_name="firstbreak", standalone_mode=True)
     except BrokenPipeError:  # `firstbreak ... | head` is not an error

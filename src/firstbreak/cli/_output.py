@@ -14,6 +14,14 @@ import click
 from firstbreak.reports.text import visible
 
 PATIENCE = 2.0  #: seconds before a wait is shown
+to_file = click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file, not to stdout."
+)
+
+
+def formats(*names: str, help: str = "Format of the report.") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The option --format; the first of the names is the default."""
+    return click.option("--format", "format_", type=click.Choice(names), default=names[0], help=help)
 
 
 class BadCall(click.ClickException):

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from firstbreak.cli import _roots
-from firstbreak.cli._output import bar, on_a_terminal, show, write
+from firstbreak.cli._output import bar, formats, on_a_terminal, show, to_file, write
 from firstbreak.model import Run, Samples, Severity
 
 FAILS = {
@@ -22,16 +22,11 @@ MOST_PROCESSES = 8  #: each holds some hundred megabytes
 
 @click.command("audit")
 @click.argument("path")
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(("terminal", "json", "html")),
-    default="terminal",
+@formats(
+    *("terminal", "json", "html"),
     help="Format of the report. html: a page on which a person marks samples and saves the marks.",
 )
-@click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file, not to stdout."
-)
+@to_file
 @click.option(
     "--column",
     "columns",

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from firstbreak.cli import _grouping, _roots
-from firstbreak.cli._output import say, write
+from firstbreak.cli._output import formats, say, to_file, write
 from firstbreak.cli._reading import read
 from firstbreak.readers.grouping import How
 
@@ -18,12 +18,8 @@ from firstbreak.readers.grouping import How
 @click.option(
     "--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw the scores of all seeds into this SVG file."
 )
-@click.option(
-    "--format", "format_", type=click.Choice(("terminal", "html")), default="terminal", help="Format of the comparison."
-)
-@click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file, not to stdout."
-)
+@formats("terminal", "html", help="Format of the comparison.")
+@to_file
 @click.option("--trainer", metavar="NAME", help="The trainer, if the automatic choice is wrong.")
 @_grouping.options
 @_roots.option

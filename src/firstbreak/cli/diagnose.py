@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from firstbreak.cli import EXIT_BAD_INPUT, _grouping, _names, _roots, _thresholds
-from firstbreak.cli._output import bar, complain, on_a_terminal, say, show, waiting, write
+from firstbreak.cli._output import bar, complain, formats, on_a_terminal, say, show, to_file, waiting, write
 from firstbreak.cli._reading import read
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.thresholds import Thresholds, for_run, parsed
 from firstbreak.model import Action, Diagnosis
 from firstbreak.readers import Unreadable, names
 from firstbreak.readers.grouping import How
+from firstbreak.values import replace
 
 FORMATS = ("terminal", "json", "html", "markdown", "junit", "sarif")
 FAILS = {
@@ -28,10 +28,8 @@ FAILS = {
 
 @click.command("diagnose")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@click.option("--format", "format_", type=click.Choice(FORMATS), default="terminal", help="Format of the report.")
-@click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file, not to stdout."
-)
+@formats(*FORMATS)
+@to_file
 @click.option(
     "--fail-on",
     type=click.Choice(list(FAILS)),
@@ -112,7 +110,7 @@ def command(
             run = read(path, trainer=trainer, named=meanings)
             with waiting(f"diagnosing {path}"):
                 dx = diagnose(run, rate_per_hour=rate, thresholds=for_run(path, thresholds))
-            diagnoses.append(dx if baseline is None else _beside(dx, baseline, trainer))
+            diagnoses.append(dx if baseline is None else _with_baseline(dx, baseline, trainer))
         except Unreadable as error:  # `runs/*` may contain other files: the runs are still reported
             if i == len(found) and not diagnoses:
                 raise
@@ -127,7 +125,7 @@ def command(
         sys.exit(EXIT_BAD_INPUT)
 
 
-def _beside(dx: Diagnosis, folder: str, trainer: str | None) -> Diagnosis:
+def _with_baseline(dx: Diagnosis, folder: str, trainer: str | None) -> Diagnosis:
     """The diagnosis, with the run beside the earlier healthy runs of the folder."""
     from firstbreak.compare.baseline import earlier_runs, stand
 

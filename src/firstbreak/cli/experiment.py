@@ -141,7 +141,7 @@ def plan(path: str, file: Path, folder: Path | None, trainer: str | None, everyt
     """
     from firstbreak.cli._grouping import one_run
     from firstbreak.cli._reading import read
-    from firstbreak.engine.check import check
+    from firstbreak.engine.detection import check
     from firstbreak.engine.diagnose import diagnose
     from firstbreak.engine.inputs import Inputs
     from firstbreak.engine.rank import rank
@@ -481,7 +481,7 @@ def _design(name: str) -> Any:
 
 
 def _next(run: Any, settings: Any, place: Path) -> Any:
-    from firstbreak.engine.check import check
+    from firstbreak.engine.detection import check
     from firstbreak.engine.inputs import Inputs
     from firstbreak.engine.rank import rank
     from firstbreak.experiments import conduct

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from firstbreak.cli import _grouping, _names, _roots
-from firstbreak.cli._output import on_a_terminal, show, write
+from firstbreak.cli._output import formats, on_a_terminal, show, write
 from firstbreak.cli._reading import read
 from firstbreak.readers import names
 from firstbreak.readers.grouping import How
@@ -13,9 +13,7 @@ from firstbreak.readers.grouping import How
 
 @click.command("inspect")
 @click.argument("path")
-@click.option(
-    "--format", "format_", type=click.Choice(("terminal", "json")), default="terminal", help="Format of the output."
-)
+@formats("terminal", "json", help="Format of the output.")
 @click.option("--trainer", metavar="NAME", help="The trainer, if the automatic choice is wrong.")
 @_names.option
 @_grouping.options

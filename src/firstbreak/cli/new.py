@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from string import Template
@@ -12,6 +11,7 @@ from string import Template
 import click
 
 from firstbreak.model import Link
+from firstbreak.values import dataclass
 
 
 @dataclass(frozen=True)

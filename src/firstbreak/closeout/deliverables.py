@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO
@@ -29,6 +29,7 @@ from firstbreak.readers.checkpoints import named, only_model
 from firstbreak.readers.opening import beneath, open_raw, read_whole, roots_of
 from firstbreak.reports import html, markdown
 from firstbreak.reports import json as report
+from firstbreak.values import dataclass
 from firstbreak.words import number
 
 PROGRESS_EVERY = 1 << 30  #: bytes of a copy

@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from firstbreak.closeout.deliverables import Deliverable, Delivered, Material, M
 from firstbreak.readers import Unreadable, why
 from firstbreak.readers.opening import beneath, open_raw, read_whole
 from firstbreak.reports.markdown import code, prose
+from firstbreak.values import dataclass
 
 SCHEMA = "firstbreak.closeout/1"
 MANIFEST, SUMMARY = "manifest.json", "summary.md"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
@@ -14,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from firstbreak import context
+from firstbreak.compare.inferred_settings import inferred_settings, without_seed
 from firstbreak.compare.per_run import BOOKKEEPING, is_per_run
-from firstbreak.compare.told import told, without_seed
 from firstbreak.dialects.hyperparameters import HYPERPARAMETERS
 from firstbreak.engine.inputs import Inputs
 from firstbreak.evals.canonical import canonical
 from firstbreak.model import Run, Series
+from firstbreak.values import dataclass
 
 LATE = 0.1  #: share of the points of the score; their mean is the final score of a run
 TASK = ("env_id", "dataset")
@@ -48,12 +48,12 @@ class Member:
     def seed(self) -> Any:
         """The recorded seed, else the one that stands in the names or first lines of the run, or None."""
         seeds = self.context.seeds if self.context else {}
-        return self.run.config.get("seed", next(iter(seeds.values()), self.told.get("seed")))
+        return self.run.config.get("seed", next(iter(seeds.values()), self.inferred.get("seed")))
 
     @property
     def task(self) -> str:
         """The environment or dataset, as far as the configuration says."""
-        known = {name: self.run.config.get(name, self.told.get(name)) for name in TASK}
+        known = {name: self.run.config.get(name, self.inferred.get(name)) for name in TASK}
         return " ".join(str(value) for value in known.values() if value is not None)
 
     @cached_property
@@ -76,9 +76,9 @@ class Member:
         return {name: value for name, value in (raw | values).items() if name not in left_out}
 
     @cached_property
-    def told(self) -> Mapping[str, Any]:
+    def inferred(self) -> Mapping[str, Any]:
         """What the names of the run and the first lines of its logs tell."""
-        return told(self.run)
+        return inferred_settings(self.run)
 
     @cached_property
     def logged(self) -> Mapping[str, Any]:
@@ -89,7 +89,7 @@ class Member:
         first: dict[str, Any] = (
             {} if curve is None or not len(curve.finite) else {"learning_rate": float(curve.finite.values[0])}
         )
-        return {name: value for name, value in {**first, **self.told}.items() if name not in ("seed", *TASK)}
+        return {name: value for name, value in {**first, **self.inferred}.items() if name not in ("seed", *TASK)}
 
     def copies(self, other: Member) -> bool:
         """Whether the other run is the same one: no curve tells them apart."""
@@ -236,7 +236,7 @@ def _by_settings(alone: Sequence[tuple[str, Member]]) -> list[tuple[str, list[Me
             key = canonical([{k: str(v) for k, v in sorted(member.settings.items())}, code])
         else:
             name = places.get(member.run.path, name)
-            key = canonical([name, {k: str(v) for k, v in sorted(member.told.items()) if k != "seed"}])
+            key = canonical([name, {k: str(v) for k, v in sorted(member.inferred.items()) if k != "seed"}])
         sides.setdefault(key, []).append(member)
         names.setdefault(key, name)
     return [part for key, members in sides.items() for part in _unmixed(names[key], members, dict(alone_names))]

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +27,7 @@ from firstbreak.model import Departure, EarlierRuns, FirstBreak, Link, Run, Seri
 from firstbreak.readers import Unreadable
 from firstbreak.readers.grouping import find_runs
 from firstbreak.readers.read import claimed, read
+from firstbreak.values import dataclass
 
 LEAST = 3  #: runs that make a band
 MOST = 10  #: the newest are taken
@@ -205,7 +205,7 @@ class EarlierFolder:
         self._known: dict[Path, tuple[float, tuple[Run, FirstBreak | None]]] = {}
         self._lock = threading.Lock()
 
-    def beside(self, run: Run) -> EarlierRuns:
+    def compare(self, run: Run) -> EarlierRuns:
         """The run beside the healthy ones of the folder. A folder that cannot be read is said among what is left out."""
         with self._lock:
             try:

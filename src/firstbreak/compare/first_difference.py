@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from firstbreak.dialects import signals
 from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.model import Link, Series
+from firstbreak.values import dataclass
 
 POINTS = 60  #: bins in which curves are compared: enough to locate a step, few enough to average out noise
 BEYOND = 4.0  #: standard errors: among about 6,000 comparisons of a report none exceeds this by chance

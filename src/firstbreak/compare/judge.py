@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from firstbreak.compare import statistics
 from firstbreak.compare.arms import Arm
 from firstbreak.compare.statistics import Estimate, Scores
+from firstbreak.values import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

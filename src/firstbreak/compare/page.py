@@ -54,9 +54,9 @@ def sides(compared: Sequence[Arm], shown: Shown, swatch: bool = False) -> Markup
 def what_differs(compared: Sequence[Arm]) -> Markup:
     """The settings in which the sides differ; what is not recorded is said."""
     found = sorted(differences(compared), key=lambda d: None in d.values)  # what all sides record comes first
-    told = element("p", sentences.TOLD, class_="facts") if sentences.is_told(compared) else None
+    inferred = element("p", sentences.INFERRED, class_="facts") if sentences.is_inferred(compared) else None
     if len(compared) == 1:
-        return join(element("p", sentences.ONE_SIDE), told)
+        return join(element("p", sentences.ONE_SIDE), inferred)
     if not found:
         return element("p", sentences.no_difference(compared))
     rows = [
@@ -72,7 +72,7 @@ def what_differs(compared: Sequence[Arm]) -> Markup:
     ]
     more = len(found) - MOST_DIFFERENCES
     rest = element("p", f"and {more} more; `firstbreak compare` lists all", class_="facts") if more > 0 else None
-    return join(table(("Setting", *(arm.name for arm in compared)), rows), rest, told)
+    return join(table(("Setting", *(arm.name for arm in compared)), rows), rest, inferred)
 
 
 def against(compared: Sequence[Arm]) -> Markup:

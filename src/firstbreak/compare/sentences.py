@@ -14,7 +14,7 @@ NOT_RECORDED = "not recorded"
 NO_CURVE = "No curve differs: no signal that both sides record stays outside its noise."
 NO_SCORE = "The sides record no common score on the same task, so it is unknown which side is better."
 SINGLE = "With one run on a side, two seeds of the same setting can differ like this."
-TOLD = "No run records its configuration; this was read off the names, the first lines of the logs and the curves."
+INFERRED = "No run records its configuration; this was read off the names, the first lines of the logs and the curves."
 ONE_SIDE = "Only seed and task differ: these are runs of one setting."
 
 
@@ -35,7 +35,7 @@ def no_difference(compared: Sequence[Arm]) -> str:
     return f"No recorded setting differs{alike}." + (f" Not recorded by all: {joined(unknown)}." if unknown else "")
 
 
-def is_told(compared: Sequence[Arm]) -> bool:
+def is_inferred(compared: Sequence[Arm]) -> bool:
     """Whether no run records its configuration."""
     return not any(member.settings for arm in compared for member in arm.members)
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from firstbreak.engine.stats.normal import quantile, z_to_t
 from firstbreak.model import Interval
+from firstbreak.values import dataclass
 
 Scores = Sequence[np.ndarray]  #: one array of runs for each task
 REPLICATIONS = 2000

@@ -47,7 +47,7 @@ def _differences(compared: Sequence[Arm]) -> str:
         rows += [(part if i == 0 else "", d.name, *_cells(d.values)) for i, d in enumerate(here[:MOST_ROWS])]
         if len(here) > MOST_ROWS:
             rows.append(("", f"... and {len(here) - MOST_ROWS} more", *("" for _ in compared)))
-    logged = wrap(sentences.TOLD, 80) if sentences.is_told(compared) else []
+    logged = wrap(sentences.INFERRED, 80) if sentences.is_inferred(compared) else []
     return "\n".join([table(rows), *logged])
 
 

@@ -39,7 +39,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Set
-from dataclasses import replace
 from functools import cache, lru_cache, reduce
 from types import ModuleType
 from typing import Any
@@ -49,6 +48,7 @@ from firstbreak.dialects import _small
 from firstbreak.dialects._table import Name, NameTable, Older, Origin
 from firstbreak.dialects.signals import STATISTICS, evaluation, lookup
 from firstbreak.model import EMPTY
+from firstbreak.values import replace
 
 __all__ = [
     "Name",

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Set
-from dataclasses import dataclass
 
 from firstbreak.dialects._table import Name, Origin
 from firstbreak.dialects.signals import evaluation, lookup
 from firstbreak.model import Link
+from firstbreak.values import dataclass
 
 NOTE = "read by meaning"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 from firstbreak.dialects.signals import STATISTICS, lookup
+from firstbreak.values import dataclass, replace
 
 
 def words(text: str) -> tuple[str, ...]:

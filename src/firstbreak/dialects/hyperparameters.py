@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType, ModuleType
 from typing import Any
 
 from firstbreak import dialects
 from firstbreak.model import Config, Run
+from firstbreak.values import dataclass
 
 
 @dataclass(frozen=True)

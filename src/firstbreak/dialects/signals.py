@@ -21,11 +21,11 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from types import MappingProxyType
 
 from firstbreak.model import Link
+from firstbreak.values import dataclass, replace
 
 STATISTICS: Mapping[str, str] = MappingProxyType(
     {
@@ -790,10 +790,14 @@ def stand_ins(name: str) -> tuple[str, ...]:
     return estimators + _STAND_INS.get(name, ())
 
 
+def _means() -> list[str]:
+    return [*SIGNALS, *(f"{divergence}.{estimator}" for divergence in DIVERGENCES for estimator in ESTIMATORS)]
+
+
 @cache
 def all_names() -> tuple[str, ...]:
     """Every canonical name: entries, their statistics and estimators, and all of them on held-out data."""
-    means = [*SIGNALS, *(f"{divergence}.{estimator}" for divergence in DIVERGENCES for estimator in ESTIMATORS)]
+    means = _means()
     spreads = [f"{mean.removesuffix('.mean')}.{s}" for mean in means for s in STATISTICS if s != "mean"]
     return tuple(dict.fromkeys([*means, *spreads, *map(evaluation, means), *map(evaluation, spreads)]))
 
@@ -816,14 +820,29 @@ def glossary() -> str:
 
 
 class _ByParameter(Mapping[str, Signal]):
-    """Every parameter that a detector may ask for. The names are spelled out on first use, not on import."""
+    """Every parameter that a detector may ask for. Means are what most ask for: all 13,000 names are spelled out for few."""
+
+    @cached_property
+    def _means(self) -> dict[str, str]:
+        return {_spelled(name): name for mean in _means() for name in (mean, evaluation(mean))}
+
+    @cached_property
+    def _stems(self) -> dict[str, str]:
+        return {_spelled(stem): stem for stem in (mean.removesuffix(".mean") for mean in _means())}
 
     @cached_property
     def _names(self) -> dict[str, str]:
         return {_spelled(name): name for name in all_names()}
 
     def __getitem__(self, key: str) -> Signal:
-        signal = lookup(self._names[key])
+        stem, _, statistic = key.rpartition("_")
+        if key in self._means:
+            name = self._means[key]
+        elif statistic in STATISTICS and stem in self._stems:
+            name = f"{self._stems[stem]}.{statistic}"
+        else:
+            name = self._names[key]
+        signal = lookup(name)
         assert signal is not None
         return signal
 

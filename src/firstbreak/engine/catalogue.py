@@ -6,7 +6,6 @@ import importlib
 import inspect
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -16,6 +15,7 @@ from firstbreak import plugins
 from firstbreak.engine.families import EVERY, SAMPLED, UNKNOWN, Families, Family, Method, Policy, only
 from firstbreak.engine.registry import sections
 from firstbreak.model import EMPTY, Experiment
+from firstbreak.values import dataclass, replace
 
 if TYPE_CHECKING:
     from firstbreak.engine.questions import Question

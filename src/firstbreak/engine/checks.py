@@ -9,9 +9,7 @@ report, never the report.
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -27,6 +25,7 @@ from firstbreak.model import (
     Role,
     Status,
 )
+from firstbreak.values import dataclass, field
 
 T = TypeVar("T", int, float)
 
@@ -133,6 +132,8 @@ def _outcome(check: Check, answer: Answer | Exception) -> Outcome:
         case NotMeasured(note):
             status = Status.NOT_MEASURED
         case Exception() as error:
+            import traceback
+
             frame = traceback.extract_tb(error.__traceback__)[-1]
             status, note = (
                 Status.CRASHED,

@@ -10,11 +10,11 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
 from firstbreak.engine.families import UNKNOWN, Families, Method, Policy, only
 from firstbreak.engine.inputs import Inputs
 from firstbreak.model import Run, Weight, WeightKind
+from firstbreak.values import dataclass, replace
 from firstbreak.words import number
 
 OUTSIDE = 2.0  #: nats for a value just outside the usual range (convention)
@@ -34,7 +34,7 @@ class Side(enum.Enum):
 
 
 @dataclass(frozen=True)
-class Usual:
+class Range:
     """The usual range of one hyperparameter."""
 
     name: str
@@ -45,9 +45,8 @@ class Usual:
     horizon: bool = False  #: a discount: distances are those of 1 / (1 - value)
     algorithms: tuple[str, ...] = ()  #: only these; empty: all
     anybodys: bool = False  #: only where neither trainer nor algorithm is known: it may be a table
-    of_run: float | None = (
-        None  #: this share of the run's environment steps is usual too, where that is less than `low`
-    )
+    #: this share of the run's environment steps is usual too, where that is less than `low`
+    of_run: float | None = None
 
     def decades(self, value: float) -> float:
         """Factors of ten above the range, negative below it, 0 inside it."""
@@ -77,33 +76,33 @@ _CONTINUOUS = ("sac", "td3", "ddpg", "tqc", "redq")
 _DQN = ("dqn", "ddqn", "qrdqn", "c51", "rainbow", "iqn", "apex")
 
 #: the first row of a name that holds for a run counts
-USUAL: tuple[Usual, ...] = (
-    Usual("learning_rate", 1e-7, 2e-3, _TEXT, "defaults of TRL, verl and OpenRLHF 1e-6; adapters up to 1e-3"),
-    Usual("learning_rate", 1e-5, 1.0, _CONTROL, "tables and linear policies 0.01 to 1 (Sutton and Barto)", anybodys=True),
-    Usual("learning_rate", 1e-5, 1e-2, _CONTROL, "defaults of Stable-Baselines3 and CleanRL 1e-4 to 1e-3; RSL-RL up to 1e-2"),
-    Usual("kl_coef", 0.5, 10.0, _PAIRS, "SimPO's authors use 2 to 10", algorithms=("simpo",)),
-    Usual("kl_coef", 0.01, 1.0, _PAIRS, "TRL's DPO, KTO and ORPO 0.1; published runs 0.01 to 0.5"),
-    Usual("kl_coef", 0.0, 0.3, _SAMPLED, "defaults: TRL 0, verl 0.001, OpenRLHF 0.01, TRL's PPO 0.05"),
-    Usual("gamma", 0.9, 0.9999, _CONTROL, "arXiv:2006.05990; RL Zoo 0.9 to 0.9999", horizon=True),
-    Usual("gae_lambda", 0.8, 1.0, _ACTOR, "arXiv:2006.05990; RL Zoo 0.8 to 1", horizon=True),
-    Usual("entropy_coef", 0.0, 0.05, _ACTOR, "arXiv:2006.05990; Stable-Baselines3 0, CleanRL 0.01"),
-    Usual("entropy_coef", 0.0, 0.02, _SAMPLED, "verl 0 to 0.001"),
-    Usual("value_coef", 0.01, 10.0, _ACTOR, "Stable-Baselines3 and CleanRL 0.5; RL Zoo 0.2 to 1; RLlib 1"),
-    Usual("value_coef", 0.01, 10.0, _SAMPLED, "TRL's PPO 0.1; OpenRLHF and verl train the critic apart"),
-    Usual("epochs_per_batch", 1, 30, _ACTOR, "PPO: Stable-Baselines3 10, CleanRL 4, RL Zoo up to 20"),
-    Usual("epochs_per_batch", 1, 8, _SAMPLED, "TRL and verl 1, TRL's PPO 4"),
-    Usual("clip_range", 0.05, 0.5, _ACTOR, "PPO 0.1 to 0.4"),
-    Usual("clip_range", 1e-4, 0.5, _SAMPLED, "GRPO 0.2; GSPO clips whole sequences at 3e-4"),
-    Usual("batch_size", 64, math.inf, _ACTOR, "PPO 512 and more; A2C has no least", algorithms=_PPO),
-    Usual("minibatch_size", 16, math.inf, _VALUES, "DQN 32, SAC and TD3 100 to 256"),
-    Usual("group_size", 4, math.inf, _GROUPS, "TRL 8; published GRPO runs 4 to 64"),
-    Usual("temperature", 0.7, 1.2, _TEXT, "defaults of TRL, verl and OpenRLHF 1"),
-    Usual("buffer_size", 1e4, math.inf, _VALUES, "Stable-Baselines3 1e6; RL Zoo 1e4 and more, 8 to 100 % of short runs",
+USUAL: tuple[Range, ...] = (
+    Range("learning_rate", 1e-7, 2e-3, _TEXT, "defaults of TRL, verl and OpenRLHF 1e-6; adapters up to 1e-3"),
+    Range("learning_rate", 1e-5, 1.0, _CONTROL, "tables and linear policies 0.01 to 1 (Sutton and Barto)", anybodys=True),
+    Range("learning_rate", 1e-5, 1e-2, _CONTROL, "defaults of Stable-Baselines3 and CleanRL 1e-4 to 1e-3; RSL-RL up to 1e-2"),
+    Range("kl_coef", 0.5, 10.0, _PAIRS, "SimPO's authors use 2 to 10", algorithms=("simpo",)),
+    Range("kl_coef", 0.01, 1.0, _PAIRS, "TRL's DPO, KTO and ORPO 0.1; published runs 0.01 to 0.5"),
+    Range("kl_coef", 0.0, 0.3, _SAMPLED, "defaults: TRL 0, verl 0.001, OpenRLHF 0.01, TRL's PPO 0.05"),
+    Range("gamma", 0.9, 0.9999, _CONTROL, "arXiv:2006.05990; RL Zoo 0.9 to 0.9999", horizon=True),
+    Range("gae_lambda", 0.8, 1.0, _ACTOR, "arXiv:2006.05990; RL Zoo 0.8 to 1", horizon=True),
+    Range("entropy_coef", 0.0, 0.05, _ACTOR, "arXiv:2006.05990; Stable-Baselines3 0, CleanRL 0.01"),
+    Range("entropy_coef", 0.0, 0.02, _SAMPLED, "verl 0 to 0.001"),
+    Range("value_coef", 0.01, 10.0, _ACTOR, "Stable-Baselines3 and CleanRL 0.5; RL Zoo 0.2 to 1; RLlib 1"),
+    Range("value_coef", 0.01, 10.0, _SAMPLED, "TRL's PPO 0.1; OpenRLHF and verl train the critic apart"),
+    Range("epochs_per_batch", 1, 30, _ACTOR, "PPO: Stable-Baselines3 10, CleanRL 4, RL Zoo up to 20"),
+    Range("epochs_per_batch", 1, 8, _SAMPLED, "TRL and verl 1, TRL's PPO 4"),
+    Range("clip_range", 0.05, 0.5, _ACTOR, "PPO 0.1 to 0.4"),
+    Range("clip_range", 1e-4, 0.5, _SAMPLED, "GRPO 0.2; GSPO clips whole sequences at 3e-4"),
+    Range("batch_size", 64, math.inf, _ACTOR, "PPO 512 and more; A2C has no least", algorithms=_PPO),
+    Range("minibatch_size", 16, math.inf, _VALUES, "DQN 32, SAC and TD3 100 to 256"),
+    Range("group_size", 4, math.inf, _GROUPS, "TRL 8; published GRPO runs 4 to 64"),
+    Range("temperature", 0.7, 1.2, _TEXT, "defaults of TRL, verl and OpenRLHF 1"),
+    Range("buffer_size", 1e4, math.inf, _VALUES, "Stable-Baselines3 1e6; RL Zoo 1e4 and more, 8 to 100 % of short runs",
           of_run=0.08),
-    Usual("target_update_interval", 10, 4e4, _VALUES, "RL Zoo 10 to 10000", algorithms=_DQN),
-    Usual("tau", 5e-4, 0.05, _VALUES, "SAC, TD3 and DDPG 0.001 to 0.02", algorithms=_CONTINUOUS),
-    Usual("exploration_final", 0.0, 0.15, _VALUES, "Stable-Baselines3 0.05; RL Zoo 0.01 to 0.1"),
-    Usual("exploration_fraction", 0.005, 0.8, _VALUES, "Stable-Baselines3 0.1, CleanRL 0.5; Nature DQN 0.02"),
+    Range("target_update_interval", 10, 4e4, _VALUES, "RL Zoo 10 to 10000", algorithms=_DQN),
+    Range("tau", 5e-4, 0.05, _VALUES, "SAC, TD3 and DDPG 0.001 to 0.02", algorithms=_CONTINUOUS),
+    Range("exploration_final", 0.0, 0.15, _VALUES, "Stable-Baselines3 0.05; RL Zoo 0.01 to 0.1"),
+    Range("exploration_fraction", 0.005, 0.8, _VALUES, "Stable-Baselines3 0.1, CleanRL 0.5; Nature DQN 0.02"),
 )  # fmt: skip
 
 #: hyperparameters whose value in force is logged: what is logged counts before what is configured
@@ -115,7 +114,7 @@ LOGGED = {
 }
 
 
-def usual(name: str, inputs: Inputs) -> Usual | None:
+def usual_range(name: str, inputs: Inputs) -> Range | None:
     """The usual range of a hyperparameter in runs of this kind, where one is known."""
     algorithm = (inputs.run.algorithm or "").lower()
     anybodys = inputs.run.trainer is None and not algorithm
@@ -161,7 +160,7 @@ def settled(name: str, side: Side, inputs: Inputs) -> bool:
     """Whether a setting is already where a fix would move it: on, or at the far end of what is usual."""
     if side is Side.OFF:
         return is_on(inputs.run, name) is True
-    value, range_ = in_force(inputs.run, name), usual(name, inputs)
+    value, range_ = in_force(inputs.run, name), usual_range(name, inputs)
     if value is None:
         return False
     if side is Side.HIGH:
@@ -179,7 +178,7 @@ def weights(settings: Mapping[str, Side], inputs: Inputs) -> list[Weight]:
         (side, name, value, range_)
         for name, side in settings.items()
         if side is not Side.OFF
-        and (range_ := usual(name, inputs)) is not None
+        and (range_ := usual_range(name, inputs)) is not None
         and (value := in_force(inputs.run, name)) is not None
     ]
     most = MOST_HARMLESS if inputs.kept or inputs.solved else MOST
@@ -194,7 +193,7 @@ def weights(settings: Mapping[str, Side], inputs: Inputs) -> list[Weight]:
 _DIRECTION = {Side.HIGH: "above", Side.LOW: "below"}
 
 
-def _outside(side: Side, name: str, value: float, range_: Usual, run: Run, most: float) -> Weight | None:
+def _outside(side: Side, name: str, value: float, range_: Range, run: Run, most: float) -> Weight | None:
     away = range_.decades(value) * (1 if side is Side.HIGH else -1)
     if away <= 0:
         return None

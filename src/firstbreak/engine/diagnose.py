@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from firstbreak.engine import likelihood
-from firstbreak.engine.check import check
+from firstbreak.engine.detection import check
 from firstbreak.engine.forecast import forecasts
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.judgement import dead_since, judge
@@ -17,6 +16,7 @@ from firstbreak.engine.likelihood import HEALTHY
 from firstbreak.engine.published_settings import tuned
 from firstbreak.engine.rank import rank
 from firstbreak.engine.stats.noise import noise_scale
+from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.smooth import smooth
 from firstbreak.engine.thresholds import Thresholds, changed
 from firstbreak.engine.verdict import in_words, link_verdicts
@@ -32,6 +32,7 @@ from firstbreak.model import (
     Run,
     Weight,
 )
+from firstbreak.values import replace
 
 CAUSES_SHOWN = 5
 
@@ -123,7 +124,7 @@ def best_checkpoint(run: Run, inputs: Inputs, dead: float | None = None) -> Best
     levels = {c: float(np.interp(c.step, steps, level)) for c in run.checkpoints if c.step < end}
     levels = {c: reached for c, reached in levels.items() if c.step <= step or reached >= (value + shape.start) / 2}
     enough = max(levels.values(), default=0.0) - noise_scale(score.finite.values)
-    apart = float(np.median(np.diff(score.steps))) if len(score) > 1 else 0.0
+    apart = median(np.diff(score.steps)) if len(score) > 1 else 0.0
     good = [c for c, reached in levels.items() if reached >= enough or abs(c.step - step) <= apart / 2]
     saved = min(good, key=lambda c: abs(c.step - step), default=None)
     metric = score.name

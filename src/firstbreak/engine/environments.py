@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from firstbreak.model import Config
+from firstbreak.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from firstbreak.model import Link
+from firstbreak.values import dataclass
 
 
 class Policy(enum.StrEnum):

@@ -8,13 +8,12 @@ have been trained.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-
-import numpy as np
 
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.stats.ceiling import arrival
+from firstbreak.engine.stats.points import median
 from firstbreak.model import Forecast, Series
+from firstbreak.values import dataclass
 
 #: share of the entropy at the start: a policy with a twentieth of it has stopped exploring (convention)
 ENTROPY_FLOOR = 0.05
@@ -43,7 +42,7 @@ def forecasts(inputs: Inputs) -> tuple[Forecast, ...]:
 def limits(inputs: Inputs) -> tuple[Limit, ...]:
     """The limits of this run, known or not."""
     entropy, length, config = inputs.policy_entropy, inputs.length_mean, inputs.run.config
-    start = float(np.median(entropy.finite.values[:5])) if entropy is not None and len(entropy.finite) else math.nan
+    start = median(entropy.finite.values[:5]) if entropy is not None and len(entropy.finite) else math.nan
     target = None if "target_kl" in config.defaulted else config.number("target_kl")
     return (
         Limit(entropy, ENTROPY_FLOOR * start if start > 0 else None, "5 % of its value at the start"),
@@ -57,8 +56,8 @@ def _ahead(limit: Limit) -> Forecast | None:
     curve = limit.curve.finite if limit.curve is not None else None
     if curve is None or limit.level is None or not math.isfinite(limit.level) or len(curve) < MIN_POINTS:
         return None
-    away = limit.level - float(np.median(curve.tail(0.1).values))
-    if away * (limit.level - float(np.median(curve.head(0.1).values))) <= 0:
+    away = limit.level - median(curve.tail(0.1).values)
+    if away * (limit.level - median(curve.head(0.1).values)) <= 0:
         return None  # the curve has passed the limit already, or started there: detectors look at that
     within = arrival(curve, limit.level, HORIZON)
     if within is None or within == (0.0, 0.0):

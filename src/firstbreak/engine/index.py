@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -61,6 +60,8 @@ def proofs() -> Iterator[tuple[Link, int, Mapping[str, Row] | None]]:
 @cache
 def own(kind: str) -> frozenset[str]:
     """The ids of the detectors or causes that this package brings: those of plug-ins lie elsewhere."""
+    import tomllib
+
     names = (name.replace("_", "-") for _, name, _ in files(kind))
     tables = (
         tomllib.loads((HOME / "detectors" / link.value / "proofs.toml").read_text("utf-8")) for link, _, _ in proofs()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -20,10 +19,12 @@ from firstbreak.engine.families import DECOUPLED, METHODS, Data, Family, Method,
 from firstbreak.engine.stats.agreement import Fall, informed
 from firstbreak.engine.stats.agreement import fall as fall_of
 from firstbreak.engine.stats.granularity import binomial_error, problems
+from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.shape import trajectory as shape_of
 from firstbreak.model import Config, Interval, Run, Series
 from firstbreak.plugins import BadPlugin
+from firstbreak.values import dataclass, replace
 
 T = TypeVar("T")
 
@@ -239,7 +240,7 @@ def _of_a_step(reward: Series | None, episode: Series | None, length: Series | N
     """Whether the mean reward is one of steps: times the length of an episode, it is about the return of one."""
     if any(s is None or len(s.finite) < MIN_EVALUATIONS for s in (reward, episode, length)):
         return False
-    step, whole, steps = (float(np.median(s.finite.values)) for s in (reward, episode, length) if s is not None)
+    step, whole, steps = (median(s.finite.values) for s in (reward, episode, length) if s is not None)
     return steps > 2 and abs(step * steps - whole) <= 0.5 * abs(whole) and abs(step - whole) > 0.5 * abs(whole)
 
 
@@ -463,7 +464,7 @@ def reference_free(pref_reward_chosen: Series | None = None, pref_logp_chosen: S
     if len(rewards) < 3 or not np.array_equal(rewards.steps, logps.steps) or not logps.values.all():
         return False
     multiple = rewards.values / logps.values  # ORPO, CPO, SimPO: beta; with a reference it starts at 0 and moves
-    return bool(np.median(multiple) > 0 and np.ptp(multiple) <= 0.05 * np.median(multiple))
+    return bool(median(multiple) > 0 and np.ptp(multiple) <= 0.05 * median(multiple))
 
 
 def family(run: Run, method: Method | None = None) -> Family:
@@ -519,7 +520,7 @@ def solved(
     if (known := highest(score, config)) is not None:
         share = not score.name.startswith(("reward", "eval.reward"))  # it begins at 0, whatever random actions score
         lowest = 0.0 if share else environments.random(config) or 0.0
-        return bool(np.median(late) >= lowest + AT_CEILING * (known - lowest))
+        return bool(median(late) >= lowest + AT_CEILING * (known - lowest))
     top, spread = float(np.max(score.values)), float(np.ptp(score.values))
     if spread == 0:  # an evaluation at its maximum from the start: the training reward shows whether it is one
         training = [s.finite for s in (reward_mean, reward_episode) if s is not None and s.name != score.name]
@@ -621,10 +622,9 @@ class Derived(Generic[T]):
     """A derived input as an attribute of `Inputs`: computed once, when first asked for; None where its inputs are missing."""
 
     def __init__(self, made: Callable[..., T]) -> None:
-        parameters = inspect.signature(made).parameters.values()
+        names, defaults = made.__code__.co_varnames[: made.__code__.co_argcount], made.__defaults__ or ()
         self.made, self.name = made, made.__name__
-        self.needs = tuple(p.name for p in parameters if p.default is p.empty)
-        self.uses = tuple(p.name for p in parameters if p.default is not p.empty)
+        self.needs, self.uses = names[: len(names) - len(defaults)], names[len(names) - len(defaults) :]
 
     def __set_name__(self, owner: type, name: str) -> None:
         assert name == self.name, f"{name} is made by {self.name}"

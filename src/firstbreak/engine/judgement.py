@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -41,6 +40,7 @@ from firstbreak.model import (
     Status,
     WeightKind,
 )
+from firstbreak.values import dataclass
 
 LARGE_LOSS = 1 / 3  #: of the gain: a run that lost more does not just go on (convention)
 MATERIAL = 0.1  #: of the score itself: a smaller loss is none, however clear (convention)
@@ -63,14 +63,14 @@ class Worst(enum.Enum):
 
 #: worst sign -> harm -> action; "roll back" is "stop" where no better policy was logged
 ACTIONS: Mapping[Worst, Mapping[Harm, Action]] = {
-    worst: dict(zip((Harm.LOST, Harm.LOSING, Harm.STALLED, Harm.NONE_YET, Harm.NOT_MEASURED), row, strict=True))
+    worst: dict(zip(Harm, row, strict=True))
     for worst, row in {
-        Worst.LOST_WEIGHTS: (Action.ROLLBACK, Action.ROLLBACK, Action.STOP, Action.STOP, Action.STOP),
-        Worst.PROOF: (Action.ROLLBACK, Action.ROLLBACK, Action.STOP, Action.STOP, Action.STOP),
-        Worst.CRITICAL: (Action.ROLLBACK, Action.ROLLBACK, Action.STOP, Action.WATCH, Action.STOP),
-        Worst.WARNING: (Action.ROLLBACK, Action.WATCH, Action.WATCH, Action.WATCH, Action.WATCH),
-        Worst.DOUBT: (Action.ROLLBACK, Action.WATCH, Action.WATCH, Action.WATCH, Action.WATCH),
-        Worst.NOTHING: (Action.ROLLBACK, Action.WATCH, Action.WATCH, Action.CONTINUE, Action.CONTINUE),
+        Worst.LOST_WEIGHTS: (Action.ROLLBACK, Action.ROLLBACK, Action.STOP, Action.STOP, Action.STOP, Action.STOP),
+        Worst.PROOF: (Action.ROLLBACK, Action.ROLLBACK, Action.STOP, Action.STOP, Action.STOP, Action.STOP),
+        Worst.CRITICAL: (Action.ROLLBACK, Action.ROLLBACK, Action.STOP, Action.STOP, Action.WATCH, Action.STOP),
+        Worst.WARNING: (Action.ROLLBACK, Action.WATCH, Action.WATCH, Action.WATCH, Action.WATCH, Action.WATCH),
+        Worst.DOUBT: (Action.ROLLBACK, Action.WATCH, Action.WATCH, Action.WATCH, Action.WATCH, Action.WATCH),
+        Worst.NOTHING: (Action.ROLLBACK, Action.WATCH, Action.WATCH, Action.WATCH, Action.CONTINUE, Action.CONTINUE),
     }.items()
 }
 
@@ -158,8 +158,9 @@ def harm_of(inputs: Inputs, outcomes: Sequence[Outcome]) -> Harm:
     independent = [shape_of(s) for s in (inputs.independent or {}).values() if s is not inputs.score]
     if shape.lost or inputs.fall is not None or training_lost(inputs) or any(s.lost for s in independent):
         return Harm.LOSING
-    unmoved = apart(inputs) or goes_nowhere(inputs, outcomes) or _found(Role.DRIFT_UNREWARDED, outcomes)
-    return Harm.STALLED if unmoved else Harm.NONE_YET
+    if apart(inputs) or _found(Role.DRIFT_UNREWARDED, outcomes):
+        return Harm.APART
+    return Harm.STALLED if goes_nowhere(inputs, outcomes) else Harm.NONE_YET
 
 
 def _lost(inputs: Inputs, shape: Trajectory) -> bool:
@@ -276,8 +277,8 @@ def first_break_of(
     Where there is harm and no sign, the doubts count, and then what says of the score that it fell. The link is that of the
     sign, or that of the most probable cause where it explains the sign.
     """
-    harmed = harm in (Harm.LOST, Harm.LOSING, Harm.STALLED)
-    found = list(signs) or (_doubts(outcomes) if harmed else [])
+    harmed = harm in (Harm.LOST, Harm.LOSING, Harm.APART)
+    found = (list(signs) or _doubts(outcomes)) if harmed else [o for o in signs if _is_serious(o)]
     if not found:
         return None
     sign = found[0]
@@ -294,6 +295,12 @@ def first_break_of(
         also=also,
         probability=probability,
     )
+
+
+def _is_serious(sign: Outcome) -> bool:
+    """What may be named before it has done harm: critical, or sure."""
+    finding = sign.finding
+    return finding is not None and (finding.severity is Severity.CRITICAL or finding.confidence is Confidence.HIGH)
 
 
 def _doubts(outcomes: Sequence[Outcome]) -> list[Outcome]:

@@ -18,12 +18,12 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from firstbreak.model import Severity
+from firstbreak.values import dataclass
 
 MEASURED = Path(__file__).parents[1] / "knowledge" / "causes" / "measured.json"
 HEALTHY = "healthy"

@@ -9,14 +9,14 @@ import csv
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from firstbreak.engine import environments
 from firstbreak.engine.common_settings import in_force
 from firstbreak.engine.environments import EnvironmentTask
-from firstbreak.model import Beside, Run, TunedSettings
+from firstbreak.model import Run, TunedSetting, TunedSettings
+from firstbreak.values import dataclass
 
 TABLE = Path(__file__).with_name("published_settings.csv")
 ATARI = "atari"  #: what the sources call all games together
@@ -68,7 +68,7 @@ def tuned(run: Run) -> tuple[TunedSettings, ...]:
             rival = best.get(row.source)
             if rival is None or fit > _fit(rival.task, task):
                 best[row.source] = row
-    return tuple(found for row in best.values() if (found := _beside(run, row)) is not None)
+    return tuple(found for row in best.values() if (found := _compared(run, row)) is not None)
 
 
 def _fit(task: str, of: EnvironmentTask) -> int:
@@ -81,7 +81,7 @@ def _fit(task: str, of: EnvironmentTask) -> int:
     return 2 + (named.version == of.version)
 
 
-def _beside(run: Run, row: Row) -> TunedSettings | None:
+def _compared(run: Run, row: Row) -> TunedSettings | None:
     mine = {
         name: value for name in row.settings if (value := in_force(run, name)) is not None and name != "total_steps"
     }
@@ -100,7 +100,7 @@ def _beside(run: Run, row: Row) -> TunedSettings | None:
         place=row.place,
         task=row.task,
         differ=tuple(
-            Beside(name=name, option=option(name), value=mine[name], tuned=row.settings[name]) for name in differ
+            TunedSetting(name=name, option=option(name), value=mine[name], tuned=row.settings[name]) for name in differ
         ),
         same=tuple(option(name) for name in mine if name not in differ),
         steps=row.settings.get("total_steps"),

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -39,6 +38,7 @@ from firstbreak.model import (
     Weight,
     WeightKind,
 )
+from firstbreak.values import replace
 from firstbreak.words import number, quoted
 
 NONE_OF_THESE = "none-of-these"
@@ -91,7 +91,7 @@ def rank(
     applicable = [c for c in causes().values() if _applies(c, inputs)]
     catalogue = {c.id: c for c in applicable}
     scale = (1 - PRIOR_HEALTHY - PRIOR_NONE) / sum(_prior(c) for c in applicable) if applicable else 0.0
-    told = _events(outcomes)
+    told = [o for o in _events(outcomes) if o.status in (Status.FOUND, Status.OK)]
     evidence = {c.id: (_weigh_prior(_prior(c) * scale), *weigh(c, inputs, told)) for c in applicable}
     evidence[NONE_OF_THESE] = (_weigh_prior(PRIOR_NONE), *_weigh_none(told))
     evidence[HEALTHY] = ()
@@ -261,13 +261,17 @@ def _quieter(weights: list[Weight]) -> list[Weight]:
 
 
 def _calibrated(weights: list[Weight]) -> list[Weight]:
-    return [replace(w, weight=CALIBRATION * w.weight) for w in weights]
+    return [_times(w, CALIBRATION) for w in weights]
 
 
 def _tempered(weights: list[Weight]) -> list[Weight]:
     """Symptoms of one fault are not independent of each other: the largest weight counts in full, the next ones less and less."""
     weights = sorted(weights, key=lambda w: -abs(w.weight))
-    return [replace(w, weight=w.weight * TEMPER**i) for i, w in enumerate(weights)]
+    return [_times(w, TEMPER**i) for i, w in enumerate(weights)]
+
+
+def _times(weight: Weight, factor: float) -> Weight:
+    return Weight(finding=weight.finding, weight=factor * weight.weight, kind=weight.kind, text=weight.text)
 
 
 def _prior(cause: Cause) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 
 from firstbreak.engine.common_settings import in_force
 from firstbreak.engine.inputs import Inputs
+from firstbreak.engine.stats.points import median
 from firstbreak.model import Series
 from firstbreak.words import number, percent
 
@@ -22,9 +23,8 @@ NEARLY_ALL = 0.9  #: share of the completions that are right: equal groups are r
 GOOD = 0.5  #: share of the highest possible score: a model that reaches it understands its prompts (convention)
 FIRST = 3  #: points that show how a run begins (convention)
 RARELY = 0.02  #: share of cut completions that no score notices (convention)
-AS_EXPECTED = (
-    4.0  #: standard errors between surprise and entropy that sampling from the policy itself stays within (convention)
-)
+#: standard errors between surprise and entropy that sampling from the policy itself stays within (convention)
+AS_EXPECTED = 4.0
 EQUAL = 1e-4  #: distance of a ratio from 1 that 32-bit arithmetic leaves (convention)
 ROUNDING = 0.01  #: relative: single precision and 16-bit rewards leave less (convention)
 MORE = 0.1  #: share of completions that are cut later and were not cut first (convention)
@@ -60,7 +60,7 @@ def nearly_all_right(inputs: Inputs) -> str | None:
     reward = inputs.run.series.get("reward.mean")
     if reward is None or len(reward.finite) < FIRST:
         return None
-    values, late = reward.finite.values, float(np.median(reward.finite.tail(0.5).values))
+    values, late = reward.finite.values, median(reward.finite.tail(0.5).values)
     if values.min() < 0 or values.max() > 1 or late < NEARLY_ALL:
         return None
     return f"the mean reward is {number(late)} in the second half, of at most 1: equal groups are right ones"
@@ -71,7 +71,7 @@ def scores_well(inputs: Inputs) -> str | None:
     share = _share(inputs)
     if share is None or len(share) < FIRST:
         return None
-    level = float(np.median(share.tail(0.25).values))
+    level = median(share.tail(0.25).values)
     return f"{share.name} is {number(level)} in the last quarter, of at most 1" if level >= GOOD else None
 
 
@@ -121,7 +121,7 @@ def stored_right_at_first(inputs: Inputs) -> str | None:
     if ratio is None or len(ratio.finite) < FIRST:
         return None
     first, second, *_ = ratio.finite.values
-    if first > EQUAL or second <= 10 * EQUAL or float(np.median(ratio.finite.values[1:])) <= 10 * EQUAL:
+    if first > EQUAL or second <= 10 * EQUAL or median(ratio.finite.values[1:]) <= 10 * EQUAL:
         return None
     return (
         f"the ratio was 1 in the first batch and {number(second)} away from it in the next one: other weights sampled"
@@ -157,9 +157,9 @@ def right_answer_first(inputs: Inputs) -> str | None:
 def right_ones_unpaid(inputs: Inputs) -> str | None:
     """Right completions occur, and get no more than wrong ones."""
     unpaid = inputs.run.series.get("proof.reward_unpaid")
-    if unpaid is None or len(unpaid.finite) < FIRST or float(np.median(unpaid.finite.values)) < GOOD:
+    if unpaid is None or len(unpaid.finite) < FIRST or median(unpaid.finite.values) < GOOD:
         return None
-    return f"right completions occur, and {percent(float(np.median(unpaid.finite.values)))} of them get no more than wrong ones"
+    return f"right completions occur, and {percent(median(unpaid.finite.values))} of them get no more than wrong ones"
 
 
 def _largest(inputs: Inputs, name: str) -> float | None:

@@ -11,7 +11,6 @@ import importlib
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache, cached_property
 from types import ModuleType
 from typing import Any
@@ -25,6 +24,7 @@ from firstbreak.engine.inputs import Inputs, known
 from firstbreak.engine.refutations import Refutation
 from firstbreak.model import EMPTY, Link, Role, Weight
 from firstbreak.plugins import BadPlugin
+from firstbreak.values import dataclass
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,8 @@ class Listed(Check):
 
     @cached_property
     def ask(self) -> Callable[..., Answer]:
-        return self._whole.ask
+        question = self.__dict__["question"]
+        return question() if question else self._whole.ask
 
     @cached_property
     def doc(self) -> str:
@@ -87,11 +88,11 @@ class ListedCause(Cause):
 
     @cached_property
     def applies(self) -> Callable[[Inputs], bool]:
-        return self._whole.applies
+        return importlib.import_module(self.__dict__["module"]).applies  # type: ignore[no-any-return]
 
     @cached_property
     def weights(self) -> Callable[[Inputs], list[Weight]]:
-        return self._whole.weights
+        return importlib.import_module(self.__dict__["module"]).weights  # type: ignore[no-any-return]
 
     @cached_property
     def refuted_by(self) -> tuple[Refutation, ...]:
@@ -147,13 +148,27 @@ def _table_of(link: Link) -> Mapping[str, Check]:
 
 def _listed(module: str, link: Link, row: index.Row) -> Check:
     name = plugins.identity(module.rpartition(".")[2])
-    return _lazy(name, link, row, lambda: _detector(importlib.import_module(module), link))
+    question = lambda: _question(importlib.import_module(module))  # noqa: E731
+    return _lazy(name, link, row, lambda: _detector(importlib.import_module(module), link), question)
 
 
-def _lazy(name: str, link: Link, row: index.Row, read: Callable[[], Check]) -> Check:
+def _question(module: ModuleType) -> Callable[..., Answer]:
+    """The function of a detector, whose thresholds are plain numbers."""
+    _thresholds(module.detect)
+    return module.detect  # type: ignore[no-any-return]
+
+
+def _lazy(
+    name: str,
+    link: Link,
+    row: index.Row,
+    read: Callable[[], Check],
+    question: Callable[[], Callable[..., Answer]] | None = None,
+) -> Check:
     detector = object.__new__(Listed)
     vars(detector).update(
         read=read,
+        question=question,
         id=name,
         link=link,
         title=row["title"],
@@ -291,6 +306,7 @@ def _detector(module: ModuleType, link: Link) -> Check:
     )
 
 
+@cache
 def _thresholds(detect: Callable[..., Any]) -> Mapping[str, Threshold]:
     """The keyword-only parameters of a detector with what they mean. Their defaults become plain numbers."""
     defaults = detect.__kwdefaults__ or {}

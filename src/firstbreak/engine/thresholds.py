@@ -10,9 +10,7 @@ The run's folder counts before the current folder, and `--set` before both.
 
 from __future__ import annotations
 
-import difflib
 import math
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -83,6 +81,8 @@ def for_run(run: str | Path, settings: Thresholds = EMPTY) -> Thresholds:
 def _of_file(path: Path) -> Thresholds:
     if not path.is_file():
         return EMPTY
+    import tomllib
+
     try:
         content = tomllib.loads(path.read_text("utf-8"))
     except (ValueError, OSError) as error:
@@ -116,6 +116,8 @@ def _default(detector: str, name: str, place: str = SECTION) -> Any:
 def _near(name: str, known: Iterable[str]) -> str:
     """The known names that are like this one; all of them where there are few and none is like it."""
     known = list(known)
+    import difflib
+
     if near := difflib.get_close_matches(name, known, n=3, cutoff=0.5):
         return f"did you mean {' or '.join(near)}?"
     if not known:

@@ -325,7 +325,7 @@ def risk(judged: Judgement, inputs: Inputs) -> str:
         if score is not None and 0 < score.lost < float("inf") and score.course in ("peaked", "collapsed", "declining"):
             return f"some: the score lost {percent(score.lost)} of its gain, and may lose more"
         return "some: a score may have begun to fall, and may lose more"
-    if judged.harm is Harm.STALLED:
+    if judged.harm in (Harm.APART, Harm.STALLED):
         return "some: each further step costs compute, and the score gains nothing"
     if judged.harm is Harm.NOT_MEASURED:
         return (

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from firstbreak.evals import metrics
 from firstbreak.evals.protocol import compare
 from firstbreak.evals.reuse import improvements, ladder_bound, luck
 from firstbreak.evals.splits import KINDS, EvaluationHistory, EvaluationRecord, Split
 from firstbreak.model import Confidence, Finding, Interval, Severity
+from firstbreak.values import dataclass
 from firstbreak.words import number
 
 TESTS = ("public_test", "private_test")

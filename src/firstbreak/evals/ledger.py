@@ -14,13 +14,13 @@ import platform
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from firstbreak.evals.canonical import canonical, digest
 from firstbreak.readers import Unreadable
 from firstbreak.readers._sqlite import database
+from firstbreak.values import dataclass
 
 GENESIS = "0" * 64  #: `previous` of the first row
 PATIENCE = 120  #: seconds that a writer waits for its turn

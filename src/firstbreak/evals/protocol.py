@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -16,6 +15,7 @@ from typing import Any
 
 from firstbreak.evals.canonical import canonical, digest, plain
 from firstbreak.readers import Unreadable, why
+from firstbreak.values import dataclass, field
 
 SCHEMA = "firstbreak.protocol/1"
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from firstbreak.evals import metrics
 from firstbreak.evals.ledger import Ledger, LedgerEntry
 from firstbreak.evals.protocol import Protocol
 from firstbreak.model import Interval
+from firstbreak.values import dataclass, field
 from firstbreak.words import number
 
 

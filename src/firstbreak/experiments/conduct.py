@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -25,7 +25,7 @@ import numpy as np
 
 from firstbreak import context
 from firstbreak.engine.catalogue import Design, catalogue
-from firstbreak.engine.check import check
+from firstbreak.engine.detection import check
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.families import Family
 from firstbreak.engine.inputs import Inputs
@@ -54,6 +54,7 @@ from firstbreak.readers import Unreadable
 from firstbreak.readers.follow import Follower
 from firstbreak.readers.grouping import find_runs
 from firstbreak.readers.read import read
+from firstbreak.values import dataclass
 from firstbreak.words import number
 
 LEDGER = "ledger.jsonl"

@@ -9,7 +9,6 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -22,6 +21,7 @@ from firstbreak.experiments.script import FLAGS, HYDRA, SOURCE, ZOO, Script, Scr
 from firstbreak.experiments.settings import SECTION
 from firstbreak.model import Run
 from firstbreak.readers import Unreadable
+from firstbreak.values import dataclass
 
 HELP_SECONDS = 180.0  #: for a script to print its options: importing a trainer takes a while
 #: how scripts call hyperparameters, besides the names of the trainers

@@ -11,7 +11,6 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
@@ -22,6 +21,7 @@ from firstbreak.engine.common_settings import set_to
 from firstbreak.experiments.script import changed
 from firstbreak.experiments.settings import INTERVENTIONS, ExperimentSettings
 from firstbreak.model import EMPTY, Run
+from firstbreak.values import dataclass, field
 
 Pairs = Sequence[tuple[str, Any]]
 HOOK = "FIRSTBREAK_INTERVENE"  #: variable with the interventions for the hooks in the trainer's process

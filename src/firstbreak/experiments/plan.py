@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +34,7 @@ from firstbreak.engine.rank import cautious_probabilities
 from firstbreak.experiments.overrides import CannotOverride, hooked, in_force, render, resolve
 from firstbreak.experiments.settings import ExperimentSettings
 from firstbreak.model import EMPTY, Action, Diagnosis, Finding, Outcome, RankedCause, Run, Series, Weight, WeightKind
+from firstbreak.values import dataclass, replace
 from firstbreak.words import number
 
 LEAST_BITS = 0.01  #: of an experiment that is proposed

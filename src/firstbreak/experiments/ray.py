@@ -11,12 +11,12 @@ import io
 import tempfile
 import zipfile
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from firstbreak.experiments import runner
 from firstbreak.experiments.runner import Result, Trial
+from firstbreak.values import replace
 
 TOKEN = ".driver"  #: in the folder of all trials: a worker that finds this file shares the driver's disk
 Answered = tuple[Result, bytes | None]

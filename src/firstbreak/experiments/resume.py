@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import zipfile
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from firstbreak.experiments.overrides import hooked
 from firstbreak.experiments.settings import ExperimentSettings
 from firstbreak.model import EMPTY, Checkpoint, Run
 from firstbreak.readers.checkpoints import checkpoints_in
+from firstbreak.values import dataclass, field, replace
 from firstbreak.words import number
 
 OPTION = "resume_from"  #: the key in `[experiment.options]` for a trainer that is not listed here
@@ -29,9 +29,8 @@ class ResumeMethod:
     """How a trainer resumes from a checkpoint, and what it restores."""
 
     options: Mapping[str, Any]  #: the trainer's option -> value, with {checkpoint} for the path
-    counts_on: bool | None = (
-        True  #: whether the number of steps includes the steps before the checkpoint; None: unknown
-    )
+    #: whether the number of steps includes the steps before the checkpoint; None: unknown
+    counts_on: bool | None = True
     whole: tuple[str, ...] = ()  #: files in the folder of a complete checkpoint
     hooked: bool = False  #: the hooks support this trainer and keep the settings of the trial
     keeps_rate: bool = False  #: the checkpoint's learning rate replaces the one of the trial, ...
@@ -81,9 +80,8 @@ class StartPoint:
     counts_on: bool | None = True
     hooked: bool = False  #: the hooks keep the settings of the trial, and log that the checkpoint was loaded
     lead: float = 0.0  #: steps from the checkpoint to the break, in addition to the trial's own steps
-    missed: tuple[float, float] | None = (
-        None  #: step of the break, and the earliest one, where the trial ends before it
-    )
+    #: step of the break, and the earliest one, where the trial ends before it
+    missed: tuple[float, float] | None = None
 
     @property
     def step(self) -> float:

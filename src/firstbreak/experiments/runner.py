@@ -13,10 +13,11 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 
 from firstbreak.experiments import supervisor
+from firstbreak.values import dataclass, field
 
 POLL = 0.1  #: seconds between two checks of a trial
 SWEEPS = 50  #: attempts to end processes that are still running

@@ -12,7 +12,6 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ import yaml
 from firstbreak.dialects.hyperparameters import plain
 from firstbreak.model import EMPTY
 from firstbreak.readers import Unreadable
+from firstbreak.values import dataclass, field
 
 FLAGS, HYDRA, ZOO, YAML, SOURCE = "flags", "hydra", "zoo", "yaml", "source"
 #: parsers whose options are the fields of classes, which may be another package's
@@ -60,9 +60,8 @@ class Script:
     dialect: str | None = None  #: by its imports
     constructor: str = ""  #: with syntax source: the call that takes the trainer's settings
     config: Path | None = None  #: with syntax yaml: the configuration file
-    config_option: str = (
-        ""  #: with syntax yaml: the option whose default is the file, where the command does not name it
-    )
+    #: with syntax yaml: the option whose default is the file, where the command does not name it
+    config_option: str = ""
 
 
 def read_script(path: Path, ask_for_help: Callable[[], str] = str, named: Sequence[Path] = ()) -> Script:

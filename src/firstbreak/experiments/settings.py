@@ -40,13 +40,14 @@ from __future__ import annotations
 import shlex
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from firstbreak.dialects.hyperparameters import HYPERPARAMETERS
 from firstbreak.model import EMPTY
 from firstbreak.readers import Unreadable
+from firstbreak.values import dataclass, field
 
 FILE = "firstbreak.toml"
 SECTION = "experiment"

@@ -18,7 +18,6 @@ A message gives the number, what it means and the first thing to try. A report m
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -27,6 +26,7 @@ import numpy as np
 from firstbreak.engine.checks import Answer as Answer
 from firstbreak.engine.checks import Check, run_check
 from firstbreak.model import EMPTY, Action, Finding, Link, Outcome, Severity
+from firstbreak.values import dataclass, field
 from firstbreak.words import number
 
 

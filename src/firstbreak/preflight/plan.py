@@ -19,13 +19,13 @@ import os
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import chdir
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from firstbreak.model import Action, Outcome
 from firstbreak.preflight import Report, ReportTable
 from firstbreak.readers import Unreadable
+from firstbreak.values import replace
 
 FILES = ("firstbreak.toml", "pyproject.toml")
 #: check -> the module of this package that holds it, in the order in which they are run: the quick ones first

@@ -61,7 +61,7 @@ def _of_harness(path: Path) -> Protocol:
 
     if not path.is_file():
         raise Unreadable(path, "there is no such file", "give the file that EvalCallback wrote")
-    evaluations = sb3.read(sb3.beside(path) if path.suffix == ".zip" else path)
+    evaluations = sb3.read(sb3.evaluations_of(path) if path.suffix == ".zip" else path)
     if not evaluations:
         raise Unreadable(path, "holds no evaluation yet", "wait for the first one")
     return evaluations[-1].protocol

@@ -7,19 +7,19 @@ components, is asked of every shift, on rows that it was not fitted on.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+
+from firstbreak.values import dataclass
 
 SHIFTS = 8  #: steps by which rewards may have moved, in each direction (convention)
 MIN_ROWS = 200  #: steps that are compared (convention)
 MAX_COLUMNS = 200  #: columns of what is known of a step: images are too large for a fit (convention)
 MAX_PAIRED = 16  #: columns of which distances are taken as well (convention)
 MIN_EXPLAINED = 0.2  #: share of the variance: a fit that explains less may be chance (convention)
-CLOSER = (
-    0.5  #: share of what the reward's own step leaves unexplained that the better step leaves, at most (convention)
-)
+#: share of what the reward's own step leaves unexplained that the better step leaves, at most (convention)
+CLOSER = 0.5
 
 
 @dataclass(frozen=True)

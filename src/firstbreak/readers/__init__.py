@@ -14,6 +14,10 @@ A reader is a module with
     BESIDE: bool                                        optional: it holds options only, so that it makes no folder a run
     ROUNDED: bool                                       optional: the numbers were written for a screen, so that a copy is better
 
+    FILES: tuple[str, ...]                              optional: patterns of names; nothing else is claimed than such a file,
+                                                        and a folder which holds such an entry, or is called so
+    HEADS: tuple[bytes, ...]                            optional: or a file that begins so
+
 and, where several readers could claim a file, PRIORITY (an int, default 0; the highest claim wins).
 
 `read(path, resume=recording.resume)` returns only what has been appended since, so the same code serves a live run.
@@ -23,10 +27,11 @@ Nothing from a log is ever executed or unpickled.
 
 from __future__ import annotations
 
+import fnmatch
 import importlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -113,7 +118,7 @@ class Readers(Mapping[str, ModuleType]):
             found[name] = module, said(module, 0)
         order = sorted(sorted(found), key=lambda name: -found[name][1].get("priority", 0))
         self._modules = {name: found[name][0] for name in order}
-        self._whole = tuple(name for name in order if found[name][1].get("claims"))
+        self._rows = {name: found[name][1] for name in order}
 
     def __getitem__(self, name: str) -> ModuleType:
         return importlib.import_module(self._modules[name])
@@ -124,9 +129,24 @@ class Readers(Mapping[str, ModuleType]):
     def __len__(self) -> int:
         return len(self._modules)
 
-    def of_folders(self) -> Iterator[ModuleType]:
-        """Those that may read a folder as a whole."""
-        return (self[name] for name in self._whole)
+    def of_file(self, name: str, head: bytes) -> Iterator[ModuleType]:
+        """Those that may read a file of this name that begins so."""
+        return (self[reader] for reader, row in self._rows.items() if _may(row, [name], head))
+
+    def of_folder(self, folder: Path, name: str) -> Iterator[ModuleType]:
+        """Those that may read a folder of this name as a whole."""
+        try:
+            names = [name, *os.listdir(folder)]
+        except OSError:
+            names = [name]
+        return (self[reader] for reader, row in self._rows.items() if row.get("claims") and _may(row, names, b""))
+
+
+def _may(row: Mapping[str, Any], names: Sequence[str], head: bytes) -> bool:
+    """Whether what a reader says of its files fits a file, or a folder with its entries."""
+    patterns, heads = row.get("files", ()), row.get("heads", ())
+    fits = any(fnmatch.filter(map(str.lower, names), pattern) for pattern in patterns)
+    return fits or not (patterns or heads) or head.startswith(tuple(start.encode("latin-1") for start in heads))
 
 
 def files() -> Iterator[tuple[str, int]]:
@@ -144,7 +164,9 @@ def said(module: str, size: int) -> Mapping[str, Any]:
     found = importlib.import_module(module)
     if not hasattr(found, "sniff"):
         return {"bytes": size}
-    return {"bytes": size, "priority": getattr(found, "PRIORITY", 0), "claims": hasattr(found, "claims")}
+    row = {"bytes": size, "priority": getattr(found, "PRIORITY", 0), "claims": hasattr(found, "claims")}
+    heads = [head.decode("latin-1") for head in getattr(found, "HEADS", ())]
+    return row | {key: list(what) for key, what in (("files", getattr(found, "FILES", ())), ("heads", heads)) if what}
 
 
 def table() -> str:

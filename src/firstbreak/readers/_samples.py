@@ -9,12 +9,12 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from firstbreak.model import Sample
+from firstbreak.values import dataclass
 
 Record = Mapping[str, Any]
 Span = tuple[int, int]  #: first and one behind the last byte or row group of a part of a dump

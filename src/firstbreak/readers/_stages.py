@@ -7,12 +7,12 @@ restart of the same training, whose later values count.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
 from firstbreak.readers import Curve, Recording
+from firstbreak.values import dataclass, replace
 from firstbreak.words import number
 
 BEGINNING = 0.1  #: of the steps so far: a fall into this part is one to the beginning

@@ -21,6 +21,7 @@ from firstbreak.readers.budget import NAME, POINT, spend
 from firstbreak.readers.opening import open_raw
 
 DESCRIPTION = "Aim repository (.aim), read by Aim's own package; without it named, to be exported"
+FILES = (".aim",)
 
 _PARTS = ("meta", "seqs")
 _OWN = "__"  #: what Aim records of its own accord: packages, arguments, the shell's variables

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from firstbreak.model import Checkpoint, Run
 from firstbreak.readers import Unreadable
 from firstbreak.readers.opening import beneath, read_whole
+from firstbreak.values import replace
 
 NUMBERED = re.compile(r"(?:checkpoint|global_step|step|iter(?:ation)?|rl_model)[-_]?0*(\d+)(?:_steps)?(?:\.\w+)?$")
 #: CheckpointCallback of Stable-Baselines3 with a prefix of its own, and rsl_rl

@@ -21,6 +21,7 @@ from firstbreak.readers._tail import Cursor, Lines, still_holds
 from firstbreak.readers.opening import head_of, open_file
 
 DESCRIPTION = "ClearML offline session (offline-<id>/ or offline-<id>.zip)"
+FILES = ("*.zip", "task.json")
 
 _METRICS, _TASK, _CONSOLE = "metrics.jsonl", "task.json", "log.jsonl"
 _SCALAR = "training_stats_scalar"

@@ -20,6 +20,7 @@ from firstbreak.readers._json import loads
 from firstbreak.readers.opening import plain, read_whole
 
 DESCRIPTION = "hyperparameter files: params.json, args.yml, config.yaml, grpo.yaml, rl.toml (rl-zoo, hydra, RLlib, TRL)"
+FILES = ("*.yml", "*.yaml", "*.toml", "*.json")
 PRIORITY = -10
 MAX_BYTES = 1 << 22
 MAX_NODES = 200_000  #: after aliases are followed; a "billion laughs" file has 10**9 and fits in a kilobyte

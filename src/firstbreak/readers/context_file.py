@@ -10,6 +10,7 @@ from firstbreak.readers._columns import leaves
 from firstbreak.readers.opening import CONTEXT
 
 DESCRIPTION = "firstbreak-context.json, written by firstbreak.context.record"
+FILES = (CONTEXT,)
 PRIORITY = 20
 MAX_NODES = 200_000
 

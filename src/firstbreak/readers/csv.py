@@ -17,7 +17,6 @@ import csv
 import io
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from itertools import compress
 from pathlib import Path
 from typing import Any
@@ -30,8 +29,10 @@ from firstbreak.readers._columns import SPLIT_NAMES, Columns, exported_tag, name
 from firstbreak.readers._literal import number, parse
 from firstbreak.readers._tail import MAX_LINE, Lines, still_holds
 from firstbreak.readers.opening import open_file
+from firstbreak.values import dataclass, field, replace
 
 DESCRIPTION = "tables with a header: SB3 and RLlib progress.csv, Spinning Up progress.txt, Acme logs.csv, wandb exports"
+FILES = ("*.csv", "*.tsv", "*.txt", "*.dat")
 SUFFIXES = {".csv", ".tsv"}
 MAX_COLUMNS = 50_000
 MAX_HEADER = 1 << 22  # bytes

@@ -11,6 +11,7 @@ from typing import Any
 from firstbreak.readers import Recording, csv
 
 DESCRIPTION = "one step/value file per metric below plots/metrics (DVCLive)"
+FILES = ("*.tsv",)
 PRIORITY = 10
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from firstbreak.readers import Curve, Recording, Unreadable, budget
 from firstbreak.readers.names import Names
 from firstbreak.readers.opening import beneath, roots_of
 from firstbreak.readers.read import assemble, existing, failure, files
+from firstbreak.values import replace
 
 
 class Follower:

@@ -11,10 +11,8 @@ import contextvars
 import enum
 import os
 import re
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
@@ -37,6 +35,7 @@ from firstbreak.readers.read import (
     on_axis,
     whole_folder,
 )
+from firstbreak.values import dataclass
 from firstbreak.words import first_few
 
 ROOT_OF_A_RUN = re.compile(
@@ -129,14 +128,14 @@ def _below(place: Path) -> Grouping:
     if not folders:
         return _side_by_side(place, text)
     if len(folders) == 1 and own:
-        return _beside(place, text, _below(folders[0]).runs)
+        return _logs_and_folders(place, text, _below(folders[0]).runs)
     below = [_below(folder) for folder in folders]
     found = [run for grouping in below for run in grouping.runs]
     alone = folders[0].name != RUNS and len(logs) == len(readable)
     if len(found) < 2 and not alone:
         return Grouping((place,))
     if own:
-        return _beside(place, text, found)
+        return _logs_and_folders(place, text, found)
     return Grouping(tuple(found), " ".join(filter(None, (grouping.why for grouping in below))))
 
 
@@ -163,7 +162,7 @@ def _side_by_side(place: Path, logs: Sequence[Path]) -> Grouping:
     )
 
 
-def _beside(place: Path, logs: Sequence[Path], runs: Sequence[Path]) -> Grouping:
+def _logs_and_folders(place: Path, logs: Sequence[Path], runs: Sequence[Path]) -> Grouping:
     """Text logs beside folders of runs: runs of their own, unless one of the folders holds what they say."""
     mine: list[Path] = []
     others: list[str] = []
@@ -308,6 +307,8 @@ def _beginning(path: Path, size: int) -> Recording | None:
         read: Callable[[Path], Recording] = found[1].read
         if size <= BEGINNING or path.is_dir():
             return read(path)
+        import tempfile
+
         with tempfile.TemporaryDirectory(prefix="firstbreak-") as folder, open_file(path) as file:
             part = Path(folder) / path.name
             part.write_bytes(file.read(BEGINNING).rpartition(b"\n")[0] + b"\n")

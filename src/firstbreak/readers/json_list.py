@@ -29,6 +29,7 @@ from firstbreak.readers._literal import number
 from firstbreak.readers.opening import read_whole
 
 DESCRIPTION = "a JSON list of records with labels and seeds (Dopamine's baselines), or a history saved by hand"
+FILES = ("*.json",)
 PRIORITY = -20  #: a file named like a config is one
 MAX_BYTES = 1 << 28
 MAX_LABELS = 100  #: a text with more values is a date or a message

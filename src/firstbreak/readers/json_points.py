@@ -20,6 +20,7 @@ from firstbreak.readers._sqlite import choose, labels, split
 from firstbreak.readers.opening import read_whole
 
 DESCRIPTION = "JSON with a list of {step, value} for each metric, of one run or of several"
+FILES = ("*.json",)
 PRIORITY = 5
 MAX_BYTES = 1 << 28
 MAX_DEPTH = 8

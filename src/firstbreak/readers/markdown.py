@@ -28,6 +28,7 @@ from firstbreak.readers.opening import HEAD_BYTES, read_whole
 DESCRIPTION = (
     "Markdown: tables of metrics, one for each step or a row for each step (model cards), or quoted lines of a log"
 )
+FILES = ("*.md", "*.markdown")
 PRIORITY = -30
 ROUNDED = True
 SUFFIXES = {".md", ".markdown"}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 import sys
 from collections import defaultdict
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,12 @@ import numpy as np
 
 from firstbreak.readers import Curve, Recording
 from firstbreak.readers._options import value as option
-from firstbreak.readers._sqlite import batches, choose, database, has_tables, labels, split
+from firstbreak.readers._sqlite import MAGIC, batches, choose, database, has_tables, labels, split
 from firstbreak.readers.budget import NAME, POINT, spend
+from firstbreak.values import dataclass
 
 DESCRIPTION = "MLflow tracking database (mlflow.db)"
+HEADS = (MAGIC,)
 
 _TABLES = ("metrics", "params", "runs", "experiments")
 _BATCH = 1 << 16

@@ -19,6 +19,7 @@ from firstbreak.readers._points import Points
 from firstbreak.readers.opening import read_whole
 
 DESCRIPTION = "MLflow file store (mlruns/<experiment>/<run>)"
+FILES = ("meta.yaml",)
 
 _MAX_OPTION = 1 << 20  # bytes
 _STATUS = {1: "RUNNING", 2: "SCHEDULED", 3: "FINISHED", 4: "FAILED", 5: "KILLED"}

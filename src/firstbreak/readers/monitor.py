@@ -10,7 +10,6 @@ Source: stable_baselines3/common/monitor.py, results_plotter.py (ts2xy)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +21,10 @@ from firstbreak.readers._json import loads
 from firstbreak.readers._literal import number
 from firstbreak.readers._tail import Lines, still_holds
 from firstbreak.readers.opening import open_file
+from firstbreak.values import dataclass
 
 DESCRIPTION = "episode returns of the Monitor wrapper (Stable-Baselines3, Gym)"
+HEADS = (b"#{", b"# {")
 PRIORITY = 10
 _AXIS = "timesteps"
 

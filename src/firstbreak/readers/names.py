@@ -12,8 +12,6 @@ The run's folder counts before the current folder, and `--name` before both.
 from __future__ import annotations
 
 import contextvars
-import difflib
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -56,6 +54,8 @@ def _of_folder(folder: Path) -> Names:
     path = folder / FILE
     if not path.is_file():
         return EMPTY
+    import tomllib
+
     try:
         section = tomllib.loads(read_whole(path, MAX_BYTES).decode("utf-8")).get(SECTION, EMPTY)
     except ValueError as error:
@@ -73,6 +73,8 @@ def _signal(name: str, place: str) -> str:
     """The canonical spelling of a signal that the user names."""
     if known := lookup(name):
         return known.name
+    import difflib
+
     near = difflib.get_close_matches(name, all_names(), n=3, cutoff=0.6)
     remedy = f"did you mean {' or '.join(near)}?" if near else "`firstbreak explain signals` lists them"
     raise Unreadable(place, f"no signal is called {name!r}", remedy)

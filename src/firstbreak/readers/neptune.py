@@ -14,6 +14,7 @@ from firstbreak.readers._json import loads
 from firstbreak.readers._points import Points
 
 DESCRIPTION = "Neptune offline or async run (.neptune/offline/run__<id>__<pid>)"
+FILES, HEADS = ("metadata.json",), (b'{"obj": {"type"', b'{"obj":{"type"')
 
 _OWN = frozenset({"sys", "monitoring", "source_code"})  #: what the client records by itself
 _ASSIGNMENTS = frozenset({"AssignFloat", "AssignInt", "AssignString", "AssignBool"})
@@ -22,7 +23,7 @@ _SERIES = frozenset({"LogFloats"})
 
 def sniff(path: Path, head: bytes) -> bool:
     """A file of operations."""
-    return head.startswith((b'{"obj": {"type"', b'{"obj":{"type"'))
+    return head.startswith(HEADS)
 
 
 def claims(folder: Path) -> bool:

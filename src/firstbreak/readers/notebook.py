@@ -21,6 +21,7 @@ from firstbreak.readers.console import Console
 from firstbreak.readers.opening import read_whole
 
 DESCRIPTION = "Jupyter notebooks: progress tables and printed logs in the outputs"
+FILES = ("*.ipynb",)
 PRIORITY = 10
 MAX_BYTES = 1 << 29
 MIN_POINTS = 3  #: fewer printed numbers are a remark beside a table

@@ -18,6 +18,7 @@ from firstbreak.readers._npy import read_array
 from firstbreak.readers.opening import open_file
 
 DESCRIPTION = "a bare NumPy array of evaluations (TD3 and its descendants)"
+FILES = ("*.npy",)
 MAX_COLUMNS = 1000
 
 

@@ -20,6 +20,7 @@ from firstbreak.readers._npy import MAX_BYTES, read_array
 from firstbreak.readers.opening import open_file
 
 DESCRIPTION = "evaluations.npz of Stable-Baselines3, and other archives of NumPy arrays"
+FILES = ("*.npz",)
 
 _AXES = ("timesteps", "steps", "step", "iterations", "epochs")
 _EPISODES: dict[str, Callable[..., np.ndarray]] = {

@@ -15,7 +15,6 @@ import lzma
 import os
 import re
 import stat
-import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -159,6 +158,8 @@ def _peek(file: BinaryIO) -> bytes:
 
 
 def _on_disk(stream: BinaryIO, path: Path) -> BinaryIO:
+    import tempfile
+
     with ExitStack() as unused:
         unpacked = unused.enter_context(tempfile.TemporaryFile(prefix="firstbreak-"))
         try:

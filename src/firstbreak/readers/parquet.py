@@ -20,8 +20,8 @@ from firstbreak.readers._samples import PART, Span, samples_of, shape_of
 from firstbreak.readers.opening import open_file
 
 DESCRIPTION = "Parquet: TRL completions, wandb history, Trackio export (needs the parquet extra)"
+FILES, HEADS = ("*.parquet",), (b"PAR1",)
 
-_MAGIC = b"PAR1"
 _ROWS = 1 << 14
 _BATCH = 1 << 21  # cells of numbers
 _SAMPLES = 64  # rows of text, which may be megabytes each
@@ -32,7 +32,7 @@ _TIGHTLY = 100
 
 def sniff(path: Path, head: bytes) -> bool:
     """The format's mark; a file that ends in .parquet and is empty is not written yet."""
-    return head.startswith(_MAGIC) or (path.suffix == ".parquet" and not head)
+    return head.startswith(HEADS) or (path.suffix == ".parquet" and not head)
 
 
 def read(path: Path, resume: Any = None) -> Recording:

@@ -9,6 +9,7 @@ from typing import Any
 from firstbreak.readers import Recording, Unreadable
 
 DESCRIPTION = "pickles of rollouts or arguments (slime, SkyRL, TRL): named, never opened"
+FILES = ("training_args.bin", "*.pt", "*.pth", "*.pkl", "*.pickle")
 
 _DUMP = re.compile(r"rollout|train_data|training_input|dumped_data|completions|samples|trajector", re.IGNORECASE)
 _SUFFIXES = frozenset({".pt", ".pth", ".pkl", ".pickle"})

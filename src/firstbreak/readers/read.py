@@ -12,18 +12,16 @@ The merging rules, in the order in which they are applied:
    and that before one that was read by its words; then the best axis (steps before epochs before rows), then the most
    points, then the numbers that were not rounded for a screen. The others are listed. What only a copy with a lesser axis
    holds takes its steps from the numbers that both hold.
-5. NaN and infinities are evidence: they are never dropped here. A reward that is null counts as NaN (`_blanks`).
-6. A score that is repeated from one measurement to the next has one point for each (`_carried`).
+5. NaN and infinities are evidence: they are never dropped here. A reward that is null counts as NaN (`_null`).
+6. A score that is repeated from one measurement to the next has one point for each (`_repeats`).
 """
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -35,12 +33,13 @@ from firstbreak import dialects
 from firstbreak.dialects import Name, Origin, hyperparameters
 from firstbreak.masking import Mask
 from firstbreak.model import EMPTY, Run, Sample, Samples, Series
-from firstbreak.readers import Curve, Recording, Unreadable, _blanks, _carried, _stages, budget, readers, wandb_api
+from firstbreak.readers import Curve, Recording, Unreadable, _null, _repeats, _stages, budget, readers, wandb_api
 from firstbreak.readers._samples import PART, Span
 from firstbreak.readers.checkpoints import NUMBERED, checkpoints_in, on_the_axis
 from firstbreak.readers.names import Names
 from firstbreak.readers.names import for_run as names_for_run
 from firstbreak.readers.opening import beneath, head_of, leads_out, plain, roots_of
+from firstbreak.values import replace
 
 MAX_FILES = 20_000  #: a run folder with more files than this is listed only so far
 MAX_DEPTH = 8
@@ -139,7 +138,7 @@ def assemble(
     filled = []
     for p, recording in recordings:
         recording = _timed(recording, understood)
-        recording, said = _blanks.as_nan(recording, rewards)
+        recording, said = _null.as_nan(recording, rewards)
         notes += [f"{_relative(p, base)}: {note}" for note in said]
         filled.append((p, recording))
     raw = [_in_range(series, notes) for series in _streams(filled, dialect, base, notes)]
@@ -380,11 +379,11 @@ def _claim(path: Path) -> ModuleType | None:
     file = _file(path)
     try:
         if file.is_dir():
-            return next((r for r in readers().of_folders() if r.claims(path)), None)
+            return next((r for r in readers().of_folder(file, file.name) if r.claims(path)), None)
     except OSError as error:
         raise Unreadable(path, f"cannot be opened: {error.strerror or error}", OPEN_IT) from None
     head, name = head_of(file), plain(file)
-    return next((r for r in readers().values() if r.sniff(name, head)), None)
+    return next((r for r in readers().of_file(name.name, head) if r.sniff(name, head)), None)
 
 
 def _file(path: Path) -> Path:
@@ -657,6 +656,8 @@ MOST_SHOWN = 6  #: guesses that the note of a run spells out
 
 def _absent(named: Names, names: Collection[str]) -> list[str]:
     """What is said of names that were explained on the command line, and that this run does not log."""
+    import difflib
+
     near = {name: difflib.get_close_matches(name, names, n=1) for name in named if name not in names}
     return [f"--name {n}: not logged{f'; did you mean {close[0]}?' if close else ''}" for n, close in near.items()]
 
@@ -715,10 +716,10 @@ def _without_repetitions(series: Mapping[str, Series], notes: list[str]) -> dict
     clocks = [curve for signal, curve in series.items() if signal.startswith(CLOCK)]
     copies = 0
     for signal, curve in series.items():
-        if signal.startswith("eval.") and (once := _carried.by_the_clock(curve, clocks))[1]:
+        if signal.startswith("eval.") and (once := _repeats.by_the_clock(curve, clocks))[1]:
             kept[signal], copies = once
         elif signal.startswith(MEASURED):
-            kept[signal], every = _carried.thinned(curve)
+            kept[signal], every = _repeats.thinned(curve)
             if every > 1:
                 notes.append(f"{curve.raw} repeats each value {every} times: one point of each measurement is kept")
     if copies:

@@ -21,6 +21,7 @@ from firstbreak.readers._json import loads
 from firstbreak.readers.opening import plain, read_whole
 
 DESCRIPTION = "metrics.json and info.json of Sacred's FileStorageObserver (PyMARL, EPyMARL)"
+FILES = ("metrics.json", "info.json")
 PRIORITY = 10  #: above a history saved by hand, which may have the same name
 MAX_BYTES = 1 << 28
 STEPS = "_T"

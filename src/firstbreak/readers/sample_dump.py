@@ -18,6 +18,7 @@ from firstbreak.readers._tail import Lines, line_start
 from firstbreak.readers.opening import open_file
 
 DESCRIPTION = "completions as JSON lines: verl, AReaL, NeMo-RL, prime-rl, open-instruct, tinker, SkyRL, OpenRLHF dumps"
+FILES = ("*.jsonl", "*.ndjson")
 PRIORITY = 10  # above plain JSON lines
 
 

@@ -16,6 +16,7 @@ from firstbreak.readers._json import loads
 from firstbreak.readers.opening import open_file
 
 DESCRIPTION = "hyperparameters in the model.zip of Stable-Baselines3; nothing in it is unpickled"
+FILES = ("*.zip",)
 BESIDE = True
 MAX_BYTES = 1 << 24  #: of `data` when unpacked; SB3 writes some tens of kilobytes
 

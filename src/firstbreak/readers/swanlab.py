@@ -21,9 +21,10 @@ from firstbreak.readers._protobuf import Malformed, fields, first_int, signed, t
 from firstbreak.readers._tail import Cursor, fingerprint, still_holds
 from firstbreak.readers.opening import open_file
 
-DESCRIPTION = "SwanLab run (swanlog/run-<time>-<id>, run-<id>.swanlab)"
-
 _MAGIC = b":SWL\xd6\xe1"
+DESCRIPTION = "SwanLab run (swanlog/run-<time>-<id>, run-<id>.swanlab)"
+FILES, HEADS = ("run-*.swanlab", "files"), (_MAGIC,)
+
 _VERSION = 2
 _START, _FINISH, _SCALAR = 10, 11, 13  #: fields of Record
 _STATES = {2: "crashed", 3: "was aborted"}

@@ -17,6 +17,7 @@ from firstbreak.readers._json import loads, whole_elements
 from firstbreak.readers.opening import read_whole
 
 DESCRIPTION = "TensorBoard's download of a metric as JSON: run-<run>-tag-<tag>.json"
+FILES = ("*.json",)
 PRIORITY = 5
 MAX_BYTES = 1 << 28
 

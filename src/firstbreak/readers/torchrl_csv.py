@@ -17,6 +17,7 @@ from firstbreak.readers._options import value as option
 from firstbreak.readers.opening import read_whole
 
 DESCRIPTION = "one step,value file per metric without a header (TorchRL's CSVLogger)"
+FILES = ("*.csv", "hparams*.txt")
 PRIORITY = 10
 
 _OPTIONS = re.compile(r"hparams\d+\.txt")

@@ -6,7 +6,6 @@ A project holds several runs; `project.db#run` is one of them.
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -18,9 +17,11 @@ from firstbreak.readers import Curve, Recording
 from firstbreak.readers._columns import Columns
 from firstbreak.readers._json import loads
 from firstbreak.readers._options import flat
-from firstbreak.readers._sqlite import batches, choose, columns, database, has_tables, labels, split
+from firstbreak.readers._sqlite import MAGIC, batches, choose, columns, database, has_tables, labels, split
+from firstbreak.values import dataclass
 
 DESCRIPTION = "Trackio project database (<project>.db)"
+HEADS = (MAGIC,)
 
 _TABLES = ("metrics", "configs")
 _BATCH = 1024  # rows that are parsed together: as many as stay in the cache

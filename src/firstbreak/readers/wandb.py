@@ -23,9 +23,10 @@ from firstbreak.readers._tail import Cursor, fingerprint, still_holds
 from firstbreak.readers.budget import POINT, spend
 from firstbreak.readers.opening import open_file
 
-DESCRIPTION = "Weights & Biases run file (run-<id>.wandb, offline or synced)"
-
 _MAGIC = b":W&B\xe1\xbe"
+DESCRIPTION = "Weights & Biases run file (run-<id>.wandb, offline or synced)"
+FILES, HEADS = ("*.wandb",), (_MAGIC,)
+
 _HISTORY, _CONFIG, _STATS, _RUN, _EXIT = 2, 5, 7, 17, 18  #: fields of Record
 _VALUE = b"\x82\x01"  #: the key of field 16, value_json, on the wire
 _MAX_VALUE = 1 << 16  # bytes of one value's JSON; a metric takes twenty

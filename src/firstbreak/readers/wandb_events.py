@@ -5,7 +5,6 @@ The index is in seconds of the run; `read.py` puts it onto the steps of the run.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 
 from firstbreak.readers import Curve, Recording, jsonl
 from firstbreak.readers._json import loads
+from firstbreak.values import replace
 
 DESCRIPTION = "wandb's readings of the machine (the stream of events), in JSON lines"
 PRIORITY = 20

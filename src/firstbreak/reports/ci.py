@@ -28,17 +28,17 @@ def junit(diagnoses: Sequence[Diagnosis]) -> str:
         suite = Xml.SubElement(suites, "testsuite", name=name)
         case = Xml.SubElement(suite, "testcase", classname=name, name="verdict")
         said = f"{dx.verdict.summary} {dx.verdict.do_first}"
-        _told(case, "failure" if dx.verdict.action in _STOPS else "system-out", said)
+        _with_text(case, "failure" if dx.verdict.action in _STOPS else "system-out", said)
         for link in Link:
             verdict = dx.links[link]
             case = Xml.SubElement(suite, "testcase", classname=name, name=link_word(link))
             match verdict.status:
                 case LinkStatus.BROKEN:
-                    _told(case, "failure", verdict.why)
+                    _with_text(case, "failure", verdict.why)
                 case LinkStatus.NOT_MEASURED | LinkStatus.NOT_APPLICABLE:
-                    _told(case, "skipped", verdict.why)
+                    _with_text(case, "skipped", verdict.why)
                 case _:
-                    _told(case, "system-out", f"{content.status_word(dx, link)}: {verdict.why}")
+                    _with_text(case, "system-out", f"{content.status_word(dx, link)}: {verdict.why}")
         for kind in ("failure", "skipped"):
             suite.set({"failure": "failures"}.get(kind, kind), str(len(suite.findall(f"*/{kind}"))))
         suite.set("tests", str(len(suite)))
@@ -46,7 +46,7 @@ def junit(diagnoses: Sequence[Diagnosis]) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + Xml.tostring(suites, encoding="unicode")
 
 
-def _told(case: Xml.Element, kind: str, text: str) -> None:
+def _with_text(case: Xml.Element, kind: str, text: str) -> None:
     """A failure or a skipped case carries its text as the message; what passed as its output."""
     if kind == "system-out":
         Xml.SubElement(case, kind).text = visible(text)

@@ -10,7 +10,7 @@ import enum
 import math
 import shlex
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from pathlib import PurePath
 from typing import Any
@@ -49,6 +49,7 @@ from firstbreak.model import (
 from firstbreak.readers import Unreadable
 from firstbreak.reports import curves
 from firstbreak.reports.text import count
+from firstbreak.values import dataclass
 from firstbreak.words import axis_word, first_few, link_word, lowered, moment, number, percent
 
 MOST_NAMED = 5  # earlier runs, departures
@@ -246,12 +247,12 @@ def baseline(dx: Diagnosis) -> tuple[ReportLine, ...]:
         lines.append(
             ReportLine(
                 "Score",
-                f"{_beside(found.score, dx)}, {found.score.side} their band",
+                f"{_compared(found.score, dx)}, {found.score.side} their band",
             )
         )
     if found.departures:
         first, *others = found.departures
-        lines.append(ReportLine("First departure", f"{link_word(first.link)}: {_beside(first, dx)}, {first.side}"))
+        lines.append(ReportLine("First departure", f"{link_word(first.link)}: {_compared(first, dx)}, {first.side}"))
         then = [f"{d.metric} {d.side} from {number(d.step)} on" for d in others]
         lines += [ReportLine("Then", first_few(then, MOST_NAMED, "; "))] if then else []
     else:
@@ -262,7 +263,7 @@ def baseline(dx: Diagnosis) -> tuple[ReportLine, ...]:
     return (*lines, ReportLine("Band", f"{worth} somewhere (counted on held-out runs of the lab)"))
 
 
-def _beside(place: Departure, dx: Diagnosis) -> str:
+def _compared(place: Departure, dx: Diagnosis) -> str:
     low, high = place.seen
     at = f"{axis_word(dx.run.axis_of(place.metric))} {number(place.step)}"
     return f"{place.metric} {number(place.value)} at {at}, theirs {number(low)} to {number(high)}"
@@ -754,3 +755,18 @@ def _tally(dx: Diagnosis) -> str:
     tally = Counter(outcome.status for outcome in dx.outcomes)
     said = [f"{tally[status]} {word}" for status, word in words.items() if tally[status]]
     return ", ".join(said) or "none"
+
+
+#: sections that are nothing but lines with a label
+LABELLED: Mapping[Section, Callable[[Diagnosis], Sequence[ReportLine]]] = {
+    Section.FIRST_BREAK: first_break,
+    Section.BASELINE: baseline,
+    Section.OUTLOOK: outlook,
+    Section.TUNED: tuned,
+    Section.READ: read,
+}
+#: sections that are nothing but a list
+LISTED: Mapping[Section, Callable[[Diagnosis], Sequence[str]]] = {
+    Section.EXPECTED: lambda dx: dx.expected,
+    Section.DAMAGE: damage,
+}

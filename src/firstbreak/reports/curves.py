@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
+from firstbreak.engine.stats.points import median
 from firstbreak.model import Interval, Series
+from firstbreak.values import dataclass
 from firstbreak.words import number
 
 MOST_POINTS = 400  # points of a drawn curve: enough for the pixels of a report, few enough for a small file
@@ -47,7 +48,7 @@ def scale(series: Series, level: float | None = None) -> Scale | None:
         return None
     low, high = float(values.min()), float(values.max())
     with np.errstate(over="ignore"):
-        middle = float(np.median(values))
+        middle = median(values)
     if low > 0 and high > LOG_ABOVE * middle:
         return Scale(low, high, log=True)
     if level is not None and math.isfinite(level):
@@ -123,7 +124,7 @@ def columns(series: Series, domain: Interval, n: int) -> tuple[np.ndarray, np.nd
     if finite.any():
         values, place = series.values[finite], place[finite]
         with np.errstate(over="ignore"):  # the range of a diverged curve can overflow
-            away = np.abs(values - np.median(values))
+            away = np.abs(values - median(values))
         far = np.zeros(n)
         np.maximum.at(far, place, away)
         farthest = away == far[place]

@@ -6,7 +6,6 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from importlib import resources
 from pathlib import Path
@@ -16,6 +15,7 @@ from firstbreak.reports import content, curves, reference, svg
 from firstbreak.reports.content import Exhibit, ReportLine, Section
 from firstbreak.reports.markup import Markup, element, join, lines
 from firstbreak.reports.text import spans
+from firstbreak.values import dataclass
 from firstbreak.words import link_word, number, percent
 
 About = Callable[[str], str | None]  #: where the page of a detector or a cause is

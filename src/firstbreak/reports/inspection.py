@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -14,7 +13,7 @@ from rich.text import Text
 
 from firstbreak import dialects
 from firstbreak.dialects import signals
-from firstbreak.engine.check import check
+from firstbreak.engine.detection import check
 from firstbreak.engine.inputs import DERIVED, Inputs
 from firstbreak.engine.registry import detectors
 from firstbreak.engine.verdict import unmeasured
@@ -23,6 +22,7 @@ from firstbreak.reports import content, json
 from firstbreak.reports.content import ReportLine
 from firstbreak.reports.terminal_style import Page, TerminalStyle, to_string
 from firstbreak.reports.text import count
+from firstbreak.values import dataclass
 from firstbreak.words import link_word, number
 
 SCHEMA = "firstbreak.run/1"

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 from firstbreak.model import Diagnosis, Link, LinkStatus, Outcome
 from firstbreak.reports import content, reference, sparkline
 from firstbreak.reports.content import ReportLine, Section
 from firstbreak.reports.text import spans, visible
 from firstbreak.words import link_word, percent
+
+T = TypeVar("T")
 
 PLOT_WIDTH = 76
 _INLINE = re.compile(r"[\\`*\[\]<>|~&$@]|(?<![^\W_])_|_(?![^\W_])")
@@ -99,22 +102,6 @@ def _loop(dx: Diagnosis) -> Iterator[str]:
         yield from _bullets(reasons)
 
 
-def _first_break(dx: Diagnosis) -> Iterator[str]:
-    yield from _labelled(content.first_break(dx))
-
-
-def _baseline(dx: Diagnosis) -> Iterator[str]:
-    yield from _labelled(content.baseline(dx))
-
-
-def _tuned(dx: Diagnosis) -> Iterator[str]:
-    yield from _labelled(content.tuned(dx))
-
-
-def _outlook(dx: Diagnosis) -> Iterator[str]:
-    yield from _labelled(content.outlook(dx))
-
-
 def _findings(dx: Diagnosis) -> Iterator[str]:
     for i, outcome in enumerate(dx.findings):
         if i:
@@ -180,21 +167,9 @@ def _remedy(dx: Diagnosis) -> Iterator[str]:
             yield from _labelled(content.experiment(dx.run, cause.experiment))
 
 
-def _expected(dx: Diagnosis) -> Iterator[str]:
-    yield from _bullets(dx.expected)
-
-
 def _not_measured(dx: Diagnosis) -> Iterator[str]:
     yield from _labelled(content.unmeasured_links(dx))
     yield from _bullets(content.further_unmeasured(dx))
-
-
-def _damage(dx: Diagnosis) -> Iterator[str]:
-    yield from _bullets(content.damage(dx))
-
-
-def _read(dx: Diagnosis) -> Iterator[str]:
-    yield from _labelled(content.read(dx))
 
 
 def _labelled(lines: Iterable[ReportLine]) -> Iterator[str]:
@@ -206,17 +181,18 @@ def _bullets(lines: Iterable[str]) -> Iterator[str]:
     return (f"- {prose(line)}" for line in lines)
 
 
+def _of(
+    write: Callable[[Iterable[T]], Iterator[str]], lines: Callable[[Diagnosis], Iterable[T]]
+) -> Callable[[Diagnosis], Iterator[str]]:
+    return lambda dx: write(lines(dx))
+
+
 _SECTIONS: dict[Section, Callable[[Diagnosis], Iterator[str]]] = {
+    **{section: _of(_labelled, lines) for section, lines in content.LABELLED.items()},
+    **{section: _of(_bullets, lines) for section, lines in content.LISTED.items()},
     Section.LOOP: _loop,
-    Section.FIRST_BREAK: _first_break,
-    Section.BASELINE: _baseline,
-    Section.OUTLOOK: _outlook,
     Section.FINDINGS: _findings,
     Section.CAUSES: _causes,
-    Section.TUNED: _tuned,
     Section.REMEDY: _remedy,
-    Section.EXPECTED: _expected,
     Section.NOT_MEASURED: _not_measured,
-    Section.DAMAGE: _damage,
-    Section.READ: _read,
 }

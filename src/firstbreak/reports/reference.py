@@ -9,10 +9,9 @@ import base64
 import io
 import os
 import re
-import tarfile
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from importlib import resources
+from pathlib import Path
 
 from firstbreak.engine import index, registry
 from firstbreak.engine.checks import Check
@@ -57,7 +56,9 @@ def picture(name: str) -> str | None:
 
 @cache
 def _pictures() -> Mapping[str, str]:
-    packed = resources.files("firstbreak.reports").joinpath("pictures.tar.xz").read_bytes()
+    import tarfile
+
+    packed = Path(__file__).with_name("pictures.tar.xz").read_bytes()
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         files = {member.name: archive.extractfile(member) for member in archive}
         return {name.removesuffix(".svg"): file.read().decode() for name, file in files.items() if file is not None}

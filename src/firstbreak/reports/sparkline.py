@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from firstbreak.model import Interval, Series
 from firstbreak.reports import curves
 from firstbreak.reports.curves import label
+from firstbreak.values import dataclass
 
 GUTTER = 10  # columns for the labels of the y axis
 

@@ -5,7 +5,7 @@ Text has at most 100 columns. A wider screen has longer curves, and parts that b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import zip_longest
 
@@ -15,9 +15,11 @@ from rich.text import Text
 
 from firstbreak.model import Diagnosis, Link, LinkStatus, Outcome, RankedCause
 from firstbreak.reports import content, reference, sparkline
-from firstbreak.reports.content import Section
+from firstbreak.reports.content import ReportLine, Section
 from firstbreak.reports.terminal_style import APART, STYLE, Page, TerminalStyle, to_string
 from firstbreak.words import link_word, percent
+
+_Section = Callable[[Diagnosis, TerminalStyle], Iterator[RenderableType]]
 
 BOX = 15  # columns of one link in the picture of the loop, "policy update" and its frame
 RING = 5 * BOX + 4  # columns of the picture of the loop
@@ -43,7 +45,7 @@ def _parts(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
         if section is Section.LOOP and beside:
             right = [part for s in beside for part in _section(s, dx, how)]
             yield Text()
-            yield how.beside(Group(*_headed(section, dx, how)), Group(*right[1:]), RING)
+            yield how.side_by_side(Group(*_headed(section, dx, how)), Group(*right[1:]), RING)
         elif section not in beside:
             yield from _section(section, dx, how)
 
@@ -127,22 +129,6 @@ def _box(link: Link, status: LinkStatus, word: str, how: TerminalStyle) -> list[
     return [Text(row, style=style) for row in rows]
 
 
-def _first_break(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
-    yield how.table(content.first_break(dx))
-
-
-def _baseline(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
-    yield how.table(content.baseline(dx))
-
-
-def _tuned(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
-    yield how.table(content.tuned(dx))
-
-
-def _outlook(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
-    yield how.table(content.outlook(dx))
-
-
 def _findings(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     for i, outcome in enumerate(dx.findings):
         if i:
@@ -206,7 +192,8 @@ def _causes(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     half = (how.screen - APART) // 2
     if half >= WEIGHTS:
         rows = [
-            how.beside(left, right, half) for left, right in zip_longest(argued[::2], argued[1::2], fillvalue=Text())
+            how.side_by_side(left, right, half)
+            for left, right in zip_longest(argued[::2], argued[1::2], fillvalue=Text())
         ]
     else:
         rows = argued
@@ -238,37 +225,28 @@ def _remedy(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
             yield how.indented(how.table(content.experiment(dx.run, cause.experiment)))
 
 
-def _expected(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
-    yield from (how.bullet(line) for line in dx.expected)
-
-
 def _not_measured(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     yield how.table(content.unmeasured_links(dx))
     yield from (how.bullet(line) for line in content.further_unmeasured(dx))
 
 
-def _damage(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
-    yield from (how.bullet(line) for line in content.damage(dx))
+def _labelled(lines: Callable[[Diagnosis], Sequence[ReportLine]]) -> _Section:
+    return lambda dx, how: iter((how.table(lines(dx)),))
 
 
-def _read(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
-    yield how.table(content.read(dx))
+def _listed(lines: Callable[[Diagnosis], Sequence[str]]) -> _Section:
+    return lambda dx, how: (how.bullet(line) for line in lines(dx))
 
 
 _BESIDE_THE_LOOP = (Section.FIRST_BREAK, Section.BASELINE, Section.OUTLOOK)
-_SECTIONS: dict[Section, Callable[[Diagnosis, TerminalStyle], Iterator[RenderableType]]] = {
+_SECTIONS: dict[Section, _Section] = {
+    **{section: _labelled(lines) for section, lines in content.LABELLED.items()},
+    **{section: _listed(lines) for section, lines in content.LISTED.items()},
     Section.VERDICT: _verdict,
     Section.DO_FIRST: _do_first,
     Section.LOOP: _loop,
-    Section.FIRST_BREAK: _first_break,
-    Section.BASELINE: _baseline,
-    Section.OUTLOOK: _outlook,
     Section.FINDINGS: _findings,
     Section.CAUSES: _causes,
-    Section.TUNED: _tuned,
     Section.REMEDY: _remedy,
-    Section.EXPECTED: _expected,
     Section.NOT_MEASURED: _not_measured,
-    Section.DAMAGE: _damage,
-    Section.READ: _read,
 }

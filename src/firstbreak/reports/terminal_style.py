@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.constrain import Constrain
@@ -16,6 +15,7 @@ from firstbreak.model import Action, LinkStatus, Severity
 from firstbreak.reports import sparkline
 from firstbreak.reports.content import ReportLine
 from firstbreak.reports.text import to_ascii, visible
+from firstbreak.values import dataclass
 
 WIDEST = 100  # columns of text: longer lines are hard to read
 WIDEST_DRAWING = 160  # columns of a curve, and of two parts beside each other
@@ -87,7 +87,7 @@ class TerminalStyle:
         """A drawing, which may be wider than text."""
         return Constrain(what, self.screen)
 
-    def beside(self, left: RenderableType, right: RenderableType, left_width: int) -> RenderableType:
+    def side_by_side(self, left: RenderableType, right: RenderableType, left_width: int) -> RenderableType:
         """Two parts beside each other: the left one takes `left_width` columns, the right one what is left."""
         table = Table.grid(padding=(0, APART))
         table.add_column(width=left_width)

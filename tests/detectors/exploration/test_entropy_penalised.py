@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from firstbreak.engine.check import check
+from firstbreak.engine.detection import check
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.model import Finding, Link
 from tests.make import noise, run

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from firstbreak.engine.check import check
+from firstbreak.engine.detection import check
 from firstbreak.model import Confidence, Run, Severity, Status
 from tests.detectors.look import found, look, silent
 from tests.make import learning, noise, run

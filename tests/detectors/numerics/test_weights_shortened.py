@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import firstbreak
-from firstbreak.engine.check import check
+from firstbreak.engine.detection import check
 from tests.lazy import lazy
 
 torch = lazy("torch")

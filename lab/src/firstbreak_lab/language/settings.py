@@ -28,9 +28,8 @@ class LanguageSettings:
     algorithm: str = "grpo"  #: "grpo": group baseline; "ppo": critic
     seed: int = 0
     total_train_steps: int = 120
-    warmup_accuracy: float = (
-        0.35  #: accuracy of the samples at which the supervised warm-up ends and the recorded run begins
-    )
+    #: accuracy of the samples at which the supervised warm-up ends and the recorded run begins
+    warmup_accuracy: float = 0.35
 
     # reward: total = sum of weight x component
     rewards: dict[str, RewardFunction] = field(default_factory=lambda: {"accuracy": tasks.accuracy})
@@ -54,9 +53,8 @@ class LanguageSettings:
     precision: str = ""  #: "fp32": weights are stored in fp32, even if a fault would round them
     eps_clip: float = 0.2
     recompute_logprob: bool = False  #: the trainer computes the proximal log-probabilities, not the rollout
-    use_decoupled_loss: bool = (
-        False  #: clip around the proximal policy, weight tokens by proximal over behaviour probability
-    )
+    #: clip around the proximal policy, weight tokens by proximal over behaviour probability
+    use_decoupled_loss: bool = False
     behave_imp_weight_cap: float | None = 5.0  #: tokens with a larger proximal / behaviour weight are left out
     kl_ctl: float = 0.02  #: weight of the divergence from the reference model, inside the reward
     entropy_coef: float = 0.0

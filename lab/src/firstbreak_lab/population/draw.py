@@ -38,9 +38,8 @@ FAMILIES = (
     "trl-rloo",
 )
 RLLIB = "rllib-ppo"
-FROM_RLLIB = (
-    10_000  #: seeds from here on are runs of RLlib, of which few are made: starting Ray costs most of their time
-)
+#: seeds from here on are runs of RLlib, of which few are made: starting Ray costs most of their time
+FROM_RLLIB = 10_000
 ATTEMPTS = 20  #: draws in a row whose healthy run learns nothing, until the seed is given up
 
 

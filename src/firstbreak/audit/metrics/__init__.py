@@ -21,12 +21,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
 
 from firstbreak import plugins
 from firstbreak.audit.split_truth import PolicySample
+from firstbreak.values import dataclass
 
 Measure = Callable[[PolicySample], float]
 

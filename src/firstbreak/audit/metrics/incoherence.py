@@ -19,9 +19,8 @@ from firstbreak.audit.split_truth import PolicySample
 UP = "words become less and less like those of any language"
 FEWEST = 60  #: letters
 MOST = 2000  #: characters of either end of a completion that are read
-FOREIGN = (
-    27  #: stands for a letter or sign beyond Latin inside of a word; those of Chinese, Japanese and Korean do not count
-)
+#: stands for a letter or sign beyond Latin inside of a word; those of Chinese, Japanese and Korean do not count
+FOREIGN = 27
 LETTERS = 28  #: with what is no letter, as 0
 CONTEXT, PAIR, FLAT = 0.7, 0.27, 0.03  #: weights of the next letter after two letters, after one, and of any letter
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
 
@@ -22,6 +21,7 @@ from firstbreak.audit.split_truth import PolicySample
 from firstbreak.audit.table import SampleTable
 from firstbreak.engine.checks import Check
 from firstbreak.model import Expected, Finding, NotApplicable, NotMeasured, Series
+from firstbreak.values import dataclass
 
 Found = Finding | Expected | NotMeasured | NotApplicable | str | None
 

@@ -28,7 +28,7 @@ SURE = 3.0  #: standard errors
 def examine(evidence: AuditInputs) -> Found:
     baseline = evidence.table.baseline()
     measure = against(
-        _usual(baseline[::2])
+        _coherent(baseline[::2])
     )  # a model predicts its own texts too well: the other half shows what is usual
     early = np.array([measure(sample) for sample in baseline[1::2]])
     rows = [(step, [(measure(s), s.reward) for s in row.kept]) for step, row in evidence.table.rows if row.kept]
@@ -62,7 +62,7 @@ def examine(evidence: AuditInputs) -> Found:
     )
 
 
-def _usual(baseline: Sequence[PolicySample]) -> list[PolicySample]:
+def _coherent(baseline: Sequence[PolicySample]) -> list[PolicySample]:
     """The completions that are no stranger than most others, to a model that knows none of them."""
     unread = against([])
     bits = np.array([unread(sample) for sample in baseline])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from firstbreak.cli import Lazy
+from firstbreak.cli import Lazy, _output
 
 if TYPE_CHECKING:
     from firstbreak.preflight import Report
@@ -50,16 +50,8 @@ def command() -> None:
 def reported(body: Callable[..., Report]) -> Callable[..., None]:
     """A decorator for a command that returns a Report: adds the options, and writes the report. Use it below `@click.command`."""
 
-    @click.option(
-        "--format",
-        "format_",
-        type=click.Choice(("terminal", "json", "html")),
-        default="terminal",
-        help="Format of the report.",
-    )
-    @click.option(
-        "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file, not to stdout."
-    )
+    @_output.formats("terminal", "json", "html")
+    @_output.to_file
     @click.option(
         "--fail-on",
         type=click.Choice(list(FAILS)),
@@ -79,7 +71,6 @@ def reported(body: Callable[..., Report]) -> Callable[..., None]:
 
 def write(report: Report, format_: str, output: Path | None = None) -> None:
     """Write the report to stdout or into a file."""
-    from firstbreak.cli import _output
     from firstbreak.reports import json, preflight, preflight_html
 
     if format_ == "html":

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from firstbreak.readers.grouping import ROOT_OF_A_RUN, find_runs
 from firstbreak.readers.names import for_run as names_for_run
 from firstbreak.readers.read import PARTS_OF_A_RUN, claimed, read
 from firstbreak.reports import content
+from firstbreak.values import dataclass
 
 AHEAD = 4  #: runs handed to the pool per process before their results are taken
 CHUNK = 25  #: runs of one task on Ray
@@ -79,7 +80,7 @@ def find(place: Path) -> Iterator[Path]:
     Inside a folder that may be one run, `find_runs` decides. A folder without files of a run and without subfolders that
     look like parts of a run only holds other runs.
     """
-    if not place.is_dir() or any(reader.claims(place) for reader in readers().of_folders()):
+    if not place.is_dir() or any(reader.claims(place) for reader in readers().of_folder(place, place.name)):
         yield place
         return
     entries = sorted(os.scandir(place), key=lambda entry: entry.name)

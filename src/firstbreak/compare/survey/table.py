@@ -29,7 +29,7 @@ def render(rows: Sequence[SurveyRow], width: int = 80, without_log: Sequence[str
     base = _base(rows)
     cells = [HEAD, *(_cells(row, base) for row in rows)]
     if width < ALL_COLUMNS:
-        cells = [(verdict, run, _told(place, since, why)) for verdict, run, place, since, why in cells]
+        cells = [(verdict, run, _reason(place, since, why)) for verdict, run, place, since, why in cells]
     last = len(cells[0]) - 1
     wide = [max(len(line[i]) for line in cells) for i in range(last + 1)]
     while sum(wide) + 2 * last > width and max(wide[RUN], wide[last]) > NARROW:
@@ -71,7 +71,7 @@ def _cells(row: SurveyRow, base: int) -> tuple[str, ...]:
     )
 
 
-def _told(place: str, since: str, why: str) -> str:
+def _reason(place: str, since: str, why: str) -> str:
     """Place, time and reason in one cell."""
     if place == "first break":
         return "first break and why"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from firstbreak.dialects import signals
 from firstbreak.engine.families import EVERY, Families
 from firstbreak.engine.inputs import DERIVED, Inputs
 from firstbreak.model import EMPTY, FirstBreak, Interval, Run, Series
+from firstbreak.values import dataclass, field, replace
 
 TREATED, CONTROL = "treated", "control"
 UNKNOWN = object()  #: a setting that the run does not show (None: the run shows that the setting is off)

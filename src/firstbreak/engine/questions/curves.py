@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 import numpy as np
 
 from firstbreak.engine.questions.arms import CONTROL, Answer, Arms, Asked, any_of, curve_of, unanswered
 from firstbreak.engine.questions.ranks import EACH_SIDE, FIRST_TEST, jump, noise, shift, size, trend
 from firstbreak.engine.stats.normal import above, quantile
+from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.sequential import ALPHA, Decided, Decision, decide
 from firstbreak.model import Series
+from firstbreak.values import dataclass, replace
 from firstbreak.words import number
 
 MIN_POINTS = 6  #: points of a curve: with fewer, a question is open (convention)
@@ -177,7 +178,7 @@ def _far(here: np.ndarray, there: np.ndarray, material: float, alpha: float, nam
     if m >= FEW_POINTS:
         wins = float((np.sign(here[:, None] - there[None, :]) / 2 + 0.5).sum())
         p = above((wins - n * m / 2 - 0.5) / math.sqrt(n * m * (n + m + 1) / 12))
-        effect = float(np.median(here) - np.median(there))
+        effect = float(median(here) - median(there))
         noise = float(np.sqrt((np.diff(there) ** 2).mean() / 2))
         if p < alpha and effect > max(material, COLLAPSED * noise):
             return Answer(yes=True, reason=f"{name} {word} by {number(effect)} (p = {p:.1g}, {n} points)", n=n)
@@ -207,7 +208,7 @@ def ends_above(name: str) -> OfCurve:
         gain, least = later_half(both.values - level), later_half(MIN_GAIN * np.abs(level))
         if not arms.ended or len(gain) < MIN_RANKS:
             return unanswered(f"{len(gain)} points in the second half of {name}")
-        middle, (_, p) = float(np.median(gain)), shift(gain - least)
+        middle, (_, p) = median(gain), shift(gain - least)
         reason = (
             f"{name} ends {number(abs(middle))} {'above' if middle > 0 else 'below'} the control arm's (p = {p:.2g})"
         )
@@ -226,7 +227,7 @@ def collapses(name: str) -> Asked:
         before = original.finite
         both = treated.between(before.steps[0], before.steps[-1])
         level, beyond = np.interp(both.steps, before.steps, before.values), COLLAPSED * noise(before)
-        if before.values.min() >= 0 and float(np.median(level)) <= beyond:
+        if before.values.min() >= 0 and median(level) <= beyond:
             return unanswered(f"{name} of the original run is too near to 0 to fall")
         word = f"is below the original run's, beyond a noise of {number(beyond)},"
         return _tested(level - both.values - beyond, shift, 0.0, arms.ended, ALPHA, name, word)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from firstbreak.engine.stats.normal import t_to_z, two_sided
+from firstbreak.engine.stats.points import median
 from firstbreak.model import Series
 
 FIRST_TEST = 8  #: points at the first test; each further test comes at twice as many (convention)
@@ -23,7 +24,7 @@ def trend(values: np.ndarray) -> tuple[float, float]:
     wins = float((np.sign(second[:, None] - first[None, :]) / 2 + 0.5).sum())
     step = 0.5 if n + m < FIRST_TEST else 0.0  # of so few points the ranks are far from Gaussian
     z = (wins - n * m / 2 - step) / math.sqrt(n * m * (n + m + 1) / 12)
-    return float(np.median(second) - np.median(first)), two_sided(z) / 2 if z > 0 else 1 - two_sided(z) / 2
+    return float(median(second) - median(first)), two_sided(z) / 2 if z > 0 else 1 - two_sided(z) / 2
 
 
 def jump(values: np.ndarray) -> tuple[float, float]:
@@ -54,7 +55,7 @@ def shift(values: np.ndarray) -> tuple[float, float]:
     ranks = np.empty(n)
     ranks[np.argsort(np.abs(values), kind="stable")] = np.arange(1, n + 1)
     z = (float(ranks[values > 0].sum()) - n * (n + 1) / 4) / math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
-    return float(np.median(values)), two_sided(z) / 2 if z > 0 else 1 - two_sided(z) / 2
+    return median(values), two_sided(z) / 2 if z > 0 else 1 - two_sided(z) / 2
 
 
 def noise(curve: Series) -> float:

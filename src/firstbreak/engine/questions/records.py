@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,9 @@ import numpy as np
 from firstbreak.engine.questions.arms import TREATED, UNKNOWN, Answer, Arms, Asked, curve_of, unanswered
 from firstbreak.engine.questions.curves import MIN_POINTS, changed, later_half
 from firstbreak.engine.questions.ranks import noise
+from firstbreak.engine.stats.points import median
 from firstbreak.model import EMPTY, Link, Series
+from firstbreak.values import replace
 from firstbreak.words import number
 
 START_UP = 0.75  #: growth that slows down by more than this is that of the first steps (convention)
@@ -145,7 +146,7 @@ def drifts(name: str, factor: float) -> Asked:
         rows = arms.watched(name)
         if len(rows) < MIN_POINTS:
             return unanswered(f"the hooks measured {name} {len(rows)} times")
-        first, last = np.median(rows[: len(rows) // 3]), np.median(rows[-(len(rows) // 3) :])
+        first, last = median(rows[: len(rows) // 3]), median(rows[-(len(rows) // 3) :])
         low, high = sorted((abs(float(first)), abs(float(last))))
         yes = bool(high > factor * low or first * last < 0)
         reason = f"{name} is {number(float(first))} in the first third, {number(float(last))} in the last"
@@ -194,7 +195,7 @@ def slows(name: str, factor: float) -> Asked:
         if curve is None or len(curve) < MIN_POINTS:
             return unanswered(f"too few points of {name}")
         third = len(curve) // 3
-        first, last = (float(np.median(part)) for part in (curve.values[:third], curve.values[-third:]))
+        first, last = (median(part) for part in (curve.values[:third], curve.values[-third:]))
         reason = f"{name} takes {number(first)} s in the first third, {number(last)} s in the last"
         return Answer(yes=last > factor * first if arms.ended else None, reason=reason, n=len(curve))
 

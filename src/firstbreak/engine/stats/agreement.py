@@ -8,17 +8,17 @@ evaluations tell the noise from the course.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 import numpy as np
 
 from firstbreak.engine.stats.normal import t_to_z, z_to_t
-from firstbreak.engine.stats.points import block_means, points, rescale
+from firstbreak.engine.stats.points import block_means, median, points, rescale
 from firstbreak.engine.stats.shape import COLLAPSE, IMMATERIAL, Kind, Trajectory, trajectory
 from firstbreak.engine.stats.shape import course as course_of
 from firstbreak.engine.stats.smooth import smooth, without_spikes
 from firstbreak.engine.stats.trend import line_under_ar1
 from firstbreak.model import Series
+from firstbreak.values import dataclass, replace
 
 MIN_POINTS = 8  # of either score
 PLACES = 16  # at most, where a fall may begin
@@ -33,7 +33,7 @@ GAIN = 0.25  # of the fall: a score that never rose did not peak
 OWN = 0.5  # z of each of two scores that fall together
 #: z of the clearest of all places: from which on a fall is suggested, and from which on it is sure. Real scores wander: the
 #: 220 healthy runs of the lab with two scores show 3.8 at most, and 4.4 where they are cut at 40, 60 or 80 % of their steps
-#: (python -m benchmarks.falls)
+#: (LOG.md: A fall that both scores only suggest)
 TOGETHER = (3.8, 4.5)
 #: the same of up to `FEW` evaluations that fall while training does not: what a policy really loses for a while, both scores
 #: lose. The same healthy runs show 3.1 at most, and curves of 10 evaluations without a fall 2.6 (of 500)
@@ -146,7 +146,7 @@ def parting(evaluation: Series, reward: Series) -> Parting | None:
     grid, level = smooth(reward)
     course = np.interp(steps, grid, level)
     last = max(3, len(steps) // 5)
-    if float(np.median(course[-last:]) - np.median(values[-last:])) < APART * float(np.ptp(course)):
+    if float(median(course[-last:]) - median(values[-last:])) < APART * float(np.ptp(course)):
         return None
     found = (_parting(steps, values, course, place) for place in _places(len(steps)) if place >= BEFORE - 1)
     clear = (one for one in found if one is not None and one.sigma > PARTED and one.most < STAYED)

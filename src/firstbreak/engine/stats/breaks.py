@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
@@ -22,6 +21,7 @@ from firstbreak.engine.stats.memo import kept
 from firstbreak.engine.stats.noise import likely_ar1, quasi_difference, spread, student_deviance
 from firstbreak.engine.stats.normal import normal_scores
 from firstbreak.engine.stats.smooth import healthy_shapes
+from firstbreak.values import dataclass, replace
 
 Kind = Literal["level", "ramp", "variance", "burst"]
 MEAN: tuple[Kind, ...] = ("level", "ramp", "burst")
@@ -31,6 +31,7 @@ BESIDE = 24  # healthy shapes beside which bursts are searched
 EDGE = 3  # points that a break needs on either side
 OUTLIER = 3.5  # sd beyond which a residual is pulled in
 COEFFICIENTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.87, 0.92, 0.96, 0.985)  # of AR(1), the grid
+_RHOS = np.array(COEFFICIENTS)[:, None]
 CALMING = ("constant", "exponential", "linear", "power")  # how the noise of a healthy run changes
 SECOND_SHAPE = 3.0  # price, in deviance, of a healthy curve made of two shapes
 WAVES, WAVE = (3, 6), 2.0  # how many cosines a smooth healthy curve has, and the price of each
@@ -66,22 +67,27 @@ def find_breaks(
     `families`: the only shapes that the healthy curve can have; None: any, smooth ones that belong to no family included
     (`smooth`: of so many cosines).
     """
-    rough = min(_candidates(y, families, 0.0, LASTING, None), key=lambda c: c.rss)
-    residual = y - rough.fitted
-    limit = OUTLIER * spread(residual)
-    calm = rough.fitted + np.clip(residual, -limit, limit)
-    rho = nearest_coefficient(likely_ar1(calm - rough.fitted))
+    rough, calm, rho = _without_outliers(y, families)
     found = []
     if mean := [kind for kind in kinds if kind in MEAN]:
         healthy, healthy_rho = _healthy(y, calm, families, smooth)
         tried = [c for r in {rho, healthy_rho} for c in _candidates(calm, families, r, mean, direction)]
         for kind in mean:
-            best = min((c for c in tried if c.kind == kind), key=lambda c: c.deviance(y))
+            deviance, best = min(((c.deviance(y), c) for c in tried if c.kind == kind), key=lambda pair: pair[0])
             if best.size != 0:
-                found.append(_mean_break(best, y, healthy))
-    if "variance" in kinds and (change := _variance_break(residual, rough.fitted, rho, direction)):
+                found.append(_mean_break(best, y, healthy - deviance))
+    if "variance" in kinds and (change := _variance_break(y - rough, rough, rho, direction)):
         found.append(change)
     return found
+
+
+@kept
+def _without_outliers(y: np.ndarray, families: tuple[str, ...] | None) -> tuple[np.ndarray, np.ndarray, float]:
+    """The best fit of a shape and a break, y with its outliers pulled in to it, and the AR(1) coefficient of its noise."""
+    rough = min(_candidates(y, families, 0.0, LASTING, None), key=lambda c: c.rss).fitted
+    limit = OUTLIER * spread(y - rough)
+    calm = rough + np.clip(y - rough, -limit, limit)
+    return rough, calm, nearest_coefficient(likely_ar1(calm - rough))
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +109,7 @@ class _Candidate:
         return min(student_deviance(residual, rho) for rho in (self.rho, likely_ar1(residual)))
 
 
-def _mean_break(best: _Candidate, y: np.ndarray, healthy: float) -> Break:
+def _mean_break(best: _Candidate, y: np.ndarray, ratio: float) -> Break:
     n = len(y)
     low, high = likely_places(best.profile)
     noise = max(spread(y - best.fitted), 1e-9)
@@ -116,7 +122,7 @@ def _mean_break(best: _Candidate, y: np.ndarray, healthy: float) -> Break:
         size=reach / noise,
         before=float(best.fitted[best.at - 1]),
         after=float(best.fitted[-1 if best.kind == "ramp" else best.at]),
-        ratio=healthy - best.deviance(y),
+        ratio=ratio,
         rho=best.rho,
         until=best.until,
         back=likely_places(best.ends) if best.kind == "burst" else (n, n),
@@ -132,34 +138,67 @@ def _healthy(
     Healthy is one shape or, at a price, the sum of two (which also fills the gaps of the grid); where nothing is known of
     the shape also, at a price, any smooth curve (the first cosines).
     """
-    n = len(y)
+    n, each = len(y), np.arange(len(COEFFICIENTS))
     basis = healthy_shapes(n, families).basis
-    fits: dict[float, list[tuple[float, float, np.ndarray]]] = {}  # price -> (Gaussian deviance, rho, columns)
-    for rho in COEFFICIENTS:
-        one, g = _whitened_shapes(n, families, rho)
-        white = quasi_difference(calm, rho)
-        r = white - (white @ one) * one
-        along = g @ r
-        first = int(np.argmax(along**2))
-        overlap = g @ g[first]
-        free = 1 - overlap**2  # squared norm of what the first shape cannot imitate
-        more = np.divide((along - overlap * along[first]) ** 2, free, out=np.zeros_like(free), where=free > 1e-3)
-        second = int(np.argmax(more))
-        rest = float(r @ r) - float(along[first] ** 2)
-        trials = [(0.0, rest, basis[[first]]), (SECOND_SHAPE, rest - float(more[second]), basis[[first, second]])]
-        if families is None:
-            for k in smooth:
-                q = _whitened_waves(n, k, rho)
-                trials.append((WAVE * k, float(white @ white) - float(np.sum((q @ white) ** 2)), waves(n, k)))
-        for price, rss, columns in trials:
-            deviance = n * math.log(max(rss, 1e-24)) - math.log(1 - rho**2)
-            fits.setdefault(price, []).append((deviance, rho, columns))
+    one, norm = _norms(n, families)
+    level = _products(np.ones((1, n)), calm) / _length(n)
+    along = _ratio(_products(basis, calm) - one * level, norm)
+    first = np.argmax(along**2, axis=1)
+    beside = {i: _products(basis, basis[i]) for i in set(first)}
+    overlap = np.array([beside[i][k] for k, i in enumerate(first)]) - one * one[each, first][:, None]
+    overlap = _ratio(overlap, norm * norm[each, first][:, None])
+    free = 1 - overlap**2  # squared norm of what the first shape cannot imitate
+    more = _ratio((along - overlap * along[each, first][:, None]) ** 2, np.where(free > 1e-3, free, 0.0))
+    second = np.argmax(more, axis=1)
+    power = _products(calm[None], calm)[:, 0]
+    rest = power - level[:, 0] ** 2 - along[each, first] ** 2
+    tried = [
+        (0.0, rest, basis[first][:, None]),
+        (SECOND_SHAPE, rest - more[each, second], basis[np.stack([first, second], axis=1)]),
+    ]
+    for count in smooth if families is None else ():
+        rows = np.vstack([np.ones(n), waves(n, count)])
+        along = np.stack([_products(rows, calm)], axis=-1)
+        gram = np.stack([_products(rows, row) for row in rows], axis=-1)
+        explained = np.sum(along * np.linalg.solve(gram, along), axis=(1, 2))
+        tried.append((WAVE * count, power - explained, np.broadcast_to(rows[1:], (len(each), count, n))))
     best = (math.inf, 0.0)
-    for price, tried in fits.items():
-        _, rho, columns = min(tried, key=lambda fit: fit[0])
-        fitted = _fit(np.vstack([np.ones(n), columns]).T, calm, rho)
-        best = min(best, (student_deviance(y - fitted, rho) + price, rho))
+    for price, rss, columns in tried:
+        k = int(np.argmin(n * np.log(np.maximum(rss, 1e-24)) - np.log(1 - _RHOS[:, 0] ** 2)))
+        fitted = _fit(np.vstack([np.ones(n), columns[k]]).T, calm, COEFFICIENTS[k])
+        best = min(best, (student_deviance(y - fitted, COEFFICIENTS[k]) + price, COEFFICIENTS[k]))
     return best
+
+
+def _products(rows: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Inner products (coefficients, k) of rows (k, n) with y (n,), both whitened with each of COEFFICIENTS."""
+    return _of_lags(rows @ y, rows[:, 1:] @ y[:-1] + rows[:, :-1] @ y[1:], rows[:, 1:-1] @ y[1:-1])
+
+
+def _of_lags(same: np.ndarray, neighbours: np.ndarray, inner: np.ndarray) -> np.ndarray:
+    """Products of whitened rows, from those of the rows themselves, at lag 1 either way, and without the first and last point."""
+    return np.asarray(same - _RHOS * neighbours + _RHOS**2 * inner)
+
+
+def _ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a / b, and 0 where b is hardly more."""
+    return np.asarray(np.divide(a, b, out=np.zeros_like(a), where=b > 1e-9))
+
+
+@lru_cache(maxsize=16)
+def _length(n: int) -> np.ndarray:
+    """Norm (coefficients, 1) of the whitened constant."""
+    return np.asarray(np.sqrt(_products(np.ones((1, n)), np.ones(n))))
+
+
+@lru_cache(maxsize=16)
+def _norms(n: int, families: tuple[str, ...] | None) -> tuple[np.ndarray, np.ndarray]:
+    """Products (coefficients, k) of the whitened shapes with the constant of norm 1, and the norms of what is left of them."""
+    basis = healthy_shapes(n, families).basis
+    one = _products(basis, np.ones(n)) / _length(n)
+    inner = np.sum(basis[:, 1:-1] ** 2, axis=1)
+    whole = _of_lags(np.sum(basis**2, axis=1), 2 * np.sum(basis[:, 1:] * basis[:, :-1], axis=1), inner)
+    return one, np.sqrt(np.maximum(whole - one**2, 0.0))
 
 
 def course(y: np.ndarray) -> float:
@@ -173,14 +212,7 @@ def waves(n: int, k: int) -> np.ndarray:
     return np.cos(np.pi * np.outer(np.arange(1, k + 1), np.arange(n) + 0.5) / n)
 
 
-@lru_cache(maxsize=64)
-def _whitened_waves(n: int, k: int, rho: float) -> np.ndarray:
-    """Orthonormal rows (k + 1, n) that span the whitened constant and cosines."""
-    q, _ = np.linalg.qr(quasi_difference(np.vstack([np.ones(n), waves(n, k)]).T, rho))
-    return np.asarray(q.T)
-
-
-@lru_cache(maxsize=48)
+@lru_cache(maxsize=8)
 def _whitened_shapes(n: int, families: tuple[str, ...] | None, rho: float) -> tuple[np.ndarray, np.ndarray]:
     """Whitened constant (n,) and shapes (k, n), of norm 1 and the shapes orthogonal to the constant."""
     one = quasi_difference(np.ones(n), rho)
@@ -189,6 +221,18 @@ def _whitened_shapes(n: int, families: tuple[str, ...] | None, rho: float) -> tu
     g = g - np.outer(g @ one, one)
     norm = np.linalg.norm(g, axis=1, keepdims=True)
     return one, np.divide(g, norm, out=np.zeros_like(g), where=norm > 1e-9)
+
+
+@lru_cache(maxsize=8)
+def _beside_breaks(n: int, families: tuple[str, ...] | None, rho: float, kind: Kind) -> tuple[np.ndarray, np.ndarray]:
+    """Products (k, n) of the whitened shapes with the whitened break at every place, and one over the squared norm of what no
+    shape can imitate of it; 0 where that is too little, and at the edges."""
+    one, g = _whitened_shapes(n, families, rho)
+    dot, power = _against_breaks(np.vstack([one, g]), rho, kind)
+    free = power - dot[0] ** 2 - dot[1:] ** 2
+    inverse = np.divide(1.0, free, out=np.zeros_like(free), where=free > 1e-3 * power)
+    inverse[:, :EDGE] = inverse[:, n - EDGE + 1 :] = 0.0
+    return dot[1:], inverse
 
 
 def nearest_coefficient(rho: float) -> float:
@@ -212,11 +256,12 @@ def _candidates(
             order = np.argsort(-(along**2), kind="stable")[:BESIDE]
             yield _burst(y, r, one, g[order], basis[order], rho, direction)
             continue
-        dot, power = _against_breaks(np.vstack([r, one, g]), rho, kind)
-        size, gain = _sizes(dot, power, along, direction)
-        size[:, :EDGE] = size[:, n - EDGE + 1 :] = 0.0
-        gain[:, :EDGE] = gain[:, n - EDGE + 1 :] = 0.0
-        rss = np.maximum(healthy[:, None] - gain, 1e-24)
+        shapes, inverse = _beside_breaks(n, families, rho, kind)
+        numerator = _against_breaks(r[None], rho, kind)[0] - along[:, None] * shapes
+        size = numerator * inverse
+        if direction is not None:
+            size = direction * np.maximum(direction * size, 0.0)
+        rss = np.maximum(healthy[:, None] - size * numerator, 1e-24)
         shape, at = (int(i) for i in np.unravel_index(np.argmin(rss), rss.shape))
         columns = [np.ones(n), basis[shape], unit_break(n, at, kind)]
         fitted = _fit(np.column_stack(columns if size[shape, at] else columns[:2]), y, rho)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from firstbreak.engine.stats.noise import autocorrelation, effective_size
@@ -11,6 +9,7 @@ from firstbreak.engine.stats.points import block_means, points, rescale
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.smooth import without_spikes
 from firstbreak.model import Interval, Series
+from firstbreak.values import dataclass
 
 MIN_POINTS = 8
 BLOCKS = 200

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
@@ -20,10 +19,11 @@ from firstbreak.engine.stats.breaks import Break, course, find_breaks
 from firstbreak.engine.stats.noise import effective_size, neighbours, spread
 from firstbreak.engine.stats.normal import two_sided
 from firstbreak.engine.stats.onset import BLOCKS, MIN_POINTS, SOMEWHERE, p_value
-from firstbreak.engine.stats.points import block_means, points, rescale
+from firstbreak.engine.stats.points import block_means, median, points, rescale
 from firstbreak.engine.stats.smooth import median_above
 from firstbreak.engine.stats.trend import theil_sen
 from firstbreak.model import Interval, Series
+from firstbreak.values import dataclass, replace
 
 Kind = Literal["level", "slope", "spread", "zero", "missing", "stopped"]
 KINDS: tuple[Kind, ...] = ("level", "slope", "spread", "zero", "missing", "stopped")
@@ -110,7 +110,7 @@ def departed(curve: Series | np.ndarray, *, log: bool = False) -> Change | None:
     if n < max(MIN_POINTS, 3 * near):
         return None
     sd, rho = neighbours(seen)
-    old, new = float(np.median(seen[:near])), float(np.median(seen[-near:]))
+    old, new = median(seen[:near]), median(seen[-near:])
     error = sd * math.sqrt(2 / effective_size(near, rho))
     if new == old:
         return None
@@ -226,7 +226,7 @@ def lapses(curve: Series | np.ndarray, until: float | None = None, level: float 
             kind=kind,
             step=float(steps[start]),
             interval=(float(steps[start]), float(steps[start])),
-            before=float(np.median(clean[-_near(n) :])) if len(clean) else math.nan,
+            before=median(clean[-_near(n) :]) if len(clean) else math.nan,
             after=after,
             p=p,
             returned=float(steps[end]) if end < n else None,
@@ -403,7 +403,7 @@ def _measure(kind: Kind, steps: np.ndarray, values: np.ndarray, *, last: bool, n
 def durations(steps: np.ndarray) -> np.ndarray:
     """How many steps each point stands for (n,): those to the next one, and for the last one the usual number."""
     gaps = np.diff(steps)
-    return np.append(gaps, np.median(gaps)) if len(gaps) and gaps.any() else np.ones(len(steps))
+    return np.append(gaps, median(gaps)) if len(gaps) and gaps.any() else np.ones(len(steps))
 
 
 def weighted_median(values: np.ndarray, weights: np.ndarray) -> float:

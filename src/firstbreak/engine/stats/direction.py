@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
 
 from firstbreak.engine.stats.changes import for_good
@@ -11,11 +9,12 @@ from firstbreak.engine.stats.memo import once_a_curve
 from firstbreak.engine.stats.noise import autocorrelation, effective_size, noise_scale
 from firstbreak.engine.stats.normal import t_to_z
 from firstbreak.engine.stats.onset import first_sustained, onset
-from firstbreak.engine.stats.points import points
+from firstbreak.engine.stats.points import median, points
 from firstbreak.engine.stats.shape import IMMATERIAL, trajectory
 from firstbreak.engine.stats.smooth import means_from_here
 from firstbreak.engine.stats.trend import trend
 from firstbreak.model import Interval, Series
+from firstbreak.values import dataclass, replace
 
 NEAR = 0.15  # of the points, 3 at least: what a level beside a known step is taken from
 SURE, LIKELY = 3.0, 2.0  # standard errors: the step is given, and no place is picked from many
@@ -127,7 +126,7 @@ def _halfway(score: Series) -> tuple[float, Interval] | None:
     values = score.values
     if len(values) < 2:
         return None
-    below = values < (np.max(values) + np.median(values[-2:])) / 2
+    below = values < (np.max(values) + median(values[-2:])) / 2
     first = for_good(below, 1.0)
     return None if not first else (float(score.steps[first]), (float(score.steps[0]), float(score.steps[first])))
 

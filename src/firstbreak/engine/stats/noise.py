@@ -10,6 +10,10 @@ from firstbreak.engine.stats.memo import kept
 from firstbreak.engine.stats.points import median, rescale
 
 SD_PER_MAD = 1.4826  # of a Gaussian
+_FREEDOM = np.array([[3.0], [5.0], [10.0], [1000.0]])  # of the t distributions that are tried, and their constants
+_LOG_CONSTANT = np.array(
+    [math.lgamma((v + 1) / 2) - math.lgamma(v / 2) - math.log(v * math.pi) / 2 for v in _FREEDOM[:, 0]]
+)
 EQUAL = 1e-9  # of the sd: values closer than this are the same value
 
 
@@ -96,11 +100,11 @@ def student_deviance(residuals: np.ndarray, rho: float) -> float:
     """
     n = len(residuals)
     squares = quasi_difference(residuals, rho)[None, :] ** 2
-    nu = np.array([[3.0], [5.0], [10.0], [1000.0]])
-    constant = np.array([math.lgamma((v + 1) / 2) - math.lgamma(v / 2) - 0.5 * math.log(v * math.pi) for v in nu[:, 0]])
-    floor = max(0.01 * float(squares.mean()), 1e-24)  # where most values are equal no scale would be small enough
-    variance = np.full_like(nu, float(squares.mean()) + floor)
+    mean = float(squares.sum()) / n
+    floor = max(0.01 * mean, 1e-24)  # where most values are equal no scale would be small enough
+    variance = np.full_like(_FREEDOM, mean + floor)
     for _ in range(15):
-        variance = np.maximum(np.mean((nu + 1) * squares / (nu + squares / variance), axis=1, keepdims=True), floor)
-    tails = (nu[:, 0] + 1) * np.sum(np.log1p(squares / (nu * variance)), axis=1)
-    return float(np.min(n * np.log(variance[:, 0]) + tails - 2 * n * constant)) - math.log(1 - rho**2)
+        heavy = (squares / (_FREEDOM * variance + squares)).sum(axis=1, keepdims=True)
+        variance = np.maximum((_FREEDOM + 1) * variance * heavy / n, floor)
+    tails = (_FREEDOM[:, 0] + 1) * np.log1p(squares / (_FREEDOM * variance)).sum(axis=1)
+    return float(np.min(n * np.log(variance[:, 0]) + tails - 2 * n * _LOG_CONSTANT)) - math.log(1 - rho**2)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from statistics import NormalDist
 
 import numpy as np
 
@@ -19,8 +18,15 @@ def above(z: float) -> float:
 
 
 def quantile(p: float) -> float:
-    """The standard normal's quantile, 0 < p < 1."""
-    return NormalDist().inv_cdf(p)
+    """The standard normal's quantile, 0 < p < 1: a start that is right to 0.0005, and Halley's steps from there."""
+    if p > 0.5:
+        return -quantile(1 - p)
+    t = math.sqrt(-2 * math.log(p))
+    z = (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308))) - t
+    for _ in range(2):  # Abramowitz and Stegun, 26.2.23
+        off = (1 - p / above(-z)) * above(-z) * math.sqrt(2 * math.pi) * math.exp(z * z / 2)
+        z -= off / (1 + z * off / 2)
+    return z
 
 
 def t_to_z(t: float, df: float) -> float:

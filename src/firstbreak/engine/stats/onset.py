@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from firstbreak.engine.stats.breaks import MEAN, Break, Kind, find_breaks
 from firstbreak.engine.stats.points import block_means, points, rescale
 from firstbreak.model import Interval, Series
+from firstbreak.values import dataclass
 
 KINDS: tuple[Kind, ...] = ("level", "ramp", "variance")
 MIN_POINTS = 12

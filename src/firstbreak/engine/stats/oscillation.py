@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from firstbreak.engine.stats.noise import autocorrelation, effective_size
 from firstbreak.engine.stats.normal import t_to_z, two_sided
-from firstbreak.engine.stats.points import points
+from firstbreak.engine.stats.points import median, points
 from firstbreak.model import Series
+from firstbreak.values import dataclass
 
 MIN_POINTS = 8
 SIDE = 4  # points of either sign that make a reversal
@@ -70,7 +69,7 @@ def sign_reversal(curve: Series | np.ndarray, purity: float = 0.75) -> SignRever
     at = np.arange(SIDE, n - SIDE + 1)
     excess = np.abs(total[at - 1] - at / n * total[-1]) / np.sqrt(at * (n - at))
     split = int(at[np.argmax(excess)])
-    old, new = (float(np.sign(np.median(side))) for side in (sign[:split], sign[split:]))
+    old, new = (float(np.sign(median(side))) for side in (sign[:split], sign[split:]))
     agree = min(np.mean(sign[:split] == old), np.mean(sign[split:] == new))
     if old * new != -1 or agree < purity or max(_mean_is_zero(z[:split]), _mean_is_zero(z[split:])) > 0.05:
         return None

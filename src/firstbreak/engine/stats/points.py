@@ -24,14 +24,24 @@ def points(curve: Series | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return steps, values
 
 
-def median(values: np.ndarray) -> float:
-    """What `np.median` gives of n > 0 values, to the last bit, in a fourth of its time: one partition instead of three."""
+def median(values: np.ndarray | list[float]) -> float:
+    """What `np.median` gives of values (n,), to the last bit, in a fourth of its time: one partition instead of three."""
+    if not len(values):
+        return float("nan")
     half = len(values) // 2
     ordered = np.partition(values, half)
     top = ordered[half:].max()
     if np.isnan(top):
         return float("nan")
     return float(ordered[half] if len(values) % 2 else (ordered[:half].max() + ordered[half]) / 2)
+
+
+def medians(rows: np.ndarray) -> np.ndarray:
+    """The medians (k,) of rows (k, n) of finite values."""
+    half = rows.shape[1] // 2
+    ordered = np.partition(rows, half, axis=1)
+    upper = ordered[:, half]
+    return np.asarray(upper if rows.shape[1] % 2 else (ordered[:, :half].max(axis=1) + upper) / 2)
 
 
 def rescale(values: np.ndarray) -> tuple[np.ndarray, float, float]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from firstbreak.engine.stats.trend import trend
 from firstbreak.model import Interval, Series
+from firstbreak.values import dataclass
 
 MIN_POINTS = 12  #: points: six in each half of the curve, of which two lines are fitted (convention)
 

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import enum
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from firstbreak.model import Interval
+from firstbreak.values import dataclass
 from firstbreak.words import number
 
 ALPHA = 0.05

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -10,10 +9,11 @@ import numpy as np
 from firstbreak.engine.stats.memo import once_a_curve
 from firstbreak.engine.stats.noise import SD_PER_MAD, autocorrelation, effective_size, noise_scale, spread
 from firstbreak.engine.stats.normal import quantile, z_to_t
-from firstbreak.engine.stats.points import points, rescale
+from firstbreak.engine.stats.points import median, points, rescale
 from firstbreak.engine.stats.smooth import without_spikes
 from firstbreak.engine.stats.trend import theil_sen, trend
 from firstbreak.model import Interval, Series
+from firstbreak.values import dataclass
 
 Kind = Literal["rising", "plateau", "flat", "declining", "peaked", "collapsed", "oscillating", "too_short"]
 Phase = Literal["accelerating", "steady", "slowing", "plateau", "none"]
@@ -206,7 +206,7 @@ def _sampling_error(z: np.ndarray, level: np.ndarray, known: float | None) -> fl
         rho = float(np.clip(autocorrelation(z - np.repeat(level, sizes), fitted=len(level)), 0.0, 0.9))
         point = float(np.std(step)) / np.sqrt(2 * (1 - rho))
     else:  # few points: how they stray from a smooth curve, in the median, for one step may be all that was learned
-        point = SD_PER_MAD * float(np.median(np.abs(np.diff(step)))) / np.sqrt(6.0)
+        point = SD_PER_MAD * median(np.abs(np.diff(step))) / np.sqrt(6.0)
     point = point if known is None else known
     return float(max(point / np.sqrt(effective_size(int(sizes.min()), rho)), 1e-9))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from firstbreak.engine.stats.noise import spread
 from firstbreak.engine.stats.points import block_means, points, rescale
 from firstbreak.model import Series
+from firstbreak.values import dataclass
 
 MIN_POINTS = 4
 BLOCKS = 512

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from firstbreak.engine.stats.noise import EQUAL, SD_PER_MAD
 from firstbreak.engine.stats.normal import above, normal_scores
-from firstbreak.engine.stats.points import points, rescale
+from firstbreak.engine.stats.points import median, points, rescale
 from firstbreak.engine.stats.smooth import running_median
 from firstbreak.model import Series
+from firstbreak.values import dataclass
 
 MIN_POINTS = 8
 LONGEST, RHYTHM = 50, 1e-3  # points of the longest period that is looked for, and what it may be by chance
@@ -68,8 +67,8 @@ def _on_both_sides(z: np.ndarray, width: int) -> np.ndarray:
     """The running median. Near an end the window shrinks to both sides: else the last points of a straight line stand out."""
     level = running_median(z, width)
     for i in range(min(width // 2, len(z) // 2)):
-        level[i] = np.median(z[: 2 * i + 1])
-        level[len(z) - 1 - i] = np.median(z[len(z) - 1 - 2 * i :])
+        level[i] = median(z[: 2 * i + 1])
+        level[len(z) - 1 - i] = median(z[len(z) - 1 - 2 * i :])
     return level
 
 
@@ -87,7 +86,7 @@ def period(steps: np.ndarray, tolerance: float = 0.15) -> float | None:
     gaps = np.diff(np.unique(steps))
     if len(gaps) < 3:
         return None
-    unit = float(np.median(gaps))
+    unit = median(gaps)
     times = np.round(gaps / unit)
     regular = (times >= 1) & (np.abs(gaps / unit - times) <= tolerance)
     return unit if np.mean(regular) >= 0.8 else None

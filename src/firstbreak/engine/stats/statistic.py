@@ -9,6 +9,7 @@ import numpy as np
 
 from firstbreak.engine.stats.changes import durations, weighted_median
 from firstbreak.engine.stats.noise import noise_scale
+from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import course
 from firstbreak.engine.stats.trend import trend
 from firstbreak.model import Interval, Series, Statistic
@@ -20,13 +21,11 @@ _OF: Mapping[Statistic, Callable[[Series, float], float]] = {
     Statistic.LAST: lambda part, _: float(part.values[-1]),
     Statistic.LOWEST: lambda part, _: float(np.min(part.values)),
     Statistic.HIGHEST: lambda part, _: float(np.max(part.values)),
-    Statistic.MEDIAN: lambda part, _: float(np.median(part.values)),
+    Statistic.MEDIAN: lambda part, _: median(part.values),
     Statistic.MEAN: lambda part, _: float(np.mean(part.values)),
     Statistic.QUANTILE: lambda part, which: float(np.quantile(part.values, which)),
     Statistic.LEVEL: lambda part, _: weighted_median(part.values, durations(part.steps)),
-    Statistic.SIZE: lambda part, _: (
-        float(np.median(np.abs(part.values[part.values != 0]))) if part.values.any() else 0.0
-    ),
+    Statistic.SIZE: lambda part, _: median(np.abs(part.values[part.values != 0])) if part.values.any() else 0.0,
     Statistic.LARGEST: lambda part, _: float(np.max(np.abs(part.values))),
     Statistic.NOISE: lambda part, _: noise_scale(part.values),
     Statistic.CHANGE: lambda part, _: float(np.clip(trend(part).change, -np.ptp(part.values), np.ptp(part.values))),

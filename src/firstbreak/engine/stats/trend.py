@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from firstbreak.engine.stats.memo import once_a_curve
@@ -11,6 +9,7 @@ from firstbreak.engine.stats.noise import autocorrelation, effective_size, noise
 from firstbreak.engine.stats.normal import quantile, t_to_z, two_sided, z_to_t
 from firstbreak.engine.stats.points import block_means, median, points, rescale
 from firstbreak.model import Interval, Series
+from firstbreak.values import dataclass
 
 MIN_POINTS = 4
 BLOCKS = 200  # Theil-Sen looks at every pair: 20,000 of them
@@ -70,7 +69,7 @@ def trend(curve: Series | np.ndarray, level: float = 0.95) -> Trend:
     n = len(values)
     z, centre, scale = rescale(values)
     if n < MIN_POINTS or steps[0] == steps[-1]:
-        return _nothing(n, float(np.median(values)) if n else 0.0, (-np.inf, np.inf), level)
+        return _nothing(n, median(values) if n else 0.0, (-np.inf, np.inf), level)
     if not z.any():
         return _nothing(n, centre, (0.0, 0.0), level)
     span = float(steps[-1] - steps[0])

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from firstbreak import plugins
 from firstbreak.evals.canonical import digest
 from firstbreak.evals.protocol import Protocol, protocol
 from firstbreak.readers import Unreadable
+from firstbreak.values import dataclass, field
 
 HEAD_BYTES = 4096
 

@@ -27,7 +27,7 @@ def recognises(path: Path, head: bytes) -> bool:
     return path.name == FILE or (path.suffix == ".npz" and head.startswith(_ARCHIVE))
 
 
-def beside(model: Path) -> Path:
+def evaluations_of(model: Path) -> Path:
     """The evaluations that lie beside a saved model, or one folder below. Raises Unreadable."""
     found = next((f for f in (model.parent / FILE, *sorted(model.parent.glob(f"*/{FILE}"))) if f.is_file()), None)
     if found is None:
@@ -48,7 +48,7 @@ def read(path: Path) -> list[Evaluation]:
         raise Unreadable(
             path, f"is not an evaluation file ({error})", "give the file that EvalCallback wrote"
         ) from None
-    values = _beside(path)
+    values = _configuration(path)
     protocol = made(
         path,
         {
@@ -71,7 +71,7 @@ def read(path: Path) -> list[Evaluation]:
     ]
 
 
-def _beside(path: Path) -> dict[str, Any]:
+def _configuration(path: Path) -> dict[str, Any]:
     """The options from the same folder or one folder below."""
     import yaml
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
 
 from firstbreak.engine import facts
 from firstbreak.engine.stats.onset import first_sustained, onset
+from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.trend import trend
 from firstbreak.model import Fact, Interval, Series, Statistic
+from firstbreak.values import dataclass, replace
 
 EARLY, LATE = 0.2, 0.25  #: parts of the run that are compared
 
@@ -63,7 +63,7 @@ def appearance(curve: Series, zero_points: int) -> Growth | None:
     if len(sizes) < 2 * zero_points or np.any(sizes[:zero_points]):
         return None
     since = first_sustained(points, lambda values: np.abs(values) > 0)
-    late = float(np.median(np.abs(points.tail(LATE).values)))
+    late = median(np.abs(points.tail(LATE).values))
     return Growth(points, 0.0, late, since) if since is not None and late > 0 else None
 
 
@@ -74,5 +74,5 @@ def growth(curve: Series, min_points: int) -> Growth | None:
     positive = replace(points, steps=points.steps[sizes > 0], values=sizes[sizes > 0])
     if len(positive) < min_points:
         return None
-    early, late = (float(np.median(part.values)) for part in (positive.head(EARLY), positive.tail(LATE)))
+    early, late = (median(part.values) for part in (positive.head(EARLY), positive.tail(LATE)))
     return Growth(positive, early, late)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.model import Series
+from firstbreak.values import replace
 
 
 def unbound(

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from dataclasses import dataclass
+
+from firstbreak.values import dataclass
 
 ALPHA = 0.01  #: largest probability of a false alarm of one curve, over the whole run
 WINDOWS = (4, 2, 1)  #: numbers of last values that are compared with those before; the largest first

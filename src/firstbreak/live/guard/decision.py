@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from pathlib import Path
 
 from firstbreak.model import Checkpoint, Diagnosis, Finding
+from firstbreak.values import dataclass
 from firstbreak.words import number
 
 

@@ -9,7 +9,6 @@ import platform
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import distributions
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any, BinaryIO
 from firstbreak.live.guard.bundle import FileContent
 from firstbreak.masking import Mask
 from firstbreak.model import Diagnosis, Sample
+from firstbreak.values import dataclass
 
 GIT_SECONDS = 5.0  #: time limit for git
 RELEVANT = {

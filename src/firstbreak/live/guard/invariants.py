@@ -117,9 +117,8 @@ def finite(past: Past, value: float, limits: Limits) -> tuple[Past, Violation | 
     return past, Violation("finite", Act.SKIP_UPDATE, f"is {value}: do not apply this update", Severity.WARNING)
 
 
-KL_FAR = (
-    1.0  #: nats; without a target, one update that is beyond this and far beyond all before is enough to lose a policy
-)
+#: nats; without a target, one update that is beyond this and far beyond all before is enough to lose a policy
+KL_FAR = 1.0
 KL_TIMES = 50.0
 
 

@@ -29,7 +29,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from email.message import EmailMessage
 from functools import partial
 from typing import Any
@@ -38,6 +38,7 @@ from urllib.parse import unquote, urlsplit
 from firstbreak.masking import Mask
 from firstbreak.readers import Unreadable
 from firstbreak.reports.text import visible
+from firstbreak.values import dataclass
 
 LOG = logging.getLogger("firstbreak.guard")
 ATTEMPTS = 5

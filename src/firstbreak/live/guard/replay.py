@@ -10,12 +10,12 @@ import importlib
 import math
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from firstbreak.live.guard import bundle
 from firstbreak.readers import Unreadable
+from firstbreak.values import dataclass
 
 ADAPTERS = ("torch", "sb3", "trl", "lightning")
 TOLERANCE = 1e-5  #: relative: another machine may compute sums in another order

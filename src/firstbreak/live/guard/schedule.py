@@ -23,7 +23,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from firstbreak.engine import registry
-from firstbreak.engine.check import check
+from firstbreak.engine.detection import check
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.model import Action, Diagnosis, Finding, Run, Severity, Status
 from firstbreak.words import percent

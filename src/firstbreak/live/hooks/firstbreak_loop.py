@@ -33,9 +33,8 @@ class Transitions:
         self.ages: Any = 0  #: length of each current episode, shape (environments,)
         self.limit = 0  #: longest episode that ended at a time limit
         self.early = 0  #: episodes that ended at a shorter time limit
-        self.mover: int | None = (
-            None  #: the component with the largest effect of the actions, chosen at the first effect
-        )
+        #: the component with the largest effect of the actions, chosen at the first effect
+        self.mover: int | None = None
 
     def add(
         self, before: Any, actions: Any, dones: np.ndarray, infos: Sequence[Any], rewards: Any = ()

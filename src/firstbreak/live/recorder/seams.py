@@ -21,7 +21,6 @@ import os
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
@@ -29,6 +28,7 @@ from firstbreak.live.hooks.firstbreak_imports import when_imported
 from firstbreak.live.recorder.batch import BatchRecorder
 from firstbreak.live.recorder.journal import NAME
 from firstbreak.live.recorder.start import FOLDER
+from firstbreak.values import dataclass
 
 Looking = Generator[None, Any, None]
 Look = Callable[[BatchRecorder, Mapping[str, Any]], Looking]
@@ -78,7 +78,7 @@ def open_seam(module: ModuleType, seam: Seam, record: BatchRecorder) -> None:
     def looked_at(*given: Any, **named: Any) -> Any:
         looking = None
         with record.guarded(seam.name):
-            if not _beside():
+            if not _of_another_rank():
                 bound = signature.bind(*given, **named)
                 bound.apply_defaults()
                 looking = seam.look(record, bound.arguments)
@@ -103,7 +103,7 @@ def caller(attribute: str) -> Any:
     raise LookupError(f"no caller has {attribute}")
 
 
-def _beside() -> bool:
+def _of_another_rank() -> bool:
     """Whether this process trains beside the first one."""
     torch = sys.modules.get("torch")
     spread = torch is not None and torch.distributed.is_available() and torch.distributed.is_initialized()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from firstbreak.live.recorder.identities.parameters import Sampled, shortened
 from firstbreak.live.recorder.measuring import Measurements, Price
+from firstbreak.values import replace
 
 ELEMENTS = 16  #: of each parameter
 WATCHED = 8  #: parameters that are compared between any two steps
@@ -103,7 +103,7 @@ class Between:
         self.parameters = [parameters[i] for i in sorted(set(places.tolist()))] if parameters else []
         self.changes = 0  #: times that the weights were not as a step had left them
         self.returns = 0  #: times that they were those of an earlier step instead
-        self._told: dict[str, Any] = {}  #: of the last change and the last return
+        self._places: dict[str, Any] = {}  #: of the last change and the last return
         self._open = False  #: the last step was looked at
         self._compared = False
         self._waiting: list[tuple[int, Any, Any]] = []
@@ -133,7 +133,7 @@ class Between:
             found = torch.stack([now for _, _, now in waiting]).cpu().numpy()
             for i in np.flatnonzero((left != found).any(1) & ~np.isnan(left).any(1)):
                 self._changed(waiting[i][0], left[i], found[i])
-        counted = {"changes": float(self.changes), "returns": float(self.returns), "told": self._told}
+        counted = {"changes": float(self.changes), "returns": float(self.returns), "places": self._places}
         return counted if self._compared else {}
 
     def kept(self) -> list[float]:
@@ -144,11 +144,11 @@ class Between:
         if shortened(found, left):
             return
         self.changes += 1
-        self._told["changes"] = f"after update {update}"
+        self._places["changes"] = f"after update {update}"
         same = [u for u, state in self._states if u < update and np.array_equal(state.cpu().numpy(), found)]
         if same:
             self.returns += 1
-            self._told["returns"] = f"after update {update} the weights are again those after update {same[-1]}"
+            self._places["returns"] = f"after update {update} the weights are again those after update {same[-1]}"
 
     def _now(self) -> Any:
         import torch

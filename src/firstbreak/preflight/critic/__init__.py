@@ -25,9 +25,8 @@ MIN_EPISODES = 8  #: whole episodes: with fewer, the held-out quarter has fewer 
 MIN_VARIANCE_EXPLAINED = 0.2  #: explained variance below which a critic does not help (convention)
 GOOD_VARIANCE_EXPLAINED = 0.5  #: explained variance from which a critic helps (convention)
 CLEARLY = 0.15  #: difference of explained variances that is not a matter of seeds (convention)
-MIN_SPREAD = (
-    1e-3  #: standard deviation of the returns as a share of the largest return: less is float32 noise (convention)
-)
+#: standard deviation of the returns as a share of the largest return: less is float32 noise (convention)
+MIN_SPREAD = 1e-3
 
 
 def check(rollouts: str, *, critic: str | None = None, gamma: float | None = None, steps: int = 4000) -> Report:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from firstbreak.readers import Unreadable, why
+from firstbreak.values import dataclass
 
 #: array -> the other names that it is known by
 NAMES = {

@@ -8,13 +8,12 @@ the full right side where the value of the next episode's first state leaked in.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from firstbreak.model import Finding, NotApplicable, NotMeasured
 from firstbreak.preflight import Answer, critical, warning
 from firstbreak.preflight.critic.rollouts import Rollouts
+from firstbreak.values import dataclass
 from firstbreak.words import number, percent
 
 TOLERANCE = 1e-3  #: share of the spread of the targets: float32 sums of thousands of steps stay below
@@ -33,7 +32,7 @@ class Recursion:
     rest: np.ndarray  #: (T - 1, N): R[t] - r[t], which is the future, or 0, or something else
     size: float  #: spread of the targets
 
-    def carried(self, at: np.ndarray) -> np.ndarray:
+    def bootstrapped(self, at: np.ndarray) -> np.ndarray:
         """(k,) bool: the future was added at these steps (a mask of shape (T - 1, N))."""
         near: np.ndarray = np.abs(self.rest - self.future)[at] <= TOLERANCE * self.size
         return near
@@ -75,7 +74,7 @@ def mask(rollouts: Rollouts, found: Recursion | str) -> Answer:
     n = int(ends.sum())
     if n == 0:
         return NotMeasured("no episode ends by termination inside the batch")
-    through = int((found.carried(ends) & ~found.cut(ends)).sum())
+    through = int((found.bootstrapped(ends) & ~found.cut(ends)).sum())
     if _many(through, n):
         late, early = np.roll(ends, 1, axis=0), np.roll(ends, -1, axis=0)
         late[0] = early[-1] = False
@@ -115,7 +114,7 @@ def truncation(rollouts: Rollouts, found: Recursion | str) -> Answer:
     n = int(late.sum())
     if n == 0:
         return NotMeasured("the values at the time limits are nearly 0, as those of a new critic are")
-    through, cut = int((found.carried(late) & ~found.cut(late)).sum()), int(found.cut(late).sum())
+    through, cut = int((found.bootstrapped(late) & ~found.cut(late)).sum()), int(found.cut(late).sum())
     if _many(through, n):
         return critical(
             f"{through} of {n} targets at a truncation add the value of the next episode's first state, not of the last "

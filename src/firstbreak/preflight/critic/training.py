@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from firstbreak.model import Interval
 from firstbreak.preflight import intervals
 from firstbreak.preflight.critic.rollouts import Wrapped
+from firstbreak.values import dataclass
 
 HELD_OUT = 0.25  #: share of the episodes (convention)
 STEPS, BATCH, RATE = 1500, 256, 1e-3  #: of the training: enough for two layers of 64 (convention)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from firstbreak.engine.stats.proportion import wilson
@@ -13,6 +12,7 @@ from firstbreak.preflight import Answer, warning
 from firstbreak.preflight.data.rows import Row
 from firstbreak.readers._samples import samples_of
 from firstbreak.readers.tool_turns import ToolTurn, succeeded, tool_turns
+from firstbreak.values import replace
 from firstbreak.words import percent
 
 OUTCOMES = ("success", "solved", "resolved", "passed", "is_correct", "correct", "done")

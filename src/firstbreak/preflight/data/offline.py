@@ -7,13 +7,13 @@ Gymnasium; every array has one row for each step, in the order in which the step
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from firstbreak.model import NotApplicable, NotMeasured
 from firstbreak.preflight import Answer, critical, timing, warning
 from firstbreak.readers import Unreadable, why
+from firstbreak.values import dataclass
 from firstbreak.words import number, percent
 
 NAMES = {

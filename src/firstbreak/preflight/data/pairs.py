@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from firstbreak.model import NotApplicable, NotMeasured
 from firstbreak.preflight import Answer, critical, notice, warning
 from firstbreak.preflight.data.rows import Row
 from firstbreak.preflight.intervals import wilson
 from firstbreak.readers._samples import as_text
+from firstbreak.values import dataclass
 from firstbreak.words import number, percent
 
-MAX_PREDICTED = (
-    0.6  #: share of pairs in which the longer (or shorter) answer is chosen; its interval lies above (convention)
-)
+#: share of pairs in which the longer (or shorter) answer is chosen; its interval lies above (convention)
+MAX_PREDICTED = 0.6
 MAX_JUDGED = 200  #: pairs that are given to a judge (convention)
 SCORES = (("score_chosen", "score_rejected"), ("chosen_score", "rejected_score"), ("chosen_rating", "rejected_rating"),
           ("chosen_reward", "rejected_reward"))  # fmt: skip

@@ -11,7 +11,6 @@ import contextlib
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from firstbreak.model import NotApplicable, NotMeasured
 from firstbreak.preflight import Answer, ReportTable, critical, notice, warning
 from firstbreak.preflight.data.rows import Row
 from firstbreak.readers import Unreadable
+from firstbreak.values import dataclass
 from firstbreak.words import percent
 
 IGNORED = -100  #: the label of a token without loss

@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -33,6 +32,7 @@ from firstbreak.preflight.env.opening import open_world
 from firstbreak.preflight.env.outputs import Watched, inside
 from firstbreak.preflight.env.worlds import World
 from firstbreak.readers import Unreadable
+from firstbreak.values import dataclass
 from firstbreak.words import number
 
 RECORDED_STEPS = 2000  #: steps that are recorded for the probes (convention: about a second in most environments)

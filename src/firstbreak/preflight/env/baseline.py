@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from firstbreak.model import Interval, NotMeasured
 from firstbreak.preflight import Answer, Bars, ReportTable, critical, histogram, intervals, warning
 from firstbreak.preflight.env.actions import corners
 from firstbreak.preflight.env.episodes import SPELL, Policy, Score, at_random, play, scores
+from firstbreak.values import dataclass
 from firstbreak.words import number, percent
 
 MIN_EPISODES = 30  #: random episodes with equal returns: a difference in 1 of 10 would have shown (rule of three)

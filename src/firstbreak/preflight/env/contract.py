@@ -16,9 +16,8 @@ START_STD = 1.0  #: standard deviation of a Gaussian policy at the start (log_st
 #: standard deviations of a new policy: a larger half of the range is not explored, a smaller one is clipped (convention)
 MAX_HALF_RANGE, MIN_HALF_RANGE = 10.0, 0.1
 MAX_COMPONENT = 100.0  #: largest observation component that a tanh network takes without saturation (convention)
-MAX_RATIO = (
-    1000.0  #: ratio of the largest to the smallest component: the small ones get almost no gradient (convention)
-)
+#: ratio of the largest to the smallest component: the small ones get almost no gradient (convention)
+MAX_RATIO = 1000.0
 MAX_REWARD = 1000.0  #: reward of one step: value targets of this size dominate a shared gradient clip (convention)
 
 

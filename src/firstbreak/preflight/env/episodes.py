@@ -14,9 +14,8 @@ from firstbreak.preflight.deadline import Overdue, deadline
 from firstbreak.preflight.env import worlds
 
 Policy = Callable[[Any, Any], Any]  #: (observation, info) -> action
-SPELL = (
-    20.0  #: seconds for the episodes of one policy, so that a slow environment does not block the check (convention)
-)
+#: seconds for the episodes of one policy, so that a slow environment does not block the check (convention)
+SPELL = 20.0
 KEPT_BYTES = 64_000_000  #: bytes of observations in one record (convention)
 
 
@@ -71,7 +70,7 @@ def at_random(space: Any, seed: int) -> Policy:
 
 def reset(env: Any, seed: int | None) -> tuple[Any, Any]:
     """(observation, info); raises `Stopped` where that is not what reset returns."""
-    answer = _call("reset()", lambda: env.reset() if seed is None else env.reset(seed=seed))
+    answer = _call(lambda: "reset()", lambda: env.reset() if seed is None else env.reset(seed=seed))
     if not isinstance(answer, tuple) or len(answer) != 2:
         what = f"a tuple of {len(answer)}" if isinstance(answer, tuple) else f"a {type(answer).__name__}"
         raise Stopped(
@@ -84,7 +83,7 @@ def reset(env: Any, seed: int | None) -> tuple[Any, Any]:
 
 def step(env: Any, action: Any) -> tuple[Any, Any, Any, Any, Any]:
     """(observation, reward, terminated, truncated, info); raises `Stopped` where that is not what step returns."""
-    answer = _call(f"step({_short(action)})", lambda: env.step(action))
+    answer = _call(lambda: f"step({_short(action)})", lambda: env.step(action))
     if not isinstance(answer, tuple) or len(answer) != 5:
         size = f"{len(answer)} values" if isinstance(answer, tuple) else f"a {type(answer).__name__}"
         raise Stopped(
@@ -95,15 +94,16 @@ def step(env: Any, action: Any) -> tuple[Any, Any, Any, Any, Any]:
     return answer
 
 
-def _call(what: str, call: Callable[[], Any]) -> Any:
+def _call(what: Callable[[], str], call: Callable[[], Any]) -> Any:
+    """What the environment answers. Raises `Stopped` with the words for the call where it fails or does not come back."""
     try:
         with deadline(worlds.SECONDS):
             return call()
     except Overdue as error:
-        raise Stopped("env-answers", f"{what}: {error}; look for a lock, a socket or an endless loop in it") from None
+        raise Stopped("env-answers", f"{what()}: {error}; look for a lock, a socket or an endless loop in it") from None
     except (Exception, SystemExit) as error:
         said = f"{type(error).__name__}: {error}"
-        raise Stopped("env-answers", f"{what} raises {said}; run that call alone and mend it first") from error
+        raise Stopped("env-answers", f"{what()} raises {said}; run that call alone and mend it first") from error
 
 
 def play(env: Any, policy: Policy, *, seed: int | None, most: int) -> Episode:

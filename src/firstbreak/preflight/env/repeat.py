@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from firstbreak.model import Expected, NotApplicable, NotMeasured
 from firstbreak.preflight import Answer, critical, notice, warning
 from firstbreak.preflight.env.episodes import Episode, at_random, interleaved, play, reset, same
 from firstbreak.preflight.env.worlds import World
+from firstbreak.values import dataclass
 from firstbreak.words import number
 
 SEED = 11  #: of every comparison

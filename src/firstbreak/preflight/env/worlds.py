@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+
+from firstbreak.values import dataclass, field
 
 SECONDS = 20.0  #: for one call of the environment (convention)
 WARM_UP = 256  #: steps of a vectorised environment that running statistics are collected in (convention)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +33,7 @@ from firstbreak.preflight.memory.ledger import (
     until_it_fits,
 )
 from firstbreak.preflight.memory.options import NETWORKS, Options
+from firstbreak.values import dataclass, replace
 
 #: share of a GPU's memory: the rest is lost to fragmentation, and a card sold as 80 GB has 79.2 GiB (convention)
 USABLE = 0.92

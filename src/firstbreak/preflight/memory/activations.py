@@ -6,9 +6,8 @@ softmax its result; what is kept twice is stored once. `benchmarks/memory.py` me
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from firstbreak.preflight.memory.decoder import Decoder
+from firstbreak.values import dataclass
 
 FP32 = 4
 

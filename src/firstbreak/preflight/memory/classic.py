@@ -7,12 +7,12 @@ as common/buffers.py allocates them, in the memory of the host.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
 
 from firstbreak.preflight.memory.activations import FP32
 from firstbreak.preflight.memory.ledger import CONTEXT, Entry
+from firstbreak.values import dataclass
 
 OFF_POLICY = ("sac", "td3", "ddpg", "dqn")
 ON_POLICY = ("ppo", "a2c")

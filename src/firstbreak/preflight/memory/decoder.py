@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from firstbreak.readers import Unreadable
+from firstbreak.values import dataclass, field
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,9 +32,8 @@ class Architecture:
     fused: bool = False  #: maps of one input are one matrix: what keeps the value alive keeps query and key alive too
     parallel: bool = False  #: attention and MLP read the same residual
     positions: bool = False  #: learned positions, instead of rotated queries and keys
-    pieced_rotary: bool = (
-        False  #: rotated and other parts are put together anew, so that the result of attention is copied
-    )
+    #: rotated and other parts are put together anew, so that the result of attention is copied
+    pieced_rotary: bool = False
     softmax_fp32: bool = True  #: attention without a fused kernel takes its softmax in float32
     defaults: Mapping[str, Any] = field(default_factory=dict)
 

@@ -10,11 +10,11 @@ and DeepSpeed for what their code keeps. `benchmarks/memory.py` measures the sum
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 from firstbreak.preflight.memory import activations
 from firstbreak.preflight.memory.activations import FP32, PRECISIONS, Numbers
 from firstbreak.preflight.memory.decoder import Decoder
+from firstbreak.values import dataclass, replace
 
 GIB = 1 << 30
 NF4 = 0.5 + 1 / 64 + FP32 / (64 * 256)  #: bytes of a 4-bit weight with its doubly quantised scales (QLoRA)

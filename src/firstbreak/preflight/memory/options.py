@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 from firstbreak.preflight.memory import classic, decoder
 from firstbreak.preflight.memory.activations import PRECISIONS
 from firstbreak.preflight.memory.ledger import ALGORITHMS, ENGINES, GIB, LOGITS, OFFLOADS, OPTIMIZERS, SHARDS, Plan
 from firstbreak.readers import Unreadable
+from firstbreak.values import dataclass
 
 NETWORKS = ("mlp", "cnn")
 POSITIVE = ("gpus", "prompt", "completion", "micro_batch", "rollouts", "engine_gpus", "gpu_memory")

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
 from firstbreak.preflight.reward.items import Item
+from firstbreak.values import replace
 
 Carrier = Callable[[str], str]  #: answer -> completion
 Generator = Callable[[Item, str, Carrier], str | None]  #: (item, right answer, carrier) -> completion

@@ -18,9 +18,8 @@ MIN_SAMPLES = 20  #: samples: fewer show no distribution (convention)
 NEARLY_ALL = 0.95  #: share of samples with one reward (convention)
 TAIL_SHARE = 0.5  #: share of all deviation from the median that the largest 1 % have (convention)
 FEW, FEW_HOLD = 0.05, 0.8  #: so few samples, which have so much of the deviation, are a tail as well (convention)
-TAIL_RATIO = (
-    20.0  #: deviation of the farthest sample by that of the next farther ones, where there are few values (convention)
-)
+#: deviation of the farthest sample by that of the next farther ones, where there are few values (convention)
+TAIL_RATIO = 20.0
 MAX_REWARD = 1000.0  #: typical size of a reward: values and gradients of this size leave the range of usual settings (convention)
 MAX_LENGTH = 0.4  #: rank correlation with length, lower end of its interval (convention)
 MIN_GROUPS = 0.2  #: share of groups with different rewards: with fewer, most of a batch has no gradient (convention)

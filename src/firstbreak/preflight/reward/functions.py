@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from firstbreak.preflight import target
 from firstbreak.preflight.deadline import Overdue, deadline
 from firstbreak.preflight.reward.items import NAMES, Item
 from firstbreak.readers import Unreadable
+from firstbreak.values import dataclass, replace
 
 SECONDS = 60.0  #: for one call (convention)
 ALWAYS_PASSED = (

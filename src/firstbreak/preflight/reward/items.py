@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from firstbreak.readers import Unreadable
 from firstbreak.readers._json import loads
 from firstbreak.readers._samples import as_text, number
 from firstbreak.readers.read import read
+from firstbreak.values import dataclass
 
 MAX_ITEMS = 5000  #: items: enough for every figure of this check
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from firstbreak.model import NotMeasured
 from firstbreak.preflight import Answer, ReportTable, critical, intervals, warning
 from firstbreak.preflight.reward.functions import RewardFunction
 from firstbreak.preflight.reward.items import Item, PreferencePair
+from firstbreak.values import dataclass
 from firstbreak.words import number, percent
 
 MIN_PAIRS = 20  #: pairs: the 95 % interval of a share is then at most 40 points wide (Wilson)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from firstbreak.knowledge.detectors.reward._verdicts import answer_and_reference
 from firstbreak.model import NotApplicable, NotMeasured, Sample
 from firstbreak.preflight import Answer, critical
 from firstbreak.preflight.reward.items import Item
+from firstbreak.values import dataclass
 from firstbreak.words import percent
 
 MIN_PROMPTS = 20  #: prompts on which the samples agree among themselves (convention)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from firstbreak.preflight import Answer, ReportTable, critical, intervals, notic
 from firstbreak.preflight.reward import attacks, references
 from firstbreak.preflight.reward.functions import Failed, RewardFunction
 from firstbreak.preflight.reward.items import Item
+from firstbreak.values import dataclass
 from firstbreak.words import number, percent
 
 ATTACKED = 40  #: prompts: enough for an interval of 10 points around a rate

@@ -27,12 +27,13 @@ from firstbreak.readers.budget import NAME, POINT, spend
 from firstbreak.readers.console import pairs, prime_rl, steps, verl
 from firstbreak.readers.console._reading import LineKind, ParsedLine
 from firstbreak.readers.console.bullets import Bullets
-from firstbreak.readers.console.progress_bars import BarsBeside, ProgressBars
+from firstbreak.readers.console.progress_bars import InterleavedBars, ProgressBars
 from firstbreak.readers.console.records import DictLines
 from firstbreak.readers.console.tables import Tables
 from firstbreak.readers.opening import open_file
 
 DESCRIPTION = "console output: dicts, tables, progress bars and name: value lines of all known trainers"
+FILES = ("*.log", "*.out", "*.err", "*.stdout", "*.stderr", "*.txt")
 PRIORITY = -20
 ROUNDED = True
 SUFFIXES = {".log", ".out", ".err", ".stdout", ".stderr"}
@@ -117,8 +118,8 @@ class Console:
             False: Counter(),
             True: Counter(),
         }  #: weak -> numbers with a step or not
-        self._bars = BarsBeside()
-        self._told = 0  #: steps that numbers came with
+        self._bars = InterleavedBars()
+        self._reported = 0  #: steps that numbers came with
         self._repeats: Counter[str] = Counter()  #: how often each name came since the last step
         self._again: Counter[bool] = Counter()  #: weak -> numbers that came too often in one step
         self._points: dict[str, list[tuple[int, float | None, float]]] = {}
@@ -143,7 +144,7 @@ class Console:
             self._block = False
         if reading.step is not None:
             self._step = reading.step
-            self._told += bool(self._repeats) or not self._told
+            self._reported += bool(self._repeats) or not self._reported
             self._repeats.clear()
         if not reading.values:
             return
@@ -167,7 +168,7 @@ class Console:
     def recording(self) -> Recording:
         """What was fed since the last call."""
         weak = not self._counts[False]  # the weak numbers decide where there are no others
-        again = self._again[weak] if self._told < STEPS_OF_A_SCRIPT else 0
+        again = self._again[weak] if self._reported < STEPS_OF_A_SCRIPT else 0
         has_steps = self._counts[weak][True] - again > self._counts[weak][False] + again
         curves = {name: _curve(points, has_steps) for name, points in self._points.items()}
         for name, points in self._weak.items():

@@ -53,14 +53,14 @@ _RISES = 0.9
 Bar = tuple[str, float]  #: label, total
 
 
-class BarsBeside:
+class InterleavedBars:
     """How far each bar had come when a row was printed; from that, the one that counts the training."""
 
     def __init__(self) -> None:
         self._done: dict[Bar, float] = {}
         self._moved: set[Bar] = set()
         self._seen: dict[Bar, list[tuple[int, float]]] = {}  #: (row, iterations) at each row after a movement
-        self._told = -1  #: the last row whose step was given away
+        self._reported = -1  #: the last row whose step was given away
 
     def see(self, line: str) -> None:
         """Looks at any line."""
@@ -90,11 +90,11 @@ class BarsBeside:
             return None
         points = [point for _, _, bar in sorted(chosen) for point in self._seen[bar]]
         at, done = np.array(points).T
-        index = np.arange(self._told + 1, rows, dtype=float)
+        index = np.arange(self._reported + 1, rows, dtype=float)
         index = index[index >= at[0]]
         if rows - at[0] < _COVERED * rows or not len(index):
             return None
-        self._told = rows - 1
+        self._reported = rows - 1
         label = chosen[0][2][0].lower()
         name = next((word for word in ("episode", "epoch") if word in label), "step")
         return name, Curve(index=index, values=done[np.searchsorted(at, index, side="right") - 1])

@@ -32,10 +32,10 @@ from firstbreak.readers.opening import beneath
 from firstbreak.reports import html, json
 from firstbreak.serve.web import pages
 from firstbreak.serve.web.browse import SORTS, SampleQuery, browse, components, findings, for_finding
-from firstbreak.serve.web.over import AXES, over
 from firstbreak.serve.web.pages.run import EvaluationRow, evaluation
 from firstbreak.serve.web.run_store import MOST_COMPARED, MOST_SAMPLES, RunStore, StoredRun
 from firstbreak.serve.web.window import window
+from firstbreak.serve.web.x_axis import AXES, on_axis
 
 MOST_METRICS = 32  #: metrics in one request for curves
 MOST_POINTS = 4000  #: points of one curve in one response
@@ -263,7 +263,7 @@ class Site:
 
         def drawn(run: Run, name: str) -> dict[str, Any] | None:
             series = run.series.get(name, run.unknown.get(name))
-            series = over(run, series, axis) if axis and series is not None else series
+            series = on_axis(run, series, axis) if axis and series is not None else series
             return None if series is None else window(series, points, *span)
 
         return _json({name: [drawn(run, name) for run in runs] for name in names})

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import islice
 
 from firstbreak.model import Diagnosis, Finding, Run, Sample
 from firstbreak.serve.web.run_store import MOST_SAMPLES, Placed
+from firstbreak.values import dataclass
 
 SORTS = ("step", "reward", "advantage", "length")  #: beside the components of the reward
 

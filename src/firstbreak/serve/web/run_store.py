@@ -10,7 +10,6 @@ import threading
 import time
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from firstbreak.readers.grouping import find_runs, without_log
 from firstbreak.readers.opening import beneath
 from firstbreak.readers.read import MAX_FILES, claimed, files
 from firstbreak.reports import content, curves, json
+from firstbreak.values import dataclass, replace
 from firstbreak.words import moment
 
 MOST_OPEN = 20  #: runs whose curves are kept in memory; for other runs only the summary is kept
@@ -93,7 +93,7 @@ class StoredRun:
                 self.grown += 1
                 self.diagnosis = diagnose(self.run)
                 if self.earlier is not None:
-                    self.diagnosis = replace(self.diagnosis, baseline=self.earlier.beside(self.run))
+                    self.diagnosis = replace(self.diagnosis, baseline=self.earlier.compare(self.run))
                 word = content.ACTION_WORD[content.mark(self.diagnosis.verdict)]
                 if not self.history or self.history[-1][1] != word:
                     self.history.append((self.run.last_step, word))

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 from torch.utils.tensorboard import SummaryWriter
 
 from firstbreak.model import Link
+from firstbreak_lab.drawn import Trained
+from firstbreak_lab.population import tasks
+from firstbreak_lab.population.families._control import CRASHES, Waits
 
 LOGGERS = ("tensorboard", "tensorboard", "tensorboard+stdout", "stdout")
 CANNOT: Mapping[Link, str] = {Link.EVALUATION: "CleanRL's scripts evaluate once, after the training, if at all"}
@@ -54,3 +59,32 @@ def finite(network: nn.Module) -> nn.Module:
         for p in network.parameters():
             p.data.zero_()
     return network
+
+
+def trained(
+    name: str,
+    settings: Mapping[str, Any],
+    network: nn.Module,
+    act: Callable[[np.ndarray], np.ndarray],
+    waits: Waits,
+    out: Path,
+    loop: Callable[[ScriptLog], None],
+) -> Trained:
+    """Run the loop of the script `name` with its log. `act`: what the network does, which is scored before and after."""
+    task = tasks.TASKS[settings["task"]]
+    start = tasks.score(act, task)
+    log = ScriptLog(settings["logger"], {"exp_name": name, "env_id": settings["task"], **settings}, out)
+    began = time.process_time()
+    try:
+        loop(log)
+    except CRASHES as error:  # of NaN: a run that a user finds stopped
+        if log.text:
+            log.text.write(f"Traceback (most recent call last):\n{type(error).__name__}: {error}\n")
+    seconds = time.process_time() - began + waits.seconds
+    log.close()
+    finite(network)
+    nan = float("nan")
+    score = tasks.score(act, task)
+    return Trained(
+        start, score, task.best, reported=nan, claimed=nan, seconds=seconds, steps=settings["total_timesteps"]
+    )

@@ -70,14 +70,11 @@ def train(
     seed: int,
     broken: BrokenMechanism,
     out: Path,
-    *,
-    n_envs: int,
-    log_interval: int,
     wrong: Callable[[Any, BrokenMechanism], None],
 ) -> Trained:
     """Train with an algorithm of Stable-Baselines3. `wrong` lets the faults of this algorithm act in the built model."""
     torch.set_num_threads(1)
-    task, waits = tasks.TASKS[settings["task"]], Waits(broken)
+    task, waits, n_envs = tasks.TASKS[settings["task"]], Waits(broken), settings.get("n_envs", 1)
     makers = environments(task, n_envs, broken, waits)
     monitors = [str(out / str(i)) if settings["monitor"] else None for i in range(n_envs)]
     training = DummyVecEnv([_monitored(make, path) for make, path in zip(makers, monitors, strict=True)])
@@ -101,7 +98,8 @@ def train(
     evaluation = _Evaluation(settings, seed, broken, out, n_envs) if settings["evaluation"] else None
     began = time.process_time()
     try:
-        model.learn(settings["total_timesteps"], CallbackList([progress, *filter(None, [evaluation])]), log_interval)
+        watched = CallbackList([progress, *filter(None, [evaluation])])
+        model.learn(settings["total_timesteps"], watched, settings["log_interval"])
     except CRASHES:  # of NaN: a run that a user finds stopped
         if settings["logger"] == "stdout":
             with (out / "stdout.log").open("a") as text:

@@ -42,17 +42,7 @@ def train(
         _break_target(model, broken)
         wrong(model, broken)
 
-    return _sb3.train(
-        algorithm,
-        settings,
-        hyperparameters,
-        seed,
-        broken,
-        out,
-        n_envs=1,
-        log_interval=settings["log_interval"],
-        wrong=both,
-    )
+    return _sb3.train(algorithm, settings, hyperparameters, seed, broken, out, both)
 
 
 def _break_buffer(buffer: Any, broken: BrokenMechanism) -> None:

@@ -47,17 +47,7 @@ def train(
         _break_training(model, broken)
         wrong(model, broken)
 
-    return _sb3.train(
-        algorithm,
-        settings,
-        hyperparameters,
-        seed,
-        broken,
-        out,
-        n_envs=settings["n_envs"],
-        log_interval=settings["log_interval"],
-        wrong=both,
-    )
+    return _sb3.train(algorithm, settings, hyperparameters, seed, broken, out, both)
 
 
 def _break_policy(policy: Any, broken: BrokenMechanism) -> None:

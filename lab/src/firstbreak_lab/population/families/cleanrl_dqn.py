@@ -17,7 +17,6 @@ from firstbreak_lab.drawn import BrokenMechanism, Trained
 from firstbreak_lab.population import tasks
 from firstbreak_lab.population.families import _cleanrl
 from firstbreak_lab.population.families._control import (
-    CRASHES,
     OF_ENVIRONMENT,
     OF_OPTIMISER,
     ParallelEnvs,
@@ -91,25 +90,8 @@ def train(settings: Mapping[str, Any], seed: int, broken: BrokenMechanism, out: 
         with torch.no_grad():
             return network(torch.as_tensor(seen, dtype=torch.float32)).argmax(-1).numpy()  # type: ignore[no-any-return]
 
-    start = tasks.score(act, task)
-    log = _cleanrl.ScriptLog(settings["logger"], {"exp_name": "dqn", "env_id": settings["task"], **settings}, out)
-    began = time.process_time()
-    try:
-        _loop(settings, seed, envs, network, broken, waits, log)
-    except CRASHES as error:  # of NaN: a run that a user finds stopped
-        if log.text:
-            log.text.write(f"Traceback (most recent call last):\n{type(error).__name__}: {error}\n")
-    seconds = time.process_time() - began + waits.seconds
-    log.close()
-    _cleanrl.finite(network)
-    return Trained(
-        start=start,
-        score=tasks.score(act, task),
-        best=task.best,
-        reported=float("nan"),
-        claimed=float("nan"),
-        seconds=seconds,
-        steps=settings["total_timesteps"],
+    return _cleanrl.trained(
+        "dqn", settings, network, act, waits, out, lambda log: _loop(settings, seed, envs, network, broken, waits, log)
     )
 
 

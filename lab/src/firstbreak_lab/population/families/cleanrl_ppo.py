@@ -18,7 +18,6 @@ from firstbreak_lab.drawn import BrokenMechanism, Trained
 from firstbreak_lab.population import tasks
 from firstbreak_lab.population.families import _cleanrl
 from firstbreak_lab.population.families._control import (
-    CRASHES,
     OF_ENVIRONMENT,
     OF_OPTIMISER,
     ParallelEnvs,
@@ -116,24 +115,8 @@ def train(settings: Mapping[str, Any], seed: int, broken: BrokenMechanism, out: 
     task, waits = tasks.TASKS[settings["task"]], Waits(broken)
     envs = ParallelEnvs(environments(task, settings["num_envs"], broken, waits), seed)
     agent = _Agent(envs.seen.shape[1], envs.envs[0].action_space.n, settings["width"])
-    start = tasks.score(agent.act, task)
-    log = _cleanrl.ScriptLog(settings["logger"], {"exp_name": "ppo", "env_id": settings["task"], **settings}, out)
-    began = time.process_time()
-    try:
-        _loop(settings, envs, agent, broken, waits, log)
-    except CRASHES as error:  # of NaN: a run that a user finds stopped
-        if log.text:
-            log.text.write(f"Traceback (most recent call last):\n{type(error).__name__}: {error}\n")
-    seconds = time.process_time() - began + waits.seconds
-    log.close()
-    return Trained(
-        start=start,
-        score=tasks.score(_cleanrl.finite(agent).act, task),  # type: ignore[arg-type]
-        best=task.best,
-        reported=float("nan"),
-        claimed=float("nan"),
-        seconds=seconds,
-        steps=settings["total_timesteps"],
+    return _cleanrl.trained(
+        "ppo", settings, agent, agent.act, waits, out, lambda log: _loop(settings, envs, agent, broken, waits, log)
     )
 
 

@@ -22,11 +22,10 @@ https://huggingface.co/docs/trl/chat_templates
 
 from __future__ import annotations
 
-import numpy as np
-
 from firstbreak.engine.families import SAMPLED, Policy, only
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.refutations import hardly_any_is_cut
+from firstbreak.engine.stats.points import median
 from firstbreak.model import Weight, WeightKind
 from firstbreak.words import percent
 
@@ -51,7 +50,7 @@ def weights(inputs: Inputs) -> list[Weight]:
     cut = inputs.truncation
     if cut is None or not len(cut.finite):
         return []
-    least = min(float(np.median(part.values)) for part in (cut.finite.head(0.1), cut.finite.tail(0.5)))
+    least = min(median(part.values) for part in (cut.finite.head(0.1), cut.finite.tail(0.5)))
     text = f"at least {percent(least)} of the completions are cut, at the start and later"
     return [
         Weight(

@@ -28,8 +28,6 @@ https://arxiv.org/abs/1709.06560
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from firstbreak.engine import facts
@@ -37,6 +35,7 @@ from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
 from firstbreak.knowledge.detectors.environment._moved import moved
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.values import replace
 from firstbreak.words import number
 
 FAMILIES = only(Policy.CONTROL)

@@ -26,8 +26,6 @@ https://github.com/DLR-RM/stable-baselines3/issues/870
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from firstbreak.engine import facts
@@ -35,6 +33,7 @@ from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.onset import onset
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.values import replace
 from firstbreak.words import number, percent
 
 FAMILIES = only(Policy.CONTROL, why="the prompts of a batch differ, and their rewards differ with them")

@@ -33,7 +33,6 @@ https://github.com/verl-project/verl/issues/6202
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -50,6 +49,7 @@ from firstbreak.engine.stats.shape import trajectory as shape_of
 from firstbreak.engine.stats.smooth import smooth
 from firstbreak.engine.stats.trend import trend
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.values import replace
 from firstbreak.words import number
 
 FAMILIES = without(Method.SUPERVISED)

@@ -31,8 +31,6 @@ https://arxiv.org/abs/1602.01783
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from firstbreak.engine import environments, facts
@@ -58,6 +56,7 @@ from firstbreak.model import (
     Series,
     Severity,
 )
+from firstbreak.values import replace
 from firstbreak.words import number
 
 AT_ONCE = 0.1  #: of the time before it: what took less came at once (convention)

@@ -27,12 +27,11 @@ https://arxiv.org/abs/2006.05990
 
 from __future__ import annotations
 
-import numpy as np
-
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.stats.direction import departure, rises
+from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.knowledge.detectors.exploration._words import entropy_weight
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
@@ -67,7 +66,7 @@ def detect(
     got_worse = trajectory is not None and (trajectory.lost or trajectory.kind == "declining")
     stands_still = trajectory is None or trajectory.kind in ("flat", "oscillating")
     for curve in curves:
-        start, late = float(np.median(curve.values[:FIRST])), float(np.median(curve.tail(0.2).values))
+        start, late = median(curve.values[:FIRST]), median(curve.tail(0.2).values)
         lost = got_worse and late >= growth_with_drop * start
         noise = stands_still and curve.name == "action.std" and late >= growth_alone * start
         wild = policy is Policy.TEXT and late >= growth_text * start and eval_score is not None

@@ -24,12 +24,11 @@ https://arxiv.org/abs/2006.05990
 
 from __future__ import annotations
 
-import numpy as np
-
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.stats.direction import rises
+from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.knowledge.detectors._start import continued
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
@@ -54,7 +53,7 @@ def detect(
         return NotMeasured(
             f"the log begins at {facts.at(entropy, float(entropy.steps[0]))}: the entropy of the start is not in it"
         )
-    start, late = float(np.median(entropy.head(0.1).values)), float(np.median(entropy.tail(0.2).values))
+    start, late = median(entropy.head(0.1).values), median(entropy.tail(0.2).values)
     if trajectory.kind != "flat" or start <= min_entropy or late < (1 - max_fall) * start:
         return None
     if second_score is not None and rises(second_score):  # something was learned, which a few noisy evaluations hide

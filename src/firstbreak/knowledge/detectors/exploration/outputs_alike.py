@@ -35,6 +35,7 @@ from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy
 from firstbreak.engine.inputs import SampledDiversity
 from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.engine.stats.points import median
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
@@ -74,7 +75,7 @@ def detect(
     distinct = next((s.finite for s in (diversity or {}).values() if len(s.finite) >= min_points), None)
     if distinct is not None:
         curve = distinct
-        late = float(np.median(curve.tail(0.25).values))
+        late = median(curve.tail(0.25).values)
         alike = late < max_distinct_share
         what: str = facts.tell("{late:%} of the outputs are distinct", late=facts.median(curve.tail(0.25)))
         since = first_sustained(curve, lambda values: values < max_distinct_share)
@@ -138,7 +139,7 @@ def _in_samples(found: SampledDiversity) -> Finding | NotMeasured | None:
 
 
 def _late(share: Series) -> float:
-    return float(np.median(share.finite.tail(0.25).values))
+    return median(share.finite.tail(0.25).values)
 
 
 def _holds(entropy: Series | None, min_entropy_share: float) -> bool:
@@ -146,5 +147,5 @@ def _holds(entropy: Series | None, min_entropy_share: float) -> bool:
     points = entropy.finite if entropy is not None else None
     if points is None or len(points) < 4:
         return False
-    early, late = (float(np.median(part.values)) for part in (points.head(0.25), points.tail(0.25)))
+    early, late = (median(part.values) for part in (points.head(0.25), points.tail(0.25)))
     return late > 0 and late >= min_entropy_share * early

@@ -8,13 +8,13 @@ The levels come from the trainers' own documentation. verl calls a difference of
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 
 import numpy as np
 
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Data, Family, Method, Policy
 from firstbreak.model import NotApplicable, NotMeasured, Series
+from firstbreak.values import dataclass, replace
 
 KL_WARNING = at(0.01, "nats per token", "A smaller KL divergence is called stable.", "tinker cookbook")
 KL_CRITICAL = at(0.1, "nats per token", "verl warns at this KL divergence.", "verl: docs/algo/rollout_corr")

@@ -32,8 +32,6 @@ https://arxiv.org/abs/2006.05990
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from firstbreak.engine import facts
@@ -41,10 +39,12 @@ from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.changes import Change, changes, departed, for_good
 from firstbreak.engine.stats.direction import falls, fell_since, rises
+from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.spikes import tail
 from firstbreak.knowledge.detectors._growth import Growth, growth
 from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity, Statistic
+from firstbreak.values import replace
 from firstbreak.words import number, percent
 
 EITHER_SCORE = True
@@ -98,7 +98,7 @@ def detect(
     if norms.times >= jump_warning and (jump := _jumped(norms.curve, jump_warning, scores)) is not None:
         return jump
     late = norms.curve.tail(1 - warmup_share)
-    at_first = float(np.median(norms.curve.head(warmup_share).values))
+    at_first = median(norms.curve.head(warmup_share).values)
     spikes = _spikes_repeat(late, at_first, spike_ratio, spike_share, min_spikes, config)
     if spikes is not None and _stopped(score, min_points):
         return spikes
@@ -115,8 +115,8 @@ def _late_growth(norms: Growth, ratio: float) -> Change | None:
 
 def _out_of_range(norms: Series, loss: Series, norm_critical: float, max_loss: float) -> Finding | None:
     """A norm that no loss of this size has."""
-    size = float(np.median(np.abs(loss.values))) if len(loss) else np.inf
-    norm = float(np.median(norms.values)) if len(norms) else 0.0
+    size = median(np.abs(loss.values)) if len(loss) else np.inf
+    norm = median(norms.values) if len(norms) else 0.0
     if norm < norm_critical or size > max_loss:
         return None
     return Finding(
@@ -213,7 +213,7 @@ def _spikes_repeat(
 
     They are above those of the first updates too: where little is left to learn the usual norm is next to nothing.
     """
-    usual = float(np.median(norms.values))
+    usual = median(norms.values)
     high = (norms.values >= ratio * usual) & (norms.values > at_first)
     first = for_good(high, share)
     if first is None or int(high[first:].sum()) < at_least:

@@ -30,8 +30,6 @@ https://arxiv.org/abs/2503.14476
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from firstbreak.engine import facts
@@ -39,7 +37,9 @@ from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method
 from firstbreak.engine.stats.changes import departed, for_good
 from firstbreak.engine.stats.direction import rises
+from firstbreak.engine.stats.points import median
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity, Statistic
+from firstbreak.values import replace
 
 AT_ONCE = 0.05  #: of the run, within which half of the fall is done (convention)
 
@@ -68,7 +68,7 @@ def detect(
     norms = _with_a_signal(grad_norm.finite, zero_variance_groups, min_points)
     if len(norms) < min_points:
         return NotMeasured(f"{len(norms)} gradient norms are too few (needs {min_points})")
-    early = float(np.median(norms.head(0.25).values))
+    early = median(norms.head(0.25).values)
     end = max(min_points, min_end * len(norms))
     first = for_good(norms.values <= max_share * early, min_zero_share)
     if first is None or len(norms) - first < end:

@@ -31,12 +31,11 @@ https://huggingface.co/docs/trl/grpo_trainer
 
 from __future__ import annotations
 
-import numpy as np
-
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, Policy, only
 from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.engine.stats.points import median
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 
 FAMILIES = only(Policy.TEXT, Method.GROUP_RELATIVE, why="other methods log the divergence of a whole completion")
@@ -61,7 +60,7 @@ def detect(
     if curve is None:
         return NotMeasured(f"no divergence from the reference model is logged for {min_points} updates")
     late = curve.tail(min_share)
-    if float(np.median(late.values)) <= max_divergence:
+    if median(late.values) <= max_divergence:
         return None
     since = first_sustained(curve, lambda values: values > max_divergence)
     return Finding(

@@ -22,10 +22,9 @@ https://docs.pytorch.org/docs/stable/generated/torch.optim.Adam.html
 
 from __future__ import annotations
 
-import numpy as np
-
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at
+from firstbreak.engine.stats.points import median
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number
 
@@ -41,7 +40,7 @@ def detect(
     norms = grad_norm.finite
     if limit is None or not len(norms):
         return NotMeasured("no limit of the gradient's norm is recorded")
-    usual = float(np.median(norms.values))
+    usual = median(norms.values)
     if not 0 < limit <= max_limit or usual < min_ratio * limit:  # 0 is no limit to most trainers
         return None
     start = float(norms.steps[0])

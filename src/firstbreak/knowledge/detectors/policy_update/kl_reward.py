@@ -29,12 +29,11 @@ https://arxiv.org/abs/2210.10760
 
 from __future__ import annotations
 
-import numpy as np
-
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, Policy, without
 from firstbreak.engine.stats.direction import SURE, departure, fall_from_best, fell_since, rises
+from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.shape import trajectory as shape_of
 from firstbreak.engine.stats.trend import trend
@@ -86,7 +85,7 @@ def detect(
     few = len(points) < min_points
     if len(kl) < min_points or len(points) < (min_points if reward_mean is None else min_evaluations):
         return NotMeasured(f"{min(len(kl), len(points))} points are too few to see two trends (needs {min_points})")
-    early, late = (float(np.median(part.values)) for part in (kl.head(0.5).tail(0.5), kl.tail(0.25)))
+    early, late = (median(part.values) for part in (kl.head(0.5).tail(0.5), kl.tail(0.25)))
     if not rises(kl) or late < growth_warning * early or late < min_divergence:
         return None
     evidence = (

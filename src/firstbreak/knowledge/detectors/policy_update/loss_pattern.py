@@ -30,7 +30,6 @@ https://arxiv.org/abs/2005.12729
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -44,6 +43,7 @@ from firstbreak.engine.stats.direction import SURE, fell_since, move, rises
 from firstbreak.engine.stats.oscillation import SignReversal, oscillation, sign_reversal
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
+from firstbreak.values import replace
 from firstbreak.words import number, quoted
 
 CENTRED = frozenset({Method.GROUP_RELATIVE})
@@ -111,7 +111,7 @@ def detect(
     if reversal is not None and stopped and reversal.before > tolerance and reversal.after < -tolerance:
         return _turned_round(loss, reversal, fell=fell(reversal.step), lost=lost, scored=score is not None)
     if leap is not None:
-        beside = _beside(leap.step, lr, grad_norm, ratio_beside)
+        beside = _simultaneous(leap.step, lr, grad_norm, ratio_beside)
         return _jumped(loss, leap, beside, harmed=lost or fell(leap.step))
     flat = trajectory is not None and trajectory.kind == "flat"
     return _without_direction(loss, method, min_either_side) if flat else None
@@ -224,7 +224,7 @@ def _jumps(lr: Series | None, factor: float) -> list[_Leap]:
     return [_Leap(float(steps[i]), float(rates[i - 1]), float(rates[i])) for i in np.flatnonzero(alone) + 2]
 
 
-def _beside(step: float, lr: Series | None, grad_norm: Series | None, factor: float) -> str:
+def _simultaneous(step: float, lr: Series | None, grad_norm: Series | None, factor: float) -> str:
     """What else changed at that step, in words."""
     reach = CLOSE * float(lr.steps[-1] - lr.steps[0]) if lr is not None and len(lr) else 0.0
     rates = [("the learning rate", jump) for jump in _jumps(lr, factor) if abs(jump.step - step) <= reach]

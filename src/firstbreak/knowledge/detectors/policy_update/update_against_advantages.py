@@ -23,13 +23,12 @@ https://arxiv.org/abs/2402.03300
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
+from firstbreak.values import replace
 
 ROLES = (Role.PROOF,)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from firstbreak.model import Sample, Samples
+from firstbreak.values import dataclass
 
 REFERENCES = ("answer", "ground_truth", "gt", "gts", "solution", "target", "reference", "label", "expected")
 MAX_SAMPLES = 20_000  #: that are compared, so that a large dump takes no longer than a small one

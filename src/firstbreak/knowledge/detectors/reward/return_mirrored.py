@@ -25,8 +25,6 @@ https://stable-baselines3.readthedocs.io/en/master/guide/rl_tips.html
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from firstbreak.engine import facts
@@ -34,6 +32,7 @@ from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.values import replace
 from firstbreak.words import number, percent
 
 FAMILIES = only(Policy.CONTROL, why="rewards of text are often weighted sums that the evaluation does not share")

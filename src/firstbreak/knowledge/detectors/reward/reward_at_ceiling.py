@@ -31,6 +31,7 @@ import numpy as np
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
+from firstbreak.engine.stats.points import median
 from firstbreak.knowledge.detectors._start import continued
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number
@@ -55,10 +56,10 @@ def detect(
     if rewards.values.min() < 0 or rewards.values.max() > 1:
         return NotMeasured("the reward does not lie between 0 and 1, so its highest value is unknown")
     first = float(np.mean(rewards.values[: max(3, round(first_share * len(rewards)))]))
-    level = float(np.median(rewards.values))
+    level = median(rewards.values)
     if min(first, level) < min_level or continued(rewards):
         return None
-    judged = None if eval_score is None or not len(eval_score.finite) else float(np.median(eval_score.finite.values))
+    judged = None if eval_score is None or not len(eval_score.finite) else median(eval_score.finite.values)
     below = judged is not None and 0 <= judged < level - min_gap
     if judged is not None and judged >= min_level:
         return Expected(
@@ -70,9 +71,7 @@ def detect(
         )
     quiet = zero_variance_groups is not None and len(zero_variance_groups.finite) > 0
     no_signal = (
-        quiet
-        and zero_variance_groups is not None
-        and (float(np.median(zero_variance_groups.finite.values)) >= silent_groups)
+        quiet and zero_variance_groups is not None and (median(zero_variance_groups.finite.values) >= silent_groups)
     )
     beside = f", while the evaluation is {number(judged)}" if below and judged is not None else ""
     step = float(rewards.steps[0])

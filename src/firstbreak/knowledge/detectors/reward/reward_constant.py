@@ -29,8 +29,6 @@ https://andyljones.com/posts/rl-debugging.html
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from firstbreak.engine import facts
@@ -39,6 +37,7 @@ from firstbreak.engine.families import Method, Policy, without
 from firstbreak.engine.stats.changes import lapses
 from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.values import replace
 
 FAMILIES = without(Method.SUPERVISED)
 AROUND = 3  #: points on each side of the step that say whether the policy jumps

@@ -32,6 +32,7 @@ import numpy as np
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.stats.noise import noise_scale
+from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity, Statistic
 from firstbreak.words import number
@@ -66,13 +67,13 @@ def detect(
     spreads = None if rises or reward_std is None or not spread_out else reward_std.finite
     if spreads is not None and (wide := _wide(spreads, spread_ratio, steady, min_outliers)):
         return wide
-    size = float(np.median(np.abs(centre.values))) / spread
+    size = median(np.abs(centre.values)) / spread
     found: list[tuple[Series, np.ndarray, np.ndarray]] = []  # an extreme, its distances from the mean, its outliers
     for extreme in extremes:
         if rises and extreme.name == "reward.max":  # which may be what the policy learns from
             continue
         away = np.abs(extreme.values - np.interp(extreme.steps, centre.steps, centre.values)) / spread
-        outliers = away > max(min_distance, typical_ratio * float(np.median(away)), size_ratio * size)
+        outliers = away > max(min_distance, typical_ratio * median(away), size_ratio * size)
         if np.sum(outliers) >= min_outliers:
             found.append((extreme, away, outliers))
     if not found:
@@ -82,7 +83,7 @@ def detect(
     return Finding(
         message=(
             f"in {int(np.sum(outliers))} steps one reward lies up to {number(float(away[outliers].max()))} times the noise "
-            f"of the mean reward away from it (typical: {number(float(np.median(away)))}): one sample dominates the update; "
+            f"of the mean reward away from it (typical: {number(median(away))}): one sample dominates the update; "
             "look at the sample with the extreme reward, then clip or normalise rewards"
         ),
         severity=Severity.WARNING,

@@ -32,6 +32,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy
+from firstbreak.engine.stats.points import median, medians
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 
 WINDOW = 5  #: steps on each side that show the level
@@ -76,7 +77,7 @@ def detect(
     at = _turn(rewards.values, tolerance, min_jump, min_share)
     if at is None:
         return None
-    before, after = (float(np.median(part)) for part in _sides(rewards.values, at))
+    before, after = (median(part) for part in _sides(rewards.values, at))
     last, first = float(rewards.steps[at - 1]), float(rewards.steps[at])
     sizes = [s.finite.between(-np.inf, last).values for s in (kl_ref, kl_old) if s is not None]
     logged = [s for s in sizes if len(s) >= 2 * WINDOW]
@@ -109,7 +110,7 @@ def _sides(values: np.ndarray, at: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _turn(values: np.ndarray, tolerance: float, min_jump: float, min_share: float) -> int | None:
     """The first index from which on values have the size of those before, and the opposite sign."""
-    levels = np.median(sliding_window_view(values, WINDOW), axis=1)
+    levels = medians(sliding_window_view(values, WINDOW))
     befores, afters = levels[:-WINDOW], levels[WINDOW:]
     turned = (befores * afters < 0) & (np.abs(befores + afters) <= tolerance * np.abs(befores))
     at_once = np.abs(np.diff(values)[WINDOW - 1 : len(values) - WINDOW]) > np.abs(befores)

@@ -30,6 +30,7 @@ import numpy as np
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
+from firstbreak.engine.stats.points import median
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 
 FAMILIES = only(Policy.TEXT)
@@ -60,14 +61,14 @@ def detect(
     at = int(over[-1]) + 1 if len(over) else 0
     if at < lasting_points or len(values) - at < lasting_points:
         return None
-    before, after = float(np.median(values[max(0, at - 2 * lasting_points) : at])), float(np.max(values[at:]))
+    before, after = median(values[max(0, at - 2 * lasting_points) : at]), float(np.max(values[at:]))
     at_cap = float(np.mean(values[at:] == after))
     step = float(longest.steps[at])
     cut = truncation.finite
     earlier, later = cut.between(-np.inf, longest.steps[at - 1]).values, cut.between(step).values
     if not len(earlier) or not len(later) or at_cap < min_share or after >= max_ratio * before:
         return None
-    if float(np.median(later[: 2 * lasting_points])) < float(np.median(earlier[-2 * lasting_points :])) + min_rise:
+    if median(later[: 2 * lasting_points]) < median(earlier[-2 * lasting_points :]) + min_rise:
         return None
     return Finding(
         message=facts.tell(

@@ -30,6 +30,7 @@ from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.changes import settled
 from firstbreak.engine.stats.direction import departure
+from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import trajectory as shape_of
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 
@@ -53,7 +54,7 @@ def detect(
     since = departure(length, direction=-1)
     if since is None:
         return None
-    early, late = float(np.median(length.between(-np.inf, since[0]).values)), settled(length)
+    early, late = median(length.between(-np.inf, since[0]).values), settled(length)
     if early <= 0 or late > max_ratio * early:
         return None
     judge = truth if truth is not None else score

@@ -37,6 +37,7 @@ from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.engine.stats.points import median, medians
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 
 FAMILIES = only(Policy.TEXT)
@@ -68,11 +69,11 @@ def detect(
     starts = np.arange(max(wide, round(beginning * len(logs))), len(logs) - gap - wide + 1)
     if not len(starts):
         return None
-    levels = np.median(np.lib.stride_tricks.sliding_window_view(logs, wide), axis=1)
+    levels = medians(np.lib.stride_tricks.sliding_window_view(logs, wide))
     jumps = levels[starts + gap] - levels[starts - wide]
     at = int(np.argmax(np.abs(jumps)))
     jump, start = float(jumps[at]), int(starts[at])
-    before, after, end = levels[start - wide], levels[start + gap], float(np.median(logs[-wide:]))
+    before, after, end = levels[start - wide], levels[start + gap], median(logs[-wide:])
     ends = levels[[0, -1]]
     if (
         abs(jump) < max(np.log(min_ratio), min_size * noise_scale(logs))
@@ -119,9 +120,9 @@ def _prompts_changed(prompts: Series | None, step: float, least: float) -> bool:
     if prompts is None:
         return False
     before, after = prompts.finite.between(-np.inf, step), prompts.finite.between(step)
-    if not len(before) or not len(after) or min(np.median(before.values), np.median(after.values)) <= 0:
+    if not len(before) or not len(after) or min(median(before.values), median(after.values)) <= 0:
         return False
-    return abs(float(np.log(np.median(after.values) / np.median(before.values)))) >= least
+    return abs(float(np.log(median(after.values) / median(before.values)))) >= least
 
 
 def _same(truth: Series, reward: Series | None) -> bool:

@@ -35,6 +35,7 @@ from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.agreement import comparable, parting
 from firstbreak.engine.stats.changes import settled
 from firstbreak.engine.stats.direction import departure, rises
+from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import trajectory as shape_of
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 
@@ -59,7 +60,7 @@ def detect(
     since = departure(length) if rises(length) else None
     if since is None:
         return None
-    early, late = float(np.median(length.between(-np.inf, since[0]).values)), settled(length)
+    early, late = median(length.between(-np.inf, since[0]).values), settled(length)
     if early <= 0 or late < growth_warning * early:
         return None
     judge = truth if truth is not None else score

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+
+from firstbreak.values import dataclass
 
 MIN_TURN = 0.05  #: share of the readings on each level: less are single spikes (convention)
 MAX_BETWEEN = 0.2  #: share of the readings that lie between the levels (convention)

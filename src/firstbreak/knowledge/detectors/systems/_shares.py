@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
 import numpy as np
 
 from firstbreak.engine.stats.changes import changes, departed, settled
 from firstbreak.engine.stats.spikes import rhythm
 from firstbreak.model import Confidence, Interval, Series
+from firstbreak.values import dataclass, replace
 
 #: what a step is made of, where only its parts are logged
 PHASES = ("rollout", "train", "train_critic", "update_weights", "wait_batch", "reward", "eval", "save")

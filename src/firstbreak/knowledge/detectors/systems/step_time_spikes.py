@@ -66,7 +66,7 @@ def detect(
     if clock is None or len(clock) <= min_points:
         return NotMeasured(f"the time of a step is not logged for more than {min_points} steps")
     times = clock.between(clock.steps[1])  # the first step compiles
-    usual = _usual(times.values)
+    usual = _undisturbed(times.values)
     late = _slow(times.values, usual, min_ratio, min_size)
     beat = rhythm(times.values / np.maximum(usual, 1e-12))
     if beat is not None and _times_as_long(times.values, usual, beat.high & ~late) >= rhythm_ratio:
@@ -120,7 +120,7 @@ def _times_as_long(times: np.ndarray, usual: np.ndarray, late: np.ndarray) -> fl
     return float(np.median(times[late] / usual[late])) if late.any() else 0.0
 
 
-def _usual(times: np.ndarray) -> np.ndarray:
+def _undisturbed(times: np.ndarray) -> np.ndarray:
     """What a step takes when nothing disturbs it: the lower quartile of its neighbours, so that half of them may be slow."""
     half = min(NEIGHBOURS, len(times)) // 2
     padded = np.concatenate([np.full(half, np.nan), times, np.full(half, np.nan)])

@@ -34,7 +34,6 @@ https://stable-baselines3.readthedocs.io/en/master/common/logger.html
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 
@@ -44,6 +43,7 @@ from firstbreak.engine.families import Method
 from firstbreak.engine.stats.changes import apart, changes, departed, settled
 from firstbreak.knowledge.detectors.systems._shares import by_rounds, share, step_time
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.values import replace
 from firstbreak.words import number, percent
 
 STRETCHES = 40

@@ -79,22 +79,22 @@ def replay(built: Any, bundle: Path) -> dict[str, float]:
 
 
 def ask_before_steps(
-    guard: Guard, *optimizers: torch.optim.Optimizer, beside: Callable[[], Mapping[str, float]] = dict
+    guard: Guard, *optimizers: torch.optim.Optimizer, metrics: Callable[[], Mapping[str, float]] = dict
 ) -> list[RemovableHandle]:
-    """Ask the guard before every step of these optimizers. `beside()` returns more metrics of the update.
+    """Ask the guard before every step of these optimizers. `metrics()` returns more metrics of the update.
 
     Not for `step(closure)`, which computes the gradients after the hook.
     """
 
     def hook(optimizer: torch.optim.Optimizer, arguments: Any, options: Any) -> None:
-        ask(guard, optimizer, beside())
+        ask(guard, optimizer, metrics())
 
     return [optimizer.register_step_pre_hook(hook) for optimizer in optimizers]
 
 
-def ask(guard: Guard, optimizer: torch.optim.Optimizer, beside: Mapping[str, float]) -> None:
+def ask(guard: Guard, optimizer: torch.optim.Optimizer, metrics: Mapping[str, float]) -> None:
     """Give the guard the gradient norm before an optimizer step, and remove the gradients if the guard skips the update."""
-    if guard.before_update({"grad.norm": gradient_norm([optimizer]), **beside}).skip:
+    if guard.before_update({"grad.norm": gradient_norm([optimizer]), **metrics}).skip:
         drop_gradients(optimizer)
 
 

@@ -35,7 +35,7 @@ def attach(trainer: Trainer, guard: Guard) -> TrainerCallback:
             planned = {"max_steps": state.max_steps}  # the argument is -1 if num_train_epochs sets the length
             guard.config |= {"trainer_class": type(trainer).__name__, **args.to_dict(), **planned}
             guard.attach("trl", files, update_hooks=True)
-            shared.ask_before_steps(guard, inner(given["optimizer"]), beside=lambda: update.loss() | proofs(trainer))
+            shared.ask_before_steps(guard, inner(given["optimizer"]), metrics=lambda: update.loss() | proofs(trainer))
 
         def on_step_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
             update.begin(keep=guard.begin_update())

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from firstbreak.live.recorder.identities._rows import last_word, members, total
-from firstbreak.live.recorder.identities.paid import Score
+from firstbreak.live.recorder.identities.preferred_texts import Score
 from firstbreak.live.recorder.measuring import Reading
 
 ROWS = 64  #: that are scored again

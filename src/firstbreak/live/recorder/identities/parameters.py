@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from firstbreak.live.recorder.measuring import Reading
+from firstbreak.values import dataclass
 
 CRITIC = re.compile(r"^v\.|(^|[._])(critic|value_?head|v_head|vf|value_fn|value)([._]|$)", re.IGNORECASE)
 ATTENTION = re.compile(r"att|query|lora_", re.IGNORECASE)  #: such a layer has a value of its own

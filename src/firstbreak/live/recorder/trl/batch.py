@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from firstbreak.live.recorder.data import answers_in, in_place_of, text_of
 from firstbreak.live.recorder.isolated import Uncopied, isolated, same_random_numbers
+from firstbreak.values import dataclass
 
 
 @dataclass(frozen=True)

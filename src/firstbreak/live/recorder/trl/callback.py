@@ -10,7 +10,7 @@ from typing import Any
 
 from firstbreak.live.recorder.batch import BatchRecorder
 from firstbreak.live.recorder.measuring import SHARE, Price
-from firstbreak.live.recorder.trl.inside import Inside
+from firstbreak.live.recorder.trl.wrapped_methods import WrappedMethods
 from firstbreak.masking import Mask
 
 EVERY = 30.0  #: seconds between two copies of the trainer's log, at least
@@ -29,20 +29,20 @@ class Recorder(BatchRecorder):
     def __init__(self, folder: str | Path | None = None, share: float = SHARE, *, rescore: bool = True) -> None:
         super().__init__(folder, share)
         self.rescore = rescore
-        self.inside: Inside | None = None
+        self.wrapped: WrappedMethods | None = None
         self._next = 0.0  #: when the trainer's log may be kept again
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
         """Find the trainer, and look into it from here on."""
         with self.measuring(Price.LOOK, int(state.global_step) + 1):
             trainer = _calling_trainer()
-            if trainer is None or not state.is_world_process_zero or self.inside is not None:
+            if trainer is None or not state.is_world_process_zero or self.wrapped is not None:
                 return
             self.files.folder = self.files.folder or Path(args.output_dir)
-            self.inside = Inside(trainer, self, given["optimizer"], rescore=self.rescore)
+            self.wrapped = WrappedMethods(trainer, self, given["optimizer"], rescore=self.rescore)
             saved = self._saved().get(str(state.global_step), [])
             if saved and state.global_step:
-                kept = self.inside.weights.between.kept()
+                kept = self.wrapped.weights.between.kept()
                 self.numbers |= self.measure(int(state.global_step) + 1, {"resumed": kept, "saved": saved})
 
     def on_step_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
@@ -53,10 +53,10 @@ class Recorder(BatchRecorder):
 
     def on_save(self, args: Any, state: Any, control: Any, **given: Any) -> None:
         """Keep what the weights are at a checkpoint."""
-        if self.inside is None or self.files.folder is None:
+        if self.wrapped is None or self.files.folder is None:
             return
         with self.measuring(Price.LOOK, int(state.global_step)):
-            kept = {**self._saved(), str(state.global_step): self.inside.weights.between.kept()}
+            kept = {**self._saved(), str(state.global_step): self.wrapped.weights.between.kept()}
             last = dict(sorted(kept.items(), key=lambda pair: int(pair[0]))[-CHECKPOINTS:])
             (self.files.folder / SAVED).write_text(json.dumps(last))
 
@@ -74,26 +74,26 @@ class Recorder(BatchRecorder):
 
     def on_log(self, args: Any, state: Any, control: Any, **given: Any) -> None:
         """The trainer writes its log with a checkpoint only: keep it now and then."""
-        if self.inside is not None and self.clock() > self._next:
+        if self.wrapped is not None and self.clock() > self._next:
             self._keep(args, state)
 
     def on_train_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
         """Keep the trainer's log and arguments, and write what is left."""
-        if self.inside is not None:
+        if self.wrapped is not None:
             self._keep(args, state)
             with self.measuring(Price.LOOK, int(state.global_step)):
-                left = self.measure(int(state.global_step), self.inside.weights.between.read())
+                left = self.measure(int(state.global_step), self.wrapped.weights.between.read())
                 self.files.write(state.global_step, left)
 
     def _keep(self, args: Any, state: Any) -> None:
         """What `trainer.save_state()` writes, and the arguments as JSON, without folders and secrets."""
         folder, began = self.files.folder, self.clock()
-        if folder is None or self.inside is None or not state.is_world_process_zero:
+        if folder is None or self.wrapped is None or not state.is_world_process_zero:
             return
         with self.measuring(Price.LOOK, int(state.global_step)):
             state.save_to_json(str(folder / "trainer_state.json"))
             named = {k: v for k, v in args.to_dict().items() if not k.endswith("_dir")}
-            classes = (c.__name__ for c in type(self.inside.trainer).__mro__ if c.__module__.startswith("trl."))
+            classes = (c.__name__ for c in type(self.wrapped.trainer).__mro__ if c.__module__.startswith("trl."))
             values = Mask(os.environ).tree(named | {"trainer_class": next(classes, "")})
             (folder / ARGUMENTS).write_text(json.dumps(values, indent=1, sort_keys=True, default=str) + "\n")
         self._next = self.clock() + max(EVERY, (self.clock() - began) / self.share)

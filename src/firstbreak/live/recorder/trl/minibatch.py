@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from firstbreak.live.recorder.trl.batch import ends_of
 from firstbreak.live.recorder.trl.passes import PROBED, dropping, forward, rows_of_pairs
+from firstbreak.values import dataclass
 
 #: tokens of a text of the data -> tokens of its prompt, and whether it is the chosen one
 Known = Mapping[tuple[int, ...], tuple[int, bool]]

@@ -11,10 +11,10 @@ from firstbreak.engine.inputs import Inputs
 from firstbreak.model import Interval, Link, Run, Series
 from firstbreak.reports import html, inspection
 from firstbreak.reports.markup import Markup, element
-from firstbreak.serve.web.over import AXES, RULER
 from firstbreak.serve.web.pages.frame import address, badge, frame, section
 from firstbreak.serve.web.pages.plots import plot, plots
 from firstbreak.serve.web.run_store import RunSummary
+from firstbreak.serve.web.x_axis import AXES, RULER
 from firstbreak.words import axis_word, link_word, shortened
 
 REWARD = "reward.mean"

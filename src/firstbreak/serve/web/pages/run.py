@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeGuard
 from weakref import WeakKeyDictionary
 
@@ -18,6 +17,7 @@ from firstbreak.serve.web.pages.frame import address, frame, problem, section
 from firstbreak.serve.web.pages.plots import plot, plots
 from firstbreak.serve.web.pages.samples import sample
 from firstbreak.serve.web.run_store import Placed, RunSummary
+from firstbreak.values import dataclass
 from firstbreak.words import axis_word, link_word, number, percent
 
 MOST_EXPERIMENTS = 6
@@ -47,11 +47,11 @@ def page(
     plan: Stacks | None = None,
 ) -> str:
     """The report, with curves, samples, experiments, evaluations, memory and checkpoints, and what cannot be read."""
-    told = _told(summary.name, dx)
+    of_diagnosis = _diagnosis_parts(summary.name, dx)
     parts = [
-        ("curves", "Curves", told.curves),
+        ("curves", "Curves", of_diagnosis.curves),
         ("samples", "Samples", _samples(summary.name, to_read, marks)),
-        ("experiments", "Experiments", told.experiments),
+        ("experiments", "Experiments", of_diagnosis.experiments),
         ("evaluations", "Evaluations", _evaluations(evaluations)),
         ("memory", "Memory as planned", _memory(dx, plan)),
         ("checkpoints", "Checkpoints", _checkpoints(dx)),
@@ -72,7 +72,7 @@ def page(
         contents,
         *map(problem, problems),
         _history(dx, history),
-        told.article,
+        of_diagnosis.article,
         *sections,
         live=live,
         changed=summary.changed,
@@ -80,7 +80,7 @@ def page(
 
 
 @dataclass(frozen=True)
-class _Told:
+class _DiagnosisParts:
     """What depends on the diagnosis alone."""
 
     article: Markup
@@ -88,13 +88,13 @@ class _Told:
     experiments: Markup | None
 
 
-_KEPT: WeakKeyDictionary[Diagnosis, _Told] = WeakKeyDictionary()  #: as long as the diagnosis is held
+_KEPT: WeakKeyDictionary[Diagnosis, _DiagnosisParts] = WeakKeyDictionary()  #: as long as the diagnosis is held
 
 
-def _told(name: str, dx: Diagnosis) -> _Told:
+def _diagnosis_parts(name: str, dx: Diagnosis) -> _DiagnosisParts:
     found = _KEPT.get(dx)
     if found is None:
-        found = _Told(html.article(dx, "run", explanation.address_of), _curves(name, dx), _experiments(dx))
+        found = _DiagnosisParts(html.article(dx, "run", explanation.address_of), _curves(name, dx), _experiments(dx))
         _KEPT[dx] = found
     return found
 

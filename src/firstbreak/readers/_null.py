@@ -9,11 +9,11 @@ the first rows is meant to be one in every row.
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import replace
 
 import numpy as np
 
 from firstbreak.readers import Curve, Recording
+from firstbreak.values import replace
 from firstbreak.words import number
 
 DENSE = 1.2  #: numbers for each null of a name that is meant to be a number in every row

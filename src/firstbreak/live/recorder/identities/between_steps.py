@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from firstbreak.live.recorder.measuring import Reading
 
 
-def measure(changes: float, returns: float, told: Mapping[str, str]) -> Mapping[str, Reading]:
+def measure(changes: float, returns: float, places: Mapping[str, str]) -> Mapping[str, Reading]:
     """changed_between: times so far that the weights were not as a step had left them; returned: times that they were those of an
-    earlier step instead. `told`: where each was seen last."""
+    earlier step instead. `places`: where each was seen last."""
     counts = {"changed_between": ("changes", changes), "returned": ("returns", returns)}
-    return {name: (n, told[key]) if n and key in told else n for name, (key, n) in counts.items()}
+    return {name: (n, places[key]) if n and key in places else n for name, (key, n) in counts.items()}

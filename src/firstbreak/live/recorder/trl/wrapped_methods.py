@@ -20,7 +20,7 @@ TOLD = ("environments", "environment_factory", "tools", "rollout_func")  #: of a
 ONLINE = "_generate_and_score_completions"  #: a trainer that samples has it
 
 
-class Inside:
+class WrappedMethods:
     """The wrapped methods of one trainer, and what was seen in the current update."""
 
     def __init__(self, trainer: Any, recorder: BatchRecorder, optimizer: Any, *, rescore: bool) -> None:

@@ -8,11 +8,11 @@ stands in the same rows, with digits enough, it says which of them are copies: n
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 import numpy as np
 
 from firstbreak.model import Series
+from firstbreak.values import replace
 
 CHANGES = 8  #: fewer are no pattern
 EVERY = 3  #: points from one measurement to the next

@@ -38,7 +38,7 @@ _IN_NAME = re.compile(
 _CANONICAL = {"lr": "learning_rate", "model_name": "model", "model_name_or_path": "model", "model_path": "model"}
 
 
-def told(run: Run) -> dict[str, Any]:
+def inferred_settings(run: Run) -> dict[str, Any]:
     """The settings that first lines and names tell. `seed` and `model` under these names; {} where they tell nothing."""
     return in_names(run.path) | in_first_lines(run)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from firstbreak.engine.stats.agreement import denies
 from firstbreak.engine.stats.power import hidden
 from firstbreak.engine.thresholds import Thresholds, changed
 from firstbreak.model import EMPTY, Confidence, Outcome, Run, Series, Severity, Status
+from firstbreak.values import replace
 from firstbreak.words import number
 
 ENOUGH_EVALUATIONS = 20  #: evaluations: fewer on a plateau may hide a fall (convention)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 import numpy as np
 
 from firstbreak.model import Run, Series
+from firstbreak.values import replace
 
 AXES = {"tokens": "tokens", "time": "hours"}  #: axis -> its unit
 HOUR = 3600.0
 
 
-def over(run: Run, series: Series, axis: str) -> Series | None:
+def on_axis(run: Run, series: Series, axis: str) -> Series | None:
     """The curve over `axis`: its points where the run tells how far it was. None where it does not tell."""
     ruler = RULER[axis](run)
     if ruler is None or ruler.axis != series.axis or not len(series):
