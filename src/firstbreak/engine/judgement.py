@@ -158,9 +158,9 @@ def harm_of(inputs: Inputs, outcomes: Sequence[Outcome]) -> Harm:
     independent = [shape_of(s) for s in (inputs.independent or {}).values() if s is not inputs.score]
     if shape.lost or inputs.fall is not None or training_lost(inputs) or any(s.lost for s in independent):
         return Harm.LOSING
-    if apart(inputs) or _found(Role.DRIFT_UNREWARDED, outcomes):
+    if _found(Role.EVALUATION_APART, outcomes) or _found(Role.DRIFT_UNREWARDED, outcomes):
         return Harm.APART
-    return Harm.STALLED if goes_nowhere(inputs, outcomes) else Harm.NONE_YET
+    return Harm.STALLED if _apart(inputs) or goes_nowhere(inputs, outcomes) else Harm.NONE_YET
 
 
 def _lost(inputs: Inputs, shape: Trajectory) -> bool:
@@ -175,8 +175,8 @@ def _lost(inputs: Inputs, shape: Trajectory) -> bool:
     return evaluation is None or inputs.score is evaluation or not denies(evaluation, shape)
 
 
-def apart(inputs: Inputs) -> bool:
-    """The training reward improved and the evaluation did not: more of the same gains nothing that counts."""
+def _apart(inputs: Inputs) -> bool:
+    """The training reward improved, and the evaluation does not show it: its noise may hide that."""
     evaluation, training = inputs.trajectory, inputs.second_score
     if training is None or evaluation is None or inputs.solved:
         return False
