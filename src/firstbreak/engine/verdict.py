@@ -333,7 +333,7 @@ def risk(judged: Judgement, inputs: Inputs) -> str:
             if score is not None
             else "unknown: without a score, nothing shows when the run goes wrong"
         )
-    if judged.first_break is not None:
+    if judged.signs:
         return "some: what was found has done no harm to the score yet"
     if score is not None and score.course in ("plateau", "flat"):
         return f"low for the {who}, but more compute gains little"
