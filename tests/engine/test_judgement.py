@@ -1,0 +1,68 @@
+"""One judgement: score, signs, harm, and the action of the table."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from firstbreak.engine.diagnose import diagnose
+from firstbreak.engine.judgement import ACTIONS, Worst
+from firstbreak.model import Action, BreakKind, Harm, Run
+from tests.make import noise, run, series
+
+ORDER = (Action.CONTINUE, Action.WATCH, Action.STOP, Action.ROLLBACK)  #: the mildest first
+N = 200
+
+
+def mild(action: Action) -> int:
+    """How far an action interferes; a rollback is a stop that knows where to go back to."""
+    return min(ORDER.index(action), ORDER.index(Action.STOP))
+
+
+@pytest.mark.parametrize("harm", Harm)
+def test_a_worse_sign_never_gives_a_milder_action(harm: Harm) -> None:
+    column = [mild(ACTIONS[worst][harm]) for worst in Worst]
+    assert column == sorted(column, reverse=True)
+
+
+@pytest.mark.parametrize("worst", Worst)
+def test_more_harm_never_gives_a_milder_action(worst: Worst) -> None:
+    for more, less in itertools.pairwise((Harm.LOST, Harm.LOSING, Harm.STALLED, Harm.NONE_YET)):
+        if (worst, less) == (Worst.NOTHING, Harm.NONE_YET):
+            continue
+        assert mild(ACTIONS[worst][more]) >= mild(ACTIONS[worst][less])
+
+
+def test_every_cell_has_an_action() -> None:
+    assert {(worst, harm) for worst, row in ACTIONS.items() for harm in row} == set(itertools.product(Worst, Harm))
+
+
+def test_an_evaluation_that_peaked_and_declined_is_rolled_back_to_its_best() -> None:
+    at = np.arange(0, N, 5)
+    peaked = np.r_[np.linspace(0.2, 0.8, 20), np.linspace(0.8, 0.5, 20)]
+    evaluation = series("eval.accuracy", peaked + noise(40, 0.01), at)
+    training = series("reward.mean", np.linspace(0, 1, N) + noise(N, 0.02, 1), np.arange(N))
+    said = diagnose(Run(path="a-run", series={"eval.accuracy": evaluation, "reward.mean": training}, algorithm="grpo"))
+    assert (said.harm, said.verdict.action) == (Harm.LOST, Action.ROLLBACK)
+    assert said.best_checkpoint is not None
+    assert 80 <= said.best_checkpoint.step <= 110
+    assert said.score is not None
+    assert (said.score.metric, said.score.course) == ("eval.accuracy", "peaked")
+
+
+def test_a_score_that_rises_beside_a_critical_sign_is_watched_and_the_sign_is_named() -> None:
+    gone = np.r_[np.full(50, 1.4), np.linspace(1.4, 0.02, 50), np.full(100, 0.02)]
+    curves = {"reward.mean": np.linspace(0, 1, N) + noise(N, 0.02), "policy.entropy": gone, "kl.old": np.full(N, 3.0)}
+    said = diagnose(run(curves, algorithm="ppo"))
+    print([(o.detector, o.finding.severity, o.finding.confidence) for o in said.findings], said.verdict)
+    assert (said.harm, said.verdict.action) == (Harm.NONE_YET, Action.WATCH)
+    assert said.first_break is not None
+    assert said.first_break.kind is BreakKind.FIRST_SIGN
+    assert said.verdict.summary.startswith("First sign at ")
+
+
+def test_a_run_without_a_score_is_not_sent_on() -> None:
+    said = diagnose(run({"policy.entropy": 1 + noise(N, 0.01)}, algorithm="ppo"))
+    assert (said.score, said.harm, said.verdict.action) == (None, Harm.NOT_MEASURED, Action.WATCH)
