@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from firstbreak.engine import facts
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.inputs import Inputs, highest
-from firstbreak.engine.judgement import Judgement, Worst, goes_nowhere, is_blind
+from firstbreak.engine.judgement import RESTATE, Judgement, Worst, goes_nowhere, is_blind
 from firstbreak.engine.stats.ceiling import expected_gain
 from firstbreak.engine.stats.rate import MIN_POINTS, Course, Rate, rate
 from firstbreak.engine.stats.shape import Trajectory
@@ -40,12 +40,23 @@ STOPS = (Action.STOP, Action.ROLLBACK)
 
 
 def link_verdicts(
-    outcomes: Sequence[Outcome], first_break: FirstBreak | None, action: Action, *, known: bool = True
+    outcomes: Sequence[Outcome],
+    first_break: FirstBreak | None,
+    action: Action,
+    rival: RankedCause | None = None,
+    *,
+    known: bool = True,
 ) -> Mapping[Link, LinkVerdict]:
     """One verdict for each of the ten links. The first break is broken where the run should stop; every other link with a
-    warning is suspect. `known`: the log is long enough for a check that finds nothing to mean something.
+    warning is suspect.
+
+    Of two links that cannot be told apart, each is suspect, and so is the link of the `rival`, the cause that the first one
+    cannot be told apart from. `known`: the log is long enough for a check that finds nothing to mean something.
     """
     found = {link: _link_verdict([o for o in outcomes if o.link is link], link, first_break, action) for link in Link}
+    if rival is not None and rival.link is not None and found[rival.link].status is LinkStatus.OK:
+        why = f"a cause that cannot be ruled out would be here: {lowered(rival.title)} ({percent(rival.probability)})"
+        found[rival.link] = LinkVerdict(status=LinkStatus.SUSPECT, why=why)
     if known:
         return found
     few = LinkVerdict(status=LinkStatus.NOT_MEASURED, why=TOO_FEW)
@@ -53,13 +64,16 @@ def link_verdicts(
 
 
 def _link_verdict(outcomes: list[Outcome], link: Link, first_break: FirstBreak | None, action: Action) -> LinkVerdict:
-    first = first_break is not None and link is first_break.link
-    status = LinkStatus.BROKEN if first and action in STOPS else LinkStatus.SUSPECT
+    first = first_break is not None and link in first_break.links
+    alone = first_break is not None and first_break.also is None
+    status = LinkStatus.BROKEN if first and alone and action in STOPS else LinkStatus.SUSPECT
     serious = [o.finding for o in outcomes if o.finding is not None and o.finding.severity is not Severity.NOTICE]
     if serious:
         return LinkVerdict(status=status, why=max(serious, key=lambda finding: finding.severity.rank).message)
     if first and first_break is not None:
         shown = f"{first_break.metric} points here" if first_break.metric else "the most probable cause is here"
+        if not alone:
+            shown += f", or to {' and '.join(link_word(other) for other in first_break.links if other is not link)}"
         return LinkVerdict(status=status, why=shown)
     asked = [o for o in outcomes if o.status in (Status.OK, Status.FOUND)]
     blind = [o for o in outcomes if o.status in (Status.NOT_MEASURED, Status.CRASHED)]
@@ -122,7 +136,10 @@ def _summary(judged: Judgement, inputs: Inputs, outcomes: Sequence[Outcome], ran
 
 
 def _where(judged: Judgement, inputs: Inputs, first: FirstBreak) -> str:
-    where = link_word(first.link) + (", or earlier," if first.or_earlier else "")
+    where = " or ".join(map(link_word, first.links))
+    if first.also is not None:
+        where += f" ({percent(first.probability)} together)"
+    where += ", or earlier," if first.or_earlier else ""
     axis = inputs.run.axis_of(first.metric)
     last = max((s.steps[-1] for s in inputs.run.series.values() if len(s) and s.axis == axis), default=None)
     when = "" if first.step is None else f" at {moment(axis, first.step, first.interval, last)}"
@@ -402,7 +419,7 @@ def _next(judged: Judgement, outcomes: Sequence[Outcome], ranked: Sequence[Ranke
 
 def _watch(outcomes: Sequence[Outcome]) -> str:
     """What to keep an eye on: the curve of the worst finding, and what it says."""
-    found = [o.finding for o in outcomes if o.finding is not None]
+    found = [o.finding for o in outcomes if o.finding is not None and not o.roles & RESTATE]
     worst = max(found, key=lambda f: f.severity.rank, default=None)
     if worst is None:
         return "Watch the score, and diagnose the run again after some more steps."
