@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -53,14 +54,23 @@ def test_an_evaluation_that_peaked_and_declined_is_rolled_back_to_its_best() -> 
 
 
 def test_a_score_that_rises_beside_a_critical_sign_is_watched_and_the_sign_is_named() -> None:
-    gone = np.r_[np.full(50, 1.4), np.linspace(1.4, 0.02, 50), np.full(100, 0.02)]
-    curves = {"reward.mean": np.linspace(0, 1, N) + noise(N, 0.02), "policy.entropy": gone, "kl.old": np.full(N, 3.0)}
-    said = diagnose(run(curves, algorithm="ppo"))
-    print([(o.detector, o.finding.severity, o.finding.confidence) for o in said.findings], said.verdict)
+    ratio = 1 + np.r_[np.zeros(100), np.full(100, 2.0)]
+    curves = {"reward.mean": np.linspace(0, 1, N) + noise(N, 0.02), "policy.ratio.mean": ratio}
+    said = diagnose(run(curves, algorithm="grpo"))
     assert (said.harm, said.verdict.action) == (Harm.NONE_YET, Action.WATCH)
     assert said.first_break is not None
     assert said.first_break.kind is BreakKind.FIRST_SIGN
     assert said.verdict.summary.startswith("First sign at ")
+
+
+def test_the_table_of_the_documentation_is_the_one_in_force() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "design.md").read_text()
+    rows = [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in page.splitlines() if line[:1] == "|"]
+    start = next(i for i, row in enumerate(rows) if row[0] == "worst sign")
+    assert rows[start][1:] == list(Harm)
+    for row, harms in zip(rows[start + 2 :], ACTIONS.values(), strict=False):
+        assert row[1:] == list(harms.values())
+    assert len(rows[start + 2 : start + 2 + len(ACTIONS)]) == len(ACTIONS)
 
 
 def test_a_run_without_a_score_is_not_sent_on() -> None:
