@@ -25,6 +25,7 @@ IMMATERIAL = 0.15  # of the gain: a smaller loss since the best is a wobble of t
 COLLAPSE = 0.7  # of the gain: a larger loss leaves little of what was learned
 STILL_RISING = 0.07  # of the gain, won in the last third: less is a plateau
 LINE = 4.0  # standard errors of a slope from the best on, which begins about 1.1 of them too steep: the best is picked
+STRAIGHT = 0.7  # of the pace of a straight rise, in the second half
 SWING = 0.4  # of the range: a smaller move is no swing
 SWINGS = 4  # up, down, up, down: one dip that recovers makes three
 
@@ -174,7 +175,17 @@ def _still_rising(level: np.ndarray, error: float) -> bool:
     recent, doubt = _recent_change(level, error)
     below = best < 2 * len(level) // 3 and drop > IMMATERIAL * gain
     enough = max(STILL_RISING * gain, min(2 * doubt, gain / 6))  # where noise hides it: half of a steady rise, gain / 3
-    return not below and recent >= enough
+    return not below and (recent >= enough or _steady(level, gain, recent, doubt))
+
+
+def _steady(level: np.ndarray, gain: float, recent: float, doubt: float) -> bool:
+    """The second half won as much as a straight rise does, and the last third may have: few levels hide how much it won."""
+    half = level[len(level) // 2 :]
+    x = np.arange(len(half), dtype=float)
+    won = theil_sen(x, half)[0] * x[-1] if len(half) > 2 else 0.0
+    pace = gain / (len(level) - 1)
+    third = (max(3, len(level) // 3) - 1) * pace
+    return won >= STRAIGHT * pace * x[-1] and recent + doubt >= third / 2
 
 
 def _phase(kind: Kind, level: np.ndarray, sigma: float) -> Phase:
