@@ -12,7 +12,19 @@ from firstbreak.engine import rank as engine
 from firstbreak.engine.detection import check
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.judgement import judge
-from firstbreak.model import Evidence, Finding, Link, Outcome, RankedCause, Role, Severity, Status, Weight, WeightKind
+from firstbreak.model import (
+    Confidence,
+    Evidence,
+    Finding,
+    Link,
+    Outcome,
+    RankedCause,
+    Role,
+    Severity,
+    Status,
+    Weight,
+    WeightKind,
+)
 from tests.make import learning, noise, run
 
 FLAT = noise(150, 0.1)
@@ -236,6 +248,23 @@ def test_a_sign_that_the_most_probable_cause_does_not_explain_keeps_its_own_link
     first = judge(Inputs(run(TRUNCATED)), outcomes, of_links(reward=0.9, advantage=0.05), None).first_break
     assert first is not None
     assert first.links == (Link.POLICY_UPDATE, Link.REWARD)
+
+
+def test_an_earlier_warning_that_the_one_probable_cause_does_not_explain_is_not_first() -> None:
+    def found(detector: str, link: Link, severity: Severity, onset: float) -> Outcome:
+        finding = Finding(message="m", severity=severity, confidence=Confidence.HIGH, onset=onset)
+        return Outcome(detector=detector, link=link, status=Status.FOUND, finding=finding)
+
+    outcomes = [
+        found("critic-worse-than-mean", Link.ADVANTAGE, Severity.WARNING, 3.0),
+        found("step-too-large", Link.POLICY_UPDATE, Severity.CRITICAL, 30.0),
+    ]
+    inputs = Inputs(run(TRUNCATED))
+    sure, torn = of_links(policy_update=0.9, reward=0.05), of_links(policy_update=0.4, reward=0.4)
+    for causes, link in ((sure, Link.POLICY_UPDATE), (torn, Link.ADVANTAGE)):
+        first = judge(inputs, outcomes, causes, None).first_break
+        assert first is not None
+        assert first.link is link
 
 
 def test_several_signs_that_the_score_fell_are_one_event() -> None:

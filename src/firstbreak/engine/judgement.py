@@ -274,6 +274,7 @@ def first_break_of(
 ) -> FirstBreak | None:
     """The earliest sign that explains the harm; without harm, the earliest sign.
 
+    A warning of another link that the one probable cause does not explain is of something else, and does not come first.
     Where there is harm and no sign, the doubts count, and then what says of the score that it fell. The link is that of the
     sign, or that of the most probable cause where it explains the sign.
     """
@@ -281,7 +282,7 @@ def first_break_of(
     found = (list(signs) or _doubts(outcomes)) if harmed else [o for o in signs if _is_serious(o)]
     if not found:
         return None
-    sign = found[0]
+    sign = (_explaining(found, ranked) or found)[0]
     assert sign.finding is not None
     link = _link_of(sign, ranked)
     also, probability = _told_apart(link, by_link(ranked))
@@ -295,6 +296,16 @@ def first_break_of(
         also=also,
         probability=probability,
     )
+
+
+def _explaining(signs: Sequence[Outcome], ranked: Sequence[RankedCause]) -> list[Outcome]:
+    """The signs without the warnings of something else, where one cause is more probable than all others together."""
+    top = max(ranked, key=lambda cause: cause.probability, default=None)
+    if top is None or top.link is None or top.probability <= 0.5:
+        return list(signs)
+    its = explained(top)
+    critical = {o.detector for o in signs if o.finding is not None and o.finding.severity is Severity.CRITICAL}
+    return [o for o in signs if o.detector in its | critical or o.link is top.link]
 
 
 def _is_serious(sign: Outcome) -> bool:
