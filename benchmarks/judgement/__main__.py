@@ -33,14 +33,14 @@ from typing import Any
 from benchmarks import peers
 from benchmarks.judgement import measures
 from benchmarks.machine import PACKAGES, environment
-from benchmarks.micro import kept
+from benchmarks.resume import kept
 from benchmarks.size import place, sized
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULT = ROOT / "benchmarks" / "results" / "judgement.json"
 KEPT = ROOT / "out" / "judgement"  #: not committed
 COURSES, SEEDS = 20_000, 100
-#: all of the product that decides a report; READING of benchmarks.micro has no reports
+#: all of the product that decides a report; READING of benchmarks.population has no reports
 PRODUCT = tuple(f"src/firstbreak/{name}" for name in ("engine", "knowledge", "dialects", "readers", "reports"))
 OWN = "benchmarks/judgement"
 

@@ -150,7 +150,6 @@ def weighed_by_others() -> dict[str, dict[str, tuple[int, int, int]]]:
         folder,
         wanted=lambda label: label.base.partition("/")[0] not in TRAINERS and weights.in_training(label),
         harmless=lambda label: kind(label) == "harmless",
-        replayed=False,
     )
     counts = weights.count(checked)
     return {cause: {name: (c, s, n) for name, (c, s, n) in per.items()} for cause, per in counts.items()}

@@ -116,6 +116,24 @@ class Action(enum.StrEnum):
     ROLLBACK = "rollback"
 
 
+class Harm(enum.StrEnum):
+    """What the score has lost so far, or not gained."""
+
+    LOST = "lost"  #: a third of the gain or more is gone, beyond twice its error
+    LOSING = "losing"  #: it falls, or may
+    APART = "apart"  #: it gains nothing while the trained reward or the divergence from the reference grows
+    STALLED = "stalled"  #: it may never have gained anything
+    NONE_YET = "none yet"
+    NOT_MEASURED = "not measured"  #: no score, or too few of them
+
+
+class BreakKind(enum.StrEnum):
+    """Whether the first break explains a harm, or is a sign that has done none yet."""
+
+    BREAK = "break"
+    FIRST_SIGN = "first_sign"
+
+
 class Role(enum.StrEnum):
     """What the engine asks a check for, beside its finding."""
 
@@ -123,6 +141,7 @@ class Role(enum.StrEnum):
     WEIGHTS_LOST = "weights_lost"  #: found, and critical: no checkpoint after the onset is good
     PROOF = "proof"  #: an identity: what breaks it is its cause, and no fault elsewhere
     SCORE_FELL = "score_fell"  #: found: a sign that the score fell; several signs are one event, and the surest counts
+    EVALUATION_APART = "evaluation_apart"  #: found: training improves and the evaluation does not
     DRIFT_UNREWARDED = "drift_unrewarded"  #: found: the policy moves away from its reference and gains nothing
 
 
@@ -463,6 +482,7 @@ class FirstBreak:
     metric: str | None
     step: float | None
     interval: Interval | None
+    kind: BreakKind = BreakKind.BREAK
     also: Link | None = None  #: the link that it cannot be told apart from
     probability: float = 1.0  #: that the first broken link is `link` or `also`, if something is broken
 
@@ -475,6 +495,24 @@ class FirstBreak:
     def undecided(self) -> bool:
         """Whether it is more probable that another link broke first."""
         return self.probability < 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score:
+    """What the score of a run did. Levels are in its own unit, and NaN where it is too short to tell."""
+
+    metric: str  #: the curve
+    why: str  #: why this one
+    course: (
+        str  #: rising, plateau, flat, declining, peaked, collapsed, oscillating, too_short, or solved: at its maximum
+    )
+    start: float
+    best: float
+    best_step: float
+    end: float
+    error: float  #: standard error of a level
+    lost: float  #: share of the gain that is gone
+    others: Mapping[str, str] = field(default_factory=lambda: EMPTY)  #: every further score of the policy -> its course
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -605,6 +643,8 @@ class Diagnosis(Viewable):
     causes: tuple[RankedCause, ...]
     outcomes: tuple[Outcome, ...]
     links: Mapping[Link, LinkVerdict]
+    score: Score | None = None
+    harm: Harm = Harm.NOT_MEASURED
     best_checkpoint: BestCheckpoint | None = None
     cost: Cost | None = None
     forecasts: tuple[Forecast, ...] = ()  #: levels that a curve is expected to reach, the nearest first

@@ -10,9 +10,21 @@ import pytest
 
 from firstbreak.engine import rank as engine
 from firstbreak.engine.detection import check
-from firstbreak.engine.diagnose import find_first_break
 from firstbreak.engine.inputs import Inputs
-from firstbreak.model import Evidence, Finding, Link, Outcome, RankedCause, Role, Severity, Status, Weight, WeightKind
+from firstbreak.engine.judgement import judge
+from firstbreak.model import (
+    Confidence,
+    Evidence,
+    Finding,
+    Link,
+    Outcome,
+    RankedCause,
+    Role,
+    Severity,
+    Status,
+    Weight,
+    WeightKind,
+)
 from tests.make import learning, noise, run
 
 FLAT = noise(150, 0.1)
@@ -114,7 +126,7 @@ def test_a_proof_outranks_what_was_not_seen_and_what_a_curve_denies() -> None:
     assert not [w for w in causes[0].evidence if w.kind is WeightKind.REFUTED]
     quiet = sum(w.weight for w in causes[0].evidence if w.kind is WeightKind.QUIET)
     assert quiet >= -engine.UNSEEN * engine.CALIBRATION
-    first = find_first_break(Inputs(made), outcomes, causes)
+    first = judge(Inputs(made), outcomes, causes, None).first_break
     assert first is not None
     assert first.link is Link.POLICY_UPDATE
 
@@ -221,11 +233,38 @@ def test_one_link_is_named_where_it_is_more_probable_than_all_others(
     made = run(TRUNCATED)
     critical = Finding(message="lost", severity=Severity.CRITICAL, metric="reward.mean", onset=3.0)
     outcomes = [Outcome(detector="score-lost", link=Link.POLICY_UPDATE, status=Status.FOUND, finding=critical)]
-    first = find_first_break(Inputs(made), outcomes, of_links(**probabilities))
+    explains = (Weight(finding="score-lost", weight=1.0, kind=WeightKind.FOUND, text="found"),)
+    causes = [replace(cause, evidence=explains) for cause in of_links(**probabilities)]
+    first = judge(Inputs(made), outcomes, causes, None).first_break
     assert first is not None
     assert first.links == named
     assert first.undecided == (first.probability < 0.5)
     assert (first.probability > 0.5) or first.also is not None
+
+
+def test_a_sign_that_the_most_probable_cause_does_not_explain_keeps_its_own_link() -> None:
+    critical = Finding(message="lost", severity=Severity.CRITICAL, metric="reward.mean", onset=3.0)
+    outcomes = [Outcome(detector="score-lost", link=Link.POLICY_UPDATE, status=Status.FOUND, finding=critical)]
+    first = judge(Inputs(run(TRUNCATED)), outcomes, of_links(reward=0.9, advantage=0.05), None).first_break
+    assert first is not None
+    assert first.links == (Link.POLICY_UPDATE, Link.REWARD)
+
+
+def test_an_earlier_warning_that_the_one_probable_cause_does_not_explain_is_not_first() -> None:
+    def found(detector: str, link: Link, severity: Severity, onset: float) -> Outcome:
+        finding = Finding(message="m", severity=severity, confidence=Confidence.HIGH, onset=onset)
+        return Outcome(detector=detector, link=link, status=Status.FOUND, finding=finding)
+
+    outcomes = [
+        found("critic-worse-than-mean", Link.ADVANTAGE, Severity.WARNING, 3.0),
+        found("step-too-large", Link.POLICY_UPDATE, Severity.CRITICAL, 30.0),
+    ]
+    inputs = Inputs(run(TRUNCATED))
+    sure, torn = of_links(policy_update=0.9, reward=0.05), of_links(policy_update=0.4, reward=0.4)
+    for causes, link in ((sure, Link.POLICY_UPDATE), (torn, Link.ADVANTAGE)):
+        first = judge(inputs, outcomes, causes, None).first_break
+        assert first is not None
+        assert first.link is link
 
 
 def test_several_signs_that_the_score_fell_are_one_event() -> None:

@@ -7,8 +7,7 @@ import pytest
 
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.inputs import Inputs
-from firstbreak.engine.verdict import judge
-from firstbreak.model import Action, Link, RankedCause, Run, Weight, WeightKind
+from firstbreak.model import Action, Link, Run
 from tests.make import learning, noise, run, series
 
 SWINGS = 10 * np.sign(np.sin(np.arange(200) / 8)) + noise(200, 1.0)
@@ -46,7 +45,7 @@ def test_the_course_of_the_training_reward_is_named_beside_that_of_the_evaluatio
     flat = series("eval.reward", 0.5 + noise(20, 0.02), np.arange(0, 200, 10))
     training = series("reward.mean", learning(200), np.arange(200))
     said = diagnose(Run(path="a-run", series={"eval.reward": flat, "reward.mean": training}))
-    assert "the evaluation has not changed by more than its noise, and the training reward" in said.verdict.summary
+    assert "The evaluation has not changed by more than its noise, and the training reward" in said.verdict.summary
 
 
 def test_a_score_that_was_lost_does_not_just_go_on() -> None:
@@ -67,15 +66,6 @@ def test_ten_flat_evaluations_beside_a_flat_training_reward_are_not_sent_on() ->
     training = series("reward.mean", 0.3 + noise(60, 0.05, seed=1), np.arange(60))
     said = diagnose(Run(path="a-run", series={"eval.reward": few, "reward.mean": training}))
     assert said.verdict.action is Action.WATCH
-
-
-def test_the_strongest_sign_of_a_doubted_cause_is_named() -> None:
-    inputs = Inputs(run({"eval.reward": learning(200)}, algorithm="ppo"))
-    found = Weight(finding="score-oscillates", weight=3.0, kind=WeightKind.FOUND, text="found")
-    cause = RankedCause(id="a", title="A cause", link=Link.ADVANTAGE, probability=0.6, evidence=(found,))
-    healthy = RankedCause(id="healthy", title="Nothing is wrong", link=None, probability=0.2)
-    said = judge(inputs, [], [cause, healthy], None, None, sure=False).summary
-    assert "The strongest sign: score-oscillates." in said
 
 
 def test_what_is_proved_stops_a_run_that_curves_leave_alone() -> None:

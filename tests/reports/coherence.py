@@ -73,7 +73,8 @@ def summary_and_findings_agree(dx: Diagnosis) -> Iterator[str]:
     critical = [o.detector for o in dx.findings if o.finding and o.finding.severity is Severity.CRITICAL]
     if whole and critical:
         yield f"{critical}: {dx.verdict.summary}"
-    if whole != (dx.first_break is None) and not dx.verdict.summary.startswith(("Cannot tell", "No break is certain")):
+    none = dx.verdict.summary.startswith(("Cannot tell", "No link is shown to be broken"))
+    if (whole or none) != (dx.first_break is None):
         yield f"{dx.first_break}: {dx.verdict.summary}"
 
 

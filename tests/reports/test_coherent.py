@@ -173,8 +173,7 @@ def test_a_critical_finding_that_may_be_chance_is_not_called_nothing() -> None:
     dx = diagnose(SIMULATED["bonus of 1"])
     assert dx.first_break is None
     assert dx.verdict.action is Action.WATCH
-    assert dx.verdict.summary.startswith("No break is certain")
-    assert "entropy_coef is 1, above what is usual (0 to 0.05)" in dx.verdict.summary
+    assert dx.verdict.summary.startswith("No link is shown to be broken.")
     assert LinkStatus.BROKEN not in {v.status for v in dx.links.values()}
 
 

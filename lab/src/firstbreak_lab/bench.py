@@ -34,7 +34,7 @@ from firstbreak_lab.harm_test import admissions
 from firstbreak_lab.running import Label
 
 BINS = 10  #: of the reliability table
-REPLAYS = weights.CHECKS  #: points at which a run is diagnosed when it is replayed live
+REPLAYS = 5  #: points at which a run is diagnosed when it is replayed live
 FOUND_MOSTLY = 0.5  #: a severity counts as found if this share of its runs is found
 
 
@@ -352,7 +352,6 @@ def counted_without(folder: Path, key: Callable[[Label], str]) -> dict[str, weig
                 folder,
                 wanted=lambda label, part=part: key(label) == part and weights.in_training(label),  # type: ignore[misc]
                 harmless=lambda label: kind(label) == "harmless",
-                replayed=False,
             )
         )
         for part in sorted({key(label) for label in found})

@@ -270,11 +270,7 @@ def weigh(folder: Path, drawn: Path | None) -> None:
 
         path = weights.write(folder, about, healthy, harmless=harmless, report=report)
     written = json.loads(path.read_text())
-    click.echo(
-        f"{path}: {sum(written['runs'].values())} runs, {written['runs'].get('healthy', 0)} of them healthy; a run is "
-        f"called broken where P(healthy) is at most {written['accuse_below']:g}, and may be stopped where it is at "
-        f"most {written['stop_below']:g}"
-    )
+    click.echo(f"{path}: {sum(written['runs'].values())} runs, {written['runs'].get('healthy', 0)} of them healthy")
 
 
 #: figure -> heading of its row

@@ -17,13 +17,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from firstbreak.engine import likelihood
 from firstbreak.engine.detection import check
-from firstbreak.engine.diagnose import find_first_break
-from firstbreak.engine.diagnose import healthy as probability_of_healthy
 from firstbreak.engine.inputs import Inputs
+from firstbreak.engine.judgement import judge
 from firstbreak.engine.rank import rank
 from firstbreak.model import Outcome, Run, Severity, Status
 from firstbreak.readers.read import read
@@ -47,7 +44,6 @@ class Checked:
     label: Label
     run: Run
     outcomes: Sequence[Outcome]
-    earlier: Sequence[Checked] = ()  #: for a healthy run, the same run at earlier checks
 
     @property
     def cause(self) -> str:
@@ -60,20 +56,16 @@ def examine(
     *,
     wanted: Callable[[Label], bool] = in_training,
     harmless: Callable[[Label], bool] = lambda label: False,
-    replayed: bool = True,
     report: Callable[[Label], None] = lambda label: None,
 ) -> Iterator[Checked]:
     """The `wanted` runs of a corpus, checked.
 
     Runs for which `harmless` is true have a fault that did no harm. They are neither healthy nor broken and are left out.
-    With `replayed`, healthy runs are also checked at earlier steps.
     """
     for label, run in corpus.runs(folder, wanted):
         if label.cause is None or not harmless(label):
             report(label)
-            shares = np.arange(1, CHECKS) / CHECKS if replayed and label.link is None else ()
-            earlier = tuple(_checked(label, corpus.until(run, share * label.steps)) for share in shares)
-            yield replace(_checked(label, run), earlier=earlier)
+            yield _checked(label, run)
 
 
 def population(folder: Path) -> Iterator[Checked]:
@@ -124,53 +116,6 @@ def _count(cell: list[int], outcome: Outcome) -> None:
         cell[0] += finding.severity is Severity.CRITICAL
 
 
-# How improbable "healthy" has to be ---------------------------------------------------------------------------------------
-
-MOST_CALLED_BROKEN = 0.03  #: share of healthy runs that may be called broken at the end of the run
-MOST_STOPPED = 0.02  #: share of healthy runs that may be stopped at any of the checks
-CHECKS = 5  #: checks of one run, at equal distances; the last one is at the end
-
-
-def conformal_limit(scores: Sequence[float], share: float) -> float:
-    """The limit for P(healthy): at most `share` of healthy runs lie at or below it. `scores` are P(healthy) of healthy runs.
-
-    With n scores, this is just below the floor(share (n + 1))-th smallest score; 0 if there are too few scores.
-    Vovk, Gammerman and Shafer, "Algorithmic Learning in a Random World", 2005, chapter 2.
-    """
-    k = int(share * (len(scores) + 1))
-    return 0.0 if k < 1 else float(np.nextafter(sorted(scores)[k - 1], 0.0)) if k <= len(scores) else 1.0
-
-
-def healthy_probabilities(checked: Sequence[Checked], of: Callable[[Checked], Sequence[Checked]]) -> list[float]:
-    """For every healthy run, the smallest P(healthy) among the checks that `of` gives, with the counts of other tasks.
-
-    A user's task is not one of the lab's tasks. For this reason, the weights of a run never come from its own task, or in the
-    population from its own trainer family.
-    """
-    scores = []
-    for part in sorted({left_out_with(run.label) for run in checked}):
-        with _weighed_by([run for run in checked if left_out_with(run.label) != part]):
-            scores += [
-                min(probability_of_healthy(rank(Inputs(one.run), one.outcomes)) for one in of(run))
-                for run in checked
-                if left_out_with(run.label) == part and run.label.link is None and of(run)
-            ]
-    return scores
-
-
-def at_the_end(run: Checked) -> Sequence[Checked]:
-    """One check, at the end of the run."""
-    return [run]
-
-
-def at_every_check(run: Checked) -> Sequence[Checked]:
-    """Every check. More checks give more false alarms, and a run that was stopped by mistake never reaches its end.
-
-    None of a run that was checked at its end only.
-    """
-    return [*run.earlier, run] if run.earlier else []
-
-
 def _weighed_by(checked: Sequence[Checked]) -> AbstractContextManager[None]:
     table = count(checked)
     cells = {cause: {name: (c, s, n) for name, (c, s, n) in per.items()} for cause, per in table.items()}
@@ -194,7 +139,7 @@ def onset_margin(checked: Sequence[Checked]) -> float:
                 if run.label.seed != seed or onset is None:
                     continue
                 inputs = Inputs(run.run)
-                first = find_first_break(inputs, run.outcomes, rank(inputs, run.outcomes))
+                first = judge(inputs, run.outcomes, rank(inputs, run.outcomes), None).first_break
                 if first is not None and first.interval is not None:
                     distances.append(max(first.interval[0] - onset, 0.0) / run.label.steps)
     k = math.ceil(COVERED * (len(distances) + 1))
@@ -204,18 +149,12 @@ def onset_margin(checked: Sequence[Checked]) -> float:
 def write(folder: Path, about: dict[str, Any], drawn: Sequence[Checked] = (), **options: Any) -> Path:
     """Measure the weights and write the file that the ranking reads. `about` says where the figures come from.
 
-    `drawn`: healthy runs of the population. A run may be stopped only below the limits of both kinds of healthy runs: those of
-    the corpus at every check, all of them at their end.
+    `drawn`: healthy runs of the population.
     """
     checked = [*examine(folder, **options), *drawn]
-    at_end, at_any_check = (healthy_probabilities(checked, checks) for checks in (at_the_end, at_every_check))
-    stops = (conformal_limit(scores, MOST_STOPPED) for scores in (at_any_check, at_end))
     head = {
         **about,
         "runs": dict(sorted(Counter(run.cause for run in checked).items())),
-        "accuse_below": round(conformal_limit(at_end, MOST_CALLED_BROKEN), 4),
-        "stop_below": round(min(stops), 4),
-        "calibrated_on": len(at_end),
         "onset_margin": round(onset_margin(checked), 4),
     }
     families = sorted({left_out_with(run.label) for run in drawn})

@@ -216,6 +216,8 @@ def understand(names: Collection[str], dialect: ModuleType, named: Mapping[str, 
             found[name] = Name(signal, note="named by the user", origin=Origin.USER)
             continue
         meaning = (special and _behind_prefix(raw, _short(dialect), special)) or translate(name, dialect)
+        if meaning is None and not_converted(name, dialect) is None:
+            meaning = _evaluation(raw)
         if meaning is not None:
             found[name] = meaning
     parts: defaultdict[str, set[str]] = defaultdict(set)
@@ -223,6 +225,33 @@ def understand(names: Collection[str], dialect: ModuleType, named: Mapping[str, 
         parts[meaning.signal.partition("@")[0]].add(meaning.signal)
     for_all = {_for_all(whole, signals): whole for whole, signals in parts.items()}
     return {name: replace(n, signal=for_all.get(n.signal, n.signal)) for name, n in found.items()}
+
+
+#: `eval_gsm8k`, `heldout/math`: what people call the scores of their own evaluations
+_HELD_OUT = re.compile(
+    r"(?:eval(?:uation)?|val(?:id(?:ation)?)?|held[-_]?out|test|benchmarks?)[-_/.]+(.+)", re.IGNORECASE
+)
+#: words of what an evaluation measures beside its score
+_NO_SCORE = re.compile(
+    r"(?:^|[^a-z])(?:loss|time|runtime|seconds?|secs?|per|len|length|lengths|tokens?|turns|steps?|epochs?|iter|count|num|n"
+    r"|total|samples|episodes?|size|kl|entropy|ratio|clip\w*|grad\w*|lr|rate|std|var|variance|min|max|median|p\d+|error"
+    r"|err|perplexity|ppl|cost|memory|mem|gpu|speed|throughput|temperature|seed|id|index|format|truncat\w*|abort\w*"
+    r"|fail\w*|invalid|empty|repeat\w*|logp\w*|logits?|margins?|chosen|rejected|advantages?|values?|actions?|obs\w*)"
+    r"(?:[^a-z]|$)",
+    re.IGNORECASE,
+)
+
+_WON = re.compile(r"(?:win|won|pass|success|solve|accept)\w*[-_ ]?rate", re.IGNORECASE)
+
+
+def _evaluation(raw: str) -> Name | None:
+    """What nothing explains, where it is called an evaluation and by no word of something else than a score."""
+    named = _HELD_OUT.fullmatch(raw)
+    own = named[1].removesuffix("/mean") if named else ""
+    if not re.search("[a-z]", own, re.IGNORECASE) or _NO_SCORE.search(_WON.sub("", own)):
+        return None
+    name = re.sub(r"\W+", "_", own).strip("_")
+    return Name(f"eval.named.{name}", note="an evaluation under its own name", origin=Origin.WORDS)
 
 
 #: `policy.ratio.absdev@first_minibatch`: before anything was learned

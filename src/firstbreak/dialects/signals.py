@@ -147,6 +147,7 @@ _EVALUATION: tuple[_Row, ...] = (
     ("eval.episode_length", None, "environment steps", "length of the evaluation episodes"),
     ("eval.loss", "down", "nats", "loss on held-out data"),
     ("eval.likelihood", "up", "probability", "geometric mean over held-out tokens, exp(-eval.loss)"),
+    ("eval.named.<name>", "up", "", "a score of held-out data under the name that the run gives it"),
     ("eval.aux.<metric>", None, "", "a secondary validation number"),
 )
 

@@ -18,6 +18,7 @@ from firstbreak.engine import environments
 from firstbreak.engine.families import DECOUPLED, METHODS, Data, Family, Method, Policy
 from firstbreak.engine.stats.agreement import Fall, informed
 from firstbreak.engine.stats.agreement import fall as fall_of
+from firstbreak.engine.stats.granularity import binomial_error, problems
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.shape import trajectory as shape_of
@@ -46,6 +47,9 @@ ANSWER = re.compile(
     re.IGNORECASE,
 )
 PLAIN_ANSWER = re.compile(r"accura|correct|exact_match|answer|success|succeed|solv", re.IGNORECASE)
+GOLD = re.compile(
+    r"gold|oracle|ground_?truth|true_reward", re.IGNORECASE
+)  #: a reward that is measured beside the trained one
 FORM = re.compile(r"format|length|lang|tag|xml|style|think|polite|structure|brevity|approx|extract", re.IGNORECASE)
 
 #: signals that supervised training does not have: sampled, rewarded, preferred or imitated
@@ -103,6 +107,7 @@ def eval_score(
     eval_success_rate: Series | None = None,
     eval_pass_at_k: Series | None = None,
     eval_reward_component_mean: dict[str, Series] | None = None,
+    independent: dict[str, Series] | None = None,
     eval_reward: Series | None = None,
     eval_pref_reward_accuracy: Series | None = None,
     eval_rm_accuracy: Series | None = None,
@@ -121,6 +126,7 @@ def eval_score(
             eval_success_rate,
             eval_pass_at_k,
             *checked,
+            *(independent or {}).values(),
             eval_reward,
             eval_pref_reward_accuracy,
             eval_rm_accuracy,
@@ -130,6 +136,22 @@ def eval_score(
     candidates.sort(key=lambda s: "greedy" in s.raw)  # where both are logged, the sampled one compares with training
     chosen = next((s for s in candidates if len(s) >= MIN_EVALUATIONS), candidates[0] if candidates else None)
     return None if chosen is None else _once(chosen)
+
+
+def independent(
+    eval_named: dict[str, Series] | None = None,
+    eval_reward_component_mean: dict[str, Series] | None = None,
+    reward_component_mean: dict[str, Series] | None = None,
+) -> dict[str, Series] | None:
+    """The evaluations that measure something else than the trained reward, each under its own name.
+
+    Log a score of held-out data that the reward does not see.
+    """
+    parts = eval_reward_component_mean or {}
+    trained = reward_component_mean or {}
+    own = {name: s for name, s in parts.items() if GOLD.search(name) or not (name in trained or FORM.search(name))}
+    found = {name: s.finite for name, s in {**(eval_named or {}), **own}.items()}
+    return {name: s for name, s in found.items() if len(s) >= MIN_EVALUATIONS and np.ptp(s.values) > 0} or None
 
 
 def _once(evaluation: Series) -> Series:
@@ -305,12 +327,18 @@ def supervised(likelihood: Series | None = None) -> bool:
 
 
 def score_error(
-    score: Series, eval_reward_std: Series | None = None, eval_reward_count: Series | None = None
+    score: Series,
+    eval_score: Series | None = None,
+    eval_reward_std: Series | None = None,
+    eval_reward_count: Series | None = None,
 ) -> Series | None:
-    """The standard error of each evaluation: the standard deviation over its episodes, divided by the root of their number.
+    """The standard error of each evaluation: that of a share of so many problems, or the standard deviation over its episodes,
+    divided by the root of their number.
 
     Record every episode of an evaluation, as Stable-Baselines3's EvalCallback does.
     """
+    if score is eval_score and (n := problems(score.values)) is not None:
+        return replace(score, name=f"{score.name}.error", values=binomial_error(score.values, n), note=f"{n} problems")
     spread, episodes = eval_reward_std, eval_reward_count
     if (
         score.name != "eval.reward"
@@ -658,6 +686,7 @@ class Inputs:
     first_ratio = Derived(first_ratio)
     divergence = Derived(divergence)
     eval_score = Derived(eval_score)
+    independent = Derived(independent)
     machine = Derived(machine)
     members = Derived(members)
     likelihood = Derived(likelihood)

@@ -5,11 +5,8 @@ lab the detector found something critical, found something at least serious, and
 runs of the lab's population, whose own counts stand beside it for each trainer family. A declared probability counts like a
 number of runs; where nothing was measured it counts alone.
 
-The file also holds three limits. `onset_margin`: how much earlier the interval of an onset must begin to contain the true
-onset as often as it promises. `accuse_below` and `stop_below`: how improbable "healthy" must be before a run is called broken,
-and before it is stopped. These are split-conformal limits: they bound the share of healthy runs that are called broken,
-whatever the number of curves and detectors (Vovk, Gammerman and Shafer, "Algorithmic Learning in a Random World", 2005;
-lab/weights.py).
+The file also holds `onset_margin`: how much earlier the interval of an onset must begin to contain the true onset as often as
+it promises (a split-conformal limit; lab/weights.py).
 """
 
 from __future__ import annotations
@@ -35,9 +32,6 @@ LEAK: Mapping[Severity, float] = {Severity.CRITICAL: 0.03, Severity.WARNING: 0.0
 LEAK_RUNS = 20.0  #: runs: LEAK counts like this many broken runs (convention)
 DECLARED_RUNS = 40.0  #: runs: what a cause declares counts like this many runs of the lab (convention)
 FALSE_ALARM_RUNS = 20.0  #: runs: FALSE_ALARM counts like this many healthy runs; rare events need many (convention)
-
-#: P(healthy) up to which a run is called broken, and up to which it is stopped, where nothing was measured (convention)
-ACCUSE_BELOW, STOP_BELOW = 0.5, 0.2
 
 #: P(an identity fails in a run with another fault, or none), where nothing was measured; counts like so many runs (convention)
 FALSE_PROOF, FALSE_PROOF_RUNS = 0.0005, 1000.0
@@ -90,16 +84,6 @@ def without_family(family: str) -> Mapping[str, Mapping[str, Cell]]:
     none = (0, 0, 0)
     healthy = {name: _minus(cell, own.get(name, none)) for name, cell in every.get(HEALTHY, {}).items()}
     return {**every, HEALTHY: healthy}
-
-
-def accuse_below() -> float:
-    """A run is called broken where P(healthy) is at most this."""
-    return float(_measured().get("accuse_below", ACCUSE_BELOW))
-
-
-def stop_below() -> float:
-    """A run is stopped where P(healthy) is at most this and something critical was found."""
-    return float(_measured().get("stop_below", STOP_BELOW))
 
 
 def onset_margin() -> float:

@@ -1,45 +1,42 @@
-"""The words of a diagnosis: the state of each link, what to do with the run, and what more training can gain and cost."""
+"""The words of a diagnosis, read off the judgement: the state of each link, the summary, what more training can gain and cost,
+and what to do first."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from firstbreak.engine import facts
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.inputs import Inputs, highest
-from firstbreak.engine.likelihood import HEALTHY
-from firstbreak.engine.stats.agreement import denies
+from firstbreak.engine.judgement import RESTATE, Judgement, Worst, goes_nowhere, is_blind
 from firstbreak.engine.stats.ceiling import expected_gain
 from firstbreak.engine.stats.rate import MIN_POINTS, Course, Rate, rate
-from firstbreak.engine.stats.shape import Kind, Trajectory
-from firstbreak.engine.stats.shape import trajectory as shape_of
+from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.trend import trend
 from firstbreak.model import (
     Action,
     BestCheckpoint,
-    Confidence,
+    BreakKind,
     FirstBreak,
+    Harm,
     Link,
     LinkStatus,
     LinkVerdict,
     Outcome,
     RankedCause,
-    Role,
     Series,
     Severity,
     Status,
     Verdict,
-    WeightKind,
 )
 from firstbreak.words import axis_word, joined, link_word, lowered, moment, number, percent, quoted
 
 TOO_FEW = "too few points to tell"
 MIN_PROBABILITY = 0.1  #: a cause less probable than this is not named in a summary (convention)
-LARGE_LOSS = 1 / 3  #: of the gain: a run that lost more does not just go on (convention)
-MIN_SCORES = 30  #: scores in which a rise would show through the noise (convention)
+PROBABLE = 0.3  #: a cause less probable than this is a guess: what separates the causes comes first
+MIN_SCORES = 30  #: points of a divergence that show whether it still grows (convention)
 INSEPARABLE = 2.0  #: ratio of the probabilities of two causes below which the log cannot separate them (convention)
+STOPS = (Action.STOP, Action.ROLLBACK)
 
 
 def link_verdicts(
@@ -50,7 +47,8 @@ def link_verdicts(
     *,
     known: bool = True,
 ) -> Mapping[Link, LinkVerdict]:
-    """One verdict for each of the ten links: only the first one is broken, and only where it is one.
+    """One verdict for each of the ten links. The first break is broken where the run should stop; every other link with a
+    warning is suspect.
 
     Of two links that cannot be told apart, each is suspect, and so is the link of the `rival`, the cause that the first one
     cannot be told apart from. `known`: the log is long enough for a check that finds nothing to mean something.
@@ -68,20 +66,15 @@ def link_verdicts(
 def _link_verdict(outcomes: list[Outcome], link: Link, first_break: FirstBreak | None, action: Action) -> LinkVerdict:
     first = first_break is not None and link in first_break.links
     alone = first_break is not None and first_break.also is None
-    stopped = first and alone and action in (Action.STOP, Action.ROLLBACK)
-    serious = [o for o in outcomes if o.finding is not None and o.finding.severity is not Severity.NOTICE]
+    status = LinkStatus.BROKEN if first and alone and action in STOPS else LinkStatus.SUSPECT
+    serious = [o.finding for o in outcomes if o.finding is not None and o.finding.severity is not Severity.NOTICE]
     if serious:
-        worst = min(serious, key=lambda o: -o.finding.severity.rank if o.finding else 0)
-        assert worst.finding is not None
-        critical = worst.finding.severity is Severity.CRITICAL
-        status = LinkStatus.BROKEN if stopped or (first and alone and critical) else LinkStatus.SUSPECT
-        return LinkVerdict(status=status, why=worst.finding.message)
-    if first:
-        status = LinkStatus.BROKEN if stopped else LinkStatus.SUSPECT
-        why = "the findings in other links point here"
-        if first_break is not None and first_break.also is not None:
-            why += f", or to {' and '.join(link_word(other) for other in first_break.links if other is not link)}"
-        return LinkVerdict(status=status, why=why)
+        return LinkVerdict(status=status, why=max(serious, key=lambda finding: finding.severity.rank).message)
+    if first and first_break is not None:
+        shown = f"{first_break.metric} points here" if first_break.metric else "the most probable cause is here"
+        if not alone:
+            shown += f", or to {' and '.join(link_word(other) for other in first_break.links if other is not link)}"
+        return LinkVerdict(status=status, why=shown)
     asked = [o for o in outcomes if o.status in (Status.OK, Status.FOUND)]
     blind = [o for o in outcomes if o.status in (Status.NOT_MEASURED, Status.CRASHED)]
     if asked:
@@ -95,177 +88,104 @@ def _link_verdict(outcomes: list[Outcome], link: Link, first_break: FirstBreak |
     return LinkVerdict(status=LinkStatus.NOT_APPLICABLE if outcomes else LinkStatus.NOT_MEASURED, why=why)
 
 
-def judge(
+def in_words(
+    judged: Judgement,
     inputs: Inputs,
     outcomes: Sequence[Outcome],
     ranked: Sequence[RankedCause],
-    first_break: FirstBreak | None,
     best: BestCheckpoint | None,
-    *,
-    sure: bool,
 ) -> Verdict:
-    """The verdict: the action, and in words what more training can gain, its risk, and the first thing to do.
-
-    `sure`: "healthy" is improbable enough that a critical finding may stop the run.
-    """
-    doubted = None if first_break is not None else _doubted(ranked)
-    action = _action(inputs, outcomes, first_break, best, doubted, sure=sure)
-    if action is Action.CONTINUE and inputs.run.unread:
-        action = Action.WATCH
+    """The verdict: the action, and in words what more training can gain, its risk, and the first thing to do."""
+    short = judged.score is not None and judged.score.course == "too_short"
     return Verdict(
-        action=action,
-        summary=_summary(inputs, outcomes, ranked, first_break, doubted, sure=action in (Action.STOP, Action.ROLLBACK)),
+        action=judged.action,
+        summary=_summary(judged, inputs, outcomes, ranked),
         upside=upside(inputs),
-        risk=risk(inputs, outcomes),
-        do_first=_do_first(action, inputs, outcomes, ranked, first_break, best, doubted),
-        known=action is not Action.CONTINUE or inputs.trajectory is None or inputs.trajectory.kind != "too_short",
+        risk=risk(judged, inputs),
+        do_first=_do_first(judged, inputs, outcomes, ranked, best),
+        known=judged.action is not Action.CONTINUE or not short,
     )
 
 
-def _action(
-    inputs: Inputs,
-    outcomes: Sequence[Outcome],
-    first_break: FirstBreak | None,
-    best: BestCheckpoint | None,
-    doubted: RankedCause | None,
-    *,
-    sure: bool,
-) -> Action:
-    found = [o.finding for o in outcomes if o.finding is not None]
-    critical = any(f.severity is Severity.CRITICAL and f.confidence is not Confidence.LOW for f in found)
-    shape = inputs.trajectory
-    if critical and sure and first_break is not None:
-        fell = shape is not None and shape.lost and best is not None and best.step < _last(inputs.score)
-        return Action.ROLLBACK if fell else Action.STOP
-    doubtful = any(f.severity is not Severity.NOTICE and f.confidence is not Confidence.LOW for f in found)
-    if first_break is not None or shape is None or doubtful or any(f.severity is Severity.CRITICAL for f in found):
-        return Action.WATCH
-    if doubted is not None or shape.lost or inputs.fall is not None:
-        return Action.WATCH
-    watch = _unmoved(inputs, outcomes) or _apart(inputs) or _training_lost(inputs)
-    return Action.WATCH if watch else Action.CONTINUE
+def _summary(judged: Judgement, inputs: Inputs, outcomes: Sequence[Outcome], ranked: Sequence[RankedCause]) -> str:
+    first, score = judged.first_break, judged.score
+    if first is None and score is None:
+        return f"Cannot tell: no score was recorded, so nothing in this log shows whether the {_who(inputs)} improves."
+    if first is None and score is not None and score.course == "too_short":
+        n = 0 if inputs.score is None else len(inputs.score)
+        few = f"Cannot tell yet: {n} {'score is' if n == 1 else 'scores are'} too few to see a shape."
+        return few + _unproven(inputs)
+    told = "" if score is None else f" {_capital(_what_it_does(judged, inputs, outcomes))}."
+    if first is not None:
+        return f"{_where(judged, inputs, first)} {_why(first, ranked)}{told}{_unproven(inputs)}"
+    blind = [link_word(link) for link in Link if is_blind(link, outcomes)]
+    if score is not None and score.metric == "sft.likelihood" and inputs.eval_loss is None:
+        blind = ["over-fitting", *blind]
+    unseen = f" Cannot tell about {joined(blind)}: not measured." if blind else ""
+    doubt = sum(o.finding is not None and o.finding.severity is not Severity.NOTICE for o in outcomes)
+    but = f" {doubt} warning{'s' * (doubt > 1)} to look at." if doubt else ""
+    if unread := inputs.run.unread:
+        more = f" and {len(unread) - 1} more" if len(unread) > 1 else ""
+        lead = f"Cannot tell: {quoted(unread[0])}{more} could not be read, and may hold the score."
+    elif judged.action is Action.CONTINUE:
+        lead = "Nothing is broken in what was recorded:"
+        told = told[:1] + told[1:2].lower() + told[2:]
+    else:
+        lead = "No link is shown to be broken."
+    return f"{lead}{told}{but}{_unproven(inputs)}{unseen}"
 
 
-def _doubted(ranked: Sequence[RankedCause]) -> RankedCause | None:
-    """The cause that is more probable than a healthy run although no finding says where the loop broke: a setting may."""
-    top = max(ranked, key=lambda c: c.probability, default=None)
-    return top if top is not None and top.link is not None else None
-
-
-def _lost_much(inputs: Inputs) -> bool:
-    """The score got worse for good, by more than a wobble of its plateau."""
-    shape = inputs.trajectory
-    return shape is not None and shape.lost and shape.drop_fraction >= LARGE_LOSS
-
-
-def _apart(inputs: Inputs) -> bool:
-    """The training reward improved and the evaluation did not: more of the same gains nothing that counts."""
-    evaluation, training = inputs.trajectory, inputs.second_score
-    if training is None or evaluation is None or inputs.solved:
-        return False
-    return evaluation.kind in ("flat", "declining") and shape_of(training).learned
-
-
-def _training_lost(inputs: Inputs) -> bool:
-    """The training reward fell for good, and the evaluation does not show that the policy kept its skill."""
-    evaluation, training = inputs.eval_score, inputs.second_score
-    if training is None or evaluation is None or inputs.solved:
-        return False
-    course = shape_of(training)
-    return course.lost and not denies(evaluation, course)
-
-
-def _unmoved(inputs: Inputs, outcomes: Sequence[Outcome]) -> bool:
-    """The score may never have improved: of public logs of these shapes, 54 learned nothing and 11 were healthy."""
-    shape, score, second = inputs.trajectory, inputs.score, inputs.second_score
-    if score is None or shape is None or inputs.solved:
-        return False
-    # the training reward does not rise either: else nothing is found
-    if _found(Role.SCORE_UNMOVED, outcomes) and max(shape.n, 0 if second is None else len(second)) >= MIN_SCORES:
-        return True
-    swings = shape.kind == "oscillating" and trend(score).direction <= 0
-    return shape.n >= MIN_SCORES and bool(swings or np.ptp(score.values) == 0)
-
-
-def _found(role: Role, outcomes: Sequence[Outcome]) -> bool:
-    return any(role in o.roles and o.finding is not None for o in outcomes)
-
-
-def _last(series: Series | None) -> float:
-    return float(series.steps[-1]) if series is not None and len(series) else -np.inf
-
-
-def _summary(
-    inputs: Inputs,
-    outcomes: Sequence[Outcome],
-    ranked: Sequence[RankedCause],
-    first_break: FirstBreak | None,
-    doubted: RankedCause | None,
-    *,
-    sure: bool,
-) -> str:
-    shape, score = inputs.trajectory, inputs.score
-    if first_break is None:
-        if shape is None or score is None:
-            return (
-                f"Cannot tell: no score was recorded, so nothing in this log shows whether the {_who(inputs)} improves."
-            )
-        blind = [link_word(link) for link in unmeasured(outcomes)]
-        if shape.kind == "too_short":
-            n = len(score)
-            few = f"Cannot tell yet: {n} {'score is' if n == 1 else 'scores are'} too few to see a shape."
-            return few + _unproven(inputs)
-        how = "is at its maximum" if inputs.solved else _SHAPES[shape.kind]
-        if shape.kind == "oscillating" and _unmoved(inputs, outcomes):
-            how = "goes up and down, and has not risen"
-        second = inputs.second_score
-        what = _SUPERVISED.get(score.name, "the score" if second is None else "the evaluation")
-        if second is not None and (other := shape_of(second).kind) != shape.kind:
-            how += f", and the training reward {_SHAPES[other]}"
-        if score.name == "sft.likelihood" and inputs.eval_loss is None:
-            blind = ["over-fitting", *blind]
-        unseen = f" Cannot tell about {joined(blind)}: not measured." if blind else ""
-        doubt = sum(o.finding is not None and o.finding.severity is not Severity.NOTICE for o in outcomes)
-        but = f" {doubt} warning{'s' * (doubt > 1)} to look at." if doubt else ""
-        proof = _unproven(inputs)
-        critical = any(o.finding is not None and o.finding.severity is Severity.CRITICAL for o in outcomes)
-        if doubted is not None or critical:
-            return f"No break is certain: {what} {how}. {_uncertain(ranked, doubted)}{but}{proof}{unseen}"
-        if unread := inputs.run.unread:
-            more = f" and {len(unread) - 1} more" if len(unread) > 1 else ""
-            return (
-                f"Cannot tell: {quoted(unread[0])}{more} could not be read, and may hold the score. "
-                f"What was read shows no break: {what} {how}.{but}{proof}{unseen}"
-            )
-        return f"Nothing is broken in what was recorded: {what} {how}.{but}{proof}{unseen}"
-    where = " or ".join(map(link_word, first_break.links))
-    if first_break.also is not None:
-        where += f" ({percent(first_break.probability)} together)"
-    where += ", or earlier," if first_break.or_earlier else ""
-    axis = inputs.run.axis_of(first_break.metric)
+def _where(judged: Judgement, inputs: Inputs, first: FirstBreak) -> str:
+    where = " or ".join(map(link_word, first.links))
+    if first.also is not None:
+        where += f" ({percent(first.probability)} together)"
+    where += ", or earlier," if first.or_earlier else ""
+    axis = inputs.run.axis_of(first.metric)
     last = max((s.steps[-1] for s in inputs.run.series.values() if len(s) and s.axis == axis), default=None)
-    when = "" if first_break.step is None else f" at {moment(axis, first_break.step, first_break.interval, last)}"
-    broken = f"{'The loop broke first at' if sure else 'Look first at'} {where}{when}"
-    top, rival = leading_cause_and_rival(ranked, first_break)
+    when = "" if first.step is None else f" at {moment(axis, first.step, first.interval, last)}"
+    if judged.action in STOPS:
+        return f"The loop broke first at {where}{when}."
+    return f"{'Look first at' if first.kind is BreakKind.BREAK else 'First sign at'} {where}{when}."
+
+
+def _why(first: FirstBreak, ranked: Sequence[RankedCause]) -> str:
+    top, rival = leading_cause_and_rival(ranked, first)
     if top is None:
-        return f"{broken}. The log does not show the cause.{_unproven(inputs)}"
+        return "The log does not show the cause."
     likely = f"{lowered(top.title)} ({percent(top.probability)})"
     if rival is None:
-        return f"{broken}. Most probable cause there: {likely}.{_unproven(inputs)}"
+        return f"Most probable cause there: {likely}."
     elsewhere = "" if rival.link in (None, top.link) else f", which would be at {link_word(rival.link)}"
-    second_cause = f"{lowered(rival.title)} ({percent(rival.probability)}){elsewhere}"
-    return f"{broken}. Undecided between two causes: {likely}, and {second_cause}.{_unproven(inputs)}"
+    second = f"{lowered(rival.title)} ({percent(rival.probability)}){elsewhere}"
+    return f"Undecided between two causes: {likely}, and {second}."
 
 
-def _uncertain(ranked: Sequence[RankedCause], doubted: RankedCause | None) -> str:
-    """Why no first break is named although something critical was found, or a cause is more probable than none."""
-    healthy = next((percent(c.probability) for c in ranked if c.id == HEALTHY), "0 %")
-    if doubted is None:
-        return f"Something critical was found, and a healthy run is still probable ({healthy})."
-    sign = max((w for w in doubted.evidence if w.kind is not WeightKind.SURE), key=lambda w: w.weight)
-    why = sign.finding if sign.kind is WeightKind.FOUND else sign.text
-    cause = f"{lowered(doubted.title)} ({percent(doubted.probability)})"
-    return f"But this cause is more probable than a healthy run ({healthy}): {cause}. The strongest sign: {why}."
+def _what_it_does(judged: Judgement, inputs: Inputs, outcomes: Sequence[Outcome]) -> str:
+    """What the score does, and every other score that does something else."""
+    score = judged.score
+    assert score is not None
+    how = _COURSES_OF_SCORES[score.course]
+    if score.course == "oscillating" and goes_nowhere(inputs, outcomes):
+        how = "goes up and down, and has not risen"
+    if score.course in ("peaked", "collapsed", "declining"):
+        axis = axis_word(inputs.score.axis) if inputs.score is not None else "step"
+        gone = f"{percent(score.lost)} of its gain" if score.lost <= 1 else "all of its gain and more"
+        how = f"peaked at {axis} {number(score.best_step)} and lost {gone}" if score.lost < float("inf") else "falls"
+    elif inputs.fall is not None:
+        axis = axis_word(inputs.score.axis) if inputs.score is not None else "step"
+        how += f", and may have fallen since {axis} {number(inputs.fall.step)}"
+    second = inputs.second_score
+    what = _SUPERVISED.get(score.metric, "the score" if second is None else "the evaluation")
+    other = [
+        f"{'the training reward' if second is not None and name == second.name else name} {_COURSES_OF_SCORES[course]}"
+        for name, course in score.others.items()
+        if course != score.course and not (score.course == "solved" and course in ("plateau", "rising"))
+    ]
+    return ", and ".join([f"{what} {how}", *other])
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _unproven(inputs: Inputs) -> str:
@@ -292,7 +212,8 @@ _SUPERVISED = {
     "eval.likelihood": "supervised training, and the likelihood of held-out text",
     "sft.likelihood": "supervised training, and the likelihood of its own text",
 }
-_SHAPES: Mapping[Kind, str] = {
+_COURSES_OF_SCORES: Mapping[str, str] = {
+    "solved": "is at its maximum",
     "rising": "still rises",
     "plateau": "rose and stays on a plateau",
     "flat": "has not changed by more than its noise",
@@ -374,7 +295,7 @@ def _gain(inputs: Inputs, score: Series, shape: Trajectory) -> str:
                 score=score.name,
                 end=facts.end(score, shape),
                 start=facts.start(score, shape),
-                last=facts.at(score, _last(score)),
+                last=facts.at(score, float(score.steps[-1])),
             )
         case "peaked" | "collapsed" | "declining":
             return facts.tell(
@@ -410,79 +331,100 @@ def _gain(inputs: Inputs, score: Series, shape: Trajectory) -> str:
     )
 
 
-def risk(inputs: Inputs, outcomes: Sequence[Outcome]) -> str:
-    """What more training can cost."""
-    shape, who = inputs.trajectory, _who(inputs)
-    serious = [o.finding for o in outcomes if o.finding is not None and o.finding.severity is Severity.CRITICAL]
-    if _lost_much(inputs):
+def risk(judged: Judgement, inputs: Inputs) -> str:
+    """What more training can cost: read off the harm, the worst sign and the action."""
+    who, score = _who(inputs), judged.score
+    if judged.harm is Harm.LOST:
         return f"high: the {who} is worse than it was, and may get worse with every step"
-    if serious:
-        if inputs.supervised:
-            return "high: each further step costs compute and improves nothing"
-        return "high: each further step costs compute, and the policy learns from a broken signal"
-    if shape is not None and shape.lost:
-        return f"some: the score lost {percent(shape.drop_fraction)} of its gain, and may lose more"
-    if (fall := inputs.fall) is not None:
-        since = f"{axis_word(inputs.score.axis)} {number(fall.step)}" if inputs.score is not None else "its peak"
-        return f"some: the score may have fallen since {since}, and may lose more"
-    if _found(Role.DRIFT_UNREWARDED, outcomes):
-        from_ = "its reference model" if inputs.policy is Policy.TEXT else "the policy it started as"
-        return f"growing: the policy moves away from {from_}, and the score gains nothing"
-    if shape is None:
-        return "unknown: without a score, nothing shows when the run goes wrong"
-    if shape.kind == "too_short":
-        return "unknown: too few points"
-    if shape.kind in ("plateau", "flat"):
+    if judged.action in STOPS:
+        return f"high: {_ACROSS.get(judged.worst, 'each further step costs compute and improves nothing')}"
+    if judged.harm is Harm.LOSING:
+        if score is not None and 0 < score.lost < float("inf") and score.course in ("peaked", "collapsed", "declining"):
+            return f"some: the score lost {percent(score.lost)} of its gain, and may lose more"
+        return "some: a score may have begun to fall, and may lose more"
+    if judged.harm in (Harm.APART, Harm.STALLED):
+        return "some: each further step costs compute, and the score gains nothing"
+    if judged.harm is Harm.NOT_MEASURED:
+        return (
+            "unknown: too few points"
+            if score is not None
+            else "unknown: without a score, nothing shows when the run goes wrong"
+        )
+    if judged.signs:
+        return "some: what was found has done no harm to the score yet"
+    if score is not None and score.course in ("plateau", "flat"):
         return f"low for the {who}, but more compute gains little"
     return "low, as far as the log shows"
 
 
+_ACROSS: Mapping[Worst, str] = {
+    Worst.LOST_WEIGHTS: "no step after the first number that is not finite is of use",
+    Worst.PROOF: "an identity that every sound run keeps is broken, so that each further step is computed wrongly",
+}
+
+
 def _do_first(
-    action: Action,
+    judged: Judgement,
     inputs: Inputs,
     outcomes: Sequence[Outcome],
     ranked: Sequence[RankedCause],
-    first_break: FirstBreak | None,
     best: BestCheckpoint | None,
-    doubted: RankedCause | None,
 ) -> str:
-    if action is Action.CONTINUE and inputs.trajectory is not None and inputs.trajectory.kind == "plateau":
-        return (
-            "Decide whether this score is what you wanted: the run has reached a plateau, and more steps gain little."
-        )
-    if action is Action.CONTINUE:
+    """The first thing to do: what the action asks for, and then what separates the causes, or mends the one that is probable."""
+    score, first = judged.score, judged.first_break
+    if judged.action is Action.CONTINUE:
+        if score is not None and score.course == "plateau":
+            return "Decide whether this score is what you wanted: the run has reached a plateau, and more steps gain little."
         return f"Continue. Diagnose the run again when it has twice as many {axis_word(inputs.run.axis)}s."
     steps = []
-    if first_break is None and (unread := inputs.run.unread):
+    if first is None and (unread := inputs.run.unread):
         steps.append(f"Let {quoted(unread[0])} be read, and diagnose the run again.")
-    if action is Action.ROLLBACK and best is not None:
-        axis = axis_word(inputs.run.axis_of(best.metric))
-        if best.path is None and inputs.run.checkpoints:
-            steps.append(
-                f"Stop, and start again: every saved model is worse (the score was best at {axis} {number(best.step)})."
-            )
-        elif best.path is None and inputs.score is not None and best.step == inputs.score.steps[0]:
-            steps.append(
-                f"Stop, and start again: the score was best at its first value, at {axis} {number(best.step)}."
-            )
-        else:
-            steps.append(f"Stop, and go back to {_back_to(best, axis)}.")
-    elif action is Action.STOP:
+    if judged.action is Action.ROLLBACK and best is not None:
+        steps.append(_rollback(inputs, best))
+    elif judged.action is Action.STOP:
         steps.append("Stop the run.")
-    top, rival = (doubted, None) if doubted is not None else leading_cause_and_rival(ranked, first_break)
-    telling = [c.experiment for c in (top, rival) if c is not None and c.experiment is not None and c.experiment.text]
-    if rival is not None and telling:
-        steps.append(f"First find out which of the two causes it is: {telling[0].text}")
-    elif top is not None and top.fix:
-        steps.append(top.fix[0])
-    elif inputs.trajectory is None:
+    if first is not None:
+        steps.append(_next(judged, outcomes, ranked, first))
+    elif score is None:
         steps.append(f"Log a score: {_score_to_log(inputs)}.")
-    elif first_break is None and _unmoved(inputs, outcomes):
+    elif goes_nowhere(inputs, outcomes):
         who = "the untrained model" if inputs.policy is Policy.TEXT else "random actions"
         steps.append(f"Check whether the policy has learned anything: evaluate {who} in the same way, and compare.")
-    warned = any(o.finding is not None and o.finding.severity is not Severity.NOTICE for o in outcomes)
-    seen = "the warnings" if warned else "what was found"
-    return " ".join(steps) or f"Look at {seen}, the first one first. None of them is a reason to stop."
+    elif judged.action not in STOPS and not steps:
+        steps.append(_watch(outcomes))
+    return " ".join(filter(None, steps))
+
+
+def _rollback(inputs: Inputs, best: BestCheckpoint) -> str:
+    axis = axis_word(inputs.run.axis_of(best.metric))
+    if best.path is None and inputs.run.checkpoints:
+        return f"Stop, and start again: every saved model is worse (the score was best at {axis} {number(best.step)})."
+    if best.path is None and inputs.score is not None and best.step == inputs.score.steps[0]:
+        return f"Stop, and start again: the score was best at its first value, at {axis} {number(best.step)}."
+    return f"Stop, and go back to {_back_to(best, axis)}."
+
+
+def _next(judged: Judgement, outcomes: Sequence[Outcome], ranked: Sequence[RankedCause], first: FirstBreak) -> str:
+    """What to do about the first break: the experiment that tells the causes apart, or the fix of a probable one."""
+    top, rival = leading_cause_and_rival(ranked, first)
+    telling = [c.experiment for c in (top, rival) if c is not None and c.experiment is not None and c.experiment.text]
+    if rival is not None and telling:
+        return f"First find out which of the two causes it is: {telling[0].text}"
+    if top is not None and top.probability >= PROBABLE and top.fix:
+        return top.fix[0]
+    if telling:
+        return f"First find out whether it is the cause that is named: {telling[0].text}"
+    return _watch(outcomes) if judged.action not in STOPS else ""
+
+
+def _watch(outcomes: Sequence[Outcome]) -> str:
+    """What to keep an eye on: the curve of the worst finding, and what it says."""
+    found = [o.finding for o in outcomes if o.finding is not None and not o.roles & RESTATE]
+    worst = max(found, key=lambda f: f.severity.rank, default=None)
+    if worst is None:
+        return "Watch the score, and diagnose the run again after some more steps."
+    curve = f"`{worst.metric}`" if worst.metric else "the curve of the first warning"
+    return f"Watch {curve}: {worst.message.partition(';')[2].strip() or 'look at it beside the score'}."
 
 
 def _back_to(best: BestCheckpoint, axis: str) -> str:
@@ -510,5 +452,4 @@ def _score_to_log(inputs: Inputs) -> str:
 
 def unmeasured(outcomes: Sequence[Outcome]) -> list[Link]:
     """The links that no check could look at, in loop order."""
-    states = link_verdicts(outcomes, None, Action.WATCH)
-    return [link for link in Link if states[link].status is LinkStatus.NOT_MEASURED]
+    return [link for link in Link if is_blind(link, outcomes)]

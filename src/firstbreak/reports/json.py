@@ -32,6 +32,7 @@ from firstbreak.model import (
     Outcome,
     RankedCause,
     Run,
+    Score,
     TunedSettings,
     Verdict,
 )
@@ -68,6 +69,8 @@ def payload(dx: Diagnosis) -> dict[str, Any]:
         "schema": SCHEMA,
         "run": _run(dx.run),
         "verdict": _verdict(dx.verdict),
+        "score": None if dx.score is None else _score(dx.score),
+        "harm": dx.harm.value,
         "first_break": None if dx.first_break is None else _first_break(dx.first_break),
         "causes": [_cause(cause, dx.run) for cause in dx.causes],
         "findings": [finding_payload(outcome) for outcome in dx.findings],
@@ -214,9 +217,25 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
     }
 
 
+def _score(score: Score) -> dict[str, Any]:
+    return {
+        "metric": text(score.metric),
+        "why": text(score.why),
+        "course": score.course,
+        "start": number(score.start),
+        "best": number(score.best),
+        "best_step": number(score.best_step),
+        "end": number(score.end),
+        "error": number(score.error),
+        "lost": number(score.lost),
+        "others": {text(name): course for name, course in score.others.items()},
+    }
+
+
 def _first_break(first: FirstBreak) -> dict[str, Any]:
     return {
         "link": first.link.value,
+        "kind": first.kind.value,
         "or_earlier": first.or_earlier,
         "metric": None if first.metric is None else text(first.metric),
         "step": number(first.step),

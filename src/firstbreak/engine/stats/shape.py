@@ -24,6 +24,8 @@ WINDOWS = 24  # levels at most; a curve of fewer points is its own levels
 IMMATERIAL = 0.15  # of the gain: a smaller loss since the best is a wobble of the plateau
 COLLAPSE = 0.7  # of the gain: a larger loss leaves little of what was learned
 STILL_RISING = 0.07  # of the gain, won in the last third: less is a plateau
+LINE = 4.0  # standard errors of a slope from the best on, which begins about 1.1 of them too steep: the best is picked
+STRAIGHT = 0.7  # of the pace of a straight rise, in the second half
 SWING = 0.4  # of the range: a smaller move is no swing
 SWINGS = 4  # up, down, up, down: one dip that recovers makes three
 
@@ -91,7 +93,7 @@ def trajectory(curve: Series | np.ndarray, sd: np.ndarray | None = None) -> Traj
     gain, drop = reached[best] - reached[0], reached[best] - reached[-1]
     luck = quantile(1 - 0.5 / len(level))  # the best of k equal levels lies about so many errors too high
     sure = luck + (3.0 if sd is not None else z_to_t(3.0, (len(values) - 1) / 2))  # t: few points tell the error badly
-    kind = _kind(calm, level, middle, error, sure)
+    kind = _kind(calm, level, middle, error, sure, known=sd is not None)
     if _swings(level, max(sure * sampling, SWING * float(np.ptp(level)))) >= SWINGS:
         kind = "oscillating"
     return Trajectory(
@@ -136,7 +138,9 @@ def _too_short(n: int) -> Trajectory:
     )
 
 
-def _kind(calm: np.ndarray, level: np.ndarray, middle: np.ndarray, error: float, sure: float) -> Kind:
+def _kind(
+    calm: np.ndarray, level: np.ndarray, middle: np.ndarray, error: float, sure: float, *, known: bool = False
+) -> Kind:
     """Did it rise, did it fall and stay down, does it still rise?
 
     A move counts where it exceeds `sure` errors, or where a straight line says so: over the whole curve for the gain,
@@ -149,12 +153,19 @@ def _kind(calm: np.ndarray, level: np.ndarray, middle: np.ndarray, error: float,
     gain, drop = level[best] - level[0], level[best] - end
     slope = trend(calm, 0.99).direction
     rose = gain > sure * error or (slope > 0 and gain > 0)
-    fell = drop > sure * error or (drop > sure * error / 2 and trend(calm[middle[best] :], 0.99).falling)
+    after = trend(calm[middle[best] :], 0.99).falling or (known and _slope(level[best:], error) < -LINE)
+    fell = drop > sure * error or (drop > sure * error / 2 and after)
     if rose and fell and drop > IMMATERIAL * gain:
         return "collapsed" if drop > COLLAPSE * gain else "peaked"
     if rose:
         return "rising" if _still_rising(level, error) else "plateau"
     return "declining" if fell or slope < 0 else "flat"
+
+
+def _slope(level: np.ndarray, error: float) -> float:
+    """The slope of a line through levels whose error is known, in standard errors; 0 of fewer than 3."""
+    x = np.arange(len(level)) - (len(level) - 1) / 2
+    return float(x @ level) / (error * float(np.sqrt(x @ x))) if len(level) > 2 else 0.0
 
 
 def _still_rising(level: np.ndarray, error: float) -> bool:
@@ -164,7 +175,17 @@ def _still_rising(level: np.ndarray, error: float) -> bool:
     recent, doubt = _recent_change(level, error)
     below = best < 2 * len(level) // 3 and drop > IMMATERIAL * gain
     enough = max(STILL_RISING * gain, min(2 * doubt, gain / 6))  # where noise hides it: half of a steady rise, gain / 3
-    return not below and recent >= enough
+    return not below and (recent >= enough or _steady(level, gain, recent, doubt))
+
+
+def _steady(level: np.ndarray, gain: float, recent: float, doubt: float) -> bool:
+    """The second half won as much as a straight rise does, and the last third may have: few levels hide how much it won."""
+    half = level[len(level) // 2 :]
+    x = np.arange(len(half), dtype=float)
+    won = theil_sen(x, half)[0] * x[-1] if len(half) > 2 else 0.0
+    pace = gain / (len(level) - 1)
+    third = (max(3, len(level) // 3) - 1) * pace
+    return won >= STRAIGHT * pace * x[-1] and recent + doubt >= third / 2
 
 
 def _phase(kind: Kind, level: np.ndarray, sigma: float) -> Phase:

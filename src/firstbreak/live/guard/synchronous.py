@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import yaml
 
 from firstbreak import dialects
-from firstbreak.model import Diagnosis, Link
+from firstbreak.model import Action, Diagnosis, Link
 
 WORTH_TRYING = 0.1  #: smallest probability of a cause in this link for which the settings are shown
 
@@ -41,7 +41,7 @@ def snippet(diagnosis: Diagnosis) -> str:
     """The settings as YAML if the diagnosis suspects stale data; "" if not, or if no settings are known."""
     suspected = diagnosis.first_break is not None and diagnosis.first_break.link is Link.FRESHNESS
     suspected |= any(c.link is Link.FRESHNESS and c.probability >= WORTH_TRYING for c in diagnosis.causes)
-    options = settings(diagnosis.run.trainer) if suspected and diagnosis.first_break is not None else {}
+    options = settings(diagnosis.run.trainer) if suspected and diagnosis.verdict.action is not Action.CONTINUE else {}
     return yaml.safe_dump(_nested(options), sort_keys=False).rstrip() if options else ""
 
 

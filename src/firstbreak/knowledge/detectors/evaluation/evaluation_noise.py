@@ -47,6 +47,7 @@ def detect(
     eval_score: Series,
     reward_mean: Series | None = None,
     score_error: Series | None = None,
+    eval_reward_std: Series | None = None,
     policy: Policy = Policy.CONTROL,
     *,
     max_noise: float = at(
@@ -67,7 +68,8 @@ def detect(
 ) -> Finding | NotMeasured | None:
     if len(eval_score) < min_evaluations:
         return NotMeasured(f"{len(eval_score)} evaluations are too few to know their noise (needs {min_evaluations})")
-    known = score_error is not None and eval_score.name == "eval.reward"
+    # the number of problems tells the least that a share is uncertain by, and its episodes tell all of it
+    known = score_error is not None and eval_reward_std is not None and eval_score.name == "eval.reward"
     noise = float(np.median(score_error.finite.values)) if known and score_error else noise_scale(eval_score.values)
     gain = _gain(eval_score, reward_mean, min_visible_gain)
     if gain is None and reward_mean is None:

@@ -42,10 +42,22 @@ from firstbreak.engine.stats.agreement import Parting, comparable, fall, informe
 from firstbreak.engine.stats.direction import departure, rises
 from firstbreak.engine.stats.shape import Trajectory, trajectory
 from firstbreak.engine.stats.trend import trend
-from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity, Statistic
+from firstbreak.model import (
+    Confidence,
+    Evidence,
+    Finding,
+    NotApplicable,
+    NotMeasured,
+    Role,
+    Series,
+    Severity,
+    Statistic,
+)
 from firstbreak.words import percent
 
 ONE_SIDED = 1.64  #: standard errors: 95 % of a normal distribution lie below
+
+ROLES = (Role.EVALUATION_APART,)
 
 
 def detect(

@@ -1,0 +1,350 @@
+"""One judgement: score, signs, harm and action, each computed once. All that a report says is read off them.
+
+score   which curve, and what it did
+signs   what was found beside the score itself, each with its link and its onset
+harm    what the score has lost so far, or not gained
+action  one table of worst sign x harm (`ACTIONS`)
+
+The first break is the earliest sign that explains the harm. Without harm, it is the earliest sign, which has not done any yet
+(`FirstBreak.kind`). How probable a healthy run is decides neither: probabilities rank causes.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from firstbreak.engine.inputs import Inputs
+from firstbreak.engine.rank import by_link
+from firstbreak.engine.stats.agreement import denies
+from firstbreak.engine.stats.direction import recovers
+from firstbreak.engine.stats.shape import Trajectory
+from firstbreak.engine.stats.shape import trajectory as shape_of
+from firstbreak.engine.stats.trend import trend
+from firstbreak.model import (
+    Action,
+    BestCheckpoint,
+    BreakKind,
+    Confidence,
+    FirstBreak,
+    Harm,
+    Link,
+    Outcome,
+    RankedCause,
+    Role,
+    Score,
+    Series,
+    Severity,
+    Status,
+    WeightKind,
+)
+from firstbreak.values import dataclass
+
+LARGE_LOSS = 1 / 3  #: of the gain: a run that lost more does not just go on (convention)
+MATERIAL = 0.1  #: of the score itself: a smaller loss is none, however clear (convention)
+ERRORS = 2.0  #: standard errors of a difference: a smaller loss may be noise
+FEW = 10  #: scores whose error is not known: a dip among fewer may come back (convention)
+MIN_SCORES = 30  #: scores in which a rise would show through the noise (convention)
+RESTATE = frozenset({Role.SCORE_FELL, Role.SCORE_UNMOVED})  #: findings that say what the score did, and not why
+
+
+class Worst(enum.Enum):
+    """The worst sign of a run."""
+
+    LOST_WEIGHTS = enum.auto()  #: weights or losses that are no numbers: nothing after it is of use
+    PROOF = enum.auto()  #: an identity that fails: a bug, whatever the score does
+    CRITICAL = enum.auto()
+    WARNING = enum.auto()  #: of at least medium confidence, or slower, or too little memory
+    DOUBT = enum.auto()  #: a warning of low confidence, or a file that could not be read
+    NOTHING = enum.auto()
+
+
+#: worst sign -> harm -> action; "roll back" is "stop" where no better policy was logged
+ACTIONS: Mapping[Worst, Mapping[Harm, Action]] = {
+    worst: dict(zip(Harm, row, strict=True))
+    for worst, row in {
+        Worst.LOST_WEIGHTS: (Action.ROLLBACK, Action.ROLLBACK, Action.STOP, Action.STOP, Action.STOP, Action.STOP),
+        Worst.PROOF: (Action.ROLLBACK, Action.ROLLBACK, Action.STOP, Action.STOP, Action.STOP, Action.STOP),
+        Worst.CRITICAL: (Action.ROLLBACK, Action.ROLLBACK, Action.STOP, Action.STOP, Action.WATCH, Action.STOP),
+        Worst.WARNING: (Action.ROLLBACK, Action.WATCH, Action.WATCH, Action.WATCH, Action.WATCH, Action.WATCH),
+        Worst.DOUBT: (Action.ROLLBACK, Action.WATCH, Action.WATCH, Action.WATCH, Action.WATCH, Action.WATCH),
+        Worst.NOTHING: (Action.ROLLBACK, Action.WATCH, Action.WATCH, Action.WATCH, Action.CONTINUE, Action.CONTINUE),
+    }.items()
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judgement:
+    """What is judged of a run."""
+
+    score: Score | None
+    harm: Harm
+    worst: Worst
+    action: Action
+    first_break: FirstBreak | None
+    signs: tuple[Outcome, ...]  #: the earliest first
+
+
+def judge(
+    inputs: Inputs, outcomes: Sequence[Outcome], ranked: Sequence[RankedCause], best: BestCheckpoint | None
+) -> Judgement:
+    """The judgement of one run."""
+    score, harm = score_of(inputs), harm_of(inputs, outcomes)
+    signs, worst = signs_of(outcomes), worst_of(inputs, outcomes)
+    action = ACTIONS[worst][harm]
+    if action is Action.ROLLBACK and not _better_before(inputs, best):
+        action = Action.STOP
+    if action is Action.CONTINUE and score is None:
+        action = Action.WATCH  # nothing shows whether anything is learned
+    first = first_break_of(outcomes, ranked, signs, harm)
+    return Judgement(score=score, harm=harm, worst=worst, action=action, first_break=first, signs=signs)
+
+
+# score ------------------------------------------------------------------------------------------------------------------
+
+
+def score_of(inputs: Inputs) -> Score | None:
+    """Which curve is the score, and what it did."""
+    curve, shape = inputs.score, inputs.trajectory
+    if curve is None or shape is None:
+        return None
+    return Score(
+        metric=curve.name,
+        why=_why(inputs, curve),
+        course="solved" if inputs.solved else shape.kind,
+        start=shape.start,
+        best=shape.best,
+        best_step=shape.best_step,
+        end=shape.end,
+        error=shape.level_noise,
+        lost=shape.drop_fraction,
+        others={name: shape_of(other).kind for name, other in _others(inputs).items()},
+    )
+
+
+def _why(inputs: Inputs, curve: Series) -> str:
+    if curve is inputs.eval_score:
+        return "the evaluation"
+    if inputs.supervised:
+        return (
+            "the likelihood of held-out text" if curve.name == "eval.likelihood" else "the likelihood of its own text"
+        )
+    return "the training reward: there is no evaluation" if inputs.eval_score is None else "evaluations are too few"
+
+
+def _others(inputs: Inputs) -> dict[str, Series]:
+    """Every further score of the same policy, by its name."""
+    training = inputs.second_score
+    found = {} if training is None else {training.name: training}
+    return found | {
+        s.name: s for s in (inputs.independent or {}).values() if s.name != getattr(inputs.score, "name", "")
+    }
+
+
+# harm -------------------------------------------------------------------------------------------------------------------
+
+
+def harm_of(inputs: Inputs, outcomes: Sequence[Outcome]) -> Harm:
+    """What the score has lost so far, or not gained."""
+    shape = inputs.trajectory
+    if shape is None or shape.kind == "too_short":
+        return Harm.NOT_MEASURED
+    if inputs.solved:
+        return Harm.NONE_YET
+    if _lost(inputs, shape):
+        return Harm.LOST
+    independent = [shape_of(s) for s in (inputs.independent or {}).values() if s is not inputs.score]
+    if shape.lost or inputs.fall is not None or training_lost(inputs) or any(s.lost for s in independent):
+        return Harm.LOSING
+    if _found(Role.EVALUATION_APART, outcomes) or _found(Role.DRIFT_UNREWARDED, outcomes):
+        return Harm.APART
+    return Harm.STALLED if _apart(inputs) or goes_nowhere(inputs, outcomes) else Harm.NONE_YET
+
+
+def _lost(inputs: Inputs, shape: Trajectory) -> bool:
+    """A third of the gain or more is gone for good, beyond twice its error, and the evaluation does not deny it."""
+    size = max(abs(shape.best), abs(shape.end))
+    large = shape.lost and shape.drop_fraction >= LARGE_LOSS and shape.drop >= MATERIAL * size
+    if inputs.score is None or not large or shape.drop < ERRORS * 2**0.5 * shape.level_noise:
+        return False
+    if (shape.n < FEW and inputs.score_error is None) or recovers(inputs.score, shape.best, shape.best_step):
+        return False
+    evaluation = inputs.eval_score
+    return evaluation is None or inputs.score is evaluation or not denies(evaluation, shape)
+
+
+def _apart(inputs: Inputs) -> bool:
+    """The training reward improved, and the evaluation does not show it: its noise may hide that."""
+    evaluation, training = inputs.trajectory, inputs.second_score
+    if training is None or evaluation is None or inputs.solved:
+        return False
+    return evaluation.kind in ("flat", "declining") and shape_of(training).learned
+
+
+def training_lost(inputs: Inputs) -> bool:
+    """The training reward fell for good, and the evaluation does not show that the policy kept its skill."""
+    evaluation, training = inputs.eval_score, inputs.second_score
+    if training is None or evaluation is None or inputs.solved:
+        return False
+    course = shape_of(training)
+    return course.lost and not denies(evaluation, course)
+
+
+def goes_nowhere(inputs: Inputs, outcomes: Sequence[Outcome]) -> bool:
+    """The score may never have improved: of public logs of these shapes, 54 learned nothing and 11 were healthy."""
+    shape, score, second = inputs.trajectory, inputs.score, inputs.second_score
+    if score is None or shape is None or inputs.solved:
+        return False
+    # the training reward does not rise either: else nothing is found
+    if _found(Role.SCORE_UNMOVED, outcomes) and max(shape.n, 0 if second is None else len(second)) >= MIN_SCORES:
+        return True
+    swings = shape.kind == "oscillating" and trend(score).direction <= 0
+    return shape.n >= MIN_SCORES and bool(swings or np.ptp(score.values) == 0)
+
+
+def _found(role: Role, outcomes: Sequence[Outcome]) -> bool:
+    return any(role in o.roles and o.finding is not None for o in outcomes)
+
+
+# signs ------------------------------------------------------------------------------------------------------------------
+
+
+def signs_of(outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
+    """What was found beside the score itself and is more than a guess, the earliest first."""
+    found = [o for o in outcomes if _is_sign(o) and not o.roles & RESTATE]
+    return tuple(sorted(found, key=_by_onset))
+
+
+def _is_sign(outcome: Outcome) -> bool:
+    """Critical, or a warning of more than low confidence."""
+    finding = outcome.finding
+    if finding is None or finding.severity is Severity.NOTICE:
+        return False
+    return finding.severity is Severity.CRITICAL or finding.confidence is not Confidence.LOW
+
+
+def worst_of(inputs: Inputs, outcomes: Sequence[Outcome]) -> Worst:
+    """The worst sign. Slower is never wrong: what is found of systems is a warning, unless it ends the run."""
+    if dead_since(outcomes) is not None:
+        return Worst.LOST_WEIGHTS
+    signs = signs_of(outcomes)
+    critical = [
+        o
+        for o in signs
+        if o.finding is not None
+        and o.finding.severity is Severity.CRITICAL
+        and o.finding.confidence is not Confidence.LOW
+        and o.link is not Link.SYSTEMS
+    ]
+    if any(Role.PROOF in o.roles for o in critical):
+        return Worst.PROOF
+    if critical or signs:
+        return Worst.CRITICAL if critical else Worst.WARNING
+    warned = any(o.finding is not None and o.finding.severity is not Severity.NOTICE for o in outcomes)
+    return Worst.DOUBT if warned or inputs.run.unread else Worst.NOTHING
+
+
+def dead_since(outcomes: Sequence[Outcome]) -> float | None:
+    """The step from which on the weights are not finite: a checkpoint saved later is of no use, whatever its score."""
+    found = (o.finding for o in outcomes if Role.WEIGHTS_LOST in o.roles and o.finding is not None)
+    return next((f.onset for f in found if f.severity is Severity.CRITICAL), None)
+
+
+def _by_onset(outcome: Outcome) -> tuple[float, int, int]:
+    finding = outcome.finding
+    assert finding is not None
+    return (np.inf if finding.onset is None else finding.onset, -finding.severity.rank, outcome.link.order)
+
+
+# action -----------------------------------------------------------------------------------------------------------------
+
+
+def _better_before(inputs: Inputs, best: BestCheckpoint | None) -> bool:
+    score = inputs.score
+    return best is not None and score is not None and len(score) > 0 and best.step < float(score.steps[-1])
+
+
+# the first break --------------------------------------------------------------------------------------------------------
+
+
+def first_break_of(
+    outcomes: Sequence[Outcome], ranked: Sequence[RankedCause], signs: Sequence[Outcome], harm: Harm
+) -> FirstBreak | None:
+    """The earliest sign that explains the harm; without harm, the earliest sign.
+
+    A warning of another link that the one probable cause does not explain is of something else, and does not come first.
+    Where there is harm and no sign, the doubts count, and then what says of the score that it fell. The link is that of the
+    sign, or that of the most probable cause where it explains the sign.
+    """
+    harmed = harm in (Harm.LOST, Harm.LOSING, Harm.APART)
+    found = (list(signs) or _doubts(outcomes)) if harmed else [o for o in signs if _is_serious(o)]
+    if not found:
+        return None
+    sign = (_explaining(found, ranked) or found)[0]
+    assert sign.finding is not None
+    link = _link_of(sign, ranked)
+    also, probability = _told_apart(link, by_link(ranked))
+    return FirstBreak(
+        link=link,
+        kind=BreakKind.BREAK if harmed else BreakKind.FIRST_SIGN,
+        or_earlier=any(is_blind(upstream, outcomes) for upstream in Link if upstream.order < link.order),
+        metric=sign.finding.metric,
+        step=sign.finding.onset,
+        interval=sign.finding.interval,
+        also=also,
+        probability=probability,
+    )
+
+
+def _explaining(signs: Sequence[Outcome], ranked: Sequence[RankedCause]) -> list[Outcome]:
+    """The signs without the warnings of something else, where one cause is more probable than all others together."""
+    top = max(ranked, key=lambda cause: cause.probability, default=None)
+    if top is None or top.link is None or top.probability <= 0.5:
+        return list(signs)
+    its = explained(top)
+    critical = {o.detector for o in signs if o.finding is not None and o.finding.severity is Severity.CRITICAL}
+    return [o for o in signs if o.detector in its | critical or o.link is top.link]
+
+
+def _is_serious(sign: Outcome) -> bool:
+    """What may be named before it has done harm: critical, or sure."""
+    finding = sign.finding
+    return finding is not None and (finding.severity is Severity.CRITICAL or finding.confidence is Confidence.HIGH)
+
+
+def _doubts(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """Warnings that are no signs, the earliest first; those that only say what the score did come last."""
+    found = [o for o in outcomes if o.finding is not None and o.finding.severity is not Severity.NOTICE]
+    return sorted(found, key=lambda o: (bool(o.roles & RESTATE), _by_onset(o)))
+
+
+def _link_of(sign: Outcome, ranked: Sequence[RankedCause]) -> Link:
+    """The link of the most probable cause, where it explains the sign; else the sign's own."""
+    top = next((c for c in ranked if c.link is not None), None)
+    if top is not None and top.link is not None and sign.detector in explained(top) and Role.PROOF not in sign.roles:
+        return top.link
+    return sign.link
+
+
+def explained(cause: RankedCause | None) -> set[str]:
+    """The detectors whose findings speak for a cause."""
+    found = (WeightKind.FOUND, WeightKind.PROVED)
+    return set() if cause is None else {w.finding for w in cause.evidence if w.kind in found}
+
+
+def _told_apart(link: Link, probabilities: Mapping[Link, float]) -> tuple[Link | None, float]:
+    """The most probable other link, where `link` alone is not more probable than all others; and how probable the answer is."""
+    alone = probabilities.get(link, 0.0)
+    others = {other: p for other, p in probabilities.items() if other is not link}
+    if alone > 0.5 or not others:
+        return None, alone if probabilities else 1.0
+    rival = max(others, key=lambda other: others[other])
+    return rival, alone + others[rival]
+
+
+def is_blind(link: Link, outcomes: Sequence[Outcome]) -> bool:
+    """Whether nothing of this link was measured, although the run could have logged it."""
+    statuses = {o.status for o in outcomes if o.link is link}
+    return not statuses & {Status.OK, Status.FOUND} and bool(statuses & {Status.NOT_MEASURED, Status.CRASHED})

@@ -1,0 +1,40 @@
+"""Of how many equal parts is a share made? A share of right answers to 400 problems is a multiple of 1/400."""
+
+from __future__ import annotations
+
+import numpy as np
+
+MOST = 20_000  # problems of an evaluation
+BY_CHANCE = 0.01  # probability at which a denominator fits numbers that have none
+FEW = 4  # different values
+
+
+def problems(shares: np.ndarray) -> int | None:
+    """The smallest number of problems that all these shares in 0..1 can be shares of; None where chance explains it.
+
+    A value that was rounded to d decimals fits n problems by chance with probability 2 n 0.5e-d, so that values of four
+    decimals tell some thousand problems at most. The true number may be a multiple, whose error is smaller.
+    """
+    values = np.unique(shares[np.isfinite(shares)])
+    if len(values) < FEW or values[0] < 0 or values[-1] > 1:
+        return None
+    rounding = 0.5 * 10.0 ** -_decimals(values)
+    tried = 0.0
+    for n in range(2, MOST + 1):
+        tried += min(1.0, 2 * n * rounding) ** len(values)
+        if tried > BY_CHANCE:
+            return None
+        if np.all(np.abs(values * n - np.round(values * n)) <= n * rounding + 1e-9):
+            return n
+    return None
+
+
+def _decimals(values: np.ndarray) -> int:
+    """Of the value that has most, at most 12."""
+    return max(len(f"{value:.12f}".rstrip("0").partition(".")[2]) for value in values)
+
+
+def binomial_error(shares: np.ndarray, n: int) -> np.ndarray:
+    """Standard error of each share of n problems; at 0 and 1 that of one more success and failure (Agresti and Coull 1998)."""
+    p = (shares * n + 1) / (n + 2)
+    return np.asarray(np.sqrt(p * (1 - p) / n))

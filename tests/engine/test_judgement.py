@@ -1,0 +1,78 @@
+"""One judgement: score, signs, harm, and the action of the table."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from firstbreak.engine.diagnose import diagnose
+from firstbreak.engine.judgement import ACTIONS, Worst
+from firstbreak.model import Action, BreakKind, Harm, Run
+from tests.make import noise, run, series
+
+ORDER = (Action.CONTINUE, Action.WATCH, Action.STOP, Action.ROLLBACK)  #: the mildest first
+N = 200
+
+
+def mild(action: Action) -> int:
+    """How far an action interferes; a rollback is a stop that knows where to go back to."""
+    return min(ORDER.index(action), ORDER.index(Action.STOP))
+
+
+@pytest.mark.parametrize("harm", Harm)
+def test_a_worse_sign_never_gives_a_milder_action(harm: Harm) -> None:
+    column = [mild(ACTIONS[worst][harm]) for worst in Worst]
+    assert column == sorted(column, reverse=True)
+
+
+@pytest.mark.parametrize("worst", Worst)
+def test_more_harm_never_gives_a_milder_action(worst: Worst) -> None:
+    for more, less in itertools.pairwise((Harm.LOST, Harm.LOSING, Harm.STALLED, Harm.NONE_YET)):
+        if (worst, less) == (Worst.NOTHING, Harm.NONE_YET):
+            continue
+        assert mild(ACTIONS[worst][more]) >= mild(ACTIONS[worst][less])
+
+
+def test_every_cell_has_an_action() -> None:
+    assert {(worst, harm) for worst, row in ACTIONS.items() for harm in row} == set(itertools.product(Worst, Harm))
+
+
+def test_an_evaluation_that_peaked_and_declined_is_rolled_back_to_its_best() -> None:
+    at = np.arange(0, N, 5)
+    peaked = np.r_[np.linspace(0.2, 0.8, 20), np.linspace(0.8, 0.5, 20)]
+    evaluation = series("eval.accuracy", peaked + noise(40, 0.01), at)
+    training = series("reward.mean", np.linspace(0, 1, N) + noise(N, 0.02, 1), np.arange(N))
+    said = diagnose(Run(path="a-run", series={"eval.accuracy": evaluation, "reward.mean": training}, algorithm="grpo"))
+    assert (said.harm, said.verdict.action) == (Harm.LOST, Action.ROLLBACK)
+    assert said.best_checkpoint is not None
+    assert 80 <= said.best_checkpoint.step <= 110
+    assert said.score is not None
+    assert (said.score.metric, said.score.course) == ("eval.accuracy", "peaked")
+
+
+def test_a_score_that_rises_beside_a_critical_sign_is_watched_and_the_sign_is_named() -> None:
+    ratio = 1 + np.r_[np.zeros(100), np.full(100, 2.0)]
+    curves = {"reward.mean": np.linspace(0, 1, N) + noise(N, 0.02), "policy.ratio.mean": ratio}
+    said = diagnose(run(curves, algorithm="grpo"))
+    assert (said.harm, said.verdict.action) == (Harm.NONE_YET, Action.WATCH)
+    assert said.first_break is not None
+    assert said.first_break.kind is BreakKind.FIRST_SIGN
+    assert said.verdict.summary.startswith("First sign at ")
+
+
+def test_the_table_of_the_documentation_is_the_one_in_force() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "design.md").read_text()
+    rows = [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in page.splitlines() if line[:1] == "|"]
+    start = next(i for i, row in enumerate(rows) if row[0] == "worst sign")
+    assert rows[start][1:] == list(Harm)
+    for row, harms in zip(rows[start + 2 :], ACTIONS.values(), strict=False):
+        assert row[1:] == list(harms.values())
+    assert len(rows[start + 2 : start + 2 + len(ACTIONS)]) == len(ACTIONS)
+
+
+def test_a_run_without_a_score_is_not_sent_on() -> None:
+    said = diagnose(run({"policy.entropy": 1 + noise(N, 0.01)}, algorithm="ppo"))
+    assert (said.score, said.harm, said.verdict.action) == (None, Harm.NOT_MEASURED, Action.WATCH)
