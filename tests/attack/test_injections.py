@@ -52,14 +52,11 @@ def test_what_to_do_and_what_is_sent_quote_the_log(run: Path) -> None:
 
 def test_a_saved_model_is_quoted(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from firstbreak.engine import verdict
-    from firstbreak.model import Action
 
     dx = diagnose(read(run))
     best = replace(dx.best_checkpoint, path=ATTACK) if dx.best_checkpoint else None
     assert best is not None
-    said = verdict._do_first(
-        Action.ROLLBACK, verdict.Inputs(dx.run), dx.outcomes, dx.causes, dx.first_break, best, None
-    )
+    said = verdict._rollback(verdict.Inputs(dx.run), best)
     assert ORDER in said
     assert ORDER not in without_quotations(said)
 

@@ -282,7 +282,8 @@ def first_break_of(
     found = (list(signs) or _doubts(outcomes)) if harmed else [o for o in signs if _is_serious(o)]
     if not found:
         return None
-    sign = (_explaining(found, ranked) or found)[0]
+    proofs = [o for o in found if Role.PROOF in o.roles]
+    sign = (proofs or _explaining(found, ranked) or found)[0]
     assert sign.finding is not None
     link = _link_of(sign, ranked)
     also, probability = _told_apart(link, by_link(ranked))
