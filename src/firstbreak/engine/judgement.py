@@ -40,7 +40,7 @@ from firstbreak.model import (
     Status,
     WeightKind,
 )
-from firstbreak.values import dataclass
+from firstbreak.values import dataclass, replace
 
 LARGE_LOSS = 1 / 3  #: of the gain: a run that lost more does not just go on (convention)
 MATERIAL = 0.1  #: of the score itself: a smaller loss is none, however clear (convention)
@@ -99,6 +99,8 @@ def judge(
     if action is Action.CONTINUE and score is None:
         action = Action.WATCH  # nothing shows whether anything is learned
     first = first_break_of(outcomes, ranked, signs, harm)
+    if first is not None and action in (Action.STOP, Action.ROLLBACK):
+        first = replace(first, kind=BreakKind.BREAK)  # what stops a run is no mere sign
     return Judgement(score=score, harm=harm, worst=worst, action=action, first_break=first, signs=signs)
 
 
