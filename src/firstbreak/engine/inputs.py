@@ -218,7 +218,7 @@ def training_score(
     progress_episodes: Series | None = None,
     episode_length: Series | None = None,
 ) -> Series | None:
-    """The curve of the training reward.
+    """The curve of the training reward: of all rollouts where it is logged, because a filter decides that of the trained ones.
 
     Log the mean training reward.
     """
@@ -226,7 +226,7 @@ def training_score(
         reward_mean = _between_rows(reward_mean.finite, progress_episodes, episode_length)
     if _of_a_step(reward_mean, reward_episode, episode_length):
         reward_mean = None
-    rewards = (reward_mean, success_rate, reward_rollout_mean, reward_episode, reward_accuracy)
+    rewards = (reward_rollout_mean, reward_mean, success_rate, reward_episode, reward_accuracy)
     together = _mean_of(members) if members else None
     few = [
         s.finite

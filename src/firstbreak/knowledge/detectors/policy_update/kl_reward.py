@@ -29,10 +29,13 @@ https://arxiv.org/abs/2210.10760
 
 from __future__ import annotations
 
+import numpy as np
+
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, Policy, without
 from firstbreak.engine.stats.direction import SURE, departure, fall_from_best, fell_since, rises
+from firstbreak.engine.stats.normal import quantile
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.shape import trajectory as shape_of
@@ -55,6 +58,7 @@ def detect(
     reward_mean: Series | None = None,
     eval_score: Series | None = None,
     training_score: Series | None = None,
+    score_error: Series | None = None,
     *,
     growth_warning: float = at(
         1.5, "ratio", "Below half as much again as in the second quarter, the divergence stands still."
@@ -119,19 +123,25 @@ def detect(
         return None
     if any(rises(stretch) for stretch in _where_a_rise_counts(points, trajectory, left)):
         return None
-    if trajectory.kind == "plateau" and late < sure_growth * early and _may_gain(points, reward_mean, material):
+    if (
+        trajectory.kind == "plateau"
+        and late < sure_growth * early
+        and _may_gain(points, score_error, reward_mean, material)
+    ):
         return None
     if few and (
         reward_mean is None or any(rises(part) for part in _where_a_rise_counts(reward_mean.finite, trajectory, left))
     ):
         return None
+    paid = trajectory.kind == "plateau"  # what was gained before
     samples = "completions" if policy is Policy.TEXT else "episodes"
     return Finding(
         message=facts.tell(
-            "the KL divergence grew {grown} without a gain: the score is {end} now, and was {start} at first; check what changes "
-            "in the {samples}, and lower the learning rate or stop",
+            "the KL divergence grew {grown} without a gain: the score is {end} now, and was {before} at {when}; check what "
+            "changes in the {samples}, and lower the learning rate or stop",
             grown=grown,
-            start=facts.start(score, trajectory),
+            before=facts.best(score, trajectory) if paid else facts.start(score, trajectory),
+            when=facts.at(score, trajectory.best_step) if paid else "first",
             end=facts.end(score, trajectory),
             samples=samples,
         ),
@@ -145,14 +155,33 @@ def detect(
     )
 
 
-def _may_gain(score: Series, reward: Series | None, material: float) -> bool:
-    """Whether noise may hide that the score won this share of its gain in the second half, where it seems to have stopped."""
-    return all(
-        trend(late := curve.finite.tail(0.5)).interval[1] * (late.steps[-1] - late.steps[0])
-        >= material * shape_of(curve).gain
-        for curve in (score, reward)
-        if curve is not None
-    )
+def _may_gain(score: Series, error: Series | None, reward: Series | None, material: float) -> bool:
+    """Whether noise may hide that the score won this share of its gain in the second half, where it seems to have stopped.
+
+    Evaluation and mean reward measure one gain: each counts by the width of its interval.
+    """
+    won = []
+    for curve, sd in ((score, error), (reward, None)):
+        gain = 0.0 if curve is None else shape_of(curve).gain
+        if curve is not None and gain > 0:
+            late = curve.finite.tail(0.5)
+            slope, doubt = _line(late, sd)
+            won.append(np.array((slope, doubt)) * (late.steps[-1] - late.steps[0]) / gain)
+    shares, doubts = np.array(won or [(0.0, np.inf)]).T
+    if not np.all(np.isfinite(doubts) & (doubts > 0)):
+        return True
+    weights = doubts**-2
+    return float(weights @ shares / weights.sum() + weights.sum() ** -0.5) >= material
+
+
+def _line(curve: Series, error: Series | None) -> tuple[float, float]:
+    """The slope of a line through a curve, and half of its interval: by the error of each value where that is known."""
+    if error is None or len(curve) < 3:
+        low, high = trend(curve).interval
+        return (low + high) / 2, (high - low) / 2
+    x = curve.steps - curve.steps.mean()
+    sd = float(np.median(error.between(curve.steps[0]).values))
+    return float(x @ curve.values / (x @ x)), quantile(0.975) * sd / float(np.sqrt(x @ x))
 
 
 def _where_a_rise_counts(score: Series, trajectory: Trajectory, since: float | None) -> tuple[Series, ...]:

@@ -112,7 +112,8 @@ def detect(
         c for c in changes(speed, kinds=("level", "slope", "zero"), log=True, families=("constant",)) if c.direction < 0
     )
     cut = apart(speed, log=True)  # no correlation excuses a speed that is lower ever after
-    at_once = next((c for c in slower if c.lasting), cut if cut is not None and cut.direction < 0 else None)
+    lasting = [c for c in slower if c.lasting] + ([cut] if cut is not None and cut.direction < 0 else [])
+    at_once = max(lasting, key=lambda c: settled(speed, c.step), default=None)  # that from the highest speed
     began = at_once or departed(speed, log=True)
     if began is None:
         return None
@@ -131,20 +132,24 @@ def detect(
     lost = 1 - now / before
     # a machine that others use becomes somewhat slower little by little as well, and again faster
     doubtful = at_once is None and lost < drop_sure
-    sure = not doubtful and began.p < max_p_value
-    serious = Severity.CRITICAL if sure and lost >= drop_critical else Severity.WARNING
+    long = not doubtful and began.p < max_p_value and lost >= drop_warning
     return Finding(
         message=facts.tell(
-            "{speed} fell by {lost}, from {before} to {now}, at {step}; check which phase of the step takes longer from there "
-            "on",
+            "{speed} fell by {lost}, from {before} to {now}, at {step}: the rest takes {times} times as long; check which phase "
+            "of the step takes longer from there on",
             speed=speed.name,
             lost=percent(lost),
             before=number(before),
             now=number(now),
             step=f"{facts.at(speed, began.step)}",
+            times=number(before / now) if now > 0 else "ever more",
         ),
-        severity=serious if lost >= drop_warning else Severity.NOTICE,
-        confidence=Confidence.HIGH if sure else Confidence.LOW if doubtful else Confidence.MEDIUM,
+        severity=Severity.CRITICAL
+        if long and lost >= drop_critical
+        else Severity.NOTICE
+        if doubtful and lost < drop_warning
+        else Severity.WARNING,
+        confidence=Confidence.LOW if doubtful else Confidence.HIGH if long else Confidence.MEDIUM,
         metric=speed.name,
         onset=began.step,
         interval=began.interval,
