@@ -18,7 +18,7 @@ def problems(shares: np.ndarray) -> int | None:
     values = np.unique(shares[np.isfinite(shares)])
     if len(values) < FEW or values[0] < 0 or values[-1] > 1:
         return None
-    rounding = 0.5 * 10.0 ** -_decimals(values)
+    rounding = _rounding(values)
     tried = 0.0
     for n in range(2, MOST + 1):
         tried += min(1.0, 2 * n * rounding) ** len(values)
@@ -29,9 +29,11 @@ def problems(shares: np.ndarray) -> int | None:
     return None
 
 
-def _decimals(values: np.ndarray) -> int:
-    """Of the value that has most, at most 12."""
-    return max(len(f"{value:.12f}".rstrip("0").partition(".")[2]) for value in values)
+def _rounding(values: np.ndarray) -> float:
+    """Half a unit of the last decimal of the value that has most, at most 12; or of a number of 32 bits, as TensorBoard has."""
+    decimals = max(len(f"{value:.12f}".rstrip("0").partition(".")[2]) for value in values)
+    single = float(np.spacing(np.float32(values[-1]))) / 2 if np.all(values == values.astype(np.float32)) else 0.0
+    return max(0.5 * 10.0**-decimals, single)
 
 
 def binomial_error(shares: np.ndarray, n: int) -> np.ndarray:

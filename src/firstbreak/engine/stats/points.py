@@ -33,7 +33,7 @@ def median(values: np.ndarray | list[float]) -> float:
     top = ordered[half:].max()
     if np.isnan(top):
         return float("nan")
-    return float(ordered[half] if len(values) % 2 else (ordered[:half].max() + ordered[half]) / 2)
+    return float(ordered[half] if len(values) % 2 else ordered[:half].max() / 2 + ordered[half] / 2)
 
 
 def medians(rows: np.ndarray) -> np.ndarray:
