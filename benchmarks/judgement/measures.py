@@ -201,7 +201,7 @@ def healthy_row(pack: str) -> Row:
 
 # metamorphic: what must not change the answer ---------------------------------------------------------------------------
 
-REWARD = re.compile(r"(?:eval\.)?(?:reward|returns|value)(?:$|\.(?!.*(?:frac|explained)))")
+REWARD = re.compile(r"(?:eval\.)?(?:reward|returns|value)(?:$|\.(?!.*(?:frac|explained|count)))")
 
 
 def scaled(run: Run, times: float = 1.0, plus: float = 0.0) -> Run:
