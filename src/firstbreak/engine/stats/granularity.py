@@ -15,7 +15,7 @@ def problems(shares: np.ndarray) -> int | None:
     A value that was rounded to d decimals fits n problems by chance with probability 2 n 0.5e-d, so that values of four
     decimals tell some thousand problems at most. The true number may be a multiple, whose error is smaller.
     """
-    values = np.unique(shares[np.isfinite(shares)])
+    values = np.unique(_as_written(shares[np.isfinite(shares)]))
     if len(values) < FEW or values[0] < 0 or values[-1] > 1:
         return None
     rounding = 0.5 * 10.0 ** -_decimals(values)
@@ -27,6 +27,12 @@ def problems(shares: np.ndarray) -> int | None:
         if np.all(np.abs(values * n - np.round(values * n)) <= n * rounding + 1e-9):
             return n
     return None
+
+
+def _as_written(values: np.ndarray) -> np.ndarray:
+    """The decimal numbers that were stored in single precision (TensorBoard does), where they all were."""
+    single = values.astype(np.float32)
+    return np.array([float(str(value)) for value in single]) if np.array_equal(single, values) else values
 
 
 def _decimals(values: np.ndarray) -> int:
