@@ -15,6 +15,7 @@ import numpy as np
 
 from benchmarks.judgement import trainers
 from benchmarks.judgement.worlds import LOGGED_NAN, World, completed, make
+from firstbreak.engine.stats.granularity import binomial_error
 
 PROMPTS, COMPLETIONS, PROBLEMS = 32, 8, 400
 SPREAD = 2.0  #: a + b of the Beta distribution of a prompt's difficulty
@@ -122,9 +123,13 @@ def evaluated(rng: np.random.Generator, level: Curve) -> Curve:
 def _score(rng: np.random.Generator, world: World, course: Course, curves: Curves) -> None:
     reward, spread, equal = sampled(rng, SCORES[course.reward](world.x))
     held_out = evaluated(rng, SCORES[course.score](world.x))
+    # over five episodes, that of a mean as sure as the share of all problems
+    apart = np.sqrt(len(trainers.EPISODES)) * binomial_error(held_out, PROBLEMS)
     if world.family == "control":
+        apart = RETURN * apart
         reward, held_out, spread = LOW + RETURN * reward, LOW + RETURN * held_out, RETURN * spread
     drawn = {"reward.mean": reward, "reward.std": spread, "reward.zero_std_frac": equal, "eval.reward": held_out}
+    drawn["eval.reward.std"] = apart
     for name, values in drawn.items():
         if name in curves:
             at = np.isfinite(world.healthy[name])

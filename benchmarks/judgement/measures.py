@@ -201,7 +201,7 @@ def healthy_row(pack: str) -> Row:
 
 # metamorphic: what must not change the answer ---------------------------------------------------------------------------
 
-REWARD = re.compile(r"(?:eval\.)?(?:reward|returns|value)(?:$|\.(?!.*(?:frac|explained)))")
+REWARD = re.compile(r"(?:eval\.)?(?:reward|returns|value)(?:$|\.(?!.*(?:frac|explained|count)))")
 
 
 def scaled(run: Run, times: float = 1.0, plus: float = 0.0) -> Run:
@@ -236,7 +236,8 @@ def with_lines(folder: Path, how: str) -> Iterator[Path | None]:
         shutil.copytree(folder, copy)
         for path in [*copy.rglob("*.csv"), *copy.rglob("*.jsonl"), *copy.rglob("result.json")]:
             lines = path.read_text().splitlines()
-            head = 1 if path.suffix == ".csv" else 0
+            # Monitor's file has a comment above its names: a row that stands above them belongs to no run
+            head = 1 + lines[0].startswith("#") if path.suffix == ".csv" else 0
             rows = lines[head:]
             rows = (
                 [row for row in rows for _ in range(2)]

@@ -143,3 +143,30 @@ def test_of_equal_copies_the_one_that_was_not_rounded_counts(tmp_path: Path) -> 
     run = read(tmp_path)
     assert run.series["kl.ref"].source == "metrics.jsonl"
     assert [s.source for s in run.duplicates if s.name == "kl.ref"] == ["a.log"]
+
+
+MONITOR = ['#{"t_start": 100.0}', "r,l,t"]
+
+
+@pytest.mark.parametrize("change", ["twice", "shuffled", "backup"])
+@pytest.mark.parametrize("name", ["progress.csv", "0.monitor.csv"])
+def test_rows_that_stand_twice_or_in_another_order_and_a_backup_change_nothing(tmp_path: Path, name: str, change: str):
+    if name == "progress.csv":
+        head, rows = ["total_timesteps,ep_rew_mean"], [f"{(i + 1) * 64},{i % 7 + i / 10}" for i in range(12)]
+    else:
+        head, rows = MONITOR, [f"{i % 7 + i / 10},{10 + i},{i + 0.5}" for i in range(12)]
+    other = {
+        "twice": [row for row in rows for _ in range(2)],
+        "shuffled": list(np.random.default_rng(3).permutation(rows)),
+    }
+    curves = []
+    for folder, lines in (("a", rows), ("b", other.get(change, rows))):
+        (tmp_path / folder / "backup").mkdir(parents=True)
+        (tmp_path / folder / name).write_text("\n".join([*head, *lines]) + "\n")
+        if folder == "b" and change == "backup":
+            (tmp_path / folder / "backup" / name).write_text("\n".join([*head, *lines]) + "\n")
+        curves.append(read(tmp_path / folder).series)
+    assert curves[0].keys() == curves[1].keys()
+    for own, same in ((curve, curves[1][signal]) for signal, curve in curves[0].items()):
+        assert own.axis == same.axis == "env_steps"
+        assert own.steps.tolist() == same.steps.tolist() and own.values.tolist() == same.values.tolist()

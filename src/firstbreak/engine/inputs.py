@@ -502,10 +502,14 @@ def policy(family: Family) -> Policy:
 
 
 def highest(score: Series, config: Config) -> float | None:
-    """The largest value that a score can have: 1 for a share, and the documented maximum of some environments."""
-    if any(share in score.name for share in ("accuracy", "success_rate", "pass_at", "likelihood")):
-        return 1.0 if len(score) and float(np.max(score.values)) <= 1 else None  # in percent, or counted: no share
-    return environments.highest(config) if score.name.startswith(("reward", "eval.reward")) else None
+    """The largest value that a score can have: 1 for a share, and the documented maximum of some environments.
+
+    None where the score exceeds it: it is in percent, or counted, or another reward than the documented one.
+    """
+    share = any(name in score.name for name in ("accuracy", "success_rate", "pass_at", "likelihood"))
+    rewarded = score.name.startswith(("reward", "eval.reward"))
+    known = 1.0 if share else environments.highest(config) if rewarded else None
+    return known if known is not None and len(score) and float(np.max(score.values)) <= known else None
 
 
 def solved(

@@ -17,7 +17,7 @@ from firstbreak.words import number
 
 BEGINNING = 0.1  #: of the steps so far: a fall into this part is one to the beginning
 ALIKE = 0.5  #: of two sets of metrics that are common to both: those of one training
-MAX_FALLS = 8  #: more are no restarts, but several writers that share the file
+MAX_FALLS = 8  #: more, or more than one in four points, are no restarts: several writers, or rows in another order
 _SHOWN = 4
 
 
@@ -45,7 +45,7 @@ def of_one_training(
     """
     steps = recording.curves[axis]
     falls = np.flatnonzero(np.diff(steps.values) < 0)
-    if not len(falls) or len(falls) > max(MAX_FALLS, len(steps.values) // 20):
+    if not len(falls) or not are_restarts(len(falls), len(steps.values)):
         return recording, []
     stages, notes = _stages(recording, axis, falls, importance)
     if len(stages) == 1:
@@ -59,6 +59,11 @@ def of_one_training(
     ]
     curves = {name: _between(curve, best.first_row, best.end_row) for name, curve in recording.curves.items()}
     return replace(recording, curves={name: curve for name, curve in curves.items() if len(curve.values)}), notes
+
+
+def are_restarts(falls: int, points: int) -> bool:
+    """Whether steps that go back so often are those of a run that was restarted."""
+    return falls <= max(min(MAX_FALLS, 1 + points // 4), points // 20)
 
 
 def _stages(

@@ -3,7 +3,8 @@
 Columns: `r` the return, `l` the length in steps, `t` the seconds since the start, then whatever the user asked for.
 The index is the number of environment steps at the end of the episode: the running sum of `l`, over the episodes of
 all environments in order of time once their files are merged. A file that several runs appended to has further "#"
-lines, or a `t` that goes back; each begins a segment.
+lines, or a `t` that goes back; each begins a segment. Where `t` goes back all the time, the rows are put in its order. A row
+that repeats the one before is the same episode.
 Source: stable_baselines3/common/monitor.py, results_plotter.py (ts2xy)
 """
 
@@ -19,6 +20,7 @@ from firstbreak.readers import Curve, Recording, Unreadable
 from firstbreak.readers._columns import Columns, as_float
 from firstbreak.readers._json import loads
 from firstbreak.readers._literal import number
+from firstbreak.readers._stages import are_restarts
 from firstbreak.readers._tail import Lines, still_holds
 from firstbreak.readers.opening import open_file
 from firstbreak.values import dataclass
@@ -46,6 +48,7 @@ class _State:
     steps: float = 0.0
     segment: float = 0.0
     line: int = 0
+    row: str = ""  #: the last one
 
 
 def read(path: Path, resume: Any = None) -> Recording:
@@ -84,7 +87,8 @@ def merge(recordings: Sequence[Recording]) -> Recording:
         merged.config.update(recording.config)
         merged.damage.extend(recording.damage)
         merged.notes.extend(recording.notes)
-    merged.notes.append(f"episodes of {len(recordings)} environments in order of time")
+    several = f"episodes of {len(recordings)} environments" if len(recordings) > 1 else "episodes"
+    merged.notes.append(f"{several} in order of time")
     return merged
 
 
@@ -98,6 +102,7 @@ class _Episodes:
     def __init__(self, state: _State) -> None:
         self.names, self.facts = list(state.names), dict(state.facts)
         self.seconds, self.total, self.segment, self.line = state.seconds, state.steps, state.segment, state.line
+        self.row = state.row
         self.columns = Columns()
         self.steps: list[float] = []
         self.segments: list[float] = []
@@ -110,7 +115,8 @@ class _Episodes:
             self._begin(line)
         elif not self.names or line.split(",") == self.names:
             self.names = line.split(",")
-        elif line:
+        elif line and line != self.row:
+            self.row = line
             self._add_row(line.split(","))
 
     def _begin(self, line: str) -> None:
@@ -147,7 +153,7 @@ class _Episodes:
 
     def state(self) -> _State:
         facts = tuple(self.facts.items())
-        return _State(tuple(self.names), facts, self.seconds, self.total, self.segment, self.line)
+        return _State(tuple(self.names), facts, self.seconds, self.total, self.segment, self.line, self.row)
 
     def recording(self) -> Recording:
         curves = self.columns.curves()
@@ -168,4 +174,5 @@ class _Episodes:
             recording.damage.append(
                 f"line {self.broken[0]}: {count} broken rows left out; check whether two runs share the file"
             )
-        return recording
+        back = int(np.sum(np.diff(self.times) < 0))
+        return recording if are_restarts(back, len(self.times)) else merge([recording])

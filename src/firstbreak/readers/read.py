@@ -5,9 +5,11 @@ The merging rules, in the order in which they are applied:
 1. Every readable file below the path contributes. Files of one format are pieces of one stream, ordered by their own
    start time; files of different formats are copies or complements of each other.
 2. Where the step goes back, the run was restarted: points at or after the step where the later piece begins are
-   replaced by it. Equal steps inside one piece are separate measurements and are all kept.
+   replaced by it. Equal steps inside one piece are separate measurements and are all kept, unless no value differs: then
+   they are copies. So is a file that holds what another one holds.
    A table whose step begins anew with other metrics holds another training: the one that learns from rewards is read.
-3. A table's step axis is the best column of the dialect's AXIS; without one, the row number.
+3. A table's step axis is the best column of the dialect's AXIS; without one, the row number. Rows in another order are put
+   in the order of their steps, where each step stands once.
 4. Where several raw names or files carry the same signal, one that the user has named counts before one that a dialect lists,
    and that before one that was read by its words; then the best axis (steps before epochs before rows), then the most
    points, then the numbers that were not rounded for a screen. The others are listed. What only a copy with a lesser axis
@@ -18,6 +20,7 @@ The merging rules, in the order in which they are applied:
 
 from __future__ import annotations
 
+import filecmp
 import os
 import re
 from collections import defaultdict
@@ -122,6 +125,7 @@ def assemble(
     """
     if not any(r.curves or r.config or r.has_samples for _, r in recordings):
         raise _nothing(place, recordings, lost)
+    recordings, copies = _once(recordings)
     config = Mask(os.environ).tree(_merge_config(recordings))
     names = {name for _, r in recordings for name in r.curves}
     try:
@@ -129,6 +133,7 @@ def assemble(
     except ValueError as error:
         raise Unreadable(place, str(error), "leave the trainer out, or name one of these") from None
     notes = [f"{_relative(p, base)}: {note}" for p, r in recordings for note in r.notes]
+    notes += [f"{_relative(p, base)}: left out, a copy of {_relative(other, base)}" for p, other in copies]
     explained = names_for_run(place, named)
     understood = dialects.understand(names | _nulls(recordings), dialect, explained)
     if clocks := _clocks(recordings, understood):
@@ -171,6 +176,36 @@ def assemble(
         notes=tuple(dict.fromkeys(notes)),
     )
     return replace(run, checkpoints=on_the_axis(checkpoints_in(place), run)) if place.is_dir() else run
+
+
+def _once(
+    recordings: Iterable[tuple[Path, Recording]],
+) -> tuple[list[tuple[Path, Recording]], list[tuple[Path, Path]]]:
+    """The recordings without copies of others (a backup in the folder of the run), and each copy with what it repeats."""
+    kept: list[tuple[Path, Recording]] = []
+    copies: list[tuple[Path, Path]] = []
+    for path, recording in sorted(recordings, key=lambda piece: len(piece[0].parts)):
+        other = next((p for p, r in kept if _is_copy(path, recording, p, r)), None)
+        if other is None:
+            kept.append((path, recording))
+        else:
+            copies.append((path, other))
+    places = {path for path, _ in kept}
+    return [piece for piece in recordings if piece[0] in places], copies
+
+
+def _is_copy(path: Path, recording: Recording, other: Path, known: Recording) -> bool:
+    """Whether two files of one format hold the same numbers, and the same samples."""
+    if recording.format != known.format or recording.curves.keys() != known.curves.keys():
+        return False
+    if recording.has_samples or known.has_samples or not recording.curves:
+        return (
+            path.is_file() and other.is_file() and path.name == other.name and filecmp.cmp(path, other, shallow=False)
+        )
+    pairs = [(curve, known.curves[name]) for name, curve in recording.curves.items()]
+    return all(
+        np.array_equal(a.index, b.index) and np.array_equal(a.values, b.values, equal_nan=True) for a, b in pairs
+    )
 
 
 def _clocks(recordings: Iterable[tuple[Path, Recording]], understood: Mapping[str, Any]) -> dict[str, str]:
@@ -479,7 +514,7 @@ def _streams(
         for path, recording in pieces:
             if recording.restarts_at is not None:
                 parts = defaultdict(list, {n: [_before(s, recording.restarts_at) for s in p] for n, p in parts.items()})
-            for series in on_axis(recording, dialect, notes):
+            for series in _without_copies(list(on_axis(recording, dialect, notes))):
                 name = _prefixed(series.raw, path, base)
                 parts[name].append(replace(series, name=name, raw=name, source=_relative(path, base)))
         yield from map(merge_restarts, parts.values())
@@ -559,7 +594,10 @@ def on_axis(recording: Recording, dialect: ModuleType, notes: list[str]) -> Iter
             yield Series(name=name, raw=name, steps=curve.index, values=curve.values, axis=kind)
         return
     all_rows = max((curve.index for curve in recording.curves.values()), key=len, default=np.empty(0))
-    axis = next((name for name in _axes(recording, dialect) if _is_axis(recording.curves[name], all_rows)), None)
+    axes = [name for name in _axes(recording, dialect) if _may_be_axis(recording.curves[name], all_rows)]
+    axis = next((name for name in axes if _rises(recording.curves[name].values)), None)
+    if axis is None and (axis := next((name for name in axes if _all_differ(recording.curves[name].values)), None)):
+        recording = _in_order(recording, recording.curves[axis])
     if axis is None:
         for name, curve in recording.curves.items():
             yield Series(name=name, raw=name, steps=curve.index, values=curve.values, axis="row")
@@ -605,16 +643,49 @@ def _importance(dialect: ModuleType, names: Set[str]) -> int:
     return int(any(signal.startswith("pref.") for signal in signals))
 
 
-def _is_axis(curve: Curve | None, all_rows: np.ndarray) -> bool:
-    """An axis is finite and mostly rises; a column of one repeated value is none, nor one that begins with a summary."""
-    if curve is None or not len(curve.values) or not np.isfinite(curve.values).all():
-        return False
-    if np.mean(all_rows < curve.index[0]) > 0.5:  # the rows before an axis have no step, and would be lost
-        return False
-    if len(curve.values) == 1:
-        return True
-    before, after = curve.values[:-1], curve.values[1:]
-    return bool((after >= before).mean() > 0.9 and (after > before).any())
+def _may_be_axis(curve: Curve, all_rows: np.ndarray) -> bool:
+    """An axis is finite, and does not begin with a summary: the rows before it have no step, and would be lost."""
+    return bool(len(curve.values) and np.isfinite(curve.values).all() and np.mean(all_rows < curve.index[0]) <= 0.5)
+
+
+def _rises(values: np.ndarray) -> bool:
+    """An axis mostly rises; a column of one repeated value is none."""
+    change = np.diff(values)
+    return len(values) == 1 or bool((change >= 0).mean() > 0.9 and (change > 0).any())
+
+
+def _all_differ(values: np.ndarray) -> bool:
+    """Whether rows in any order can be put in that of their steps."""
+    return len(np.unique(values)) == len(values)
+
+
+def _in_order(recording: Recording, axis: Curve) -> Recording:
+    """The recording with its rows in the order of their steps; a row without a step follows the one before."""
+    place = np.argsort(np.argsort(axis.values))
+
+    def ordered(curve: Curve) -> Curve:
+        at = np.searchsorted(axis.index, curve.index, side="right") - 1
+        rows = np.where(at >= 0, place[at], -1).astype(float)
+        order = np.argsort(rows, kind="stable")
+        times = None if curve.times is None else curve.times[order]
+        return Curve(index=rows[order], values=curve.values[order], times=times)
+
+    return replace(recording, curves={name: ordered(curve) for name, curve in recording.curves.items()})
+
+
+def _without_copies(curves: list[Series]) -> list[Series]:
+    """The curves of a file with each step once, where no value of a step differs from the one before it."""
+    again = [np.diff(curve.steps, prepend=np.nan) == 0 for curve in curves]
+    if not any(copy.any() for copy in again):
+        return curves
+    for curve, copy in zip(curves, again, strict=True):
+        now, before = curve.values[1:][copy[1:]], curve.values[:-1][copy[1:]]
+        if not np.array_equal(now, before, equal_nan=True):
+            return curves
+    return [
+        replace(curve, steps=curve.steps[~copy], values=curve.values[~copy])
+        for curve, copy in zip(curves, again, strict=True)
+    ]
 
 
 def merge_restarts(segments: list[Series]) -> Series:
@@ -637,9 +708,7 @@ def _split_where_step_goes_back(series: Series) -> list[Series]:
     cuts = np.flatnonzero(series.steps[1:] < series.steps[:-1]) + 1
     if not len(cuts):
         return [series]
-    if len(cuts) > max(
-        8, len(series) // 20
-    ):  # not restarts: several writers interleaved, so order them by step instead
+    if not _stages.are_restarts(len(cuts), len(series)):  # several writers, or rows in another order
         order = np.argsort(series.steps, kind="stable")
         return [replace(series, steps=series.steps[order], values=series.values[order])]
     return [
