@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from firstbreak.engine.stats.normal import t_to_z, z_to_t
-from firstbreak.engine.stats.points import block_means, median, points, rescale
+from firstbreak.engine.stats.points import block_means, distinct, median, points, rescale
 from firstbreak.engine.stats.shape import COLLAPSE, IMMATERIAL, Kind, Trajectory, trajectory
 from firstbreak.engine.stats.shape import course as course_of
 from firstbreak.engine.stats.smooth import smooth, without_spikes
@@ -223,7 +223,7 @@ def going_on(shape: Trajectory, own: tuple[float, float], other: tuple[float, fl
 
 def _places(n: int) -> Iterator[int]:
     """Where a fall may begin: after the first point, and with `AFTER` points to come."""
-    yield from np.unique(np.linspace(1, n - 1 - AFTER, min(PLACES, n - 1 - AFTER)).astype(int)).tolist()
+    yield from distinct(np.linspace(1, n - 1 - AFTER, min(PLACES, n - 1 - AFTER)).astype(int)).tolist()
 
 
 def _at(

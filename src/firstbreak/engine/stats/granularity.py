@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from firstbreak.engine.stats.points import distinct
+
 MOST = 20_000  # problems of an evaluation
 BY_CHANCE = 0.01  # probability at which a denominator fits numbers that have none
 FEW = 4  # different values
@@ -15,7 +17,7 @@ def problems(shares: np.ndarray) -> int | None:
     A value that was rounded to d decimals fits n problems by chance with probability 2 n 0.5e-d, so that values of four
     decimals tell some thousand problems at most. The true number may be a multiple, whose error is smaller.
     """
-    values = np.unique(shares[np.isfinite(shares)])
+    values = distinct(shares[np.isfinite(shares)])
     if len(values) < FEW or values[0] < 0 or values[-1] > 1:
         return None
     rounding = _rounding(values)

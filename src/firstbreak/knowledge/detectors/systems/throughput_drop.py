@@ -41,6 +41,7 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method
 from firstbreak.engine.stats.changes import apart, changes, departed, settled
+from firstbreak.engine.stats.points import distinct
 from firstbreak.knowledge.detectors.systems._shares import by_rounds, share, step_time
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.values import replace
@@ -91,7 +92,7 @@ def detect(
     clocks += [_clock(s.finite) for s in (throughput_sps, throughput_fps) if s is not None]
     warmup = config.number("learning_starts") if config is not None else None
     clocks = [clock.between(warmup) if warmup else clock for clock in clocks]
-    clocks.sort(key=lambda clock: -len(np.unique(clock.values)))  # whole seconds hide what a short run does
+    clocks.sort(key=lambda clock: -len(distinct(clock.values)))  # whole seconds hide what a short run does
     speeds = [
         *(s.finite for s in instant if s is not None),
         *(_per_token(_speed(clock), length_mean) for clock in clocks),
@@ -185,7 +186,7 @@ def _speed(clock: Series) -> Series:
 
     What comes before the first point is left out: compilation, and the random acting of off-policy methods.
     """
-    edges = np.unique(np.linspace(0, max(len(clock) - 1, 0), STRETCHES + 1).astype(int))[: len(clock)]
+    edges = distinct(np.linspace(0, max(len(clock) - 1, 0), STRETCHES + 1).astype(int))[: len(clock)]
     length, duration = np.diff(clock.steps[edges]), np.diff(clock.values[edges])
     usable = (length > 0) & (duration > NOTHING)  # a restart sets the clock back
     return replace(
