@@ -160,7 +160,8 @@ def harm_of(inputs: Inputs, outcomes: Sequence[Outcome]) -> Harm:
     independent = [shape_of(s) for s in (inputs.independent or {}).values() if s is not inputs.score]
     if shape.lost or inputs.fall is not None or training_lost(inputs) or any(s.lost for s in independent):
         return Harm.LOSING
-    if _found(Role.EVALUATION_APART, outcomes) or _found(Role.DRIFT_UNREWARDED, outcomes):
+    certain = [o for o in outcomes if o.finding is not None and o.finding.confidence is not Confidence.LOW]
+    if _found(Role.EVALUATION_APART, outcomes) or _found(Role.DRIFT_UNREWARDED, certain):
         return Harm.APART
     return Harm.STALLED if _apart(inputs) or goes_nowhere(inputs, outcomes) else Harm.NONE_YET
 
