@@ -277,7 +277,8 @@ def first_break_of(
 ) -> FirstBreak | None:
     """The earliest sign that explains the harm; without harm, the earliest sign.
 
-    A proof comes before every other sign, and that of the most probable cause before other proofs.
+    A proof comes before every other sign, and that of the most probable cause before other proofs; what is sure comes before
+    what is not.
     A warning of another link that the one probable cause does not explain is of something else, and does not come first.
     Where there is harm and no sign, the doubts count, and then what says of the score that it fell. The link is that of the
     sign, or that of the most probable cause where it explains the sign.
@@ -288,7 +289,8 @@ def first_break_of(
         return None
     proofs = [o for o in found if Role.PROOF in o.roles]
     its = explained(max(ranked, key=lambda cause: cause.probability, default=None))
-    sign = ([o for o in proofs if o.detector in its] or proofs or _explaining(found, ranked) or found)[0]
+    sure = [o for o in found if _is_serious(o)]
+    sign = ([o for o in proofs if o.detector in its] or proofs or _explaining(sure or found, ranked) or found)[0]
     assert sign.finding is not None
     link = _link_of(sign, ranked)
     also, probability = _told_apart(link, by_link(ranked))

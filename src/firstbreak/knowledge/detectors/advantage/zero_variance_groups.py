@@ -37,6 +37,7 @@ import numpy as np
 
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at
+from firstbreak.engine.stats.changes import turned
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Expected, Finding, Series, Severity
@@ -78,6 +79,10 @@ def detect(
 ) -> Finding | Expected | None:
     late = zero_variance_groups.tail(0.5).finite
     share = float(np.mean(late.values)) if len(late) else 0.0
+    began = turned(zero_variance_groups.finite.values >= share_warning)
+    if began is not None:
+        late = zero_variance_groups.finite.between(float(zero_variance_groups.finite.steps[began]))
+        share = float(np.mean(late.values))
     if share < share_warning:
         return None
     if solved:
@@ -88,8 +93,11 @@ def detect(
     severity = Severity.CRITICAL if share >= share_critical else Severity.WARNING
     place = _place(reward_mean, reward_min, reward_max, right_level)
     if learns or place is Place.RIGHT:  # wasteful, but enough groups are left, or little is left to learn
-        severity = Severity.WARNING if share >= share_critical and place is not Place.RIGHT else Severity.NOTICE
-    confidence = Confidence.LOW if few else Confidence.HIGH if share >= share_critical else Confidence.MEDIUM
+        wasteful = share >= share_critical or began is not None
+        severity = Severity.WARNING if wasteful and place is not Place.RIGHT else Severity.NOTICE
+    stuck = trajectory is not None and trajectory.kind == "flat"
+    sure = share >= share_critical or began is not None or stuck
+    confidence = Confidence.LOW if few else Confidence.HIGH if sure else Confidence.MEDIUM
     return Finding(
         message=facts.tell(
             "in {share:%} of the groups all rewards are equal, so these groups teach nothing; {advice}",
