@@ -47,6 +47,8 @@ MATERIAL = 0.1  #: of the score itself: a smaller loss is none, however clear (c
 ERRORS = 2.0  #: standard errors of a difference: a smaller loss may be noise
 FEW = 10  #: scores whose error is not known: a dip among fewer may come back (convention)
 MIN_SCORES = 30  #: scores in which a rise would show through the noise (convention)
+PROBABLE = 0.3  #: a cause less probable than this is a guess: what separates the causes comes first (convention)
+SUSPECTED = 0.2  #: a cause less probable than this moves no sign to another link (convention)
 RESTATE = frozenset({Role.SCORE_FELL, Role.SCORE_UNMOVED})  #: findings that say what the score did, and not why
 
 
@@ -329,8 +331,8 @@ def _doubts(outcomes: Sequence[Outcome]) -> list[Outcome]:
 
 
 def _link_of(sign: Outcome, ranked: Sequence[RankedCause]) -> Link:
-    """The link of the most probable cause, where it explains the sign; else the sign's own."""
-    top = next((c for c in ranked if c.link is not None), None)
+    """The link of a probable cause, where it explains the sign; else the sign's own."""
+    top = next((c for c in ranked if c.link is not None and c.probability >= SUSPECTED), None)
     if top is not None and top.link is not None and sign.detector in explained(top) and Role.PROOF not in sign.roles:
         return top.link
     return sign.link
