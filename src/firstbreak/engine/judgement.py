@@ -28,6 +28,7 @@ from firstbreak.model import (
     BestCheckpoint,
     BreakKind,
     Confidence,
+    Finding,
     FirstBreak,
     Harm,
     Link,
@@ -289,7 +290,7 @@ def first_break_of(
     its = explained(max(ranked, key=lambda cause: cause.probability, default=None))
     sign = ([o for o in proofs if o.detector in its] or proofs or _explaining(found, ranked) or found)[0]
     assert sign.finding is not None
-    link = _link_of(sign, ranked)
+    link, dated = _link_of(sign, ranked), _dated(sign.finding, outcomes)
     also, probability = _told_apart(link, by_link(ranked))
     return FirstBreak(
         link=link,
@@ -297,7 +298,8 @@ def first_break_of(
         or_earlier=any(is_blind(upstream, outcomes) for upstream in Link if upstream.order < link.order),
         metric=sign.finding.metric,
         step=sign.finding.onset,
-        interval=sign.finding.interval,
+        interval=dated.interval,
+        sudden=dated.sudden,
         also=also,
         probability=probability,
     )
@@ -311,6 +313,12 @@ def _explaining(signs: Sequence[Outcome], ranked: Sequence[RankedCause]) -> list
     its = explained(top)
     critical = {o.detector for o in signs if o.finding is not None and o.finding.severity is Severity.CRITICAL}
     return [o for o in signs if o.detector in its | critical or o.link is top.link]
+
+
+def _dated(finding: Finding, outcomes: Sequence[Outcome]) -> Finding:
+    """The finding that dates a change best: one curve changes once at a step, and a jump is dated to it."""
+    others = (o.finding for o in outcomes if o.finding is not None and o.finding.sudden)
+    return next((f for f in others if (f.metric, f.onset) == (finding.metric, finding.onset)), finding)
 
 
 def _is_serious(sign: Outcome) -> bool:
