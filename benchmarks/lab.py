@@ -1,7 +1,6 @@
 """How well firstbreak, two other tools and plain thresholds diagnose the lab's runs with known causes: `make bench`.
 
-First the same runs as a stranger would bring them, beside what is said of them at home (benchmarks/abroad).
-Reads the committed corpus; writes benchmarks/results/lab.json, abroad.json and the tables of docs/lab.md. Nothing is trained.
+Reads the committed corpus; writes benchmarks/results/lab.json and the tables of docs/lab.md. Nothing is trained.
 """
 
 from __future__ import annotations
@@ -24,10 +23,6 @@ from firstbreak_lab.diagnosers import Diagnoser, DiagnoserAnswer, diagnosers
 from firstbreak_lab.harm_test import admissions, control
 from firstbreak_lab.running import Label
 
-from benchmarks.abroad import measure as abroad
-from benchmarks.abroad.answers import trainer
-from benchmarks.abroad.tables import percent, table
-from benchmarks.abroad.tables import tables as tables_abroad
 from benchmarks.machine import environment
 from benchmarks.size import corpus, place
 from firstbreak.model import Run
@@ -69,6 +64,11 @@ def measure(corpus: Path = CORPUS, processes: int | None = None) -> dict[str, An
         "leave_one_trainer_out": leave_one_out(corpus, trainer, processes=processes),
         "harm_test": {"control": control(found), "settings": [asdict(verdict) for verdict in admissions(found)]},
     }
+
+
+def trainer(label: Label) -> str:
+    """The lab's trainer of a run: the first part of the base's name."""
+    return label.base.partition("/")[0]
 
 
 def collect(
@@ -285,6 +285,16 @@ def _size(effect: float | None) -> str:
     return "large" if effect is None or not math.isfinite(effect) else f"{effect:.1f}"
 
 
+def percent(share: float | None) -> str:
+    """A dash where there is no run."""
+    return "-" if share is None or not math.isfinite(share) else f"{share:.0%}"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """A table of one line each."""
+    return "\n".join("| " + " | ".join(map(str, row)) + " |" for row in [head, ["---"] * len(head), *rows])
+
+
 def page(text: str, made: dict[str, str]) -> str:
     """The page with new text between its markers. Raises KeyError if there is no text for a marker."""
 
@@ -308,12 +318,11 @@ def rounded(value: Any) -> Any:
 
 
 def main() -> None:
-    strangers, figures = rounded(abroad.measure()), rounded(measure())
-    place(abroad.RESULT).write_text(json.dumps(strangers, indent=1) + "\n")
+    figures = rounded(measure())
     place(RESULT).write_text(json.dumps(figures, indent=1) + "\n")
-    made = tables_abroad(strangers) | tables(figures)
+    made = tables(figures)
     place(PAGE).write_text(page(PAGE.read_text(), made))
-    print(made["abroad"], made["compared"], sep="\n\n")
+    print(made["compared"])
 
 
 if __name__ == "__main__":

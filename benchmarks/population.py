@@ -27,10 +27,8 @@ from typing import Any
 
 from firstbreak_lab.population.build import packs, unpacked
 
-from benchmarks.abroad.answers import Answer, answer
-from benchmarks.abroad.figures import by_cause, first
-from benchmarks.abroad.tables import percent, table
-from benchmarks.lab import rounded
+from benchmarks.answers import Answer, answer, by_cause, first
+from benchmarks.lab import percent, rounded, table
 from benchmarks.machine import environment
 from benchmarks.resume import kept
 from benchmarks.size import place, sized
@@ -238,7 +236,7 @@ def main() -> None:
     parser.add_argument("--misses", action="store_true", help="list every miss with its reason")
     options = parser.parse_args()
     work = partial(pack_row, options.packs)
-    rows = kept(place(KEPT), jobs(options.packs), work, options.processes, *READING, "benchmarks/abroad/answers.py")
+    rows = kept(place(KEPT), jobs(options.packs), work, options.processes, *READING, "benchmarks/answers.py")
     runs = [run for row in rows for run in row["runs"]]
     figures = rounded({**environment("python -m benchmarks.population"), **figures_of(runs)})
     place(RESULT).write_text(json.dumps(figures, indent=1) + "\n")

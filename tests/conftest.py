@@ -16,13 +16,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.seeds.sitecustomize import SEED  # with $FIRSTBREAK_TEST_SEED it shifts the seeds as torch is imported
+
 #: Each process of xdist has a core: threads of torch and numpy would wait for each other on arrays of a few numbers.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 ROOT = Path(__file__).resolve().parent.parent
 IN_CI = bool(os.environ.get("CI"))
-#: added to every seed that a test gives to torch: `make test-seeds`
-SEED = int(os.environ.get("FIRSTBREAK_TEST_SEED", "0"))
 #: no answer depends on how busy the machine is, and in CI none depends on luck
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("patient"), derandomize=True)
@@ -82,8 +82,12 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
     return ModuleOfTests.from_parent(parent, path=module_path)
 
 
-#: What makes a test draw from torch's random numbers: its own file, or what it imports of the tests, names one of these.
-DRAWS = re.compile(r"\b(torch|trl|stable_baselines3|pytorch_lightning|skrl|rllib|firstbreak_lab)\b")
+#: What makes a test draw from torch's random numbers: its own file, or what it imports of the tests, imports one of these.
+DRAWS = re.compile(
+    r"(?:^\s*(?:import|from) |lazy\(\"|importorskip\(\")"
+    r"(?:torch|trl|transformers|peft|stable_baselines3|sb3_contrib|pytorch_lightning|skrl|ray\.rllib|firstbreak_lab)\b",
+    re.MULTILINE,
+)
 IMPORTED = re.compile(r"(?:^from |lazy\(\")(tests(?:\.\w+)+)", re.MULTILINE)
 #: Packages that take a second or more to import. No process of xdist imports one to collect the tests.
 HEAVY = (
@@ -129,22 +133,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if "not thorough" in config.option.markexpr and "HYPOTHESIS_PROFILE" not in os.environ:
         settings.load_profile("short")
     if SEED:
-        shift_seeds(SEED)
-
-
-def shift_seeds(by: int) -> None:
-    """Add a number to every seed that is given to torch, so that a test sees other weights and other samples."""
-    import torch
-
-    given, start = torch.manual_seed, torch.Generator.manual_seed
-
-    class Generator(torch.Generator):
-        def manual_seed(self, seed: int) -> torch.Generator:
-            return start(self, seed + by)
-
-    torch.manual_seed = torch.random.manual_seed = lambda seed: given(int(seed) + by)
-    torch.Generator = Generator
-    torch.manual_seed(0)  # for a test that gives none
+        os.environ["PYTHONPATH"] = os.pathsep.join(
+            filter(None, [str(ROOT / "tests" / "seeds"), os.environ.get("PYTHONPATH")])
+        )
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from benchmarks.abroad.answers import Answer
+from benchmarks.answers import Answer
 from benchmarks.field import fetch, score
 from benchmarks.field.index import PARTS, Reading, by_run, readings
 from benchmarks.field.score import Said

@@ -11,7 +11,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from benchmarks.abroad.answers import Answer, answer
+from benchmarks.answers import Answer, answer
 from benchmarks.field.index import Reading, by_run
 from firstbreak.engine.detection import check
 from firstbreak.engine.stats.proportion import wilson

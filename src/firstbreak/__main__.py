@@ -1,6 +1,6 @@
 """`python -m firstbreak` is the command `firstbreak`."""
 
-from firstbreak.cli import main
+from firstbreak.cli import program
 
 if __name__ == "__main__":
-    main()
+    program()

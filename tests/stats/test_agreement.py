@@ -5,7 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from firstbreak.engine.stats.agreement import ALONE, TOGETHER, denies, fall, informed, parting
+from firstbreak.engine.stats.agreement import (
+    ALONE,
+    TOGETHER,
+    denies,
+    fall,
+    going_on,
+    informed,
+    parting,
+    together,
+    won_late,
+)
 from firstbreak.engine.stats.shape import trajectory
 from firstbreak.model import Series
 from tests.make import noise, series
@@ -102,3 +112,31 @@ def test_an_evaluation_denies_a_fall_of_the_reward_only_if_it_rose_and_would_hav
     assert not denies(series("eval.reward", noise(12, 0.02), at), reward)
     assert not denies(series("eval.reward", rose - 0.9 * np.maximum(np.linspace(-0.5, 0.5, 12), 0), at), reward)
     assert not denies(series("eval.reward", rose[::3], at[::3]), reward)
+
+
+SEVEN, REWARDED = np.linspace(1, 120, 7), np.arange(1.0, 121)
+
+
+@pytest.mark.parametrize(
+    ("course", "kind"),
+    [
+        (lambda x: 0.3 + 0.3 * (1 - np.exp(-2 * x)) / (1 - np.exp(-2)), "rising"),
+        (lambda x: np.interp(x, (0, 0.3, 1), (0.3, 0.6, 0.6)), "plateau"),
+    ],
+)
+def test_seven_evaluations_and_the_reward_tell_together_whether_a_score_still_rises(course, kind: str) -> None:  # type: ignore[no-untyped-def]
+    said = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        evaluation = series("eval.accuracy", rng.binomial(400, course(SEVEN / 120)) / 400, SEVEN)
+        reward = series("reward.mean", rng.binomial(256, course(REWARDED / 120)) / 256, REWARDED)
+        error = np.full(7, 0.0245)
+        own = won_late(evaluation, error)
+        said.append(going_on(trajectory(evaluation, sd=error), own, won_late(reward)).kind)
+    assert said.count(kind) >= 19
+
+
+def test_scores_that_contradict_are_not_averaged() -> None:
+    assert together((0.0, 0.1), (0.1, 0.1)) == pytest.approx((0.05, 0.1 / 2**0.5))
+    assert together((0.0, 0.1), (0.6, 0.1)) == (0.0, 0.1)
+    assert together((0.2, 0.1), (0.0, np.inf)) == (0.2, 0.1)

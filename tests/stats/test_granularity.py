@@ -14,6 +14,11 @@ def test_the_number_of_problems_is_found(n: int, decimals: int) -> None:
     assert problems(np.round(right / n, decimals)) == n
 
 
+def test_numbers_of_32_bits_are_no_other_shares() -> None:
+    right = np.random.default_rng(0).integers(0, 401, 7)
+    assert problems((right / 400).astype(np.float32).astype(float)) == 400
+
+
 def test_random_numbers_have_none() -> None:
     rng = np.random.default_rng(0)
     assert [problems(rng.random(20)) for _ in range(20)] == [None] * 20

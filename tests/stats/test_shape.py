@@ -88,22 +88,6 @@ def test_a_single_bad_last_evaluation_counts_only_if_it_is_huge() -> None:
     assert trajectory(np.array([100.0, 300, 480, 500, 500, 20]), sd=sd).kind == "collapsed"
 
 
-@pytest.mark.parametrize(
-    ("course", "phase"),
-    [
-        (lambda x: x**4, "accelerating"),
-        (lambda x: x, "steady"),
-        (lambda x: np.sqrt(x), "slowing"),
-        (lambda x: 1 - np.exp(-x / 0.03), "plateau"),
-        (lambda x: 0 * x, "none"),
-        (lambda x: -x, "none"),
-    ],
-)
-def test_the_phase_of_an_improvement(course, phase: str) -> None:  # type: ignore[no-untyped-def]
-    rng = np.random.default_rng(3)
-    assert trajectory(100 * course(np.linspace(0, 1, 400)) + rng.normal(size=400)).phase == phase
-
-
 def test_rare_successes_count() -> None:
     rng = np.random.default_rng(4)
     successes = (rng.random(3000) < np.linspace(0.0, 0.3, 3000)).astype(float)

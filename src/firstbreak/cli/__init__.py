@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import importlib
 import os
 import sys
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import click
@@ -35,7 +38,8 @@ COMMANDS = {
 }
 #: commands of other distributions, from the entry-point group firstbreak.commands
 ELSEWHERE = {"lab": "firstbreak-lab"}
-FEW_COLLECTIONS = 50_000  #: objects: a start makes many, and leaves hardly any behind (700 is Python's own)
+FEW_COLLECTIONS = 200_000  #: objects: a start makes many, and leaves hardly any behind (700 is Python's own)
+THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")  #: of numpy's linear algebra
 EXIT_BAD_INPUT = 2
 EXIT_INTERNAL_ERROR = 3
 EXIT_INTERRUPTED = 130
@@ -68,12 +72,29 @@ class Lazy(click.Group):
             return None
         if name in ELSEWHERE:
             return _installed(name)
-        command: click.Command = importlib.import_module(f"{self.package}.{name}").command
+        with _one_thread():
+            command: click.Command = importlib.import_module(f"{self.package}.{name}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(self.summaries.items()))
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """numpy, imported in here, starts no threads of its own, which cost a quarter of its import and have too little to do.
+
+    What this process starts later may have as many as it likes.
+    """
+    if any(name in os.environ for name in THREADS):
+        yield
+        return
+    os.environ[THREADS[0]] = "1"
+    try:
+        yield
+    finally:
+        os.environ.pop(THREADS[0], None)
 
 
 def _installed(name: str) -> click.Command:
@@ -98,8 +119,25 @@ def app() -> None:
     """Find out which link of an RL training loop broke first, when, why, and which small experiment proves it."""
 
 
+def program() -> None:
+    """The process `firstbreak`: `main`, which then ends without taking apart what it made, a tenth of a start.
+
+    What was registered to run at the end is run. Where other threads still work, the process ends as any other.
+    """
+    try:
+        main()
+    except SystemExit as ended:
+        if isinstance(ended.code, int) and threading.active_count() == 1:
+            with suppress(OSError, ValueError):  # a stream that is closed: the interpreter knows what to do
+                atexit._run_exitfuncs()
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(ended.code)
+        raise
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Entry point.
+    """All of the command line.
 
     Exit codes: 0 continue or watch, 1 stop or rollback, 2 bad input or call, 3 a bug (one line on stderr), 130 Ctrl-C.
     """

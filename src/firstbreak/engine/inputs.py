@@ -16,7 +16,7 @@ import numpy as np
 from firstbreak.dialects import signals, writes_text
 from firstbreak.engine import environments
 from firstbreak.engine.families import DECOUPLED, METHODS, Data, Family, Method, Policy
-from firstbreak.engine.stats.agreement import Fall, informed
+from firstbreak.engine.stats.agreement import Fall, going_on, informed, won_late
 from firstbreak.engine.stats.agreement import fall as fall_of
 from firstbreak.engine.stats.granularity import binomial_error, problems
 from firstbreak.engine.stats.points import median
@@ -218,7 +218,7 @@ def training_score(
     progress_episodes: Series | None = None,
     episode_length: Series | None = None,
 ) -> Series | None:
-    """The curve of the training reward.
+    """The curve of the training reward: of all rollouts where it is logged, because a filter decides that of the trained ones.
 
     Log the mean training reward.
     """
@@ -226,7 +226,7 @@ def training_score(
         reward_mean = _between_rows(reward_mean.finite, progress_episodes, episode_length)
     if _of_a_step(reward_mean, reward_episode, episode_length):
         reward_mean = None
-    rewards = (reward_mean, success_rate, reward_rollout_mean, reward_episode, reward_accuracy)
+    rewards = (reward_rollout_mean, reward_mean, success_rate, reward_episode, reward_accuracy)
     together = _mean_of(members) if members else None
     few = [
         s.finite
@@ -371,12 +371,16 @@ def fall(score: Series, second_score: Series) -> Fall | None:
     return fall_of(score, second_score)
 
 
-def trajectory(score: Series, score_error: Series | None = None, fall: Fall | None = None) -> Trajectory:
+def trajectory(
+    score: Series, score_error: Series | None = None, fall: Fall | None = None, second_score: Series | None = None
+) -> Trajectory:
     """The shape of the score: rising, plateau, flat, peaked, ...
 
     Log an evaluation score, or at least the mean training reward.
     """
-    return informed(shape_of(score, sd=None if score_error is None else score_error.values), fall)
+    error = None if score_error is None else score_error.values
+    shape = informed(shape_of(score, sd=error), fall)
+    return shape if second_score is None else going_on(shape, won_late(score, error), won_late(second_score))
 
 
 def kept(trajectory: Trajectory, second_score: Series | None = None, method: Method | None = None) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 
 from firstbreak.engine.common_settings import in_force
 from firstbreak.engine.inputs import Inputs
-from firstbreak.engine.stats.points import median
+from firstbreak.engine.stats.points import median, quantile
 from firstbreak.model import Series
 from firstbreak.words import number, percent
 
@@ -89,7 +89,7 @@ def hardly_any_is_cut(inputs: Inputs) -> str | None:
     cut = inputs.truncation
     if cut is not None and len(cut.finite) >= FIRST:
         shares = cut.finite.values
-        if float(np.quantile(shares, 0.9)) <= RARELY:
+        if quantile(shares, 0.9) <= RARELY:
             return f"hardly any completion is cut ({percent(float(np.mean(shares)))})"
         if float(np.max(shares[FIRST:], initial=0.0)) - float(np.mean(shares[:FIRST])) > MORE:
             return None

@@ -145,8 +145,16 @@ class Readers(Mapping[str, ModuleType]):
 def _may(row: Mapping[str, Any], names: Sequence[str], head: bytes) -> bool:
     """Whether what a reader says of its files fits a file, or a folder with its entries."""
     patterns, heads = row.get("files", ()), row.get("heads", ())
-    fits = any(fnmatch.filter(map(str.lower, names), pattern) for pattern in patterns)
+    fits = any(_fits(name.lower(), pattern) for pattern in patterns for name in names)
     return fits or not (patterns or heads) or head.startswith(tuple(start.encode("latin-1") for start in heads))
+
+
+def _fits(name: str, pattern: str) -> bool:
+    """Whether a name fits a pattern; most are an ending, or a whole name."""
+    ending = pattern.removeprefix("*")
+    if not any(mark in ending for mark in "*?["):
+        return name.endswith(ending) if pattern != ending else name == pattern
+    return fnmatch.fnmatchcase(name, pattern)
 
 
 def files() -> Iterator[tuple[str, int]]:

@@ -207,7 +207,9 @@ class Columns:
 
     def add_object(self, name: str, index: float, value: Any) -> None:
         """Adds whatever a cell holds: a number, a text, or an object, whose leaves get names joined with '/'."""
-        if isinstance(value, Mapping) and name.rpartition("/")[2].lower() in CONFIG_NAMES:
+        if type(value) is float:
+            self.add(name, as_float(index), value)
+        elif isinstance(value, Mapping) and name.rpartition("/")[2].lower() in CONFIG_NAMES:
             self.config.update(leaves(value, "."))
         elif isinstance(value, Mapping) and "_type" in value:  # a table, image or histogram of wandb or trackio
             self.not_numbers.add(name)

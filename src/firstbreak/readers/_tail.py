@@ -5,7 +5,6 @@ A line without its newline is still being written, so it is left for the next re
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -107,4 +106,6 @@ def fingerprint(file: BinaryIO, offset: int) -> bytes:
     start = file.read(min(offset, _PROBE))
     file.seek(max(0, offset - _PROBE))
     end = file.read(min(offset, _PROBE))
+    import hashlib  # OpenSSL, which not every start needs
+
     return hashlib.blake2b(start + end, digest_size=16).digest()

@@ -7,20 +7,17 @@ What cannot be opened raises `Unreadable`, so that it is named and never passes 
 
 from __future__ import annotations
 
-import bz2
 import codecs
-import gzip
+import importlib
 import io
-import lzma
 import os
 import re
 import stat
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from firstbreak.readers import Unreadable
 
@@ -30,7 +27,6 @@ MAX_UNPACKED = 1 << 31  #: bytes
 _CHUNK = 1 << 20
 _PACKED = re.compile(r"\.(?:gz|bz2|xz|zst)$", re.IGNORECASE)
 _ENCODED = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-_BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError)
 
 
 ALLOW = "FIRSTBREAK_ALLOW_ROOT"  #: folders that links of a run may lead to, as in PATH; `--allow-root` sets it
@@ -91,7 +87,7 @@ def head_of(path: Path) -> bytes:
     with open_raw(path) as file:
         try:
             return _decoded(file, path).read(HEAD_BYTES)
-        except _BROKEN as error:
+        except _broken() as error:
             raise _damaged(path, error) from None
 
 
@@ -140,14 +136,14 @@ def _handle(path: Path, flags: int) -> int:
 def _decoded(file: BinaryIO, path: Path) -> BinaryIO:
     """The file itself, or a stream of its text in UTF-8 without a mark."""
     start = _peek(file)
-    unpack = next((unpack for magic, unpack in _UNPACK.items() if start.startswith(magic)), None)
+    unpack = next((name for magic, name in _UNPACK.items() if start.startswith(magic)), None)
     if unpack is not None:
         try:
-            file = unpack(file)
+            file = _zstd(file) if unpack == "zstd" else importlib.import_module(unpack).open(file)
             start = _peek(file)
         except ImportError:
             raise Unreadable(path, "compressed with zstd", "pip install zstandard, or unpack it first") from None
-        except _BROKEN as error:
+        except _broken() as error:
             raise _damaged(path, error) from None
     encoding = next((name for mark, name in _ENCODED.items() if start.startswith(mark)), None)
     return file if encoding is None else cast(BinaryIO, codecs.EncodedFile(file, "utf-8", encoding, "replace"))
@@ -167,11 +163,19 @@ def _on_disk(stream: BinaryIO, path: Path) -> BinaryIO:
                 unpacked.write(chunk)
                 if unpacked.tell() > MAX_UNPACKED:
                     raise Unreadable(path, f"unpacks to more than {MAX_UNPACKED >> 30} GiB", "unpack it first")
-        except _BROKEN as error:
+        except _broken() as error:
             raise _damaged(path, error) from None
         unpacked.seek(0)
         unused.pop_all()
         return cast(BinaryIO, unpacked)
+
+
+def _broken() -> tuple[type[Exception], ...]:
+    """What unpacking raises. Imported where it has."""
+    import lzma
+    import zlib
+
+    return OSError, EOFError, zlib.error, lzma.LZMAError, ValueError
 
 
 def _damaged(path: Path, error: Exception) -> Unreadable:
@@ -184,9 +188,5 @@ def _zstd(file: BinaryIO) -> BinaryIO:
     return io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True))
 
 
-_UNPACK: dict[bytes, Callable[[Any], Any]] = {
-    b"\x1f\x8b\x08": gzip.open,
-    b"BZh": bz2.open,
-    b"\xfd7zXZ": lzma.open,
-    b"\x28\xb5\x2f\xfd": _zstd,
-}
+#: how a packed file begins -> the module that unpacks it, imported where one does
+_UNPACK = {b"\x1f\x8b\x08": "gzip", b"BZh": "bz2", b"\xfd7zXZ": "lzma", b"\x28\xb5\x2f\xfd": "zstd"}

@@ -725,9 +725,12 @@ MOST_SHOWN = 6  #: guesses that the note of a run spells out
 
 def _absent(named: Names, names: Collection[str]) -> list[str]:
     """What is said of names that were explained on the command line, and that this run does not log."""
+    absent = [name for name in named if name not in names]
+    if not absent:
+        return []
     import difflib
 
-    near = {name: difflib.get_close_matches(name, names, n=1) for name in named if name not in names}
+    near = {name: difflib.get_close_matches(name, names, n=1) for name in absent}
     return [f"--name {n}: not logged{f'; did you mean {close[0]}?' if close else ''}" for n, close in near.items()]
 
 

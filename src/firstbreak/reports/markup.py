@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import html
-
 from firstbreak.reports.text import visible
 
 Attribute = str | int | float | bool | None
+_ESCAPED = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"})
 _VOID = frozenset({"br", "hr", "input", "link", "meta", "wbr"})
 
 
@@ -42,7 +41,7 @@ def lines(text: str) -> Markup:
 
 def escape(text: str) -> Markup:
     """`text` escaped for the content of an element or for a quoted attribute."""
-    return text if isinstance(text, Markup) else Markup(html.escape(visible(text), quote=True))
+    return text if isinstance(text, Markup) else Markup(visible(text).translate(_ESCAPED))
 
 
 def _attribute(key: str, value: Attribute) -> str:

@@ -5,6 +5,7 @@ Text has at most 100 columns. A wider screen has longer curves, and parts that b
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import zip_longest
@@ -14,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from firstbreak.model import Diagnosis, Link, LinkStatus, Outcome, RankedCause
-from firstbreak.reports import content, reference, sparkline
+from firstbreak.reports import content, sparkline
 from firstbreak.reports.content import ReportLine, Section
 from firstbreak.reports.terminal_style import APART, STYLE, Page, TerminalStyle, to_string
 from firstbreak.words import link_word, percent
@@ -155,6 +156,10 @@ def _finding(dx: Diagnosis, outcome: Outcome, how: TerminalStyle) -> Iterator[Re
 
 def _linked(name: str, style: str) -> str:
     """The style of a name, which leads to its page where the environment names a site and the terminal knows links (OSC 8)."""
+    if "FIRSTBREAK_DOCS" not in os.environ:  # `reference.SITE`, without the pages
+        return style
+    from firstbreak.reports import reference
+
     address = reference.address(name)
     return style if address is None else f"{style} link {address}"
 
@@ -184,7 +189,7 @@ def _causes(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
         title = Text.assemble(
             how.text(cause.title, _linked(cause.id, "bold")), how.text(f" ({place})" if place else "", "dim")
         )
-        table.add_row(bar, percent(cause.probability), title)
+        table.add_row(bar, Text(percent(cause.probability)), title)
     yield table
     if content.other_causes(dx):
         yield how.text(content.other_causes(dx), "dim")

@@ -10,7 +10,6 @@ from firstbreak.masking import by_look
 _ESCAPES = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})  # controls, bidi and zero width, lone surrogates, line separators
 _CODE = re.compile(r"`([^`\s](?:[^`]*[^`\s])?)`")
-_PLAIN = re.compile(r"[ -~]*")
 _ASCII = str.maketrans(
     {"–": "-", "—": "-", "−": "-", "×": "x", "·": "*", "…": "...", "≥": ">=", "≤": "<=", "≈": "~", "→": "->", "←": "<-"}
     | {"’": "'", "‘": "'", "“": '"', "”": '"', "\N{NO-BREAK SPACE}": " ", "\N{NARROW NO-BREAK SPACE}": " "}
@@ -25,7 +24,7 @@ def visible(text: str) -> str:
     of a file name) becomes `\udcff`, so that the result can always be encoded.
     """
     text = by_look(text)
-    if _PLAIN.fullmatch(text):
+    if text.isprintable():
         return text
     return "".join(_spelled(c) if unicodedata.category(c) in _HIDDEN else c for c in text)
 

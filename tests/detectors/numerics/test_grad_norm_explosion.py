@@ -120,3 +120,20 @@ def test_spikes_below_the_first_norms_are_no_explosion() -> None:
     assert found(ID, run({NORM: solved, "reward.mean": score})).severity is Severity.NOTICE
     solved[:30] = CALM[:30] / 100
     assert found(ID, run({NORM: solved, "reward.mean": score})).severity is Severity.WARNING
+
+
+def test_growth_to_the_end_is_a_sign_before_the_score_falls() -> None:
+    norms = CALM * np.where(np.arange(N) < 130, 0.25, 0.25 * 25 ** ((np.arange(N) - 130) / (N - 130)))
+    score = np.minimum(0.7, np.linspace(0.3, 1.2, N)) + noise(N, 0.01)
+    finding = found(ID, run({NORM: norms, "reward.mean": score}))
+    assert (finding.severity, finding.confidence) == (Severity.WARNING, Confidence.HIGH)
+    assert "since" in finding.message
+    assert silent(ID, run({NORM: norms, "reward.mean": np.linspace(0.3, 1.2, N) + noise(N, 0.01)}))
+
+
+def test_a_very_heavy_tail_is_a_warning() -> None:
+    norms = 0.6 * CALM
+    norms[100::6] *= 170
+    score = np.linspace(0.3, 0.7, N) + noise(N, 0.01)
+    finding = found(ID, run({NORM: norms, "reward.mean": score}))
+    assert finding.severity is Severity.WARNING

@@ -15,7 +15,7 @@ CREEP = 50 + 0.12 * np.arange(N) + noise(N, 0.3)
 
 
 def test_a_leak_is_found_with_the_limit_that_memory_reaches() -> None:
-    finding = found(ID, run({"memory.gpu_reserved": CREEP}))
+    finding = found(ID, run({"memory.gpu_reserved": CREEP, "gpu.memory_size": np.full(N, 80.0)}))
     assert finding.severity is Severity.WARNING
     assert "80 GB" in finding.message
     assert finding.numbers["steps_left"] == pytest.approx((80 - CREEP[-1]) / 0.12, rel=0.35)
@@ -25,8 +25,9 @@ def test_a_limit_far_away_is_a_notice() -> None:
     assert found(ID, run({"memory.gpu": 49 + 0.03 * np.arange(N) + noise(N, 0.05)})).severity is Severity.NOTICE
 
 
-def test_host_memory_has_no_known_limit() -> None:
-    finding = found(ID, run({"memory.cpu": CREEP}))
+@pytest.mark.parametrize("signal", ["memory.cpu", "memory.gpu"])
+def test_no_limit_is_assumed(signal: str) -> None:
+    finding = found(ID, run({signal: CREEP}))
     assert finding.severity is Severity.NOTICE
     assert finding.numbers["steps_left"] is None
 

@@ -32,8 +32,18 @@ def test_a_lasting_drop_is_found_where_it_began() -> None:
     assert finding.onset == pytest.approx(121, abs=3)
 
 
-def test_a_smaller_drop_is_a_notice() -> None:
-    assert found(ID, run({"throughput.tok_s": halved(0.6)})).severity is Severity.NOTICE
+def test_a_smaller_drop_at_once_is_a_doubtful_warning_with_its_cost() -> None:
+    finding = found(ID, run({"throughput.tok_s": halved(0.6)}))
+    assert (finding.severity, finding.confidence) == (Severity.WARNING, Confidence.MEDIUM)
+    assert "1.7" in finding.message
+
+
+def test_the_drop_from_the_highest_speed_counts() -> None:
+    slow = np.linspace(800, 1000, 200) * (1 + noise(200, 0.02))
+    slow[120:] /= 1.7
+    finding = found(ID, run({"throughput.tok_s": slow}))
+    assert finding.onset == pytest.approx(121, abs=2)
+    assert finding.numbers["lost"] == pytest.approx(0.4, abs=0.05)
 
 
 def test_an_average_since_the_start_hides_most_of_the_drop() -> None:

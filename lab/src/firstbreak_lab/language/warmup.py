@@ -80,4 +80,4 @@ def _fingerprint(task: Task) -> str:
 
 def _folder() -> Path:
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "firstbreak" / "warmup"
+    return Path(base) / "firstbreak" / "warmup" / os.environ.get("FIRSTBREAK_TEST_SEED", "")  # weights of other seeds

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from firstbreak.engine.stats.normal import t_to_z, z_to_t
-from firstbreak.engine.stats.points import block_means, median, points, rescale
+from firstbreak.engine.stats.points import block_means, distinct, median, points, rescale
 from firstbreak.engine.stats.shape import COLLAPSE, IMMATERIAL, Kind, Trajectory, trajectory
 from firstbreak.engine.stats.shape import course as course_of
 from firstbreak.engine.stats.smooth import smooth, without_spikes
-from firstbreak.engine.stats.trend import line_under_ar1
+from firstbreak.engine.stats.trend import line_under_ar1, trend
 from firstbreak.model import Series
 from firstbreak.values import dataclass, replace
 
@@ -30,6 +30,9 @@ FOLLOWED = 0.5  # of what training gains: an evaluation that gained so much foll
 STAYED = 1 / 3  # of what training gains: an evaluation that gains less at most does not follow it (convention)
 ONE_SIDED = 1.64  # standard errors: 95 % of a normal distribution lie below
 GAIN = 0.25  # of the fall: a score that never rose did not peak
+SAME = 2.0  # standard errors between two scores, up to which they measure one thing
+ERRORS = 1.96  # standard errors in half of a 95 % interval
+GOES_ON = 1 / 8  # of the gain, won in the second half: less is a plateau (convention)
 OWN = 0.5  # z of each of two scores that fall together
 #: z of the clearest of all places: from which on a fall is suggested, and from which on it is sure. Real scores wander: the
 #: 220 healthy runs of the lab with two scores show 3.8 at most, and 4.4 where they are cut at 40, 60 or 80 % of their steps
@@ -179,12 +182,48 @@ def informed(shape: Trajectory, found: Fall | None) -> Trajectory:
     if shape.lost:
         return replace(shape, beside=found.beside)
     kind: Kind = "collapsed" if shape.drop_fraction > COLLAPSE else "peaked"
-    return replace(shape, kind=kind, phase="none", drop_sigma=found.sigma, beside=found.beside)
+    return replace(shape, kind=kind, drop_sigma=found.sigma, beside=found.beside)
+
+
+def together(own: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
+    """Two measurements of one share and their errors: by the weight of each, or the first alone where they contradict."""
+    doubts = np.array((own[1], other[1]))
+    if not np.all(np.isfinite(doubts) & (doubts > 0)) or abs(own[0] - other[0]) > SAME * float(np.hypot(*doubts)):
+        return own
+    weights = doubts**-2
+    return float(weights @ (own[0], other[0]) / weights.sum()), float(weights.sum() ** -0.5)
+
+
+def won_late(curve: Series, error: np.ndarray | None = None) -> tuple[float, float]:
+    """The share of its gain that a score won in its second half, along a line, and the error of that share.
+
+    `error`: standard error of each value where it is known. Infinite error: no gain, or too few points.
+    """
+    steps, values = points(curve)
+    half = steps >= (steps[0] + steps[-1]) / 2 if len(steps) else steps > 0
+    gain = trajectory(curve).gain
+    if half.sum() < 3 or not gain > 0:
+        return 0.0, np.inf
+    x, y = steps[half] - steps[half].mean(), values[half]
+    span = float(np.ptp(x)) / gain
+    if error is None:
+        line = trend(replace(curve, steps=steps[half], values=y))
+        low, high = line.interval
+        return (low + high) / 2 * span, (high - low) / 2 / ERRORS * span
+    sd = float(np.sqrt(np.mean(np.square(error[-len(steps) :][half]))))
+    return float(x @ y / (x @ x)) * span, sd / float(np.sqrt(x @ x)) * span
+
+
+def going_on(shape: Trajectory, own: tuple[float, float], other: tuple[float, float]) -> Trajectory:
+    """The shape of a score that rose, where another score of the policy tells with it whether it still does."""
+    if shape.kind not in ("rising", "plateau") or not np.isfinite(own[1] + other[1]):
+        return shape
+    return replace(shape, kind="rising" if together(own, other)[0] >= GOES_ON else "plateau")
 
 
 def _places(n: int) -> Iterator[int]:
     """Where a fall may begin: after the first point, and with `AFTER` points to come."""
-    yield from np.unique(np.linspace(1, n - 1 - AFTER, min(PLACES, n - 1 - AFTER)).astype(int)).tolist()
+    yield from distinct(np.linspace(1, n - 1 - AFTER, min(PLACES, n - 1 - AFTER)).astype(int)).tolist()
 
 
 def _at(

@@ -19,7 +19,7 @@ from firstbreak.engine.stats.breaks import Break, course, find_breaks
 from firstbreak.engine.stats.noise import effective_size, neighbours, spread
 from firstbreak.engine.stats.normal import two_sided
 from firstbreak.engine.stats.onset import BLOCKS, MIN_POINTS, SOMEWHERE, p_value
-from firstbreak.engine.stats.points import block_means, median, points, rescale
+from firstbreak.engine.stats.points import block_means, distinct, median, points, quantile, rescale
 from firstbreak.engine.stats.smooth import median_above
 from firstbreak.engine.stats.trend import theil_sen
 from firstbreak.model import Interval, Series
@@ -149,7 +149,7 @@ def apart(curve: Series | np.ndarray, *, log: bool = False) -> Change | None:
     for cut in range(near, n - near + 1):
         before, after = seen[:cut], seen[cut:]
         for sign in (1, -1):
-            gap = float(np.quantile(sign * after, OVERLAP) - np.quantile(sign * before, 1 - OVERLAP))
+            gap = quantile(sign * after, OVERLAP) - quantile(sign * before, 1 - OVERLAP)
             if gap > max(widest, spread(before), spread(after)):
                 best, widest = cut, gap
     if best is None:
@@ -177,7 +177,7 @@ def for_good(hit: np.ndarray, share: float) -> int | None:
 
 def rounded_away(values: np.ndarray) -> bool:
     """Whether 0 is what a fixed number of decimals leaves of a decay: 4e-8, 3e-8, 2e-8, 1e-8, and then 0.00000000."""
-    levels = np.unique(values[values > 0])
+    levels = distinct(values[values > 0])
     if len(levels) < 2 or (values > 0).sum() < 2 * len(levels):  # a slow decay prints each level many times
         return False
     unit = 10.0 ** np.round(np.log10(levels[0]))
@@ -277,7 +277,7 @@ def _grid(steps: np.ndarray, z: np.ndarray) -> _Grid:
     place = (steps - steps[0]) / (steps[-1] - steps[0])
     gaps = np.diff(steps)
     if float(np.max(np.abs(place - np.linspace(0, 1, n)))) > UNEVEN:
-        cells = min(BLOCKS, int((steps[-1] - steps[0]) / max(float(np.quantile(gaps, 0.9)), 1e-300)) + 1)
+        cells = min(BLOCKS, int((steps[-1] - steps[0]) / max(quantile(gaps, 0.9), 1e-300)) + 1)
         if cells >= MIN_POINTS:
             cell = np.minimum((place * cells).astype(int), cells - 1)
             _, first, counts = np.unique(cell, return_index=True, return_counts=True)

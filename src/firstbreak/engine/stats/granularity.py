@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from firstbreak.engine.stats.points import distinct
+
 MOST = 20_000  # problems of an evaluation
 BY_CHANCE = 0.01  # probability at which a denominator fits numbers that have none
 FEW = 4  # different values
@@ -15,10 +17,10 @@ def problems(shares: np.ndarray) -> int | None:
     A value that was rounded to d decimals fits n problems by chance with probability 2 n 0.5e-d, so that values of four
     decimals tell some thousand problems at most. The true number may be a multiple, whose error is smaller.
     """
-    values = np.unique(_as_written(shares[np.isfinite(shares)]))
+    values = distinct(shares[np.isfinite(shares)])
     if len(values) < FEW or values[0] < 0 or values[-1] > 1:
         return None
-    rounding = 0.5 * 10.0 ** -_decimals(values)
+    rounding = _rounding(values)
     tried = 0.0
     for n in range(2, MOST + 1):
         tried += min(1.0, 2 * n * rounding) ** len(values)
@@ -29,15 +31,11 @@ def problems(shares: np.ndarray) -> int | None:
     return None
 
 
-def _as_written(values: np.ndarray) -> np.ndarray:
-    """The decimal numbers that were stored in single precision (TensorBoard does), where they all were."""
-    single = values.astype(np.float32)
-    return np.array([float(str(value)) for value in single]) if np.array_equal(single, values) else values
-
-
-def _decimals(values: np.ndarray) -> int:
-    """Of the value that has most, at most 12."""
-    return max(len(f"{value:.12f}".rstrip("0").partition(".")[2]) for value in values)
+def _rounding(values: np.ndarray) -> float:
+    """Half a unit of the last decimal of the value that has most, at most 12; or of a number of 32 bits, as TensorBoard has."""
+    decimals = max(len(f"{value:.12f}".rstrip("0").partition(".")[2]) for value in values)
+    single = float(np.spacing(np.float32(values[-1]))) / 2 if np.all(values == values.astype(np.float32)) else 0.0
+    return max(0.5 * 10.0**-decimals, single)
 
 
 def binomial_error(shares: np.ndarray, n: int) -> np.ndarray:

@@ -33,7 +33,7 @@ def median(values: np.ndarray | list[float]) -> float:
     top = ordered[half:].max()
     if np.isnan(top):
         return float("nan")
-    return float(ordered[half] if len(values) % 2 else (ordered[:half].max() + ordered[half]) / 2)
+    return float(ordered[half] if len(values) % 2 else ordered[:half].max() / 2 + ordered[half] / 2)
 
 
 def medians(rows: np.ndarray) -> np.ndarray:
@@ -42,6 +42,34 @@ def medians(rows: np.ndarray) -> np.ndarray:
     ordered = np.partition(rows, half, axis=1)
     upper = ordered[:, half]
     return np.asarray(upper if rows.shape[1] % 2 else (ordered[:, :half].max(axis=1) + upper) / 2)
+
+
+def quantiles(rows: np.ndarray, share: float) -> np.ndarray:
+    """`np.quantile` of the last axis of rows (..., n), n > 0, to the last bit, without the masked arrays that it imports."""
+    last = rows.shape[-1] - 1
+    place = last * share
+    low = int(place)
+    ordered = np.partition(rows, sorted({low, min(low + 1, last), last}), axis=-1)
+    a, b, part = ordered[..., low], ordered[..., min(low + 1, last)], place - low
+    found = b - (b - a) * (1 - part) if part >= 0.5 else a + (b - a) * part
+    return np.where(np.isnan(ordered[..., -1]), np.nan, found)
+
+
+def quantile(values: np.ndarray, share: float) -> float:
+    """The same of values (n,); NaN where there are none."""
+    return float(quantiles(values, share)) if len(values) else float("nan")
+
+
+def distinct(values: np.ndarray) -> np.ndarray:
+    """`np.unique` of finite values (n,)."""
+    ordered = np.sort(values)
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(values) else ordered
+
+
+def among(values: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Whether each of values (n,) is one of the others: `np.isin`, without the masked arrays that it imports."""
+    ordered = np.append(np.sort(others), np.nan)
+    return np.asarray(ordered[np.searchsorted(ordered[:-1], values)] == values)
 
 
 def rescale(values: np.ndarray) -> tuple[np.ndarray, float, float]:

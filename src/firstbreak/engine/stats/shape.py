@@ -16,7 +16,6 @@ from firstbreak.model import Interval, Series
 from firstbreak.values import dataclass
 
 Kind = Literal["rising", "plateau", "flat", "declining", "peaked", "collapsed", "oscillating", "too_short"]
-Phase = Literal["accelerating", "steady", "slowing", "plateau", "none"]
 
 MIN_POINTS = 4
 FEW = 9  # levels below which nothing can be said of their wander
@@ -35,7 +34,6 @@ class Trajectory:
     """The course of a score (higher is better). Levels are window means in units of the score; NaN: too short."""
 
     kind: Kind
-    phase: Phase  #: of the improvement, as it stands at the end
     start: float  #: level of the first window
     best: float  #: highest level
     best_step: float  #: middle of that window: where the checkpoint is
@@ -98,7 +96,6 @@ def trajectory(curve: Series | np.ndarray, sd: np.ndarray | None = None) -> Traj
         kind = "oscillating"
     return Trajectory(
         kind=kind,
-        phase=_phase(kind, level, sigma),
         start=float(centre + scale * reached[0]),
         best=float(centre + scale * reached[best]),
         best_step=float(steps[middle[best]]),
@@ -132,7 +129,6 @@ def _too_short(n: int) -> Trajectory:
         **dict.fromkeys(("start", "best", "best_step", "end", "end_step", "noise", "level_noise"), nan),
         **dict.fromkeys(("gain", "drop", "drop_sigma", "recent"), nan),
         kind="too_short",
-        phase="none",
         drop_interval=endless,
         n=n,
     )
@@ -186,18 +182,6 @@ def _steady(level: np.ndarray, gain: float, recent: float, doubt: float) -> bool
     pace = gain / (len(level) - 1)
     third = (max(3, len(level) // 3) - 1) * pace
     return won >= STRAIGHT * pace * x[-1] and recent + doubt >= third / 2
-
-
-def _phase(kind: Kind, level: np.ndarray, sigma: float) -> Phase:
-    """The last third's improvement beside the larger one of the two thirds before."""
-    if kind != "rising":
-        return "plateau" if kind == "plateau" else "none"
-    mark = [part.mean() for part in np.array_split(level, 4)]
-    early, middle, late = np.diff(mark)
-    usual = max(early, middle, 0.0)
-    if late > 1.5 * usual + sigma:
-        return "accelerating"
-    return "slowing" if late < 0.6 * usual else "steady"
 
 
 def _levels(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

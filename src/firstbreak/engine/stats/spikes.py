@@ -6,7 +6,7 @@ import numpy as np
 
 from firstbreak.engine.stats.noise import EQUAL, SD_PER_MAD
 from firstbreak.engine.stats.normal import above, normal_scores
-from firstbreak.engine.stats.points import median, points, rescale
+from firstbreak.engine.stats.points import distinct, median, points, quantile, rescale
 from firstbreak.engine.stats.smooth import running_median
 from firstbreak.model import Series
 from firstbreak.values import dataclass
@@ -77,13 +77,13 @@ def tail(curve: Series | np.ndarray) -> Tail | None:
     _, values = points(curve)
     if not len(values):
         return None
-    middle, high, top = np.quantile(np.abs(values), [0.5, 0.95, 1.0])
-    return Tail(median=float(middle), p95=float(high), maximum=float(top))
+    size = np.abs(values)
+    return Tail(median=quantile(size, 0.5), p95=quantile(size, 0.95), maximum=quantile(size, 1.0))
 
 
 def period(steps: np.ndarray, tolerance: float = 0.15) -> float | None:
     """The spacing of at least 4 events of which 80 % come regularly (misses allowed), or None."""
-    gaps = np.diff(np.unique(steps))
+    gaps = np.diff(distinct(steps))
     if len(gaps) < 3:
         return None
     unit = median(gaps)
@@ -126,6 +126,6 @@ def _noise(away: np.ndarray) -> float:
     """sd of the points about the local median. Where most sit on it: of the rest, unless they are rare; then 0."""
     if not len(away):
         return 0.0
-    middle, most = np.quantile(away, [0.5, 1 - MOST])
+    middle, most = quantile(away, 0.5), quantile(away, 1 - MOST)
     rounding = EQUAL * float(away.max())
-    return next((float(sd) for sd in (SD_PER_MAD * middle, most) if sd > rounding), 0.0)
+    return next((sd for sd in (SD_PER_MAD * middle, most) if sd > rounding), 0.0)

@@ -28,6 +28,7 @@ from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import UNKNOWN, Method, Policy, only
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.refutations import nearly_all_right
+from firstbreak.engine.stats.points import quantile
 from firstbreak.model import Weight, WeightKind
 
 PRIOR = 1.2
@@ -48,7 +49,7 @@ EXPERIMENT = "larger-group"
 def weights(inputs: Inputs) -> list[Weight]:
     """Advantages that are spread out in every step: their groups are not equal."""
     spread = inputs.advantage_std
-    if spread is None or len(spread.finite) < 5 or np.quantile(spread.finite.values, 0.1) < 0.5:
+    if spread is None or len(spread.finite) < 5 or quantile(spread.finite.values, 0.1) < 0.5:
         return []
     typical = float(np.median(spread.finite.values))
     return [

@@ -29,6 +29,7 @@ import numpy as np
 
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, without
+from firstbreak.engine.stats.points import distinct
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import percent
 
@@ -59,7 +60,7 @@ def detect(
         *([eval_reward.finite] if eval_reward is not None and len(eval_reward) == len(eval_score) else []),
     ]
     same = np.logical_and.reduce([np.diff(s.values) == 0 for s in curves])
-    possible = max(len(np.unique(s.values)) for s in curves)
+    possible = max(len(distinct(s.values)) for s in curves)
     at_end = np.isin(eval_score.values[1:], (0.0, 1.0)) | (
         np.abs(eval_score.values[1:]) == np.max(np.abs(eval_score.values))
     )

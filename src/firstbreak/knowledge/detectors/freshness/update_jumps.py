@@ -33,6 +33,7 @@ import numpy as np
 from firstbreak.engine.checks import at
 from firstbreak.engine.stats.direction import rises
 from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.engine.stats.points import quantile
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
@@ -53,7 +54,7 @@ def detect(
     if len(steps) < min_points:
         return NotMeasured(f"{len(steps)} updates with both measures are too few (needs {min_points})")
     clips, kls = clip.values[i], np.abs(kl.values[j])
-    usual_clip, usual_kl = float(np.quantile(clips, 0.25)), float(np.quantile(kls, 0.25))
+    usual_clip, usual_kl = quantile(clips, 0.25), quantile(kls, 0.25)
     large = (clips > max(min_clip, min_ratio * usual_clip)) & (kls > min_ratio * usual_kl)
     late = large[len(large) // 2 :]
     share, turns = float(np.mean(late)), int(np.sum(np.diff(late.astype(int)) != 0))

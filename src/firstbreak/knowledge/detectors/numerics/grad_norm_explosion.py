@@ -41,7 +41,9 @@ from firstbreak.engine.stats.changes import Change, changes, departed, for_good
 from firstbreak.engine.stats.direction import falls, fell_since, rises
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
+from firstbreak.engine.stats.shape import trajectory as shape_of
 from firstbreak.engine.stats.spikes import tail
+from firstbreak.engine.stats.trend import trend
 from firstbreak.knowledge.detectors._growth import Growth, growth
 from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity, Statistic
 from firstbreak.values import replace
@@ -76,6 +78,10 @@ def detect(
         20.0, "ratio", "95th percentile over median: with so heavy a tail a few batches decide the direction."
     ),
     warmup_share: float = at(0.1, "share", "The first updates of a run are the largest."),
+    material: float = at(0.1, "share", "Of the gain so far: less, while the norm grows tenfold, is none."),
+    tail_warning: float = at(
+        100.0, "ratio", "95th percentile over median: one batch in twenty outweighs all others of its twenty together."
+    ),
     spike_ratio: float = at(10.0, "ratio", "Ten times the median norm: one such batch outweighs ten."),
     spike_share: float = at(0.05, "share", "One update in twenty, from some step on."),
     min_spikes: int = at(4, "points", "Fewer spikes are accidents."),
@@ -92,25 +98,57 @@ def detect(
         return NotMeasured(f"fewer than {min_points} gradient norms above 0 are logged")
     if norms.times >= growth_warning:
         return _grown(norms, trajectory, growth_critical, score, scores, min_points)
-    if (grown := _late_growth(norms, growth_warning)) is not None and fell_since(grown.step, *scores):
-        norms = replace(norms, late=grown.after)
-        return _grown(norms, trajectory, growth_critical, score, scores, min_points)
+    if (late := _late_growth(norms, growth_warning)) is not None:
+        if fell_since(late.step, *scores):
+            return _grown(replace(norms, late=late.after), trajectory, growth_critical, score, scores, min_points)
+        if _stands(late.step, scores, min_points, material):
+            return _unpaid(norms.curve, late)
     if norms.times >= jump_warning and (jump := _jumped(norms.curve, jump_warning, scores)) is not None:
         return jump
-    late = norms.curve.tail(1 - warmup_share)
+    settled = norms.curve.tail(1 - warmup_share)
     at_first = median(norms.curve.head(warmup_share).values)
-    spikes = _spikes_repeat(late, at_first, spike_ratio, spike_share, min_spikes, config)
+    spikes = _spikes_repeat(settled, at_first, spike_ratio, spike_share, min_spikes, config)
     if spikes is not None and _stopped(score, min_points):
         return spikes
-    smaller = _spikes_repeat(late, at_first, jump_warning, spike_share, min_spikes, config)
+    smaller = _spikes_repeat(settled, at_first, jump_warning, spike_share, min_spikes, config)
     harmful = smaller is not None and smaller.onset is not None and fell_since(smaller.onset, *scores)
-    return smaller if harmful else _heavy(late, tail_ratio, config)
+    return smaller if harmful else _heavy(settled, at_first, tail_ratio, tail_warning, config)
 
 
 def _late_growth(norms: Growth, ratio: float) -> Change | None:
     """Growth that lies in the last part of the run, where a quarter of it does not show it yet."""
     change = departed(norms.curve, log=True)
     return change if change is not None and change.ratio >= ratio else None
+
+
+def _stands(since: float, scores: Scores, min_points: int, material: float) -> bool:
+    """Whether there are enough scores from this step on, and none of them rises by a material share of its gain."""
+    known = [s.finite for s in scores if s is not None]
+    after = [(s.between(since), shape_of(s).gain) for s in known]
+    return any(len(s) >= min_points for s, _ in after) and not any(
+        trend(s).rising and trend(s).change > material * gain for s, gain in after
+    )
+
+
+def _unpaid(norms: Series, grown: Change) -> Finding:
+    """Growth to the end of the run that the score has nothing of."""
+    return Finding(
+        message=facts.tell(
+            "the gradient norm grew {times} times since {since}, from {before} to {after}, while the score gained next to "
+            "nothing; check the batch of the largest norm, then lower the learning rate, before the policy is lost",
+            times=number(grown.ratio),
+            since=facts.at(norms, grown.step),
+            before=number(grown.before),
+            after=number(grown.after),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric="grad.norm",
+        onset=grown.step,
+        interval=grown.interval,
+        evidence=(Evidence(text="gradient norm", series=norms, since=grown.step, level=grown.before),),
+        numbers={"growth": grown.ratio},
+    )
 
 
 def _out_of_range(norms: Series, loss: Series, norm_critical: float, max_loss: float) -> Finding | None:
@@ -242,7 +280,7 @@ def _spikes_repeat(
     )
 
 
-def _heavy(norms: Series, tail_ratio: float, config: Config) -> Finding | None:
+def _heavy(norms: Series, at_first: float, tail_ratio: float, tail_warning: float, config: Config) -> Finding | None:
     upper = tail(norms)
     if upper is None or upper.p95_ratio < tail_ratio:
         return None
@@ -250,14 +288,15 @@ def _heavy(norms: Series, tail_ratio: float, config: Config) -> Finding | None:
     first = float(norms.steps[np.argmax(norms.values >= upper.p95)])
     return Finding(
         message=facts.tell(
-            "one gradient norm in twenty is above {high}, {ratio} times the median, and the largest is {top}{clipped}: a few "
-            "batches decide the direction; check one of them",
+            "one gradient norm in twenty is above {high}, {ratio} times the median, and the largest, {top}, is {times} times "
+            "the median{clipped}: a few batches decide the direction; check one of them",
             high=number(upper.p95),
             ratio=number(upper.p95_ratio),
             top=facts.highest(norms),
+            times=number(float(norms.values.max()) / median(norms.values)),
             clipped=facts.tell(" (clipped at {clip})", clip=facts.setting(config, "grad_clip")) if clip else "",
         ),
-        severity=Severity.NOTICE,
+        severity=Severity.WARNING if upper.p95_ratio >= tail_warning and upper.p95 > at_first else Severity.NOTICE,
         confidence=Confidence.MEDIUM,
         metric="grad.norm",
         onset=first,

@@ -4,7 +4,7 @@
 The trend of the KL divergence from the reference beside the shape of the score, from the second quarter of the run on.
 A divergence that grows while the score falls is destructive. A divergence that grows while the score is flat brings no
 gain any more. A divergence that grows while the score rises is learning, and a divergence that stands still is
-convergence. On a plateau, a divergence that grows less than `sure_growth`-fold counts only where the noise cannot hide that the
+convergence. On a plateau, a divergence that grows less than `sure_growth`-fold is doubtful where the noise can hide that the
 score still gains. A divergence below `min_divergence` is too small to matter. With fewer than `min_points` evaluations, the mean
 reward of every step has to agree that nothing is gained.
 
@@ -32,11 +32,16 @@ from __future__ import annotations
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, Policy, without
-from firstbreak.engine.stats.direction import SURE, departure, fall_from_best, fell_since, rises
+from firstbreak.engine.stats.agreement import GOES_ON, together, won_late
+from firstbreak.engine.stats.direction import LIKELY, SURE, departure, fall_from_best, fell_since, rises
 from firstbreak.engine.stats.points import median
+<<<<<<< HEAD
 from firstbreak.engine.stats.shape import IMMATERIAL, Trajectory
 from firstbreak.engine.stats.shape import trajectory as shape_of
 from firstbreak.engine.stats.trend import trend
+=======
+from firstbreak.engine.stats.shape import Trajectory
+>>>>>>> main
 from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Role, Series, Severity
 from firstbreak.words import quoted
 
@@ -55,6 +60,8 @@ def detect(
     reward_mean: Series | None = None,
     eval_score: Series | None = None,
     training_score: Series | None = None,
+    score_error: Series | None = None,
+    second_score: Series | None = None,
     *,
     growth_warning: float = at(
         1.5, "ratio", "Below half as much again as in the second quarter, the divergence stands still."
@@ -118,26 +125,30 @@ def detect(
         )
     if trajectory.kind not in ("flat", "plateau") or solved:
         return None
-    if any(rises(stretch) for stretch in _where_a_rise_counts(points, trajectory, left)):
-        return None
-    if trajectory.kind == "plateau" and late < sure_growth * early and _may_gain(points, reward_mean, material):
-        return None
-    if few and (
-        reward_mean is None or any(rises(part) for part in _where_a_rise_counts(reward_mean.finite, trajectory, left))
-    ):
-        return None
+    paid = trajectory.kind == "plateau"  # what was gained before
+    if not (
+        paid and second_score is not None and not _goes_on(second_score)
+    ):  # else both tell that the gain has stopped
+        curves = (points, reward_mean.finite) if few and reward_mean is not None else (points,)
+        if few and reward_mean is None:
+            return None
+        if any(rises(part) for curve in curves for part in _where_a_rise_counts(curve, trajectory, left)):
+            return None
+    doubtful = paid and late < sure_growth * early and _may_gain(points, score_error, second_score, material)
     samples = "completions" if policy is Policy.TEXT else "episodes"
     return Finding(
         message=facts.tell(
-            "the KL divergence grew {grown} without a gain: the score is {end} now, and was {start} at first; check what changes "
-            "in the {samples}, and lower the learning rate or stop",
+            "the KL divergence grew {grown} without a gain{hidden}: the score is {end} now, and was {before} at {when}; check "
+            "what changes in the {samples}, and lower the learning rate or stop",
+            hidden=" that the noise shows" if doubtful else "",
             grown=grown,
-            start=facts.start(score, trajectory),
+            before=facts.best(score, trajectory) if paid else facts.start(score, trajectory),
+            when=facts.at(score, trajectory.best_step) if paid else "first",
             end=facts.end(score, trajectory),
             samples=samples,
         ),
         severity=Severity.WARNING,
-        confidence=Confidence.MEDIUM,
+        confidence=Confidence.LOW if doubtful else Confidence.MEDIUM,
         metric=divergence.name,
         onset=start[0] if start else None,
         interval=start[1] if start else None,
@@ -146,14 +157,17 @@ def detect(
     )
 
 
-def _may_gain(score: Series, reward: Series | None, material: float) -> bool:
+def _goes_on(reward: Series) -> bool:
+    share, error = won_late(reward)
+    return share - LIKELY * error > GOES_ON
+
+
+def _may_gain(score: Series, error: Series | None, reward: Series | None, material: float) -> bool:
     """Whether noise may hide that the score won this share of its gain in the second half, where it seems to have stopped."""
-    return all(
-        trend(late := curve.finite.tail(0.5)).interval[1] * (late.steps[-1] - late.steps[0])
-        >= material * shape_of(curve).gain
-        for curve in (score, reward)
-        if curve is not None
-    )
+    won = won_late(score, None if error is None else error.values)
+    if reward is not None:
+        won = together(won, won_late(reward))
+    return won[0] + LIKELY * won[1] >= material
 
 
 def _where_a_rise_counts(score: Series, trajectory: Trajectory, since: float | None) -> tuple[Series, ...]:

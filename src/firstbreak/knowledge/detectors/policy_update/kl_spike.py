@@ -37,7 +37,7 @@ from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.changes import Change, changes, for_good
 from firstbreak.engine.stats.direction import fell_since
-from firstbreak.engine.stats.points import median
+from firstbreak.engine.stats.points import among, median
 from firstbreak.engine.stats.spikes import spikes
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 
@@ -80,7 +80,7 @@ def detect(
         top = int(np.argmax(values))
         spikes_ = f"{len(steps)} spikes" if len(steps) > 1 else "1 spike"
         extreme = bool(values[top] >= high)
-        again = for_good(np.isin(curve.steps, steps), often) if len(steps) >= min_spikes else None
+        again = for_good(among(curve.steps, steps), often) if len(steps) >= min_spikes else None
         harmful = again is not None and fell_since(float(curve.steps[again]), eval_score, training_score)
         samples = "tokens" if policy is Policy.TEXT else "actions"
         advice = (

@@ -32,7 +32,7 @@ import numpy as np
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.stats.noise import noise_scale
-from firstbreak.engine.stats.points import median
+from firstbreak.engine.stats.points import median, quantile
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity, Statistic
 from firstbreak.words import number
@@ -97,8 +97,8 @@ def detect(
 
 def _wide(spreads: Series, ratio: float, steady: float, min_outliers: int) -> Finding | None:
     """Single steps in which the rewards of a batch are spread out many times as much as is usual."""
-    usual = float(np.quantile(spreads.values, 0.75))  # fewer than a quarter of the steps have an outlier
-    low, middle = np.quantile(spreads.values, [0.1, 0.5])
+    usual = quantile(spreads.values, 0.75)  # fewer than a quarter of the steps have an outlier
+    low, middle = quantile(spreads.values, 0.1), quantile(spreads.values, 0.5)
     wide = spreads.values > ratio * usual
     if low < steady * middle or usual <= 0 or np.sum(wide) < min_outliers:
         return None

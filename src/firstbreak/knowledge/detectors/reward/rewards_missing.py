@@ -38,6 +38,7 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, Policy, without
 from firstbreak.engine.stats.changes import for_good
+from firstbreak.engine.stats.points import among
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Run, Series, Severity
 from firstbreak.words import number, percent
 
@@ -59,9 +60,13 @@ def detect(
     if not rewards:
         return NotMeasured("no reward is logged")
     rows = [s for name, s in run.series.items() if not REWARD.fullmatch(name) and not name.startswith("eval.")]
+    numbers = [s.steps[~np.isnan(s.values)] for s in rows]
+    places = list({place.tobytes(): place for place in numbers}.values())  # most curves stand in the same rows
     found = []
     for curve in rewards:
-        steps, missing = _of_its_rows(curve, rows, same_rows)
+        if np.isnan(curve.values).sum() < min_points:
+            continue
+        steps, missing = _of_its_rows(curve, places, same_rows)
         if int(missing.sum()) < min_points:
             continue
         end = for_good(missing, same_rows)
@@ -109,17 +114,18 @@ def detect(
     )
 
 
-def _of_its_rows(reward: Series, rows: list[Series], same_rows: float) -> tuple[np.ndarray, np.ndarray]:
-    """The steps of the training's own rows from the first number of the reward on, and whether it is missing there.
+def _of_its_rows(reward: Series, rows: list[np.ndarray], same_rows: float) -> tuple[np.ndarray, np.ndarray]:
+    """The steps (n,) of the training's own rows from the first number of the reward on, and whether it is missing there.
 
-    Its own rows are those that hold a number of a curve that usually stands beside the reward.
+    Its own rows are those that hold a number of a curve that usually stands beside the reward. `rows`: the steps of each other
+    curve's numbers.
     """
     has = ~np.isnan(reward.values)
     begun = int(np.argmax(has)) if has.any() else 0
     steps, missing = reward.steps[begun:], ~has[begun:]
     own = np.zeros(len(steps), bool)
     for row in rows:
-        there = np.isin(steps, row.steps[~np.isnan(row.values)])
+        there = among(steps, row)
         if there.any() and (missing.all() or float(there[~missing].mean()) >= same_rows):
             own |= there
     return steps[own], missing[own]

@@ -42,6 +42,7 @@ def detect(
     eval_score: Series | None = None,
     eval_reward: Series | None = None,
     reward_mean: Series | None = None,
+    reward_rollout_mean: Series | None = None,
     reward_component_mean: dict[str, Series] | None = None,
     *,
     min_ratio: float = at(1.35, "ratio", "a factor that the noise of the first batches hardly makes"),
@@ -54,7 +55,9 @@ def detect(
 ) -> Finding | NotApplicable | NotMeasured | None:
     found = starts(
         (eval_score, eval_reward),
-        reward_mean,
+        reward_mean
+        if reward_rollout_mean is None
+        else reward_rollout_mean,  # a filter decides that of the trained ones
         reward_component_mean,
         first_share=first_share,
         first_points=first_points,

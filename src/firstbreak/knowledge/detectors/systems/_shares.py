@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from firstbreak.engine.stats.changes import changes, departed, settled
+from firstbreak.engine.stats.points import distinct
 from firstbreak.engine.stats.spikes import rhythm
 from firstbreak.model import Confidence, Interval, Series
 from firstbreak.values import dataclass, replace
@@ -37,7 +38,7 @@ def step_time(time: Mapping[str, Series] | None) -> Series | None:
     if len(parts) < 2:
         return None
     longest = max(parts, key=len)
-    steps = np.unique(longest.steps)
+    steps = distinct(longest.steps)
     total = np.zeros(len(steps))
     for part in parts:  # a phase that a step lacks (an evaluation) took no time in it
         _, i, j = np.intersect1d(steps, part.steps, return_indices=True)

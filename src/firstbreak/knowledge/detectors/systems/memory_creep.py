@@ -2,7 +2,7 @@
 
 ## What it looks for
 A reading of GPU or host memory that still grows in the second half of the run, and its value when the run is twice as
-long. For a GPU, the limit is the next usual size above the largest reading.
+long. For a GPU, the limit is its size, where it is recorded.
 
 ## Why it matters
 Training that has worked for hours ends in an out-of-memory error at a step that seems random. Growth that goes on after
@@ -39,10 +39,9 @@ from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.ceiling import arrival
 from firstbreak.engine.stats.onset import onset
 from firstbreak.engine.stats.trend import Trend, trend
+from firstbreak.knowledge.detectors.systems.memory_tight import device_size
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
 from firstbreak.words import axis_word, number, percent
-
-SIZES_GB = (8, 10, 11, 12, 16, 20, 22, 24, 32, 40, 45, 48, 64, 80, 94, 96, 128, 141, 180, 192, 256, 288)
 
 
 def detect(
@@ -74,7 +73,7 @@ def detect(
         return Expected("memory grows because the replay buffer is still filling")
     memory, line = growing[0]
     top, span = float(np.max(memory.values)), float(np.ptp(memory.steps))
-    limit = next((float(size) for size in SIZES_GB if size > top), None) if "gpu" in memory.name else None
+    limit = device_size(machine) if "gpu" in memory.name else None
     left = arrival(memory.tail(0.5), limit, horizon=2.0) if limit else None
     soon = left is not None and left[0] <= span
     ahead = (

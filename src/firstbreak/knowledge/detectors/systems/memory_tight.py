@@ -1,15 +1,15 @@
 """Nearly all of the GPU memory is in use.
 
 ## What it looks for
-A level of the GPU memory in use within `min_share` of a usual size of a device, over the second half of the run. Growth is
-another finding.
+A level of the GPU memory in use of at least `min_share` of the device, over the second half of the run. The size of the
+device has to be recorded: no usual size is assumed. Growth is another finding.
 
 ## Why it matters
 Tight memory is normal, and costs nothing while the largest batch fits. One longer completion, one larger evaluation batch
 or a saved checkpoint more, and the run ends in an out-of-memory error.
 
 ## When it is a false alarm
-An inference engine that reserves a fixed part of the device at its start. A device of another size than the next usual one.
+An inference engine that reserves a fixed part of the device at its start.
 
 ## Fix
 - Save checkpoints often enough ({save_interval}) that a crash costs little.
@@ -24,38 +24,45 @@ https://docs.pytorch.org/docs/stable/torch_cuda_memory.html
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from firstbreak.engine.checks import at
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
-SIZES_GB = (24, 40, 48, 80, 96, 141, 192)  #: of devices on which language models and large policies are trained
-
 
 def detect(
-    memory_gpu: Series,
+    machine: Mapping[str, list[Series]],
     *,
     min_share: float = at(0.95, "share", "Of the device: a twentieth is left at most."),
     min_points: int = at(8, "points", "Fewer readings show no level."),
 ) -> Finding | NotMeasured | None:
-    memory = memory_gpu.finite
-    if len(memory) < min_points:
-        return NotMeasured(f"{len(memory)} memory readings are too few (needs {min_points})")
+    memory = next((s for s in machine.get("memory.gpu", []) if len(s) >= min_points), None)
+    if memory is None:
+        return NotMeasured(f"no memory of a GPU is logged for {min_points} points")
+    if (size := device_size(machine)) is None:
+        return NotMeasured("the size of the device is not recorded: how near the memory is to its limit cannot be told")
     used = float(np.median(memory.tail(0.5).values))
-    size = next((float(gb) for gb in SIZES_GB if gb >= used), None)
-    if size is None or used < min_share * size:
+    if not min_share * size <= used <= size:
         return None
     return Finding(
         message=(
-            f"the GPU memory in use is {number(used)} GB, {percent(used / size)} of a device of {number(size)} GB: normal "
+            f"the GPU memory in use is {number(used)} GB, {percent(used / size)} of the device's {number(size)} GB: normal "
             "while the largest batch fits, but tight; save often, and lower the micro batch before lengths grow"
         ),
         severity=Severity.NOTICE,
-        confidence=Confidence.LOW,  # the size of the device is not recorded
+        confidence=Confidence.MEDIUM,
         metric=memory.name,
         onset=float(memory.steps[0]),
         interval=(float(memory.steps[0]), float(memory.steps[0])),
-        evidence=(Evidence(text=f"{number(used)} GB in use", series=memory_gpu, level=size),),
+        evidence=(Evidence(text=f"{number(used)} GB in use", series=memory, level=size),),
         numbers={"gb": used, "of": size},
     )
+
+
+def device_size(machine: Mapping[str, list[Series]] | None) -> float | None:
+    """The memory of the smallest GPU, in GB; None where it is not recorded."""
+    sizes = [float(s.values[-1]) for s in (machine or {}).get("gpu.memory_size", ()) if len(s) and s.values[-1] > 0]
+    return min(sizes, default=None)

@@ -29,6 +29,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from firstbreak.engine.checks import at
+from firstbreak.engine.stats.points import quantile
 from firstbreak.engine.stats.smooth import running_median
 from firstbreak.knowledge.detectors.systems._shares import step_time
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
@@ -51,7 +52,7 @@ def detect(
     if clock is None or len(clock) < min_points:
         return NotMeasured(f"the time of a step is not logged for {min_points} steps")
     smooth = running_median(clock.values, 5)
-    usual = float(np.quantile(smooth, 0.25))
+    usual = quantile(smooth, 0.25)
     slow = smooth > min_ratio * usual
     edges = np.flatnonzero(np.diff(np.concatenate([[0], slow.astype(int), [0]])))
     stretches = [(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True) if b - a >= min_stretch]

@@ -32,6 +32,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from firstbreak.engine.checks import at
+from firstbreak.engine.stats.points import quantile, quantiles
 from firstbreak.engine.stats.spikes import period, rhythm
 from firstbreak.knowledge.detectors.systems._shares import step_time
 from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity
@@ -109,7 +110,7 @@ def _logged_job(late: np.ndarray, logged: Mapping[str, Series | None]) -> str | 
     """The job whose own time, or whose result, is logged at the slow steps and at hardly any other."""
     for job, curve in logged.items():
         at = curve.finite.steps if curve is not None else np.array([])
-        both = len(np.intersect1d(late, at))
+        both = len({*late.tolist()} & {*at.tolist()})
         if len(at) and both >= SAME_STEPS * max(len(late), len(at)):
             return job
     return None
@@ -127,9 +128,9 @@ def _undisturbed(times: np.ndarray) -> np.ndarray:
     windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1)
     inside = slice(half, len(times) - half)  # windows without a blank, which is slow to look for
     usual = np.empty(len(times))
-    usual[inside] = np.quantile(windows[inside], 0.25, axis=1) if len(windows[inside]) else ()
+    usual[inside] = quantiles(windows[inside], 0.25) if len(windows[inside]) else ()
     for i in (*range(min(half, len(times))), *range(max(half, len(times) - half), len(times))):
-        usual[i] = np.nanquantile(windows[i], 0.25)
+        usual[i] = quantile(windows[i][~np.isnan(windows[i])], 0.25)
     return usual
 
 
@@ -139,7 +140,7 @@ def _slow(times: np.ndarray, usual: np.ndarray, min_ratio: float, min_size: floa
     The noise is read off the quick side, between the 10th and the 25th percentile, which no disturbance reaches.
     """
     ratio = np.log(np.maximum(times, 1e-12) / np.maximum(usual, 1e-12))
-    low, quarter = np.quantile(ratio, [0.1, 0.25])
+    low, quarter = quantile(ratio, 0.1), quantile(ratio, 0.25)
     noise = (quarter - low) / 0.607
     return np.asarray(ratio > max(np.log(min_ratio), min_size * noise))
 

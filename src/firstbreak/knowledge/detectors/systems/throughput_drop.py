@@ -41,6 +41,7 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method
 from firstbreak.engine.stats.changes import apart, changes, departed, settled
+from firstbreak.engine.stats.points import distinct
 from firstbreak.knowledge.detectors.systems._shares import by_rounds, share, step_time
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Series, Severity
 from firstbreak.values import replace
@@ -91,7 +92,7 @@ def detect(
     clocks += [_clock(s.finite) for s in (throughput_sps, throughput_fps) if s is not None]
     warmup = config.number("learning_starts") if config is not None else None
     clocks = [clock.between(warmup) if warmup else clock for clock in clocks]
-    clocks.sort(key=lambda clock: -len(np.unique(clock.values)))  # whole seconds hide what a short run does
+    clocks.sort(key=lambda clock: -len(distinct(clock.values)))  # whole seconds hide what a short run does
     speeds = [
         *(s.finite for s in instant if s is not None),
         *(_per_token(_speed(clock), length_mean) for clock in clocks),
@@ -112,7 +113,8 @@ def detect(
         c for c in changes(speed, kinds=("level", "slope", "zero"), log=True, families=("constant",)) if c.direction < 0
     )
     cut = apart(speed, log=True)  # no correlation excuses a speed that is lower ever after
-    at_once = next((c for c in slower if c.lasting), cut if cut is not None and cut.direction < 0 else None)
+    lasting = [c for c in slower if c.lasting] + ([cut] if cut is not None and cut.direction < 0 else [])
+    at_once = max(lasting, key=lambda c: settled(speed, c.step), default=None)  # that from the highest speed
     began = at_once or departed(speed, log=True)
     if began is None:
         return None
@@ -131,20 +133,24 @@ def detect(
     lost = 1 - now / before
     # a machine that others use becomes somewhat slower little by little as well, and again faster
     doubtful = at_once is None and lost < drop_sure
-    sure = not doubtful and began.p < max_p_value
-    serious = Severity.CRITICAL if sure and lost >= drop_critical else Severity.WARNING
+    long = not doubtful and began.p < max_p_value and lost >= drop_warning
     return Finding(
         message=facts.tell(
-            "{speed} fell by {lost}, from {before} to {now}, at {step}; check which phase of the step takes longer from there "
-            "on",
+            "{speed} fell by {lost}, from {before} to {now}, at {step}: the rest takes {times} times as long; check which phase "
+            "of the step takes longer from there on",
             speed=speed.name,
             lost=percent(lost),
             before=number(before),
             now=number(now),
             step=f"{facts.at(speed, began.step)}",
+            times=number(before / now) if now > 0 else "ever more",
         ),
-        severity=serious if lost >= drop_warning else Severity.NOTICE,
-        confidence=Confidence.HIGH if sure else Confidence.LOW if doubtful else Confidence.MEDIUM,
+        severity=Severity.CRITICAL
+        if long and lost >= drop_critical
+        else Severity.NOTICE
+        if doubtful and lost < drop_warning
+        else Severity.WARNING,
+        confidence=Confidence.LOW if doubtful else Confidence.HIGH if long else Confidence.MEDIUM,
         metric=speed.name,
         onset=began.step,
         interval=began.interval,
@@ -180,7 +186,7 @@ def _speed(clock: Series) -> Series:
 
     What comes before the first point is left out: compilation, and the random acting of off-policy methods.
     """
-    edges = np.unique(np.linspace(0, max(len(clock) - 1, 0), STRETCHES + 1).astype(int))[: len(clock)]
+    edges = distinct(np.linspace(0, max(len(clock) - 1, 0), STRETCHES + 1).astype(int))[: len(clock)]
     length, duration = np.diff(clock.steps[edges]), np.diff(clock.values[edges])
     usable = (length > 0) & (duration > NOTHING)  # a restart sets the clock back
     return replace(
