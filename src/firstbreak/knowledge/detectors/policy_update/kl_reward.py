@@ -35,13 +35,7 @@ from firstbreak.engine.families import Method, Policy, without
 from firstbreak.engine.stats.agreement import GOES_ON, together, won_late
 from firstbreak.engine.stats.direction import LIKELY, SURE, departure, fall_from_best, fell_since, rises
 from firstbreak.engine.stats.points import median
-<<<<<<< HEAD
 from firstbreak.engine.stats.shape import IMMATERIAL, Trajectory
-from firstbreak.engine.stats.shape import trajectory as shape_of
-from firstbreak.engine.stats.trend import trend
-=======
-from firstbreak.engine.stats.shape import Trajectory
->>>>>>> main
 from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Role, Series, Severity
 from firstbreak.words import quoted
 
