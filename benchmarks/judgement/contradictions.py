@@ -364,8 +364,8 @@ def two_best_steps(said: Said) -> Iterator[str]:
 
 
 def now_is_not_the_end_of_the_curve(said: Said) -> Iterator[str]:
-    """A score "is X now", and its curve, which the report draws, ends elsewhere."""
-    for name, now in re.findall(rf"(\S+) was \S+ at [^;]{{4,40}}? and is {NUMBER} now", said.line):
+    """A score "is X now", and its curve, which the report draws, ends elsewhere, and not "but for its last value"."""
+    for name, now in re.findall(rf"(\S+) was \S+ at [^;]{{4,40}}? and is {NUMBER} now(?! \(but for)", said.line):
         curve = said.drawn.get(name)
         if curve is not None and curve.high > curve.low:
             place = (_float(now) - curve.low) / (curve.high - curve.low)

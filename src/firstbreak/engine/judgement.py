@@ -297,7 +297,7 @@ def first_break_of(
         kind=BreakKind.BREAK if harmed else BreakKind.FIRST_SIGN,
         or_earlier=any(is_blind(upstream, outcomes) for upstream in Link if upstream.order < link.order),
         metric=sign.finding.metric,
-        step=sign.finding.onset,
+        step=dated.onset,
         interval=dated.interval,
         sudden=dated.sudden,
         also=also,
@@ -316,9 +316,11 @@ def _explaining(signs: Sequence[Outcome], ranked: Sequence[RankedCause]) -> list
 
 
 def _dated(finding: Finding, outcomes: Sequence[Outcome]) -> Finding:
-    """The finding that dates a change best: one curve changes once at a step, and a jump is dated to it."""
-    others = (o.finding for o in outcomes if o.finding is not None and o.finding.sudden)
-    return next((f for f in others if (f.metric, f.onset) == (finding.metric, finding.onset)), finding)
+    """The finding that dates a change best: a jump of the same curve, where the change may have begun at its step."""
+    low, high = finding.interval or (np.inf, -np.inf)
+    jumps = (o.finding for o in outcomes if o.finding is not None and o.finding.sudden)
+    same = (f for f in jumps if f.metric == finding.metric and f.onset is not None and low <= f.onset <= high)
+    return next(same, finding)
 
 
 def _is_serious(sign: Outcome) -> bool:

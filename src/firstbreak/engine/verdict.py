@@ -309,11 +309,12 @@ def _gain(judged: Score, inputs: Inputs, score: Series, shape: Trajectory) -> st
             )
         case "peaked" | "collapsed" | "declining":
             return facts.tell(
-                "near zero: {score} was {best} at {step} and is {end} now",
+                "near zero: {score} was {best} at {step} and is {end} now{but}",
                 score=score.name,
                 best=facts.best(score, shape),
                 step=facts.at(score, shape.best_step),
                 end=facts.end(score, shape),
+                but=facts.but_for(score, shape),
             )
         case "oscillating":
             return f"small: {score.name} goes up and down by more than it gains"

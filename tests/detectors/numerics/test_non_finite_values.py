@@ -80,7 +80,7 @@ def test_a_gradient_norm_that_was_never_a_number_is_looked_at() -> None:
     finding = found(ID, run({"grad.norm": [NAN] * N, "loss.total": 1 + noise(N)}))
     assert finding.severity is Severity.WARNING
     assert finding.confidence is Confidence.LOW
-    assert "not finite in any of its 100 rows" in finding.message
+    assert "no number in any of its 100 rows" in finding.message
 
 
 def test_the_last_row_alone_may_be_a_summary() -> None:

@@ -126,7 +126,7 @@ def _never(watched: list[Series]) -> Finding | None:
     if norm is None:
         return None
     return Finding(
-        message=f"{norm.name} is not finite in any of its {len(norm)} rows: it is logged and not computed, or every update is "
+        message=f"{norm.name} holds no number in any of its {len(norm)} rows: it is logged and not computed, or every update is "
         "lost; compute the norm of one gradient by hand",
         severity=Severity.WARNING,
         confidence=Confidence.LOW,

@@ -136,11 +136,12 @@ def detect(
     sure = large and material and trajectory.n >= min_points_critical and not back
     return Finding(
         message=facts.tell(
-            "{score} was {best} at {step} and is {end} now: {how_much} is lost{too}{back}; {better} than this one",
+            "{score} was {best} at {step} and is {end} now{but}: {how_much} is lost{too}{back}; {better} than this one",
             score=score.name,
             best=facts.best(score, trajectory),
             step=facts.at(score, trajectory.best_step),
             end=facts.end(score, trajectory),
+            but=facts.but_for(score, trajectory),
             how_much=how_much,
             too=too,
             back=", and it rises again" if back else "",

@@ -54,7 +54,7 @@ def detect(
     solved: bool | None = None,
     reward_mean: Series | None = None,
     reward_episode: Series | None = None,
-    eval_score: Series | None = None,
+    eval_trajectory: Trajectory | None = None,
     lr: Series | None = None,
     epsilon: Series | None = None,
     *,
@@ -97,7 +97,7 @@ def detect(
     training = [s.finite for s in (reward_mean, reward_episode) if s is not None and s.name != score.name]
     if any(rises(s) or shape_of(s).learned for s in training):
         return _beside_learning(score, training)
-    if eval_score is not None and eval_score is not score and shape_of(eval_score).learned:
+    if eval_trajectory is not None and eval_trajectory.learned:
         return f"{score.name} does not rise while the evaluation does: it is not what is learned from"
     if lr is not None and _warming_up(lr.finite):
         return NotMeasured("the learning rate is still in its warm-up at the last step: nothing can have been learned")
