@@ -717,6 +717,7 @@ class Inputs:
     second_score = Derived(second_score)
     fall = Derived(fall)
     trajectory = Derived(trajectory)
+    eval_trajectory = Derived(eval_trajectory)
     kept = Derived(kept)
     truth = Derived(truth)
     answer_parts = Derived(answer_parts)
