@@ -16,9 +16,10 @@ from typing import Any
 NUMBER = r"(-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?)"
 STOPS = ("stop", "rollback")
 EIGHTHS = " ▁▂▃▄▅▆▇█"
-DRAWN = re.compile(
-    rf"^ *(?:[•●◐○] )?(\S+) \(logged as .*?^ *{NUMBER} ([{EIGHTHS}]+)$\n^ *{NUMBER} ([{EIGHTHS}]+)$", re.M | re.S
-)
+ROW = rf"^ *{NUMBER} ([{EIGHTHS}]+)$"
+#: of the curve just above it: another one may be named that is "drawn above"
+DRAWN = re.compile(rf"^ *(?:[•●◐○] )?(\S+) \(logged as (?:(?!\(logged as).)*?{ROW}\n{ROW}", re.M | re.S)
+BEFORE = "the best before numbers are not finite"
 HELD_OUT = re.compile(r"(?:eval|heldout|held_out|val|test)[./_-](?!.*(?:time|_per_|length|epoch|std|loss))", re.I)
 
 Report = Mapping[str, Any]
@@ -186,8 +187,12 @@ def stopped_for_speed(said: Said) -> Iterator[str]:
 
 
 def stopped_on_a_good_score(said: Said) -> Iterator[str]:
-    """A broken signal or a worse policy is told of a score that is at its maximum or still rises, with finite numbers."""
-    good = re.search(r"is at its maximum|still rises", said.verdict("summary") + said.verdict("upside"))
+    """A broken signal or a worse policy is told of a score that is at its maximum or still rises, with finite numbers.
+
+    Of the score itself: a training reward that still rises while the evaluation falls is what a policy that games it does.
+    """
+    told = said.verdict("summary") + said.verdict("upside")
+    good = re.search(r"(?:evaluation|score|eval\S*) (?:is at its maximum|still rises)", told)
     finite = not any(one["link"] == "numerics" for one in said.critical)
     if good and finite and re.search(r"learns from a broken signal|is worse than it was", said.verdict("risk")):
         yield f"{good[0]} / {said.verdict('risk')}"
@@ -251,12 +256,19 @@ def converged_and_a_gain_foretold(said: Said) -> Iterator[str]:
 
 
 def plateau_while_it_falls(said: Said) -> Iterator[str]:
-    """The score stays or rises in the summary, and a finding or the upside says that it fell."""
+    """The score stays or rises in the summary, and a finding or the upside says that it fell.
+
+    A training reward that falls contradicts nothing that is said of the evaluation, if the summary says so beside it.
+    """
+    beside = "the training reward (?:falls|collapsed|peaked and fell|fell)"
+    trained = "evaluation" in said.verdict("summary") and re.search(beside, said.verdict("summary"))
     stays = re.search(
         r"(?:evaluation|score) (?:rose and stays on a plateau|still rises|is at its maximum)", said.verdict("summary")
     )
     if stays:
         for one in said.serious:
+            if trained and re.match(r"reward\.", one["message"]):
+                continue
             if re.search(
                 r"may have peaked|of its gain is lost|while eval\S* (?:fell from|no longer follows)", one["message"]
             ):
@@ -321,9 +333,16 @@ def change_without_change(said: Said) -> Iterator[str]:
 
 
 def best_is_not_the_best(said: Said) -> Iterator[str]:
-    """The best checkpoint's value is below another one of the same evaluation that the report prints or draws."""
+    """The best checkpoint's value is below another one of the same evaluation that the report prints or draws.
+
+    A better one after the first number that is not finite is none, where the report says that the best is the one before.
+    """
     best = said.report["best_checkpoint"]
-    if best is None or not re.match(r"eval\.(?!.*(?:loss|likelihood|perplexity))", best["metric"]):
+    if (
+        best is None
+        or BEFORE in said.line
+        or not re.match(r"eval\.(?!.*(?:loss|likelihood|perplexity))", best["metric"])
+    ):
         return  # single values of a training reward are noise
     name = re.escape(best["metric"])
     printed = [_float(n) for n in re.findall(rf"{name} (?:is|stays at|was) {NUMBER}\b", said.line)]
@@ -335,7 +354,9 @@ def best_is_not_the_best(said: Said) -> Iterator[str]:
 
 
 def two_best_steps(said: Said) -> Iterator[str]:
-    """A score "was A at step S" in one place, and the best of the same curve is another step."""
+    """A score "was A at step S" in one place, and the best of the same curve is another step, and not called that of a part."""
+    if BEFORE in said.line:
+        return
     best = said.report["best_checkpoint"]
     for name, value, step in re.findall(rf"(\S+) was {NUMBER} at (?:[a-z]+ )?[a-z]+ {NUMBER} and is", said.line):
         if best is not None and name == best["metric"] and _float(step) != best["step"]:
@@ -343,8 +364,8 @@ def two_best_steps(said: Said) -> Iterator[str]:
 
 
 def now_is_not_the_end_of_the_curve(said: Said) -> Iterator[str]:
-    """A score "is X now", and its curve, which the report draws, ends elsewhere."""
-    for name, now in re.findall(rf"(\S+) was \S+ at [^;]{{4,40}}? and is {NUMBER} now", said.line):
+    """A score "is X now", and its curve, which the report draws, ends elsewhere, and not "but for its last value"."""
+    for name, now in re.findall(rf"(\S+) was \S+ at [^;]{{4,40}}? and is {NUMBER} now(?! \(but for)", said.line):
         curve = said.drawn.get(name)
         if curve is not None and curve.high > curve.low:
             place = (_float(now) - curve.low) / (curve.high - curve.low)
@@ -364,13 +385,15 @@ def came_back_and_stayed(said: Said) -> Iterator[str]:
 
 
 def ok_beside_its_finding(said: Said) -> Iterator[str]:
-    """A link is ok or not measured beside a finding of it: more than a notice, and of numerics any; or a number is not finite."""
+    """A link is ok or not measured beside a finding of it, or a number is not finite.
+
+    Beside a notice it may be ok where the link itself tells it: a user reads "nothing worse than this" and then the notice.
+    """
     for one in said.findings:
-        if (one["severity"] != "notice" or one["link"] == "numerics") and said.status(one["link"]) in (
-            "ok",
-            "not_measured",
-            "not_applicable",
-        ):
+        told = one["severity"] == "notice" and one["message"] in said.report["links"].get(one["link"], {}).get(
+            "why", ""
+        )
+        if not told and said.status(one["link"]) in ("ok", "not_measured", "not_applicable"):
             yield f"{one['link']} {said.status(one['link'])} / {one['message']}"
     if said.status("numerics") == "ok" and re.search(
         r"(?i)\bis not finite|\bnon-finite value|\b(?:is|are|of|=) nan\b", said.line
@@ -432,18 +455,22 @@ def follows_from_what_is_not_finite(said: Said) -> Iterator[str]:
 
 
 def sudden_and_dated_widely(said: Said) -> Iterator[str]:
-    """A change that jumped at a step is dated to an interval of a quarter of the run."""
+    """A change that jumped at a step is dated to an interval of a quarter of the run.
+
+    The first break may be of another curve, which changed before: it is held against the jumps of its own.
+    """
     first, run = said.report["first_break"], said.report["run"]
     length = (run["last_step"] or 0) - (run["first_step"] or 0)
     dated = [
-        (one["message"], one["interval"])
+        (one["message"], one["interval"], one["metric"])
         for one in said.serious
         if re.search(r"\bjumped\b|\bsuddenly\b", one["message"])
     ]
-    sudden = [message for message, within in dated if within and within[1] - within[0] <= 0.1 * length]
+    own = [(message, within) for message, within, metric in dated if first and metric == first.get("metric", metric)]
+    sudden = [message for message, within in own if within and within[1] - within[0] <= 0.1 * length]
     if first and first["interval"] and sudden and first["interval"][1] - first["interval"][0] > 0.25 * length:
         yield f"between {first['interval'][0]:g} and {first['interval'][1]:g} / {sudden[0]}"
-    for message, within in dated:
+    for message, within, _ in dated:
         if within and within[1] - within[0] > 0.25 * length:
             yield f"between {within[0]:g} and {within[1]:g} / {message}"
 

@@ -394,6 +394,7 @@ class Finding:
     metric: str | None = None  #: the canonical signal that shows it
     onset: float | None = None  #: best single estimate of the step
     interval: Interval | None = None  #: where the onset lies
+    sudden: bool = False  #: the curve jumped: what caused it did not begin before the interval
     evidence: tuple[Evidence, ...] = ()
     numbers: Mapping[str, Any] = field(default_factory=lambda: EMPTY)  #: numbers that causes and reports may use
 
@@ -482,6 +483,7 @@ class FirstBreak:
     metric: str | None
     step: float | None
     interval: Interval | None
+    sudden: bool = False  #: as of the finding
     kind: BreakKind = BreakKind.BREAK
     also: Link | None = None  #: the link that it cannot be told apart from
     probability: float = 1.0  #: that the first broken link is `link` or `also`, if something is broken
@@ -514,6 +516,12 @@ class Score:
     lost: float  #: share of the gain that is gone
     others: Mapping[str, str] = field(default_factory=lambda: EMPTY)  #: every further score of the policy -> its course
 
+    @property
+    def hidden(self) -> bool:
+        """Flat as far as its noise lets see, which hides a change of a quarter of its level."""
+        change, level = abs(self.end - self.start), max(abs(self.start), abs(self.end))
+        return self.course == "flat" and change > max(0.25 * level, 2**0.5 * self.error)
+
 
 @dataclass(frozen=True, kw_only=True)
 class LinkVerdict:
@@ -532,6 +540,7 @@ class BestCheckpoint:
     value: float
     path: str | None = None
     saved: float | None = None  #: the step of the saved model
+    before: float | None = None  #: it is the best before this step only, from which on numbers are not finite
 
     @property
     def back_to(self) -> float:

@@ -31,7 +31,7 @@ def test_the_training_reward_says_how_fast_the_score_improves_where_evaluations_
     evaluation = series("eval.reward", 0.01 * at + noise(10, 0.1), at)
     training = series("reward.mean", (np.arange(200) / 100) ** 3 + noise(200, 0.1), np.arange(200))
     said = diagnose(Run(path="a-run", series={"eval.reward": evaluation, "reward.mean": training}))
-    assert "the rate of improvement grows (reward.mean changed by " in said.verdict.upside
+    assert "the rate of improvement of the training reward grows (reward.mean changed by " in said.verdict.upside
 
 
 def test_few_evaluations_and_a_training_reward_that_all_go_nowhere_are_not_sent_on() -> None:

@@ -169,4 +169,5 @@ def test_rows_that_stand_twice_or_in_another_order_and_a_backup_change_nothing(t
     assert curves[0].keys() == curves[1].keys()
     for own, same in ((curve, curves[1][signal]) for signal, curve in curves[0].items()):
         assert own.axis == same.axis == "env_steps"
-        assert own.steps.tolist() == same.steps.tolist() and own.values.tolist() == same.values.tolist()
+        assert own.steps.tolist() == same.steps.tolist()
+        assert own.values.tolist() == same.values.tolist()

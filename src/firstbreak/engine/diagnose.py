@@ -19,7 +19,7 @@ from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.smooth import smooth
 from firstbreak.engine.thresholds import Thresholds, changed
-from firstbreak.engine.verdict import in_words, leading_cause_and_rival, link_verdicts
+from firstbreak.engine.verdict import STOPS, in_words, leading_cause_and_rival, link_verdicts
 from firstbreak.model import (
     EMPTY,
     BestCheckpoint,
@@ -56,16 +56,19 @@ def diagnose(
     ranked = rank(inputs, outcomes, known, shown=CAUSES_SHOWN)
     best = best_checkpoint(run, inputs, dead_since(outcomes))
     judged = judge(inputs, outcomes, ranked, best)
-    if judged.first_break is not None:
+    if judged.first_break is not None and not judged.first_break.sudden:
         interval = widened(judged.first_break.interval, run, judged.first_break.metric)
         judged = replace(judged, first_break=replace(judged.first_break, interval=interval))
     first_break, verdict = judged.first_break, in_words(judged, inputs, outcomes, ranked, best)
     _, rival = leading_cause_and_rival(ranked, first_break)
+    shown = [c for i, c in enumerate(ranked) if i < CAUSES_SHOWN or c.id == HEALTHY]
+    if verdict.action in STOPS:
+        shown.sort(key=lambda cause: cause.id == HEALTHY)  # what stops a run is not nothing
     return Diagnosis(
         run=run,
         verdict=verdict,
         first_break=first_break,
-        causes=tuple(c for i, c in enumerate(ranked) if i < CAUSES_SHOWN or c.id == HEALTHY),
+        causes=tuple(shown),
         outcomes=tuple(outcomes),
         links=link_verdicts(outcomes, first_break, verdict.action, rival, known=verdict.known),
         score=judged.score,
@@ -117,6 +120,7 @@ def best_checkpoint(run: Run, inputs: Inputs, dead: float | None = None) -> Best
     steps, level = smooth(score)
     end = math.inf if dead is None else dead
     step, value = float(shape.best_step), float(shape.best)
+    before = dead if step >= end else None
     if step >= end:
         if not np.any(alive := steps < end):
             return None
@@ -132,7 +136,12 @@ def best_checkpoint(run: Run, inputs: Inputs, dead: float | None = None) -> Best
     if metric == "eval.likelihood" and value > 0:  # in the unit that was logged
         metric, value = "eval.loss", -math.log(value)
     return BestCheckpoint(
-        step=step, metric=metric, value=value, path=saved.path if saved else None, saved=saved.step if saved else None
+        step=step,
+        metric=metric,
+        value=value,
+        path=saved.path if saved else None,
+        saved=saved.step if saved else None,
+        before=before,
     )
 
 

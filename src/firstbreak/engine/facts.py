@@ -15,6 +15,9 @@ from firstbreak.engine.stats.statistic import WHOLE, statistic
 from firstbreak.model import Config, Fact, Interval, Message, Series, Statistic
 from firstbreak.words import number
 
+STRAY = (
+    10.0  #: times gain, loss and noise of a score: a last value so far from its course is no part of it (convention)
+)
 ROUNDING = 1e-3  #: relative difference of two numbers that are one: four digits are written
 
 
@@ -124,6 +127,14 @@ def best(curve: Series, shape: Trajectory) -> Fact:
 def end(curve: Series, shape: Trajectory) -> Fact:
     """The last level of a course."""
     return _level(curve, shape.end_step, shape.end)
+
+
+def but_for(curve: Series, shape: Trajectory) -> str:
+    """That the last value lies so far from the last level that it is no part of the course."""
+    values = curve.finite.values
+    if not len(values) or abs(values[-1] - shape.end) <= STRAY * (abs(shape.gain) + abs(shape.drop) + shape.noise):
+        return ""
+    return f" (but for its last value, {number(float(values[-1]))})"
 
 
 def _level(curve: Series, step: float, seen: float) -> Fact:

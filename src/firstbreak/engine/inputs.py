@@ -383,6 +383,17 @@ def trajectory(
     return shape if second_score is None else going_on(shape, won_late(score, error), won_late(second_score))
 
 
+def eval_trajectory(
+    eval_score: Series, eval_reward_std: Series | None = None, eval_reward_count: Series | None = None
+) -> Trajectory:
+    """The course of the evaluation, whichever score is asked about.
+
+    Log an evaluation on held-out prompts or in a separate environment.
+    """
+    error = score_error(eval_score, eval_score, eval_reward_std, eval_reward_count)
+    return shape_of(eval_score, None if error is None else error.values)
+
+
 def kept(trajectory: Trajectory, second_score: Series | None = None, method: Method | None = None) -> bool:
     """Whether the score improved and is still there, and the training reward beside an evaluation was not lost either.
 
@@ -706,6 +717,7 @@ class Inputs:
     second_score = Derived(second_score)
     fall = Derived(fall)
     trajectory = Derived(trajectory)
+    eval_trajectory = Derived(eval_trajectory)
     kept = Derived(kept)
     truth = Derived(truth)
     answer_parts = Derived(answer_parts)

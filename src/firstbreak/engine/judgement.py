@@ -28,6 +28,7 @@ from firstbreak.model import (
     BestCheckpoint,
     BreakKind,
     Confidence,
+    Finding,
     FirstBreak,
     Harm,
     Link,
@@ -294,15 +295,16 @@ def first_break_of(
     sure = [o for o in found if _is_serious(o)]
     sign = ([o for o in proofs if o.detector in its] or proofs or _explaining(sure or found, ranked) or found)[0]
     assert sign.finding is not None
-    link = _link_of(sign, ranked)
+    link, dated = _link_of(sign, ranked), _dated(sign.finding, outcomes)
     also, probability = _told_apart(link, by_link(ranked))
     return FirstBreak(
         link=link,
         kind=BreakKind.BREAK if harmed else BreakKind.FIRST_SIGN,
         or_earlier=any(is_blind(upstream, outcomes) for upstream in Link if upstream.order < link.order),
         metric=sign.finding.metric,
-        step=sign.finding.onset,
-        interval=sign.finding.interval,
+        step=dated.onset,
+        interval=dated.interval,
+        sudden=dated.sudden,
         also=also,
         probability=probability,
     )
@@ -316,6 +318,14 @@ def _explaining(signs: Sequence[Outcome], ranked: Sequence[RankedCause]) -> list
     its = explained(top)
     critical = {o.detector for o in signs if o.finding is not None and o.finding.severity is Severity.CRITICAL}
     return [o for o in signs if o.detector in its | critical or o.link is top.link]
+
+
+def _dated(finding: Finding, outcomes: Sequence[Outcome]) -> Finding:
+    """The finding that dates a change best: a jump of the same curve, where the change may have begun at its step."""
+    low, high = finding.interval or (np.inf, -np.inf)
+    jumps = (o.finding for o in outcomes if o.finding is not None and o.finding.sudden)
+    same = (f for f in jumps if f.metric == finding.metric and f.onset is not None and low <= f.onset <= high)
+    return next(same, finding)
 
 
 def _is_serious(sign: Outcome) -> bool:

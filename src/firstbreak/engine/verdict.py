@@ -3,6 +3,7 @@ and what to do first."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from firstbreak.engine import facts
@@ -11,7 +12,7 @@ from firstbreak.engine.inputs import Inputs, highest
 from firstbreak.engine.judgement import PROBABLE, RESTATE, Judgement, Worst, goes_nowhere, is_blind
 from firstbreak.engine.stats.ceiling import expected_gain
 from firstbreak.engine.stats.rate import MIN_POINTS, Course, Rate, rate
-from firstbreak.engine.stats.shape import Trajectory
+from firstbreak.engine.stats.shape import IMMATERIAL, Trajectory
 from firstbreak.engine.stats.trend import trend
 from firstbreak.model import (
     Action,
@@ -24,6 +25,7 @@ from firstbreak.model import (
     LinkVerdict,
     Outcome,
     RankedCause,
+    Score,
     Series,
     Severity,
     Status,
@@ -78,7 +80,9 @@ def _link_verdict(outcomes: list[Outcome], link: Link, first_break: FirstBreak |
     blind = [o for o in outcomes if o.status in (Status.NOT_MEASURED, Status.CRASHED)]
     if asked:
         partly = f"; {len(blind)} more had no input" if blind else ""
-        return LinkVerdict(status=LinkStatus.OK, why=f"{len(asked)} checks found nothing wrong{partly}")
+        noted = joined([o.finding.message for o in asked if o.finding is not None])
+        nothing = f"{len(asked)} checks found nothing " + (f"worse than this: {noted}" if noted else "wrong")
+        return LinkVerdict(status=LinkStatus.OK, why=nothing + partly)
     if blind:
         return LinkVerdict(
             status=LinkStatus.NOT_MEASURED, why=min((o.note for o in blind if o.note), key=len, default="")
@@ -99,7 +103,7 @@ def in_words(
     return Verdict(
         action=judged.action,
         summary=_summary(judged, inputs, outcomes, ranked),
-        upside=upside(inputs),
+        upside=upside(judged, inputs),
         risk=risk(judged, inputs),
         do_first=_do_first(judged, inputs, outcomes, ranked, best),
         known=judged.action is not Action.CONTINUE or not short,
@@ -164,6 +168,8 @@ def _what_it_does(judged: Judgement, inputs: Inputs, outcomes: Sequence[Outcome]
     score = judged.score
     assert score is not None
     how = _COURSES_OF_SCORES[score.course]
+    if score.hidden:
+        how = f"may have {'risen' if score.end > score.start else 'fallen'}, which its noise hides"
     if score.course == "oscillating" and goes_nowhere(inputs, outcomes):
         how = "goes up and down, and has not risen"
     if score.course in ("peaked", "collapsed", "declining"):
@@ -251,25 +257,28 @@ _FALLS: Mapping[Course, str] = {  # of a score that falls in both halves
 }
 
 
-def upside(inputs: Inputs) -> str:
+def upside(judged: Judgement, inputs: Inputs) -> str:
     """What more training can gain, and whether the rate of improvement is changing."""
-    if inputs.score is None or inputs.trajectory is None:
+    if judged.score is None or inputs.score is None or inputs.trajectory is None:
         return "cannot be estimated: no score was recorded"
-    gain = _gain(inputs, inputs.score, inputs.trajectory)
-    return facts.tell("{gain}; {course}", gain=gain, course=_course(inputs))
+    gain = _gain(judged.score, inputs, inputs.score, inputs.trajectory)
+    return facts.tell("{gain}; {course}", gain=gain, course=_course(judged, inputs))
 
 
-def _course(inputs: Inputs) -> str:
-    """Whether the rate of improvement itself changes, with its interval."""
+def _course(judged: Judgement, inputs: Inputs) -> str:
+    """Whether the rate of improvement itself changes, with its interval. A loss is what the judgement calls one."""
     found = _rate(inputs)
     if found is None:
         few = f"fewer than {MIN_POINTS} scores, or than {MIN_POINTS // 2} in one half of the run"
         return f"cannot tell whether the rate of improvement changes ({few})"
     score, pace = found
     low, high = pace.interval
-    turned = pace.course == "falling" and pace.late < 0 < pace.early
+    lost = judged.harm in (Harm.LOST, Harm.LOSING) and pace.late < -IMMATERIAL * pace.early
+    turned = pace.course == "falling" and pace.early > 0 and lost
     falls = pace.early < 0 and pace.late < 0 and pace.course != "unknown"
     course = "the improvement turned into a loss" if turned else _FALLS[pace.course] if falls else _COURSES[pace.course]
+    if score is inputs.second_score:
+        course = re.sub("improvement|fall(?!ing)", r"\g<0> of the training reward", course, count=1)
     halves = f"changed by {number(pace.early)} in the first half, by {number(pace.late)} in the second, along a line through each"
     return f"{course} ({score.name} {halves}; 95 % range of the difference {number(low)} to {number(high)})"
 
@@ -281,7 +290,7 @@ def _rate(inputs: Inputs) -> tuple[Series, Rate] | None:
     return next((one for one in found if one[1].course != "unknown"), found[0] if found else None)
 
 
-def _gain(inputs: Inputs, score: Series, shape: Trajectory) -> str:
+def _gain(judged: Score, inputs: Inputs, score: Series, shape: Trajectory) -> str:
     """What more training can gain: from the shape of the score and a saturating law that is fitted to it."""
     if inputs.solved:
         return facts.tell("small: {score} is at its maximum of {top}", score=score.name, top=facts.highest(score))
@@ -290,7 +299,8 @@ def _gain(inputs: Inputs, score: Series, shape: Trajectory) -> str:
             return f"cannot be estimated from {len(score)} {'score' if len(score) == 1 else 'scores'}"
         case "flat":
             return facts.tell(
-                "near zero: {score} is {end} at {last}, and {start} was the level of its first values",
+                "{size}: {score} is {end} at {last}, and {start} was the level of its first values",
+                size="cannot be told for the noise" if judged.hidden else "near zero",
                 score=score.name,
                 end=facts.end(score, shape),
                 start=facts.start(score, shape),
@@ -298,11 +308,12 @@ def _gain(inputs: Inputs, score: Series, shape: Trajectory) -> str:
             )
         case "peaked" | "collapsed" | "declining":
             return facts.tell(
-                "near zero: {score} was {best} at {step} and is {end} now",
+                "near zero: {score} was {best} at {step} and is {end} now{but}",
                 score=score.name,
                 best=facts.best(score, shape),
                 step=facts.at(score, shape.best_step),
                 end=facts.end(score, shape),
+                but=facts.but_for(score, shape),
             )
         case "oscillating":
             return f"small: {score.name} goes up and down by more than it gains"
@@ -351,7 +362,7 @@ def risk(judged: Judgement, inputs: Inputs) -> str:
         )
     if judged.signs:
         return "some: what was found has done no harm to the score yet"
-    if score is not None and score.course in ("plateau", "flat"):
+    if score is not None and score.course in ("plateau", "flat") and not score.hidden:
         return f"low for the {who}, but more compute gains little"
     return "low, as far as the log shows"
 
@@ -397,9 +408,9 @@ def _do_first(
 def _rollback(inputs: Inputs, best: BestCheckpoint) -> str:
     axis = axis_word(inputs.run.axis_of(best.metric))
     if best.path is None and inputs.run.checkpoints:
-        return f"Stop, and start again: every saved model is worse (the score was best at {axis} {number(best.step)})."
+        return f"Stop, and start again: every saved model is worse ({_was_best(best, axis)} at {axis} {number(best.step)})."
     if best.path is None and inputs.score is not None and best.step == inputs.score.steps[0]:
-        return f"Stop, and start again: the score was best at its first value, at {axis} {number(best.step)}."
+        return f"Stop, and start again: {_was_best(best, axis)} at its first value, at {axis} {number(best.step)}."
     return f"Stop, and go back to {_back_to(best, axis)}."
 
 
@@ -428,12 +439,17 @@ def _watch(outcomes: Sequence[Outcome]) -> str:
 
 def _back_to(best: BestCheckpoint, axis: str) -> str:
     """The checkpoint to go back to, and why it is not the one of the best score where it is not."""
-    peak = f"{axis} {number(best.step)}"
+    peak, was_best = f"{axis} {number(best.step)}", _was_best(best, axis)
     if best.path is None:
-        return f"the checkpoint nearest to {peak}, where the score was best, if one was saved"
+        return f"the checkpoint nearest to {peak}, where {was_best}, if one was saved"
     if best.back_to == best.step:
-        return f"{quoted(best.path)}, where the score was best"
-    return f"{quoted(best.path)}, the best of the saved models (the score was best at {peak}, where none was saved)"
+        return f"{quoted(best.path)}, where {was_best}"
+    return f"{quoted(best.path)}, the best of the saved models ({was_best} at {peak}, where none was saved)"
+
+
+def _was_best(best: BestCheckpoint, axis: str) -> str:
+    """That the score was best there: of the whole run, or of what comes before numbers that are not finite."""
+    return "the score was best" + ("" if best.before is None else f" before {axis} {number(best.before)}")
 
 
 def _score_to_log(inputs: Inputs) -> str:

@@ -309,6 +309,8 @@ def _best(dx: Diagnosis) -> str:
         return ""
     axis = axis_word(dx.run.axis_of(best.metric))
     peak = f"{axis} {number(best.step)}, {best.metric} {number(best.value)}"
+    if best.before is not None:
+        peak += f", the best before numbers are not finite from {axis} {number(best.before)} on"
     if not best.path:
         return f"{peak} ({'every saved model is worse' if dx.run.checkpoints else 'no saved model is known'})"
     if best.back_to == best.step:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from firstbreak.model import Severity, Status
+from firstbreak.model import Confidence, Severity, Status
 from tests.detectors.look import found, look, silent
 from tests.make import noise, run
 
@@ -64,17 +64,23 @@ def test_finite_numbers_are_healthy() -> None:
     "curves",
     [
         {"loss.total": broken(slice(0, 30))},  # not there before the first update
-        {"grad.norm": [NAN] * N, "loss.total": 1 + noise(N)},  # the trainer does not compute it
         {"value.explained_variance": broken([5, 50, 90]), "loss.total": 1 + noise(N)},  # undefined for equal returns
         {"reward.mean": broken([0, 1, 2, 30]), "loss.total": 1 + noise(N)},  # no episode has ended
         {"length.terminated_mean": broken(slice(20, None)), "loss.total": 1 + noise(N)},  # none ended by itself
         {"loss.total": np.where(np.arange(N) % 10 == 9, NAN, 1.0)},  # rows of evaluations
         {"loss.total": np.where(np.arange(N) % 5 == 0, 1.0, NAN)},  # logged every fifth row
     ],
-    ids=["leading", "undefined", "explained-variance", "episodes", "terminated", "padding", "sparse"],
+    ids=["leading", "explained-variance", "episodes", "terminated", "padding", "sparse"],
 )
 def test_what_is_undefined_is_no_break(curves: dict[str, object]) -> None:
     assert silent(ID, run(curves))
+
+
+def test_a_gradient_norm_that_was_never_a_number_is_looked_at() -> None:
+    finding = found(ID, run({"grad.norm": [NAN] * N, "loss.total": 1 + noise(N)}))
+    assert finding.severity is Severity.WARNING
+    assert finding.confidence is Confidence.LOW
+    assert "no number in any of its 100 rows" in finding.message
 
 
 def test_the_last_row_alone_may_be_a_summary() -> None:

@@ -20,14 +20,14 @@ def test_a_collapse_names_the_best_step() -> None:
     assert finding.severity is Severity.CRITICAL
     assert finding.interval is not None
     assert finding.interval[0] <= 101 <= finding.interval[1] + 5
-    assert "go back" in finding.message
+    assert "a model that was saved near that step is better than this one" in finding.message
 
 
-def test_it_sends_nobody_back_to_a_model_that_is_not_known() -> None:
+def test_it_names_no_model_that_is_not_known() -> None:
     fallen = run({"eval.reward": np.concatenate([learning(100), np.full(100, 0.1)]) + noise(200, 0.03)})
     saved = replace(fallen, checkpoints=(Checkpoint(step=100.0, path="checkpoint-100"),))
-    assert "go back to that best checkpoint" in found(ID, saved).message
-    assert "if a model was saved" in found(ID, fallen).message
+    assert "that best checkpoint is better than this one" in found(ID, saved).message
+    assert "a model that was saved" in found(ID, fallen).message
 
 
 def test_a_fall_in_a_few_evaluations_does_not_stop_a_run() -> None:

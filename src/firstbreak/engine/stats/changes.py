@@ -185,7 +185,7 @@ def turned(beyond: np.ndarray) -> int | None:
     n, first = len(beyond), for_good(beyond, SUSTAINED)
     if first is None or first < n / 5 or n - first < max(n / 10, MIN_POINTS):
         return None
-    return first if float(np.mean(beyond[:first])) <= 1 - SUSTAINED else None
+    return first if float(np.mean(beyond[: max(n // 5, 1)])) <= 1 - SUSTAINED else None
 
 
 def rounded_away(values: np.ndarray) -> bool:

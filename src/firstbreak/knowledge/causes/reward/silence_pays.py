@@ -22,6 +22,7 @@ https://arxiv.org/abs/2209.13085
 from __future__ import annotations
 
 from firstbreak.engine.families import GRADED, Policy, only
+from firstbreak.engine.refutations import writes_text
 
 FAMILIES = only(Policy.TEXT, *GRADED)  # only policies that write text
 FINDINGS = {
@@ -34,4 +35,5 @@ FINDINGS = {
     "outputs-alike": 0.3,
     "length-jump": 0.3,
 }
+REFUTED_BY = (writes_text,)
 EXPERIMENT = "reward-probe"

@@ -84,6 +84,7 @@ def detect(
         metric=returns.name,
         onset=shift.step,
         interval=shift.interval,
+        sudden=True,
         evidence=(Evidence(text="return", series=returns, since=shift.step),),
         numbers={"lost": lost},
     )

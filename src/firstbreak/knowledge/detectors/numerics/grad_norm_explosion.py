@@ -233,6 +233,7 @@ def _jumped(norms: Series, ratio: float, scores: Scores) -> Finding | None:
         metric="grad.norm",
         onset=jump.step,
         interval=jump.interval,
+        sudden=True,
         evidence=(Evidence(text="gradient norm", series=norms, since=jump.step, level=jump.before),),
         numbers={"growth": jump.ratio},
     )
@@ -261,7 +262,7 @@ def _spikes_repeat(
     return Finding(
         message=facts.tell(
             "{share} of the gradient norms since {since} are above {ratio} times the usual {usual}, the largest is {top}, and "
-            "the score does not rise: a few batches decide the direction; check one of them, then {remedy}",
+            "the score has stopped rising: a few batches decide the direction; check one of them, then {remedy}",
             share=percent(float(high[first:].mean())),
             since=facts.at(norms, since),
             ratio=number(ratio),

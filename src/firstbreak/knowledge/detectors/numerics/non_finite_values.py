@@ -4,8 +4,9 @@
 NaN and infinities in the quantities that an update computes (losses, gradient norms, KL divergences, entropy, ratios,
 values, log-probabilities), after they had been finite: whether they stay, or come back within a few steps, or several of them
 end a log in NaN, in a row that holds a reward. A curve that was never finite counts only if it is a loss, and in a short piece
-of a log only if the gradient norm was never finite either. Hugging Face's Trainer prints 0 for a loss that is NaN
-(`logging_nan_inf_filter`): a loss of exactly 0 beside a gradient norm that is always NaN is such a loss.
+of a log only if the gradient norm was never finite either; such a norm alone is worth a look. Hugging Face's Trainer prints 0
+for a loss that is NaN (`logging_nan_inf_filter`): a loss of exactly 0 beside a gradient norm that is always NaN is such a
+loss.
 
 ## Why it matters
 One NaN in a gradient reaches every weight, and everything that the policy does afterwards is noise. There are usually
@@ -55,6 +56,7 @@ COMPUTED = re.compile(
 # A mean over no episodes is NaN, so NaN says nothing about a reward. An infinite reward reaches every advantage of its group.
 REWARD = re.compile(r"reward\.(rollout\.|episode\.|component\..+\.)?(mean|max|min)|reward\.episode")
 LASTING = 3  #: non-finite points up to the end of the curve that are no longer an accident
+FEW = 10  #: rows: a gradient norm that is NaN in fewer may yet be computed
 MIN_CURVES = 2  #: of an update that end in NaN together: one of them may be undefined for a batch
 NETWORKS = {"grad.norm": "loss", "value.grad_norm": "value.loss"}  # a gradient norm, and what its losses are called
 
@@ -78,7 +80,7 @@ def detect(
     poisoned = any(norm in never and any(loss in name for name in empty) for norm, loss in NETWORKS.items())
     broken = [b for s in watched if (b := _break(s, poisoned, lasting_points, padding_share)) is not None]
     if not broken:
-        return None
+        return _never(watched)
     ended = {b.series.name for b in broken if _ends(b, run)}
     if len(ended) >= MIN_CURVES and not all("grad" in name for name in ended):  # the run ended, or stands, at that
         broken = [b._replace(lasting=b.lasting or b.series.name in ended) for b in broken]
@@ -115,6 +117,23 @@ def detect(
             for b in broken
         ),
         numbers={"lasting": first.lasting, "metrics": [first.series.name, *also]},
+    )
+
+
+def _never(watched: list[Series]) -> Finding | None:
+    """A gradient norm that was logged and was never a number: no check sees it, and there may be none to see."""
+    norm = next((s for s in watched if s.name in NETWORKS and len(s) >= FEW and not len(s.finite)), None)
+    if norm is None:
+        return None
+    return Finding(
+        message=f"{norm.name} holds no number in any of its {len(norm)} rows: it is logged and not computed, or every update is "
+        "lost; compute the norm of one gradient by hand",
+        severity=Severity.WARNING,
+        confidence=Confidence.LOW,
+        metric=norm.name,
+        onset=float(norm.steps[0]),
+        interval=(float(norm.steps[0]), float(norm.steps[0])),
+        evidence=(Evidence(text=norm.name, series=norm),),
     )
 
 

@@ -36,7 +36,7 @@ from firstbreak.engine.stats.agreement import GOES_ON, together, won_late
 from firstbreak.engine.stats.changes import settled
 from firstbreak.engine.stats.direction import LIKELY, SURE, departure, fall_from_best, fell_since, rises
 from firstbreak.engine.stats.points import median
-from firstbreak.engine.stats.shape import Trajectory
+from firstbreak.engine.stats.shape import IMMATERIAL, Trajectory
 from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Role, Series, Severity
 from firstbreak.words import quoted
 
@@ -101,11 +101,12 @@ def detect(
     )
     start = departure(kl)
     left = start[0] if start else None
-    if trajectory.lost or (left is not None and fell_since(left, eval_score, training_score, errors=SURE)):
+    fell = left is not None and fell_since(left, eval_score, training_score, errors=SURE)
+    if trajectory.lost or (fell and trajectory.drop_fraction > IMMATERIAL and not solved):
         since, interval = fall_from_best(points, trajectory.best_step)
         return Finding(
             message=facts.tell(
-                "the KL divergence grew {grown} while the score fell from {best} to {end}: stop, and go back to {step}",
+                "the KL divergence grew {grown} while the score fell from {best} to {end}: the better policy is that of {step}",
                 grown=grown,
                 best=facts.best(score, trajectory),
                 end=facts.end(score, trajectory),

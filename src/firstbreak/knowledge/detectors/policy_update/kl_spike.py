@@ -37,7 +37,7 @@ from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.changes import Change, changes, for_good
 from firstbreak.engine.stats.direction import fell_since
-from firstbreak.engine.stats.points import among
+from firstbreak.engine.stats.points import among, median
 from firstbreak.engine.stats.spikes import spikes
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 
@@ -56,6 +56,7 @@ def detect(
     noticeable: float = at(0.05, "nats", "Below this the policy is hardly another one, however large the factor."),
     high: float = at(100.0, "nats", "In a mean this large, single log-probabilities differ by 5 nats or more."),
     tolerance: float = at(1e-6, "nats", "Log-probabilities in float32 differ by this much where nothing has changed."),
+    high_again: float = at(2.0, "ratio", "Of a spike to the end of the curve: nearer to it, the curve has climbed."),
     often: float = at(0.05, "share", "One update in twenty, from some step on."),
     min_spikes: int = at(4, "spikes", "Fewer are accidents of single batches."),
     min_points: int = at(30, "points", "Fewer points do not show what is usual."),
@@ -68,7 +69,8 @@ def detect(
         if jump := next((c for c in lasting if _at_once(curve, c, min_jump) and c.after >= noticeable), None):
             return _stayed(curve, jump)
         seen = spikes(curve, size=min_size)
-        returned = seen.steps < curve.steps[-3]  # one at the very end has not come back yet
+        # one at the very end has not come back yet, nor one that the divergence climbs to again
+        returned = (seen.steps < curve.steps[-3]) & (seen.values > high_again * median(curve.tail(0.1).values))
         for change in lasting:
             returned &= (seen.steps < change.interval[0]) | (seen.steps > change.interval[1])
         up = (seen.sizes > 0) & (seen.values > tolerance) & returned
@@ -132,6 +134,7 @@ def _stayed(curve: Series, jump: Change) -> Finding:
         metric=curve.name,
         onset=jump.step,
         interval=jump.interval,
+        sudden=True,
         evidence=(Evidence(text=curve.name, series=curve, since=jump.step, level=jump.after),),
         numbers={"ratio": jump.ratio},
     )

@@ -128,9 +128,7 @@ def _turned_round(loss: Series, reversal: SignReversal, *, fell: bool, lost: boo
             after=number(reversal.after),
             step=facts.at(loss, reversal.step),
             beside=" and the score fell" if harmed else "",
-            then="stop, and check what changed there"
-            if ends
-            else "check what changed there, and stop if the score falls",
+            then="check what changed there" if ends else "check what changed there, and stop if the score falls",
         ),
         Severity.CRITICAL if ends else Severity.WARNING if scored or harmed else Severity.NOTICE,
         reversal.step,

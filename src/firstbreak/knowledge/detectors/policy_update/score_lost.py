@@ -136,18 +136,18 @@ def detect(
     sure = large and material and trajectory.n >= min_points_critical and not back
     return Finding(
         message=facts.tell(
-            "{score} was {best} at {step} and is {end} now: {how_much} is lost{too}{back}; {go_back} before you "
-            "change anything",
+            "{score} was {best} at {step} and is {end} now{but}: {how_much} is lost{too}{back}; {better} than this one",
             score=score.name,
             best=facts.best(score, trajectory),
             step=facts.at(score, trajectory.best_step),
             end=facts.end(score, trajectory),
+            but=facts.but_for(score, trajectory),
             how_much=how_much,
             too=too,
             back=", and it rises again" if back else "",
-            go_back="go back to that best checkpoint"
+            better="that best checkpoint is better"
             if run.checkpoints
-            else "if a model was saved near that step, go back to it",
+            else "a model that was saved near that step is better",
         ),
         severity=Severity.CRITICAL if sure else Severity.WARNING,
         confidence=Confidence.HIGH if sure else Confidence.MEDIUM if large and not nearly else Confidence.LOW,

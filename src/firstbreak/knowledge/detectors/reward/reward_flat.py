@@ -54,6 +54,7 @@ def detect(
     solved: bool | None = None,
     reward_mean: Series | None = None,
     reward_episode: Series | None = None,
+    eval_trajectory: Trajectory | None = None,
     lr: Series | None = None,
     epsilon: Series | None = None,
     *,
@@ -96,6 +97,8 @@ def detect(
     training = [s.finite for s in (reward_mean, reward_episode) if s is not None and s.name != score.name]
     if any(rises(s) or shape_of(s).learned for s in training):
         return _beside_learning(score, training)
+    if eval_trajectory is not None and eval_trajectory.learned:
+        return f"{score.name} does not rise while the evaluation does: it is not what is learned from"
     if lr is not None and _warming_up(lr.finite):
         return NotMeasured("the learning rate is still in its warm-up at the last step: nothing can have been learned")
     line = trend(score)
@@ -147,7 +150,9 @@ def _beside_learning(score: Series, training: Sequence[Series]) -> Expected | st
         return Expected(told)
     if float(np.median(score.tail(0.5).values)) < float(score.values[0]) - trend(score).noise:
         return f"{score.name} does not rise while the training reward does: something was learned, and not what is evaluated"
-    return Expected(f"{score.name} is flat while the training reward rises: that something was learned is known")
+    return Expected(
+        f"{score.name} is flat while the training reward rises: what was learned is not what is evaluated, or little"
+    )
 
 
 def _no_better_than_random(

@@ -110,6 +110,7 @@ def detect(
         metric=length.name,
         onset=step,
         interval=(float(length.between(-np.inf, step).steps[-2]), step),
+        sudden=True,
         evidence=(Evidence(text=f"{how} since {facts.at(length, step)}", series=length, since=step),),
         numbers={"ratio": float(np.exp(jump))},
     )
