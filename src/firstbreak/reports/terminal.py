@@ -97,7 +97,7 @@ def _list(dx: Diagnosis, how: TerminalStyle) -> RenderableType:
         status = dx.links[link].status
         line = f"{link.order + 1:>3} {how.symbol[status]} {link_word(link):<14} {content.status_word(dx, link)}"
         rows.append(how.kit.Text(line, style=STYLE[status]))
-    return how.kit.Group(*rows[1:])
+    return how.kit.Group(*rows[1:])  # type: ignore[no-any-return]
 
 
 def _ring(dx: Diagnosis, how: TerminalStyle) -> RenderableType:
@@ -108,7 +108,7 @@ def _ring(dx: Diagnosis, how: TerminalStyle) -> RenderableType:
     between = how.kit.Text.assemble(
         up.center(BOX), how.text(content.headline(dx)[: 3 * BOX].center(3 * BOX + 4), "dim"), down.center(BOX)
     )
-    return how.kit.Group(*_row(dx, upper, right, how), between, *_row(dx, lower, left, how))
+    return how.kit.Group(*_row(dx, upper, right, how), between, *_row(dx, lower, left, how))  # type: ignore[no-any-return]
 
 
 def _row(dx: Diagnosis, links: list[Link], arrow: str, how: TerminalStyle) -> list[Any]:

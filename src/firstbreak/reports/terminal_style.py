@@ -68,7 +68,7 @@ class TerminalStyle:
         table.add_column(overflow="fold")
         for label, line in zip(labels, lines, strict=True):
             table.add_row(label, self.text(line.text, "cyan" if line.literal else ""))
-        return table
+        return table  # type: ignore[no-any-return]
 
     def bullet(self, text: str) -> RenderableType:
         """One item of a list."""
@@ -80,15 +80,15 @@ class TerminalStyle:
         table.add_column(no_wrap=True)
         table.add_column(overflow="fold")
         table.add_row(mark, text)
-        return table
+        return table  # type: ignore[no-any-return]
 
     def indented(self, what: RenderableType) -> RenderableType:
         """Indent by two columns."""
-        return self.kit.Padding(what, (0, 0, 0, 2))
+        return self.kit.Padding(what, (0, 0, 0, 2))  # type: ignore[no-any-return]
 
     def wide(self, what: RenderableType) -> RenderableType:
         """A drawing, which may be wider than text."""
-        return self.kit.Constrain(what, self.screen)
+        return self.kit.Constrain(what, self.screen)  # type: ignore[no-any-return]
 
     def side_by_side(self, left: RenderableType, right: RenderableType, left_width: int) -> RenderableType:
         """Two parts beside each other: the left one takes `left_width` columns, the right one what is left."""
@@ -100,7 +100,7 @@ class TerminalStyle:
 
     def lines(self, lines: Iterable[str], style: str = "") -> Text:
         """Drawn lines, which must not wrap."""
-        return self.kit.Text("\n".join(lines), style=style, no_wrap=True, overflow="crop")
+        return self.kit.Text("\n".join(lines), style=style, no_wrap=True, overflow="crop")  # type: ignore[no-any-return]
 
 
 _THIN, _HEAVY = Frame(("╭", "╮", "╯", "╰"), "─", "│"), Frame(("┏", "┓", "┛", "┗"), "━", "┃")
