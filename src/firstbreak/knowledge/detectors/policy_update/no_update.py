@@ -69,7 +69,7 @@ def detect(
     near: float = at(
         0.01, "nats per token", "After so many updates a policy that learns is farther from its reference."
     ),
-    min_near: int = at(100, "points", "In fewer, a slow start shows nothing yet."),
+    min_near: int = at(200, "points", "In fewer, a slow start shows nothing yet."),
     min_points: int = at(5, "points", "Fewer updates may all be warm-up; a standstill needs twice as many."),
 ) -> Finding | Expected | NotMeasured | None:
     if epsilon is not None and (idle := _never_began(run, epsilon.finite, min_idle_share, 2 * min_points)):
