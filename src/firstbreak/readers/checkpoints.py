@@ -27,7 +27,7 @@ RLLIB = "rllib_checkpoint.json"
 STATES = ("algorithm_state.pkl", "algorithm_state.pickle")
 MAX_STATE = 64 << 20  #: bytes; larger states are not searched
 #: a pickle's name with the whole number of 1, 2 or 4 bytes that follows; it is searched, and never loaded
-_ITERATION = pattern(rb"training_iteration\x94(?:K(.)|M(..)|J(....))", re.DOTALL)
+_ITERATION = re.compile(rb"training_iteration\x94(?:K(.)|M(..)|J(....))", re.DOTALL)
 
 
 def checkpoints_in(folder: Path) -> tuple[Checkpoint, ...]:
