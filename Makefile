@@ -43,10 +43,10 @@ quick: $(VENV)/.quick        ## the core's tests, under half a minute
 	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -n auto -m "not slow and not trainer and not browser" $(QUICK) $(ARGS)
 
 test: $(VENV)/.test          ## the tests of every part, ten minutes on two cores
-	$(BIN)/python -m pytest -n auto --dist loadfile -m "not thorough" $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not thorough" $(ARGS)
 
 test-all: $(VENV)/.test      ## every test, the laboratory and twenty scripts of users included, and other seeds
-	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 	$(MAKE) --no-print-directory test-seeds
 
 # Added to each seed that a test gives to torch.
@@ -54,7 +54,7 @@ SEEDS ?= 1 2 3 4 5
 
 test-seeds: $(VENV)/.test    ## every test that draws from torch's random numbers, under five other seeds
 	for seed in $(SEEDS); do \
-		FIRSTBREAK_TEST_SEED=$$seed $(BIN)/python -m pytest -n auto --dist loadfile -m draws $(ARGS) || exit 1; \
+		FIRSTBREAK_TEST_SEED=$$seed $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m draws $(ARGS) || exit 1; \
 	done
 
 lint: $(VENV)/.test          ## ruff, mypy, and the size of each package

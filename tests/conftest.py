@@ -101,6 +101,7 @@ HEAVY = (
     "mlflow",
     "pytorch_lightning",
 )
+LONG = ("browser", "trainer", "slow")  #: marks of tests that take seconds
 IMPORTED_FOR_COLLECTION = pytest.StashKey[list[str]]()
 
 
@@ -123,6 +124,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("thorough")
         if draws(item.path):
             item.add_marker("draws")
+    # Long files first: one that a process begins with at the end keeps the others waiting (`--no-loadscope-reorder`).
+    long = {item.path for item in items if any(item.get_closest_marker(name) for name in LONG)}
+    items.sort(key=lambda item: item.path not in long)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

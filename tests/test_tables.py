@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from firstbreak import readers
+from firstbreak import dialects, readers
 from firstbreak.cli.demo import RUN
 from firstbreak.engine import index, registry
 
@@ -17,6 +17,7 @@ from firstbreak.engine import index, registry
 def test_the_tables_are_up_to_date() -> None:
     assert index.INDEX.read_text("utf-8") == registry.table(), "run `make docs`"
     assert readers.INDEX.read_text("utf-8") == readers.table(), "run `make docs`"
+    assert dialects.INDEX.read_text("utf-8") == dialects.table(), "run `make docs`"
 
 
 def test_without_the_tables_the_same_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -33,6 +34,20 @@ def test_without_the_tables_the_same_is_found(monkeypatch: pytest.MonkeyPatch, t
     old.write_text(json.dumps(other))
     monkeypatch.setattr(readers, "INDEX", old)
     assert list(readers.Readers()) == formats
+    trainers = list(dialects.dialects())
+    monkeypatch.setattr(dialects, "INDEX", dialects.INDEX.with_name("none.json"))
+    assert list(dialects.dialects.__wrapped__()) == trainers
+
+
+def test_a_diagnosis_imports_only_the_dialect_of_the_run() -> None:
+    code = f"""
+import sys
+from firstbreak.readers.read import read
+read({str(RUN)!r})
+print(*[name for name in sys.modules if name.startswith("firstbreak.dialects.")])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"firstbreak.dialects.rllib", "firstbreak.dialects.sb3"} & set(done.stdout.split())
 
 
 def test_a_diagnosis_imports_only_the_detectors_whose_needs_were_recorded() -> None:

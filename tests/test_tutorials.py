@@ -11,8 +11,18 @@ from tests.lazy import lazy
 
 benchmarks = lazy("benchmarks")
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.parametrize("page", benchmarks.tutorials.pages(), ids=lambda page: page.stem)
+
+#: tutorials whose commands take a quarter of a minute, and are those of other tests
+LONG = ("guard", "closeout")
+PAGES = [
+    pytest.param(page, id=page.stem, marks=[pytest.mark.thorough] if page.stem in LONG else [])
+    for page in benchmarks.tutorials.pages()
+]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_a_tutorial_prints_what_it_shows(page: Path) -> None:
     told = page.read_text()
     assert re.search(r"^\$ ", told, re.MULTILINE)

@@ -2,7 +2,7 @@
 
 from benchmarks.docs import PAGES, ROOT, navigation, pictures
 from benchmarks.size import place
-from firstbreak import readers
+from firstbreak import dialects, readers
 from firstbreak.engine import index, registry
 
 PACKED = ROOT / "src" / "firstbreak" / "reports" / "pictures.tar.xz"
@@ -16,7 +16,11 @@ def main() -> None:
         print(f"docs/{name}")
     place(PACKED).write_bytes(pictures.packed())
     print(PACKED.relative_to(ROOT))
-    for table, made in ((index.INDEX, registry.table), (readers.INDEX, readers.table)):
+    for table, made in (
+        (index.INDEX, registry.table),
+        (readers.INDEX, readers.table),
+        (dialects.INDEX, dialects.table),
+    ):
         place(table).write_text(made(), "utf-8")
         print(table.relative_to(ROOT))
     settings = ROOT / "mkdocs.yml"

@@ -80,17 +80,17 @@ class _Signature:
 def _init(self: Any, *places: Any, **given: Any) -> None:
     blank, makers, needed, ordered, _ = self._layout
     if places:
-        named = dict(zip(ordered, places, strict=False))
+        named = dict(zip(ordered, places))  # noqa: B905
         if len(named) < len(places) or not named.keys().isdisjoint(given):
             raise TypeError(f"{type(self).__name__}: too many values, or one of them twice")
-        given = named | given
+        given.update(named)
     values = self.__dict__
     values.update(blank)
     for name, maker in makers:
         if name not in given:
             values[name] = maker()
     values.update(given)
-    if not needed <= given.keys() or len(values) != len(blank):
+    if len(values) != len(blank) or not given.keys() >= needed:
         wrong = sorted(needed - given.keys()) or sorted(given.keys() - blank.keys())
         raise TypeError(f"{type(self).__name__}: missing or unknown: {', '.join(wrong)}")
 

@@ -14,6 +14,8 @@ from tests.lazy import lazy
 
 benchmarks_attack = lazy("benchmarks.attack")
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_valid_file_with_hostile_values_is_read() -> None:
     tally = benchmarks_attack.values.campaign(0, 150, deep=False)

@@ -24,6 +24,8 @@ from firstbreak.readers import Unreadable
 from tests.compare.runs import write as make_run
 from tests.make import learning
 
+pytestmark = pytest.mark.slow
+
 SIX = ("best checkpoint", "last checkpoint", "failed checkpoint", "samples for the reward audit",
        "results of several seeds", "report of the private set")  # fmt: skip
 

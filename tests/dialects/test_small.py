@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import tomllib
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -33,7 +35,8 @@ def test_recognition_reads_no_names(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_name_is_given_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plugins, "modules", lambda *_: {"garage": plugins})
+    monkeypatch.setitem(sys.modules, "stranger.garage", ModuleType("stranger.garage"))
+    monkeypatch.setattr(plugins, "elsewhere", lambda group: ("stranger.garage",))
     with pytest.raises(plugins.BadPlugin, match="'garage' is taken by"):
         dialects.dialects.__wrapped__()
 

@@ -21,7 +21,7 @@ from tests.experiments.test_runner import gone, parent, pid_of, trial
 from tests.lazy import needs
 from tests.waiting import until
 
-pytestmark = [pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc"), needs("ray")]
+pytestmark = [pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc"), needs("ray"), pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +37,7 @@ def test_trials_come_back_in_order_and_are_not_run_again(execute: Callable[..., 
     assert execute(trials, retries=0, stop=never, report=lambda result: None) == first
 
 
+@pytest.mark.thorough
 def test_a_killed_worker_loses_only_its_trial_which_is_run_again(
     execute: Callable[..., list[Result]], tmp_path: Path
 ) -> None:
@@ -58,6 +59,7 @@ def test_a_killed_worker_loses_only_its_trial_which_is_run_again(
     assert stored(long) == results[1]
 
 
+@pytest.mark.thorough
 def test_a_trial_that_fails_on_a_cluster_says_so(execute: Callable[..., list[Result]], tmp_path: Path) -> None:
     wrong = replace(trial(tmp_path), arguments=(sys.executable, "-S", "-c", "raise SystemExit(3)"))
     (result,) = execute([wrong], retries=1, stop=never, report=lambda result: None)
@@ -83,6 +85,7 @@ def test_a_worker_without_the_drivers_disk_sends_its_folder_back(tmp_path: Path)
     assert (short.folder / "metrics.jsonl").exists()
 
 
+@pytest.mark.thorough
 def test_a_survey_runs_on_the_cluster_as_well(execute: Callable[..., list[Result]], tmp_path: Path) -> None:
     for i in range(3):
         folder = tmp_path / "runs" / f"run-{i}"

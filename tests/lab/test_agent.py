@@ -39,7 +39,7 @@ def test_a_call_in_the_tokens_is_answered_in_the_tokens() -> None:
     task = agent.grpo().task
     problems = task.draw(random.Random(0), 2)
     call = f"?{registers.NAMES[0]}"
-    rows = model.encode([f"{problems[0].prompt}{call}", f"{problems[1].prompt}{call[0]}{call[0]}"])
+    rows = model.encode([f"{problems[0].prompt}{call}", f"{problems[1].prompt}{2 * registers.NAMES[0]}"])
     answers = rollout.responder(task, problems, len(problems[0].prompt))(rows)
     assert model.decode(answers[:1, None]) == [task.environment.respond(problems[0], call)]
     assert answers[1] == model.PAD

@@ -6,13 +6,11 @@ import json
 import os
 import signal
 from collections.abc import Iterator
-from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from firstbreak.model import Link
 from tests.cluster import cluster
 from tests.lazy import lazy
 
@@ -118,57 +116,6 @@ def test_archives_of_equal_files_are_equal() -> None:
     assert pretend(jobs(1)[0]) != pretend(jobs(2)[0])
 
 
-def test_every_severity_is_trained_in_the_home_base_and_the_largest_elsewhere() -> None:
-    severities: dict[tuple[str, str], set[float]] = {}
-    for job in corpus.grid():
-        severities.setdefault((job.variant, job.base), set()).add(job.severity)
-    for variant in lab.catalogue().values():
-        ladders = [severities[variant.id, base] for base in variant.bases]
-        assert sum(ladder == set(variant.bases[base]) for base, ladder in zip(variant.bases, ladders, strict=True)) >= 1
-        assert all(variant.bases[base][-1] in ladder for base, ladder in zip(variant.bases, ladders, strict=True))
-
-
-@pytest.mark.parametrize("share", [0.3, 0.5])
-def test_a_corpus_that_is_half_built_is_a_small_corpus(share: float) -> None:
-    jobs = corpus.grid()
-    assert len(set(jobs)) == len(jobs)
-    part = jobs[: round(share * len(jobs))]
-    healthy = sum(lab.catalogue()[job.variant].healthy for job in part)
-    assert 0.25 < healthy / len(part) < 0.4
-    assert len({job.variant for job in part}) > 0.8 * len(lab.catalogue())
-
-
-def test_what_the_harm_test_and_the_false_alarms_need_comes_in_the_first_half() -> None:
-    jobs = corpus.grid(seeds=5)
-    half = set(jobs[: len(jobs) // 2])
-    assert {job for job in jobs if lab.catalogue()[job.variant].healthy} <= half
-    for variant in lab.catalogue().values():
-        if not variant.healthy:
-            home = corpus.home(variant)
-            gravest = [
-                j for j in jobs if (j.variant, j.base, j.severity) == (variant.id, home, variant.bases[home][-1])
-            ]
-            assert len(gravest) == 5
-            assert set(gravest) <= half
-
-
-def test_the_mildest_severities_are_trained_last() -> None:
-    jobs = corpus.grid(seeds=2)
-    mildest = [
-        job.severity == severities[0]
-        for job in jobs
-        if len(severities := lab.catalogue()[job.variant].bases[job.base]) > 2
-        and job.seed
-        and job.severity != severities[-1]
-    ]
-    assert any(mildest)
-    assert mildest == sorted(mildest)
-
-
-def test_a_grid_can_be_narrowed() -> None:
-    assert {job.variant for job in corpus.grid(variants=["groups-mixed", "untouched"])} == {"groups-mixed", "untouched"}
-
-
 def label(variant: str, base: str, severity: float, seed: int) -> running.Label:
     """A label of which only what tells the splits apart matters."""
     truth: dict[str, Any] = dict(link=None, cause=None, onset=None, steps=1, score=0.5, reported=0.5)
@@ -192,13 +139,6 @@ def test_task_severity_and_seed_are_held_out() -> None:
     for which, respects in cases.items():
         assert corpus.held_out(label(*which)) == respects
         assert corpus.split(label(*which)) == ("test" if respects else "train")
-
-
-def test_both_splits_hold_faults_of_every_link_and_healthy_runs() -> None:
-    links: dict[str, set[Any]] = {"train": set(), "test": set()}
-    for job in corpus.grid():
-        links[corpus.split(label(*astuple(job)))].add(lab.catalogue()[job.variant].link)
-    assert links["train"] == links["test"] == {*Link, None}
 
 
 def test_every_shorter_run_is_an_option_of_its_base() -> None:

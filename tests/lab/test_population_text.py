@@ -49,12 +49,12 @@ def settings(name: str, **changes: Any) -> dict[str, Any]:
 
 
 def trained(
-    name: str, broken: firstbreak_lab_drawn.BrokenMechanism, **changes: Any
+    name: str, broken: firstbreak_lab_drawn.BrokenMechanism, seed: int = 5, **changes: Any
 ) -> tuple[list[dict[str, Any]], firstbreak_lab_drawn.Trained]:
     """The log of a short run without its clock, and what is true of it."""
     with TemporaryDirectory() as folder:
         out = Path(folder)
-        true = FAMILIES[name].train(settings(name, **changes), 5, broken, out)
+        true = FAMILIES[name].train(settings(name, **changes), seed, broken, out)
         if (state := out / "trainer_state.json").exists():
             rows = json.loads(state.read_text())["log_history"]
         else:
@@ -63,9 +63,15 @@ def trained(
 
 
 @cache
-def healthy(name: str) -> str:
+def healthy(name: str, seed: int = 5) -> str:
     """The log of the healthy run."""
-    return json.dumps(trained(name, firstbreak_lab_drawn.BrokenMechanism())[0])
+    return json.dumps(trained(name, firstbreak_lab_drawn.BrokenMechanism(), seed)[0])
+
+
+def shows(name: str, fault: str, severity: float, onset: float, seed: int) -> bool:
+    """Whether a fault changes the log of the run of a seed."""
+    broken = firstbreak_lab_drawn.BrokenMechanism(fault, severity, onset, seed=seed)
+    return json.dumps(trained(name, broken, seed)[0]) != healthy(name, seed)
 
 
 @pytest.mark.parametrize(("name", "fault"), PAIRS, ids=[f"{name}-{fault.name}" for name, fault in PAIRS])
@@ -76,17 +82,19 @@ def test_a_fault_changes_the_run_and_with_severity_0_it_does_not(
         ("bits", "tokens", "temperature", "times the temp")
     )
     severity = min(fault.severity) if least else max(fault.severity)
+    onset = 0.0 if fault.from_start else 0.3
     (silent, _), (acting, true) = (
-        trained(name, firstbreak_lab_drawn.BrokenMechanism(fault.name, size, 0.0 if fault.from_start else 0.3, seed=5))
-        for size in (0.0, severity)
+        trained(name, firstbreak_lab_drawn.BrokenMechanism(fault.name, size, onset, seed=5)) for size in (0.0, severity)
     )
     assert json.dumps(silent) == healthy(name)
     assert math.isfinite(true.score)
     if fault.link is Link.SYSTEMS:
         assert json.dumps(acting) == healthy(name)
         assert true.seconds > 0
-    else:
-        assert json.dumps(acting) != healthy(name) or fault.name in UNSEEN
+    elif (
+        json.dumps(acting) == healthy(name) and fault.name not in UNSEEN
+    ):  # a policy that gets equal rewards is not trained
+        assert any(shows(name, fault.name, severity, onset, seed) for seed in range(6, 12))
     if not fault.from_start:  # what was logged before is the same
         assert json.dumps(acting[:1]) == json.dumps(json.loads(healthy(name))[:1])
 

@@ -28,6 +28,8 @@ from tests.make import write_jsonl
 from tests.waiting import PATIENCE
 from tests.web.serving import write_hostile
 
+pytestmark = pytest.mark.slow
+
 if TYPE_CHECKING:
     from mcp.types import CallToolResult
 

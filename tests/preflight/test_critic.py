@@ -22,6 +22,8 @@ from tests.lazy import lazy
 
 critics = lazy("tests.preflight.critics")
 
+pytestmark = pytest.mark.slow
+
 HERE = "tests.preflight.critics"
 STEPS, ENVS = 400, 4
 

@@ -101,6 +101,11 @@ def test_an_evaluation_that_follows_or_comes_first_has_not_parted(course: np.nda
     assert [seed for seed in range(40) if parting(*scores(course, X, seed))] == []
 
 
+def test_one_of_the_parts_whose_sum_the_reward_is_follows_it() -> None:
+    reward = np.minimum(X / 0.8, 1) + noise(len(X), 0.03)
+    assert parting(series("reward.component.correct.mean", 0.7 * reward), series("reward.mean", reward)) is None
+
+
 def test_an_evaluation_denies_a_fall_of_the_reward_only_if_it_rose_and_would_have_shown_it() -> None:
     x = np.linspace(0, 1, 200)
     reward = trajectory(series("reward.mean", np.minimum(x / 0.5, 1) - 0.6 * np.maximum(x - 0.5, 0) + noise(200, 0.02)))

@@ -24,6 +24,8 @@ from firstbreak.experiments import supervisor
 from tests.make import learning
 from tests.waiting import PATIENCE, until
 
+pytestmark = pytest.mark.slow
+
 BROKEN = Path(__file__).parents[2] / "src" / "firstbreak" / "cli" / "demo" / "run"
 
 

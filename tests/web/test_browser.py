@@ -140,6 +140,7 @@ def test_everything_can_be_done_with_the_keyboard(page: Page, site: Served) -> N
     page.wait_for_url(f"{site.address}/")
 
 
+@pytest.mark.thorough
 def test_the_theme_is_kept(page: Page, site: Served) -> None:
     page.emulate_media(color_scheme="light")
     page.goto(f"{site.address}/run/demo")
@@ -176,6 +177,7 @@ def test_the_page_follows_a_run_that_grows(page: Page, site: Served, runs: Path)
     until(page, "document.querySelector('.plot').dataset.to === '149.0'")
 
 
+@pytest.mark.thorough
 def test_the_list_follows_new_runs(page: Page, site: Served, runs: Path) -> None:
     page.goto(site.address)
     until(page, "!document.querySelector('#tally').textContent.includes('being read')")
@@ -205,6 +207,7 @@ def test_samples_are_read_page_by_page_and_found(page: Page, site: Served) -> No
     assert page.locator(".sample").count() == 0
 
 
+@pytest.mark.thorough
 def test_samples_are_read_from_a_step_on(page: Page, site: Served) -> None:
     page.goto(f"{site.address}/samples/demo")
     page.fill("[name=step]", "100")
@@ -331,7 +334,9 @@ PHONE, SCREEN = (390, "dark"), (1280, "light")  # `make bench-web` looks at all 
 @pytest.mark.parametrize(
     ("name", "width", "scheme"),
     [
-        pytest.param(name, *seen, marks=[] if (seen == PHONE) == (i % 2 == 0) else [pytest.mark.thorough])
+        pytest.param(
+            name, *seen, marks=[] if i % 2 == 0 and (seen == PHONE) == (i % 4 == 0) else [pytest.mark.thorough]
+        )
         for i, name in enumerate(PAGES)
         for seen in (PHONE, SCREEN)
     ],
@@ -422,6 +427,7 @@ def test_the_break_is_drawn_on_the_first_screen(page: Page, cases: Served) -> No
     assert starts == sorted(starts)
 
 
+@pytest.mark.thorough
 def test_a_click_on_link_finding_and_cause_goes_there(page: Page, cases: Served) -> None:
     page.goto(f"{cases.address}/run/over-optimised")
     for what in (".ring a.broken circle", ".cascade a >> nth=0", ".summary a >> nth=0", ".cause td a >> nth=0"):
@@ -433,6 +439,7 @@ def test_a_click_on_link_finding_and_cause_goes_there(page: Page, cases: Served)
     assert "#run-findings-" in page.url
 
 
+@pytest.mark.thorough
 def test_a_command_is_copied(chromium: Browser, cases: Served) -> None:
     context = chromium.new_context(permissions=["clipboard-read", "clipboard-write"])
     tab = context.new_page()
@@ -479,6 +486,7 @@ def test_runs_are_ordered_by_when_they_broke_and_those_without_a_break_come_last
         assert page.locator(".runs .sorted").count() == 1
 
 
+@pytest.mark.thorough
 def test_the_words_of_a_picture_are_not_looked_through(page: Page, many: Served) -> None:
     page.goto(many.address)
     until(page, "!document.querySelector('#tally').textContent.includes('being read')")
@@ -486,6 +494,7 @@ def test_the_words_of_a_picture_are_not_looked_through(page: Page, many: Served)
     assert not shown_names(page)
 
 
+@pytest.mark.thorough
 def test_a_run_that_was_started_a_moment_ago_has_a_page(page: Page, site: Served, runs: Path) -> None:
     page.goto(site.address)
     until(page, "!document.querySelector('#tally').textContent.includes('being read')")
@@ -497,6 +506,7 @@ def test_a_run_that_was_started_a_moment_ago_has_a_page(page: Page, site: Served
     (runs / "just-now").rmdir()
 
 
+@pytest.mark.thorough
 def test_on_a_phone_the_names_of_the_curves_stand_above_them(chromium: Browser, site: Served) -> None:
     tab = opened(chromium, viewport={"width": 390, "height": 844}, bypass_csp=True)
     tab.goto(f"{site.address}/run/demo")
@@ -539,6 +549,7 @@ def test_many_runs_are_filtered_sorted_and_kept_in_the_address(page: Page, many:
     assert shown_names(page) == ["one-point"]
 
 
+@pytest.mark.thorough
 def test_every_row_has_a_reason_a_unit_and_both_ends_of_its_name(page: Page, many: Served) -> None:
     page.goto(many.address)
     until(page, "!document.querySelector('#tally').textContent.includes('being read')")
@@ -566,6 +577,7 @@ def test_the_selection_is_bounded_before_the_button(page: Page, many: Served) ->
     assert page.locator("#compare").inner_text() == "Select at most 6 runs"
 
 
+@pytest.mark.thorough
 def test_an_empty_folder_says_what_to_put_there(page: Page, tmp_path: Path) -> None:
     with serving(tmp_path) as served:
         page.goto(served.address)
@@ -576,6 +588,7 @@ def test_an_empty_folder_says_what_to_put_there(page: Page, tmp_path: Path) -> N
         page.goto("about:blank")  # a page that is cut off complains
 
 
+@pytest.mark.thorough
 def test_the_page_says_whether_it_is_live(chromium: Browser, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "one" / "metrics.jsonl", 60)
     tab = opened(chromium)
@@ -598,6 +611,7 @@ def lines(page: Page) -> str:
     return str(page.locator(".plot canvas").first.evaluate("canvas => canvas.toDataURL()"))
 
 
+@pytest.mark.thorough
 def test_smoothing_and_axis_are_kept_in_the_address_with_the_zoom(page: Page, site: Served) -> None:
     open_curves(page, site, "demo")
     raw = lines(page)
@@ -630,6 +644,7 @@ def test_a_broken_address_breaks_no_page(page: Page, site: Served) -> None:
     drawn(page)
 
 
+@pytest.mark.thorough
 def test_the_legend_hides_and_shows_a_run(page: Page, site: Served) -> None:
     page.goto(f"{site.address}/compare?run=demo&run=large")
     drawn(page)
@@ -711,6 +726,7 @@ def test_single_runs_get_no_probability_and_nothing_unrecorded_is_the_same(page:
     assert "cannot show whether the setting or the seed causes the difference" in text
 
 
+@pytest.mark.thorough
 def test_twenty_runs_are_compared(page: Page, seeds: Served) -> None:
     page.goto(seeds.address)
     until(page, "!document.querySelector('#tally').textContent.includes('being read')")

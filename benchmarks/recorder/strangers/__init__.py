@@ -2,10 +2,10 @@
 
 Each folder beside this file is one person's: scripts as they were written, and `runs.json` with the command of each run (first of
 all what makes a model that the others start from, where a script of its own does that), the link
-that the fault breaks first in that person's judgement (null: a sound script), and whether it harmed the training. `*_1` were
-written before the corrections of 2026-11-26 and looked at for them; each higher number was written against the recorder as it was
-corrected after the number before, and asked before anything of it was corrected. `plain_7` has logs alone, and no recorder. Five more sets
-repeated these kinds of script and fault; docs/recorder.md has their figures, and the history their scripts (commit d89e219a).
+that the fault breaks first in that person's judgement (null: a sound script), and whether it harmed the training. Each number was
+written against the recorder as it was corrected after the number before, and asked before anything of it was corrected. `plain_7`
+has logs alone, and no recorder. Seven more sets, the first two of them looked at for every correction, lie in the history (commits f43d27e0
+and d89e219a); docs/recorder.md has their figures.
 """
 
 from __future__ import annotations

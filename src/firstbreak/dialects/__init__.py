@@ -36,10 +36,14 @@ Where one signal is logged several times over (per environment, data set, layer,
 
 from __future__ import annotations
 
+import importlib
+import json
+import os
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Set
 from functools import cache, lru_cache, reduce
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -70,6 +74,53 @@ __all__ = [
 ]
 
 ENOUGH = 2  #: marks that it takes to choose a dialect
+#: What each file is recognised by, so that only the run's own dialect is imported. `make docs` writes it. A file that has
+#: changed since then, or is new, is imported to see.
+INDEX = Path(__file__).with_name("index.json")
+
+
+class Listed(ModuleType):
+    """A dialect whose file is imported where it is asked for more than the index holds."""
+
+    def __init__(self, name: str, row: Mapping[str, Any]) -> None:
+        super().__init__(name)
+        self.MARKS = frozenset(row["marks"])
+        self.STRONG = tuple(map(frozenset, row.get("strong", ())))
+        self.ALONE = frozenset(row.get("alone", ()))
+        self.CONFIG_MARKS = frozenset(row.get("config_marks", ()))
+        self.PREFIXES: Mapping[str, str] = row.get("prefixes", EMPTY)
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(importlib.import_module(self.__name__), attribute)
+
+    @property
+    def __doc__(self) -> str | None:  # type: ignore[override]
+        """What the page of this trainer says."""
+        return importlib.import_module(self.__name__).__doc__
+
+
+def _files() -> Iterator[tuple[str, int]]:
+    """(name, bytes) of the files of this folder that may be dialects."""
+    for entry in os.scandir(INDEX.parent):
+        if entry.name.endswith(".py") and not entry.name.startswith("_"):
+            yield entry.name.removesuffix(".py"), entry.stat().st_size
+
+
+def _row(name: str, size: int) -> Mapping[str, Any]:
+    """What the index holds of a file; its size alone where it is no dialect."""
+    module = importlib.import_module(f"{__name__}.{name}")
+    if not hasattr(module, "NAMES"):
+        return {"bytes": size}
+    found = {key: getattr(module, key.upper(), ()) for key in ("strong", "alone", "config_marks", "prefixes")}
+    found["strong"] = [sorted(names) for names in found["strong"]]
+    said = {key: value if isinstance(value, dict | list) else sorted(value) for key, value in found.items() if value}
+    return {"bytes": size, "marks": sorted(module.MARKS), **said}
+
+
+def table() -> str:
+    """The index as it has to be, one line for each file, for `make docs`."""
+    rows = {name: _row(name, size) for name, size in sorted(_files())} | {_small.FILE.name: _small.recognised()}
+    return "{\n" + ",\n".join(f" {json.dumps(name)}: {json.dumps(row)}" for name, row in rows.items()) + "\n}\n"
 
 
 @cache
@@ -78,10 +129,18 @@ def dialects() -> Mapping[str, ModuleType]:
 
     Raises firstbreak.plugins.BadPlugin where two have one name.
     """
-    files, small = plugins.modules(__name__, "NAMES", "firstbreak.dialects"), _small.modules()
-    for short in files.keys() & small.keys():
-        raise plugins.BadPlugin(f"{files[short].__file__}: the name {short!r} is taken by {_small.FILE}")
-    return dict(sorted({**files, **small}.items()))
+    known = json.loads(INDEX.read_text("utf-8")) if INDEX.exists() else {}
+    found = _small.modules(known.get(_small.FILE.name))
+    files: list[ModuleType] = []
+    for name, size in _files():
+        row = known.get(name)
+        row = row if row is not None and row["bytes"] == size else _row(name, size)
+        files += [Listed(f"{__name__}.{name}", row)] if "marks" in row else []
+    for module in (*files, *map(importlib.import_module, plugins.elsewhere("firstbreak.dialects"))):
+        if (short := _short(module)) in found:
+            raise plugins.BadPlugin(f"{module.__name__}: the name {short!r} is taken by {found[short].__name__}")
+        found[short] = module
+    return dict(sorted(found.items()))
 
 
 def choose(names: Collection[str], config: Mapping[str, Any], trainer: str | None = None) -> ModuleType:

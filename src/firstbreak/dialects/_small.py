@@ -7,9 +7,8 @@ are read when one of them is asked for.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Set
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,15 +23,14 @@ _LATER = frozenset({"NAMES", "NOT_CONVERTED", "CONFIG", "DEFAULTS", "LOG", "abou
 class Small(ModuleType):
     """A dialect whose names, options and methods are read on first use from their part of the file."""
 
-    def __init__(self, name: str, recognised_by: Mapping[str, Any], rest: str) -> None:
+    def __init__(self, name: str, recognised_by: Mapping[str, Any]) -> None:
         super().__init__(f"{__package__}.{name}")
-        self._rest = rest
         self.MARKS: frozenset[str] = frozenset()
         for key, value in recognised_by.items():
             setattr(self, key.upper(), _of_python(key, value))
 
     def __getattr__(self, attribute: str) -> Any:
-        if attribute not in _LATER or not self._rest:
+        if attribute not in _LATER or "NAMES" in vars(self):
             raise AttributeError(attribute)
         self._read()
         return getattr(self, attribute)
@@ -43,8 +41,10 @@ class Small(ModuleType):
         return str(self.about)
 
     def _read(self) -> None:
+        import tomllib
+
         short = self.__name__.rpartition(".")[2]
-        tables, self._rest = tomllib.loads(self._rest)[short], ""
+        tables = tomllib.loads(_parts()[1][short])[short]
         more, context = tables.pop("more"), tables.pop("context", None)
         self.about = more["about"]
         self.algorithm = partial(_method, more["algorithm"])
@@ -55,8 +55,22 @@ class Small(ModuleType):
             setattr(self, key.upper(), value)
 
 
-def modules() -> dict[str, ModuleType]:
-    """Dialect by name."""
+def modules(known: Mapping[str, Any] | None = None) -> dict[str, ModuleType]:
+    """Dialect by name. `known`: what the index holds of the file."""
+    row = known if known is not None and known["bytes"] == FILE.stat().st_size else recognised()
+    return {name: Small(name, table) for name, table in row["dialects"].items()}
+
+
+def recognised() -> dict[str, Any]:
+    """The size of the file in bytes, and what each of its dialects is recognised by."""
+    import tomllib
+
+    return {"bytes": FILE.stat().st_size, "dialects": tomllib.loads(_parts()[0])}
+
+
+@cache
+def _parts() -> tuple[str, dict[str, str]]:
+    """What all dialects are recognised by, and the rest of each."""
     parts = re.split(r"^(?=\[\w)", FILE.read_text("utf-8"), flags=re.MULTILINE)
     of_all, rest = "", dict[str, str]()
     for part in parts:
@@ -65,7 +79,7 @@ def modules() -> dict[str, ModuleType]:
             rest[header[1]] = rest.get(header[1], "") + part
         else:
             of_all += part
-    return {name: Small(name, table, rest[name]) for name, table in tomllib.loads(of_all).items()}
+    return of_all, rest
 
 
 def _of_python(key: str, value: Any) -> Any:

@@ -831,6 +831,11 @@ class _ByParameter(Mapping[str, Signal]):
         return {_spelled(stem): stem for stem in (mean.removesuffix(".mean") for mean in _means())}
 
     @cached_property
+    def _held_out(self) -> dict[str, str]:
+        held_out = ((stem, evaluation(f"{stem}.max").removesuffix(".max")) for stem in self._stems.values())
+        return {_spelled(name): stem for stem, name in held_out}
+
+    @cached_property
     def _names(self) -> dict[str, str]:
         return {_spelled(name): name for name in all_names()}
 
@@ -840,8 +845,10 @@ class _ByParameter(Mapping[str, Signal]):
             name = self._means[key]
         elif statistic in STATISTICS and stem in self._stems:
             name = f"{self._stems[stem]}.{statistic}"
+        elif statistic in STATISTICS:
+            name = evaluation(f"{self._held_out[stem]}.{statistic}")
         else:
-            name = self._names[key]
+            raise KeyError(key)
         signal = lookup(name)
         assert signal is not None
         return signal

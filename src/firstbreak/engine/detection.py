@@ -9,7 +9,7 @@ import numpy as np
 from firstbreak import dialects
 from firstbreak.dialects import signals
 from firstbreak.engine.checks import Check, run_check
-from firstbreak.engine.inputs import DERIVED, Inputs
+from firstbreak.engine.inputs import DERIVED, GIVEN, Inputs
 from firstbreak.engine.refutations import recorded_inside
 from firstbreak.engine.registry import detectors
 from firstbreak.engine.stats.agreement import denies
@@ -28,14 +28,16 @@ class OfRun(Inputs):
 
     def missing(self, name: str) -> str:
         """What is missing, in the trainer's own words where they are known."""
-        if name in signals.BY_PARAMETER:
-            signal = signals.BY_PARAMETER[name].name
-            if signal.startswith("proof."):
-                used = "measured nothing of it" if recorded_inside(self) else "was not used"
-                return f"firstbreak.recorder() {used}"
-            how = dialects.how_to_log(self.run.trainer, signal)
-            return f"{signal} is not logged" + (f": {how}" if how else "")
-        return DERIVED[name].missing if name in DERIVED else f"no {name} recorded"
+        if name in DERIVED:
+            return DERIVED[name].missing
+        if name in GIVEN:
+            return f"no {name} recorded"
+        signal = signals.BY_PARAMETER[name].name
+        if signal.startswith("proof."):
+            used = "measured nothing of it" if recorded_inside(self) else "was not used"
+            return f"firstbreak.recorder() {used}"
+        how = dialects.how_to_log(self.run.trainer, signal)
+        return f"{signal} is not logged" + (f": {how}" if how else "")
 
 
 def check(run: Run, *, only: Iterable[str] | None = None, thresholds: Thresholds = EMPTY) -> list[Outcome]:

@@ -48,6 +48,8 @@ MATERIAL = 0.1  #: of the score itself: a smaller loss is none, however clear (c
 ERRORS = 2.0  #: standard errors of a difference: a smaller loss may be noise
 FEW = 10  #: scores whose error is not known: a dip among fewer may come back (convention)
 MIN_SCORES = 30  #: scores in which a rise would show through the noise (convention)
+PROBABLE = 0.3  #: a cause less probable than this is a guess: what separates the causes comes first (convention)
+SUSPECTED = 0.2  #: a cause less probable than this moves no sign to another link (convention)
 RESTATE = frozenset({Role.SCORE_FELL, Role.SCORE_UNMOVED})  #: findings that say what the score did, and not why
 
 
@@ -161,7 +163,8 @@ def harm_of(inputs: Inputs, outcomes: Sequence[Outcome]) -> Harm:
     independent = [shape_of(s) for s in (inputs.independent or {}).values() if s is not inputs.score]
     if shape.lost or inputs.fall is not None or training_lost(inputs) or any(s.lost for s in independent):
         return Harm.LOSING
-    if _found(Role.EVALUATION_APART, outcomes) or _found(Role.DRIFT_UNREWARDED, outcomes):
+    certain = [o for o in outcomes if o.finding is not None and o.finding.confidence is not Confidence.LOW]
+    if _found(Role.EVALUATION_APART, outcomes) or _found(Role.DRIFT_UNREWARDED, certain):
         return Harm.APART
     return Harm.STALLED if _apart(inputs) or goes_nowhere(inputs, outcomes) else Harm.NONE_YET
 
@@ -277,7 +280,8 @@ def first_break_of(
 ) -> FirstBreak | None:
     """The earliest sign that explains the harm; without harm, the earliest sign.
 
-    A proof comes before every other sign, and that of the most probable cause before other proofs.
+    A proof comes before every other sign, and that of the most probable cause before other proofs; what is sure comes before
+    what is not.
     A warning of another link that the one probable cause does not explain is of something else, and does not come first.
     Where there is harm and no sign, the doubts count, and then what says of the score that it fell. The link is that of the
     sign, or that of the most probable cause where it explains the sign.
@@ -289,7 +293,8 @@ def first_break_of(
         return None
     proofs = [o for o in found if Role.PROOF in o.roles]
     its = explained(max(ranked, key=lambda cause: cause.probability, default=None))
-    sign = ([o for o in proofs if o.detector in its] or proofs or _explaining(found, ranked) or found)[0]
+    sure = [o for o in found if _is_serious(o)]
+    sign = ([o for o in proofs if o.detector in its] or proofs or _explaining(sure or found, ranked) or found)[0]
     assert sign.finding is not None
     link, dated = _link_of(sign, ranked), _dated(sign.finding, outcomes)
     also, probability = _told_apart(link, by_link(ranked))
@@ -347,8 +352,8 @@ def _doubts(outcomes: Sequence[Outcome]) -> list[Outcome]:
 
 
 def _link_of(sign: Outcome, ranked: Sequence[RankedCause]) -> Link:
-    """The link of the most probable cause, where it explains the sign; else the sign's own."""
-    top = next((c for c in ranked if c.link is not None), None)
+    """The link of a probable cause, where it explains the sign; else the sign's own."""
+    top = next((c for c in ranked if c.link is not None and c.probability >= SUSPECTED), None)
     if top is not None and top.link is not None and sign.detector in explained(top) and Role.PROOF not in sign.roles:
         return top.link
     return sign.link

@@ -217,7 +217,7 @@ def weigh(cause: Cause, inputs: Inputs, outcomes: Sequence[Outcome]) -> list[Wei
         *common_settings.weights(settings, inputs),
         *_weigh_refutations(cause, inputs, proved),
     ]
-    return _calibrated(_tempered(weights) + _weigh_order(cause, outcomes) + others)
+    return _calibrated(weights, [*_weigh_order(cause, outcomes), *others])
 
 
 def _explains_a_proof(cause: Cause, outcomes: Sequence[Outcome]) -> bool:
@@ -260,18 +260,14 @@ def _quieter(weights: list[Weight]) -> list[Weight]:
     return [replace(w, weight=share * w.weight) if w.kind is WeightKind.QUIET else w for w in weights]
 
 
-def _calibrated(weights: list[Weight]) -> list[Weight]:
-    return [_times(w, CALIBRATION) for w in weights]
-
-
-def _tempered(weights: list[Weight]) -> list[Weight]:
+def _calibrated(symptoms: list[Weight], others: list[Weight]) -> list[Weight]:
     """Symptoms of one fault are not independent of each other: the largest weight counts in full, the next ones less and less."""
-    weights = sorted(weights, key=lambda w: -abs(w.weight))
-    return [_times(w, TEMPER**i) for i, w in enumerate(weights)]
-
-
-def _times(weight: Weight, factor: float) -> Weight:
-    return Weight(finding=weight.finding, weight=factor * weight.weight, kind=weight.kind, text=weight.text)
+    symptoms = sorted(symptoms, key=lambda w: -abs(w.weight))
+    factors = [*(TEMPER**i for i in range(len(symptoms))), *(1.0 for _ in others)]
+    return [
+        Weight(finding=w.finding, weight=CALIBRATION * (factor * w.weight), kind=w.kind, text=w.text)
+        for w, factor in zip([*symptoms, *others], factors, strict=True)
+    ]
 
 
 def _prior(cause: Cause) -> float:
@@ -311,7 +307,7 @@ def _weigh_outcome(outcome: Outcome, cause: str, declared: float | None) -> Weig
 
 def _weigh_none(outcomes: Sequence[Outcome]) -> list[Weight]:
     found = [o for o in outcomes if o.finding is not None]
-    return _calibrated(_tempered([w for o in found if (w := _weigh_outcome(o, NONE_OF_THESE, None)) is not None]))
+    return _calibrated([w for o in found if (w := _weigh_outcome(o, NONE_OF_THESE, None)) is not None], [])
 
 
 def _weigh_order(cause: Cause, outcomes: Sequence[Outcome]) -> list[Weight]:

@@ -157,22 +157,31 @@ def parting(evaluation: Series, reward: Series) -> Parting | None:
 
 
 def _parting(steps: np.ndarray, values: np.ndarray, course: np.ndarray, place: int) -> Parting | None:
-    """The parting at one place: a line of the evaluation over what training gained since then."""
+    """The parting at one place: a line of the evaluation over what training gained since then.
+
+    Up to there the evaluation gained what training did, or the smaller share that its own line shows: that of one of the
+    parts whose sum the reward is.
+    """
     before = course[: place + 1] - course[0]
     if course[-1] - course[place] < APART * np.ptp(course) or np.ptp(before) == 0:
         return None
-    if float(np.polyfit(before, values[: place + 1], 1)[0]) < FOLLOWED:
+    x = before - before.mean()
+    followed = float(x @ values[: place + 1] / (x @ x))
+    if followed < FOLLOWED:
         return None
+    strays = values[: place + 1] - values[: place + 1].mean() - followed * x
+    doubt = float(np.sqrt(strays @ strays / max(place - 1, 1) / (x @ x)))
+    pace = followed if followed + ERRORS * doubt < 1 else 1.0
     since = np.where(np.arange(len(steps)) > place, course - course[place], 0.0)
     design = np.column_stack([np.ones(len(steps)), since])
-    above = values - course + since
+    above = values - pace * (course - since)
     fitted = np.linalg.lstsq(design, above, rcond=None)[0]
     df = len(steps) - 2
     residual = above - design @ fitted
     error = float(np.sqrt(residual @ residual / df / np.sum((since - since.mean()) ** 2)))
     share = float(fitted[1])
-    z = float(t_to_z((1 - share) / max(error, 1e-12), df))
-    return Parting(step=float(steps[place]), sigma=z, most=share + z_to_t(ONE_SIDED, df) * error)
+    z = float(t_to_z((pace - share) / max(error, 1e-12), df))
+    return Parting(step=float(steps[place]), sigma=z, most=(share + z_to_t(ONE_SIDED, df) * error) / pace)
 
 
 def informed(shape: Trajectory, found: Fall | None) -> Trajectory:

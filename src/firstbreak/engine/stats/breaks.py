@@ -223,13 +223,14 @@ def _whitened_shapes(n: int, families: tuple[str, ...] | None, rho: float) -> tu
     return one, np.divide(g, norm, out=np.zeros_like(g), where=norm > 1e-9)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=12)
 def _beside_breaks(n: int, families: tuple[str, ...] | None, rho: float, kind: Kind) -> tuple[np.ndarray, np.ndarray]:
     """Products (k, n) of the whitened shapes with the whitened break at every place, and one over the squared norm of what no
     shape can imitate of it; 0 where that is too little, and at the edges."""
     one, g = _whitened_shapes(n, families, rho)
     dot, power = _against_breaks(np.vstack([one, g]), rho, kind)
-    free = power - dot[0] ** 2 - dot[1:] ** 2
+    free = np.square(dot[1:])
+    np.subtract(power - dot[0] ** 2, free, out=free)
     inverse = np.divide(1.0, free, out=np.zeros_like(free), where=free > 1e-3 * power)
     inverse[:, :EDGE] = inverse[:, n - EDGE + 1 :] = 0.0
     return dot[1:], inverse
@@ -257,16 +258,22 @@ def _candidates(
             yield _burst(y, r, one, g[order], basis[order], rho, direction)
             continue
         shapes, inverse = _beside_breaks(n, families, rho, kind)
-        numerator = _against_breaks(r[None], rho, kind)[0] - along[:, None] * shapes
+        numerator = along[:, None] * shapes
+        np.subtract(_against_breaks(r[None], rho, kind)[0], numerator, out=numerator)
         size = numerator * inverse
         if direction is not None:
-            size = direction * np.maximum(direction * size, 0.0)
-        rss = np.maximum(healthy[:, None] - size * numerator, 1e-24)
-        shape, at = (int(i) for i in np.unravel_index(np.argmin(rss), rss.shape))
+            (np.maximum if direction > 0 else np.minimum)(size, 0.0, out=size)
+        numerator *= size
+        rss = np.subtract(healthy[:, None], numerator, out=numerator)
+        lowest = np.maximum(rss.min(axis=0), 1e-24)
+        least = float(lowest.min())
+        equal = np.flatnonzero(lowest == least)
+        shape, first = divmod(int(np.argmin(np.maximum(rss[:, equal], 1e-24))), len(equal))
+        at = int(equal[first])
         columns = [np.ones(n), basis[shape], unit_break(n, at, kind)]
         fitted = _fit(np.column_stack(columns if size[shape, at] else columns[:2]), y, rho)
-        profile = -n / 2 * np.log(rss.min(axis=0) / rss[shape, at])
-        yield _Candidate(kind, at, float(size[shape, at]), fitted, rho, float(rss[shape, at]), profile, n, profile)
+        profile = -n / 2 * np.log(lowest / least)
+        yield _Candidate(kind, at, float(size[shape, at]), fitted, rho, least, profile, n, profile)
 
 
 def _sizes(
@@ -354,10 +361,16 @@ def _against_breaks(rows: np.ndarray, rho: float, kind: Kind) -> tuple[np.ndarra
     tail = np.cumsum(rows[:, ::-1], axis=1)[:, ::-1]
     k = np.arange(n, 0, -1.0)
     if kind == "level":  # whitened: 1 at its place, then 1 - rho
-        return (1 - rho) * tail + rho * rows, (1 - rho) ** 2 * (k - 1) + 1
+        tail *= 1 - rho
+        tail += rho * rows
+        return tail, (1 - rho) ** 2 * (k - 1) + 1
     sums = np.cumsum(tail[:, ::-1], axis=1)[:, ::-1]  # whitened: j (1 - rho) + rho at its j-th point, over n
     power = (1 - rho) ** 2 * k * (k + 1) * (2 * k + 1) / 6 + rho * (1 - rho) * k * (k + 1) + rho**2 * k
-    return ((1 - rho) * sums + rho * tail) / n, power / n**2
+    sums *= 1 - rho
+    tail *= rho
+    sums += tail
+    sums /= n
+    return sums, power / n**2
 
 
 def _variance_break(residual: np.ndarray, fitted: np.ndarray, rho: float, direction: int | None) -> Break | None:

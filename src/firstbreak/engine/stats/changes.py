@@ -37,6 +37,7 @@ COURSE = (
 )
 COURSE_POINTS = 2048  # a longer curve is looked at as so many means: a course is slow, and shows in them as well
 OVERLAP = 0.1  # of the points of either part of a cut, that may lie on the other side of the gap between them
+SUSTAINED = 0.9  # of the points: single ones go back
 BURST = 6.0  # price, in deviance, of a change that is taken back: it nests the lasting one
 
 
@@ -173,6 +174,18 @@ def for_good(hit: np.ndarray, share: float) -> int | None:
     excess = np.cumsum((np.asarray(hit, float) - share)[::-1])[::-1]
     first = int(np.argmax(excess))
     return first if excess[first] >= -1e-9 and hit[first] else None
+
+
+def turned(beyond: np.ndarray) -> int | None:
+    """The index from which on, to the end, a curve lies beyond a limit (bool for each point) that it kept before.
+
+    It kept the limit for a fifth of the run at least, and lies beyond it for a tenth, so that neither a setting nor an
+    accident is one: the run itself shows what is usual.
+    """
+    n, first = len(beyond), for_good(beyond, SUSTAINED)
+    if first is None or first < n / 5 or n - first < max(n / 10, MIN_POINTS):
+        return None
+    return first if float(np.mean(beyond[: max(n // 5, 1)])) <= 1 - SUSTAINED else None
 
 
 def rounded_away(values: np.ndarray) -> bool:

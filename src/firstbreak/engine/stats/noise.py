@@ -103,8 +103,10 @@ def student_deviance(residuals: np.ndarray, rho: float) -> float:
     mean = float(squares.sum()) / n
     floor = max(0.01 * mean, 1e-24)  # where most values are equal no scale would be small enough
     variance = np.full_like(_FREEDOM, mean + floor)
+    more, part = _FREEDOM + 1, np.empty((len(_FREEDOM), n))
     for _ in range(15):
-        heavy = (squares / (_FREEDOM * variance + squares)).sum(axis=1, keepdims=True)
-        variance = np.maximum((_FREEDOM + 1) * variance * heavy / n, floor)
+        np.add(_FREEDOM * variance, squares, out=part)
+        heavy = np.add.reduce(np.divide(squares, part, out=part), axis=1, keepdims=True)
+        variance = np.maximum(more * variance * heavy / n, floor)
     tails = (_FREEDOM[:, 0] + 1) * np.log1p(squares / (_FREEDOM * variance)).sum(axis=1)
     return float(np.min(n * np.log(variance[:, 0]) + tails - 2 * n * _LOG_CONSTANT)) - math.log(1 - rho**2)

@@ -36,7 +36,7 @@ import numpy as np
 
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at
-from firstbreak.engine.stats.changes import for_good
+from firstbreak.engine.stats.changes import for_good, turned
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity, Statistic
 from firstbreak.words import number
@@ -63,6 +63,7 @@ def detect(
         "In the solved tasks of the population it is 1e-5 to 3e-4, beside critics that fail 0.003 and more.",
         "benchmarks/population.py",
     ),
+    was_good: float = at(0.1, "share", "Of the variance explained before: more than chance."),
     min_points: int = at(10, "points", "Fewer points do not show more than the first updates."),
 ) -> Finding | Expected | NotMeasured | None:
     variance = value_explained_variance.finite
@@ -72,17 +73,19 @@ def detect(
     share = float(np.mean(late.values < max_explained_variance))
     near_zero = float(np.mean(np.abs(late.values) < tolerance))
     constant = near_zero >= min_share_constant and _errs(value_loss, min_value_loss)
-    if share < min_share and not constant:
+    left = turned(variance.values < max_explained_variance)  # a critic that was better in this run
+    was_better = left is not None and float(np.median(variance.values[:left])) >= was_good
+    if share < min_share and not constant and not was_better:
         return None
     if solved:
         return Expected(
             f"explained variance is {number(float(np.median(late.values)))} because the score is at its highest possible "
             "value: equal returns have no variance to explain"
         )
-    left = _loss_left(value_loss, min_points)
-    if left is not None and left < max_loss_left and (trajectory is None or not trajectory.lost):
+    remains = _loss_left(value_loss, min_points)
+    if remains is not None and remains < max_loss_left and (trajectory is None or not trajectory.lost):
         return Expected(
-            f"explained variance is {number(float(np.median(late.values)))} because the value loss fell to {left:.1g} of its "
+            f"explained variance is {number(float(np.median(late.values)))} because the value loss fell to {remains:.1g} of its "
             "largest value: the critic predicts returns that hardly differ"
         )
     limit = tolerance if constant else max_explained_variance
@@ -93,7 +96,7 @@ def detect(
     return Finding(
         message=_constant(late) if constant else _worse(late, max_explained_variance),
         severity=Severity.WARNING,
-        confidence=Confidence.HIGH if harmful else Confidence.MEDIUM if sure else Confidence.LOW,
+        confidence=Confidence.HIGH if harmful or was_better else Confidence.MEDIUM if sure else Confidence.LOW,
         metric="value.explained_variance",
         onset=since,
         interval=None if first is None else (float(variance.steps[max(first - 1, 0)]), float(variance.steps[first])),

@@ -4,6 +4,7 @@
 The share of prompt groups whose completions all got the same reward: its mean over the second half of the run, and the
 step from which it stays above `share_warning`. Where only the spread within groups is logged, a spread of exactly 0
 counts as such a step.
+Also normalised advantages that lose their spread although fewer groups than that are equal.
 
 ## Why it matters
 A group-relative advantage is the reward minus the mean of the group. Where all rewards of a group are equal, the
@@ -37,7 +38,9 @@ import numpy as np
 
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at
+from firstbreak.engine.stats.changes import turned
 from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Expected, Finding, Series, Severity
 from firstbreak.words import number, percent
@@ -65,6 +68,7 @@ def detect(
     reward_max: Series | None = None,
     solved: bool | None = None,
     trajectory: Trajectory | None = None,
+    advantage_std: Series | None = None,
     *,
     share_warning: float = at(0.5, "share", "With fewer such groups, most of the batch still teaches something."),
     share_critical: float = at(0.8, "share", "From here on, less than a fifth of the batch is left to learn from."),
@@ -74,10 +78,19 @@ def detect(
         "A mean reward this high in the range of the rewards says that most answers are right; "
         "as far above the lowest reward, that most are wrong.",
     ),
+    normal: float = at(0.5, "standard deviations", "Normalised advantages have about 1, less where groups are equal."),
+    faded: float = at(0.2, "standard deviations", "Nine groups in ten would have to be equal."),
     min_points: int = at(8, "points", "With fewer points, the finding has low confidence."),
 ) -> Finding | Expected | None:
     late = zero_variance_groups.tail(0.5).finite
     share = float(np.mean(late.values)) if len(late) else 0.0
+    began = turned(zero_variance_groups.finite.values >= share_warning)
+    if began is not None:
+        late = zero_variance_groups.finite.between(float(zero_variance_groups.finite.steps[began]))
+        share = float(np.mean(late.values))
+    equal = zero_variance_groups.finite
+    if advantage_std is not None and not solved and (gone := _faded(advantage_std.finite, equal, normal, faded)):
+        return gone
     if share < share_warning:
         return None
     if solved:
@@ -88,8 +101,11 @@ def detect(
     severity = Severity.CRITICAL if share >= share_critical else Severity.WARNING
     place = _place(reward_mean, reward_min, reward_max, right_level)
     if learns or place is Place.RIGHT:  # wasteful, but enough groups are left, or little is left to learn
-        severity = Severity.WARNING if share >= share_critical and place is not Place.RIGHT else Severity.NOTICE
-    confidence = Confidence.LOW if few else Confidence.HIGH if share >= share_critical else Confidence.MEDIUM
+        wasteful = share >= share_critical or began is not None
+        severity = Severity.WARNING if wasteful and place is not Place.RIGHT else Severity.NOTICE
+    stuck = trajectory is not None and trajectory.kind == "flat"
+    sure = share >= share_critical or began is not None or stuck
+    confidence = Confidence.LOW if few else Confidence.HIGH if sure else Confidence.MEDIUM
     return Finding(
         message=facts.tell(
             "in {share:%} of the groups all rewards are equal, so these groups teach nothing; {advice}",
@@ -111,6 +127,33 @@ def detect(
             *([Evidence(text="mean reward", series=reward_mean)] if reward_mean is not None else []),
         ),
         numbers={"share": share},
+    )
+
+
+def _faded(spread: Series, equal: Series, normal: float, faded: float) -> Finding | None:
+    """Normalised advantages that lost their spread: where a share z of the groups is equal, sqrt(1 - z) is left."""
+    first = turned(spread.values <= faded)
+    if first is None or median(spread.values[:first]) < normal:
+        return None
+    since = float(spread.steps[first])
+    left = equal.between(since)
+    share = median(left.values) if len(left) else 0.0
+    if median(spread.values[first:]) > 0.5 * (1 - share) ** 0.5:
+        return None  # so many groups are equal
+    return Finding(
+        message=facts.tell(
+            "the standard deviation of the advantages was {before} and is {now} since {since}: the rewards within groups hardly "
+            "differ any more, or the advantages are divided by something large; print the rewards of one group",
+            before=facts.median(spread.between(-np.inf, float(spread.steps[first - 1]))),
+            now=facts.median(spread.between(since)),
+            since=facts.at(spread, since),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric="advantage.std",
+        onset=since,
+        interval=(float(spread.steps[first - 1]), since),
+        evidence=(Evidence(text="spread of the advantages", series=spread, since=since),),
     )
 
 

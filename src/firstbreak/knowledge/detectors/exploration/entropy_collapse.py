@@ -36,7 +36,7 @@ import numpy as np
 from firstbreak.engine import environments, facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, Policy
-from firstbreak.engine.stats.changes import settled
+from firstbreak.engine.stats.changes import settled, turned
 from firstbreak.engine.stats.direction import rises
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.shape import Trajectory
@@ -143,7 +143,13 @@ def detect(
             weight=entropy_weight(method),
         ),
         severity=Severity.CRITICAL if stuck or _ended(reward_mean, score, interval, min_points) else Severity.WARNING,
-        confidence=Confidence.HIGH if dead and stuck else Confidence.LOW if learned else Confidence.MEDIUM,
+        confidence=Confidence.HIGH
+        if dead and stuck
+        else Confidence.LOW
+        if learned
+        else Confidence.HIGH
+        if turned(entropy.values <= no_share * start) is not None
+        else Confidence.MEDIUM,
         metric="policy.entropy",
         onset=since,
         interval=interval,

@@ -31,7 +31,7 @@ import numpy as np
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
-from firstbreak.engine.stats.changes import settled
+from firstbreak.engine.stats.changes import settled, turned
 from firstbreak.engine.stats.direction import departure, rises
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
@@ -47,6 +47,7 @@ def detect(
     *,
     min_share: float = at(0.1, "share", "Fewer completions are accidents of sampling."),
     growth_warning: float = at(2.0, "ratio", "Twice the early share: more than longer answers explain."),
+    sure_share: float = at(0.3, "share", "A third of the completions is no accident, whatever the score does."),
     min_points: int = at(20, "points", "Fewer values show no trend."),
 ) -> Finding | NotMeasured | None:
     share = text_repetition_frac.finite
@@ -70,7 +71,7 @@ def detect(
             early=facts.tell("{before:%}", before=facts.median(before)) if len(before) else percent(early),
         ),
         severity=Severity.WARNING,
-        confidence=Confidence.HIGH if lost else Confidence.MEDIUM,
+        confidence=Confidence.HIGH if lost or turned(share.values >= sure_share) is not None else Confidence.MEDIUM,
         metric="text.repetition_frac",
         onset=since,
         interval=began[1] if began else (since, since),

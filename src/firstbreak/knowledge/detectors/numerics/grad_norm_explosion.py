@@ -79,8 +79,8 @@ def detect(
     ),
     warmup_share: float = at(0.1, "share", "The first updates of a run are the largest."),
     material: float = at(0.1, "share", "Of the gain so far: less, while the norm grows tenfold, is none."),
-    tail_warning: float = at(
-        100.0, "ratio", "95th percentile over median: one batch in twenty outweighs all others of its twenty together."
+    far_ratio: float = at(
+        30.0, "ratio", "Thirty times the median norm: such a batch outweighs all others of an epoch."
     ),
     spike_ratio: float = at(10.0, "ratio", "Ten times the median norm: one such batch outweighs ten."),
     spike_share: float = at(0.05, "share", "One update in twenty, from some step on."),
@@ -112,7 +112,7 @@ def detect(
         return spikes
     smaller = _spikes_repeat(settled, at_first, jump_warning, spike_share, min_spikes, config)
     harmful = smaller is not None and smaller.onset is not None and fell_since(smaller.onset, *scores)
-    return smaller if harmful else _heavy(settled, at_first, tail_ratio, tail_warning, config)
+    return smaller if harmful else _heavy(settled, at_first, tail_ratio, far_ratio, min_spikes, config)
 
 
 def _late_growth(norms: Growth, ratio: float) -> Change | None:
@@ -280,27 +280,36 @@ def _spikes_repeat(
     )
 
 
-def _heavy(norms: Series, at_first: float, tail_ratio: float, tail_warning: float, config: Config) -> Finding | None:
+def _heavy(
+    norms: Series, at_first: float, tail_ratio: float, far_ratio: float, min_spikes: int, config: Config
+) -> Finding | None:
+    """Norms far above all others, of which a few are enough; or a tail that begins higher than it should."""
     upper = tail(norms)
-    if upper is None or upper.p95_ratio < tail_ratio:
+    if upper is None:
         return None
+    usual = median(norms.values)
+    far = (norms.values >= far_ratio * usual) & (norms.values > at_first)
+    many = int(far.sum()) >= min_spikes
+    if not many and upper.p95_ratio < tail_ratio:
+        return None
+    level = far_ratio * usual if many else upper.p95
+    first = float(norms.steps[np.argmax(norms.values >= level)])
     clip = config.number("grad_clip")
-    first = float(norms.steps[np.argmax(norms.values >= upper.p95)])
     return Finding(
         message=facts.tell(
-            "one gradient norm in twenty is above {high}, {ratio} times the median, and the largest, {top}, is {times} times "
-            "the median{clipped}: a few batches decide the direction; check one of them",
-            high=number(upper.p95),
-            ratio=number(upper.p95_ratio),
+            "{share} above {level}, and the largest, {top}, is {times} times the median{clipped}: a few batches decide the "
+            "direction; check one of them",
+            share=f"{int(far.sum())} gradient norms are" if many else "one gradient norm in twenty is",
+            level=number(level),
             top=facts.highest(norms),
-            times=number(float(norms.values.max()) / median(norms.values)),
+            times=number(float(norms.values.max()) / usual),
             clipped=facts.tell(" (clipped at {clip})", clip=facts.setting(config, "grad_clip")) if clip else "",
         ),
-        severity=Severity.WARNING if upper.p95_ratio >= tail_warning and upper.p95 > at_first else Severity.NOTICE,
-        confidence=Confidence.MEDIUM,
+        severity=Severity.WARNING if many else Severity.NOTICE,
+        confidence=Confidence.HIGH if many else Confidence.MEDIUM,
         metric="grad.norm",
         onset=first,
         interval=(float(norms.steps[0]), first),
-        evidence=(Evidence(text="gradient norm", series=norms, level=upper.p95),),
-        numbers={"p95_ratio": upper.p95_ratio},
+        evidence=(Evidence(text="gradient norm", series=norms, level=level),),
+        numbers={"p95_ratio": upper.p95_ratio, "far": int(far.sum())},
     )

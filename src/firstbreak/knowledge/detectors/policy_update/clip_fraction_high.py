@@ -31,7 +31,7 @@ import numpy as np
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, without
-from firstbreak.engine.stats.changes import for_good
+from firstbreak.engine.stats.changes import for_good, turned
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity
 
@@ -73,7 +73,7 @@ def detect(
             since=facts.at(clipped, since),
         ),
         severity=Severity.CRITICAL if harmed else Severity.WARNING,
-        confidence=Confidence.HIGH if harmed else Confidence.MEDIUM,
+        confidence=Confidence.HIGH if harmed or turned(clipped.values >= high) is not None else Confidence.MEDIUM,
         metric="policy.clip_fraction",
         onset=since,
         interval=(float(clipped.steps[0]), since),

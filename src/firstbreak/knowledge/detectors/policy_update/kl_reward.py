@@ -33,6 +33,7 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, Policy, without
 from firstbreak.engine.stats.agreement import GOES_ON, together, won_late
+from firstbreak.engine.stats.changes import settled
 from firstbreak.engine.stats.direction import LIKELY, SURE, departure, fall_from_best, fell_since, rises
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import IMMATERIAL, Trajectory
@@ -71,6 +72,8 @@ def detect(
         "Below this a policy has not left its reference: healthy runs grew from 0.0003 to 0.001 nats.",
         "LOG.md, Detectors, 2026-11-21",
     ),
+    blow_up: float = at(10.0, "ratio", "Of the second quarter: one that grows with the steps grows 2.3-fold."),
+    blown: float = at(0.3, "nats per token", "Far from the reference, whatever the score gains."),
     material: float = at(0.15, "share", "Of the gain so far: a score that may still win more has not stopped."),
     min_points: int = at(20, "points", "Fewer points do not show two trends."),
     min_evaluations: int = at(
@@ -117,6 +120,8 @@ def detect(
             evidence=evidence,
             numbers={"cell": "rising/declining"},
         )
+    if settled(kl) >= max(blow_up * early, blown):
+        return _blown_up(divergence, kl, early, evidence)
     if trajectory.kind not in ("flat", "plateau") or solved:
         return None
     paid = trajectory.kind == "plateau"  # what was gained before
@@ -148,6 +153,26 @@ def detect(
         interval=start[1] if start else None,
         evidence=evidence,
         numbers={"cell": "rising/flat"},
+    )
+
+
+def _blown_up(divergence: Series, kl: Series, early: float, evidence: tuple[Evidence, ...]) -> Finding:
+    """A divergence that grows ever faster: no gain of a score is worth tenfold the distance."""
+    step, interval = departure(kl) or (float(kl.steps[0]), (float(kl.steps[0]), float(kl.steps[-1])))
+    return Finding(
+        message=facts.tell(
+            "the KL divergence grew ever faster, from {early} to {late}: the updates are too large, or the penalty too weak; "
+            "lower the learning rate, or raise the coefficient of the penalty",
+            early=facts.median(kl.head(0.5).tail(0.5)),
+            late=facts.settled(kl),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric=divergence.name,
+        onset=step,
+        interval=interval,
+        evidence=evidence,
+        numbers={"cell": "blown up"},
     )
 
 

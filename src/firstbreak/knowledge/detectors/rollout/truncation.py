@@ -34,6 +34,7 @@ import numpy as np
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
+from firstbreak.engine.stats.changes import turned
 from firstbreak.engine.stats.direction import departure, falls, rises
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.shape import Trajectory
@@ -107,7 +108,7 @@ def detect(
         confidence=Confidence.LOW
         if (not long_enough and late < share_certain) or (late < share_warning and not growing)
         else Confidence.HIGH
-        if critical
+        if critical or turned(cut.values >= share_warning) is not None
         else Confidence.MEDIUM,
         metric="length.clipped_ratio",
         onset=start[0] if start else since,
