@@ -519,8 +519,8 @@ class Score:
     @property
     def hidden(self) -> bool:
         """Flat as far as its noise lets see, which hides a change of a quarter of its level."""
-        change, level = abs(self.end - self.start), max(abs(self.start), abs(self.end))
-        return self.course == "flat" and change > max(0.25 * level, 2**0.5 * self.error)
+        level = max(abs(self.start), abs(self.end))
+        return self.course == "flat" and abs(self.end - self.start) > 0.25 * level
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -293,10 +293,15 @@ def first_break_of(
     sign, or that of the most probable cause where it explains the sign.
     """
     harmed = harm in (Harm.LOST, Harm.LOSING, Harm.APART)
+<<<<<<< HEAD
     if harmed:  # slower is no reason why a score falls
         found = [o for o in signs if o.link is not Link.SYSTEMS] or _doubts(outcomes) or list(signs)
     else:
         found = [o for o in signs if _is_serious(o)]
+=======
+    found = (list(signs) or _doubts(outcomes)) if harmed else [o for o in signs if _is_serious(o)]
+    found = _without_consequences(found)
+>>>>>>> told
     if not found:
         return None
     proofs = [o for o in found if Role.PROOF in o.roles]
@@ -329,11 +334,21 @@ def _explaining(signs: Sequence[Outcome], ranked: Sequence[RankedCause]) -> list
     return [o for o in signs if o.detector in its | critical or o.link is top.link]
 
 
+def _without_consequences(signs: Sequence[Outcome]) -> list[Outcome]:
+    """The signs up to the first number that is lost for good: what comes with it or after it speaks for no other link."""
+    lost = next((o for o in signs if o.finding is not None and o.finding.numbers.get("lasting")), None)
+    if lost is None or lost.finding is None or lost.finding.onset is None:
+        return list(signs)
+    since = lost.finding.onset
+    onsets = ((o, o.finding.onset if o.finding is not None else None) for o in signs)
+    return [o for o, onset in onsets if o is lost or Role.PROOF in o.roles or (onset is not None and onset < since)]
+
+
 def _dated(finding: Finding, outcomes: Sequence[Outcome]) -> Finding:
-    """The finding that dates a change best: a jump of the same curve, where the change may have begun at its step."""
+    """The finding that dates a change best: a jump of the same curve, in or near the interval in which the change began."""
     low, high = finding.interval or (np.inf, -np.inf)
     jumps = (o.finding for o in outcomes if o.finding is not None and o.finding.sudden)
-    same = (f for f in jumps if f.metric == finding.metric and f.onset is not None and low <= f.onset <= high)
+    same = (f for f in jumps if f.metric == finding.metric and f.onset is not None and low <= f.onset <= 2 * high - low)
     return next(same, finding)
 
 

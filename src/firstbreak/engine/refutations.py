@@ -27,7 +27,6 @@ RARELY = 0.02  #: share of cut completions that no score notices (convention)
 AS_EXPECTED = 4.0
 EQUAL = 1e-4  #: distance of a ratio from 1 that 32-bit arithmetic leaves (convention)
 ROUNDING = 0.01  #: relative: single precision and 16-bit rewards leave less (convention)
-SOME_TEXT = 10.0  #: tokens: longer completions are not empty (convention)
 MORE = 0.1  #: share of completions that are cut later and were not cut first (convention)
 _SHARES = ("accuracy", "success_rate", "pass_at")
 
@@ -192,15 +191,6 @@ def sampled_at_one(inputs: Inputs) -> str | None:
 
 def _is_zero(inputs: Inputs, name: str) -> str | None:
     return f"{inputs.run.config.option(name)} is 0" if in_force(inputs.run, name) == 0 else None
-
-
-def writes_text(inputs: Inputs) -> str | None:
-    """Completions of some length: they are not empty."""
-    lengths = inputs.run.series.get("length.mean")
-    if lengths is None or len(lengths.finite) < FIRST:
-        return None
-    late = median(lengths.finite.tail(0.25).values)
-    return f"completions have {number(late)} tokens in the last quarter" if late >= SOME_TEXT else None
 
 
 def _share(inputs: Inputs) -> Series | None:

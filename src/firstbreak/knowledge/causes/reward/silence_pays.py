@@ -1,4 +1,4 @@
-"""Empty completions are rewarded
+"""Empty or short completions are rewarded
 
 ## What happens
 An empty or very short completion gets as much reward as an honest attempt, or avoids a penalty. The policy ends its turn
@@ -22,7 +22,6 @@ https://arxiv.org/abs/2209.13085
 from __future__ import annotations
 
 from firstbreak.engine.families import GRADED, Policy, only
-from firstbreak.engine.refutations import writes_text
 
 FAMILIES = only(Policy.TEXT, *GRADED)  # only policies that write text
 FINDINGS = {
@@ -35,5 +34,4 @@ FINDINGS = {
     "outputs-alike": 0.3,
     "length-jump": 0.3,
 }
-REFUTED_BY = (writes_text,)
 EXPERIMENT = "reward-probe"

@@ -100,8 +100,8 @@ def detect(
 
 def _at_its_best(series: Series) -> bool:
     """Already right most of the time: late values at the top of what was ever seen, and that top is positive."""
-    top = float(series.values.max())
-    return top > 0 and _late(series) >= 0.9 * top
+    low, top = float(series.values.min()), float(series.values.max())
+    return top > 0 and _late(series) >= max(0.9 * top, (low + top) / 2)
 
 
 def _late(series: Series) -> float:
