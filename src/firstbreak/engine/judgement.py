@@ -293,15 +293,11 @@ def first_break_of(
     sign, or that of the most probable cause where it explains the sign.
     """
     harmed = harm in (Harm.LOST, Harm.LOSING, Harm.APART)
-<<<<<<< HEAD
     if harmed:  # slower is no reason why a score falls
         found = [o for o in signs if o.link is not Link.SYSTEMS] or _doubts(outcomes) or list(signs)
     else:
         found = [o for o in signs if _is_serious(o)]
-=======
-    found = (list(signs) or _doubts(outcomes)) if harmed else [o for o in signs if _is_serious(o)]
     found = _without_consequences(found)
->>>>>>> told
     if not found:
         return None
     proofs = [o for o in found if Role.PROOF in o.roles]
