@@ -49,6 +49,22 @@ def test_the_demo_names_the_injected_fault_and_its_step() -> None:
     assert diagnosis["verdict"]["action"] == "rollback"
 
 
+def test_the_process_ends_with_its_code_after_what_was_registered_for_the_end() -> None:
+    code = """
+import atexit, os
+from firstbreak.cli import program
+atexit.register(lambda: print("ended", os.environ.get("OPENBLAS_NUM_THREADS")))
+program()
+"""
+    unset = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    done = subprocess.run(
+        [sys.executable, "-c", code, "diagnose", str(DEMO)], capture_output=True, encoding="utf-8", env=unset
+    )
+    assert done.returncode == 1
+    assert "What was read" in done.stdout
+    assert done.stdout.endswith("ended None\n")
+
+
 def test_a_broken_run_ends_with_1_and_a_healthy_one_with_0(tmp_path: Path) -> None:
     assert firstbreak("diagnose", str(DEMO)).returncode == 1
     assert firstbreak("diagnose", str(healthy(tmp_path))).returncode == 0

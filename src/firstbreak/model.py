@@ -39,7 +39,7 @@ class Link(enum.StrEnum):
     @property
     def order(self) -> int:
         """Place in the loop, 0 for the outermost link."""
-        return list(Link).index(self)
+        return _ORDER[self]
 
     @property
     def question(self) -> str:
@@ -47,6 +47,7 @@ class Link(enum.StrEnum):
         return _QUESTIONS[self]
 
 
+_ORDER = {link: place for place, link in enumerate(Link)}
 _QUESTIONS = {
     Link.ENVIRONMENT: "does the policy see the right states, prompts and labels, and are its actions handled right?",
     Link.EVALUATION: "is the score comparable: same protocol, same split, not contaminated?",
