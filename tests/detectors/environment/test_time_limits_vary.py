@@ -15,6 +15,10 @@ def test_limits_before_their_time_are_found() -> None:
     assert found(ID, run({"env.limits_early": [5.0, 3.0] * 10})).confidence is Confidence.HIGH
 
 
+def test_one_in_each_window_is_enough() -> None:
+    assert found(ID, run({"env.limits_early": [1.0] * 20})).numbers["share"] == 1.0
+
+
 def test_limits_of_one_length_are_healthy() -> None:
     assert silent(ID, run({"env.limits_early": np.zeros(20)}))
 
