@@ -203,7 +203,9 @@ def _sampling_error(z: np.ndarray, level: np.ndarray, known: float | None) -> fl
     else:  # few points: how they stray from a smooth curve, in the median, for one step may be all that was learned
         strays = np.diff(step)
         usual = SD_PER_MAD * median(np.abs(strays))
-        point = (usual or float(np.sqrt(np.mean(strays**2)))) / np.sqrt(6.0)  # mostly equal values stray rarely, and far
+        point = (usual or float(np.sqrt(np.mean(strays**2)))) / np.sqrt(
+            6.0
+        )  # mostly equal values stray rarely, and far
     point = point if known is None else known
     return float(max(point / np.sqrt(effective_size(int(sizes.min()), rho)), 1e-9))
 
