@@ -19,7 +19,7 @@ SOURCE = Path(firstbreak.__file__).parent
 
 #: a module may import from its own layer and from those above it in this list
 LAYERS = [
-    {"values", "model", "viewable", "words", "plugins", "processes", "masking"},
+    {"patterns", "values", "model", "viewable", "words", "plugins", "processes", "masking"},
     {"dialects"},
     {"readers", "context"},
     {"engine"},

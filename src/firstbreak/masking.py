@@ -10,38 +10,40 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from firstbreak.patterns import pattern
+
 MASK = "[masked]"
 
 #: Names whose value is a secret. "token" alone would catch eos_token and max_tokens.
-_SECRET_NAME = re.compile(
+_SECRET_NAME = pattern(
     r"""(?ix) (^|[_.]) ( pass(word|wd|phrase)? | pw | auth | secrets? | credentials? | authorization | cookie | dsn | webhooks?
     | (api|access|secret|private|account|storage|encryption|signing|license|wandb|openai|anthropic) _? keys?
     | (api|access|auth|bearer|hub|hf|huggingface|github|gitlab|refresh|session|bot|wandb|secret) _? tokens? ) $
     | (^|\.) token $ | [_.] pwd $ | api_?key | password | secret | webhook_?url """
 )
 #: Values that are secrets by their look, wherever they stand. Each expression takes time in proportion to the text.
-_SECRET_VALUE = re.compile(
+_SECRET_VALUE = pattern(
     r"""(?x) (?<![A-Za-z0-9]) ( sk-[\w\-]{16,} | hf_[A-Za-z0-9]{16,} | gh[pousr]_[A-Za-z0-9]{20,} | github_pat_\w{20,}
     | glpat-[\w\-]{16,} | (AKIA|ASIA)[A-Z0-9]{16} | xox[abprs]-[\w\-]{10,} | AIza[\w\-]{30,} | wandb_v1_\w{16,}
     | eyJ[\w\-]{8,1000}\.[\w\-]{8,}\.[\w\-]* )"""
 )
 #: Addresses that whoever knows them may post to
-_WEBHOOK = re.compile(
+_WEBHOOK = pattern(
     r"(https?://(?:hooks\.slack\.com/(?:services|workflows)|(?:\w+\.)?discord(?:app)?\.com/api/webhooks"
     r"|[\w.-]+\.webhook\.office\.com/webhookb2)/)[^\s\"'<>)]+",
     re.IGNORECASE,
 )
-_SIGNED = re.compile(
+_SIGNED = pattern(
     r"([?&;](?:sig|signature|token|access_token|auth|key|api_?key|password|x-(?:amz|goog)-(?:signature|credential|security-token)"
     r"|awsaccesskeyid)=)[^&\s\"'<>#]+",
     re.IGNORECASE,
 )
-_KEY_BLOCK = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
-_URL_USER = re.compile(r"(?<![a-z0-9+.\-])([a-z][a-z0-9+.\-]*://)[^/\s@]+@", re.IGNORECASE)
-_BEARER = re.compile(r"(\b(?:bearer|basic)\s+)[\w\-.=+/]{8,}", re.IGNORECASE)
+_KEY_BLOCK = pattern(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
+_URL_USER = pattern(r"(?<![a-z0-9+.\-])([a-z][a-z0-9+.\-]*://)[^/\s@]+@", re.IGNORECASE)
+_BEARER = pattern(r"(\b(?:bearer|basic)\s+)[\w\-.=+/]{8,}", re.IGNORECASE)
 #: `api_key = "..."`, `--api-key=...`, `"password": "..."` inside a text
-_ASSIGNMENT = re.compile(r"""(?<![\w.\-])([\w.\-]+)(["']?\s*[:=]\s*)("[^"\n]*"|'[^'\n]*'|[^\s"',;)]+)""")
-_PORT = re.compile(r"\d{1,5}")
+_ASSIGNMENT = pattern(r"""(?<![\w.\-])([\w.\-]+)(["']?\s*[:=]\s*)("[^"\n]*"|'[^'\n]*'|[^\s"',;)]+)""")
+_PORT = pattern(r"\d{1,5}")
 
 
 def by_look(text: str) -> str:

@@ -64,7 +64,10 @@ def _entries(places: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
             if name in seen:
                 continue
             seen.add(name)
-            for section in re.findall(r"^\[\s*(firstbreak\.[^\]]*?)\s*\]([^\[]*)", _points(folder), re.MULTILINE):
+            points = _points(folder)
+            if PREFIX.encode() not in points:
+                continue
+            for section in re.findall(r"^\[\s*(firstbreak\.[^\]]*?)\s*\]([^\[]*)", points.decode(), re.MULTILINE):
                 values = re.findall(r"^[^#=\n]+=\s*([\w.]+)", section[1], re.MULTILINE)
                 found[section[0]] = (*found.get(section[0], ()), *values)
     return found
@@ -80,13 +83,13 @@ def _metadata(place: str) -> Iterator[str]:
             yield os.path.join(place, name)
 
 
-def _points(folder: str) -> str:
-    """The entry points of a package, "" where it has none."""
+def _points(folder: str) -> bytes:
+    """The entry points of a package, empty where it has none."""
     try:
-        with open(os.path.join(folder, "entry_points.txt"), encoding="utf-8") as file:
+        with open(os.path.join(folder, "entry_points.txt"), "rb", buffering=0) as file:
             return file.read()
     except OSError:
-        return ""
+        return b""
 
 
 def _by_the_standard_library() -> Mapping[str, tuple[str, ...]]:

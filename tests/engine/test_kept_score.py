@@ -7,7 +7,7 @@ import pytest
 
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.inputs import Inputs
-from firstbreak.model import Action, Run
+from firstbreak.model import Action, BreakKind, Run
 from tests.make import noise, run
 
 N = 200
@@ -24,7 +24,8 @@ def of(score: np.ndarray) -> Run:
 
 def test_entropy_that_is_gone_is_a_warning_where_the_score_is_kept() -> None:
     diagnosis = diagnose(of(RISES_AND_STAYS))
-    assert diagnosis.first_break is None
+    assert diagnosis.first_break is not None
+    assert diagnosis.first_break.kind is BreakKind.FIRST_SIGN
     assert diagnosis.verdict.action is Action.WATCH
     assert any(o.detector == "entropy-collapse" and o.finding is not None for o in diagnosis.outcomes)
 
@@ -44,13 +45,14 @@ def test_entropy_that_goes_at_once_is_named_where_the_gains_end_with_it(score: n
 
 
 @pytest.mark.parametrize("since", [0.85, 0.4])
-def test_warnings_that_have_done_no_harm_are_watched_and_no_link_is_accused(since: float) -> None:
+def test_signs_that_have_done_no_harm_are_watched_and_are_no_break(since: float) -> None:
     late = np.arange(N) >= since * N
     kl, clip = np.where(late, 0.3, 0.006), np.where(late, 0.5, 0.08)
     curves = {"reward.mean": np.minimum(np.linspace(0, 4000, N), 1000) + noise(N, 10)}
     curves |= {"kl.old": kl * np.exp(noise(N, 0.2, 1)), "policy.clip_fraction": clip + noise(N, 0.01, 2)}
     diagnosis = diagnose(run(curves, algorithm="ppo", trainer="sb3"))
-    assert (diagnosis.first_break, diagnosis.verdict.action) == (None, Action.WATCH)
+    assert diagnosis.first_break is not None
+    assert (diagnosis.first_break.kind, diagnosis.verdict.action) == (BreakKind.FIRST_SIGN, Action.WATCH)
     assert diagnosis.verdict.risk == "some: what was found has done no harm to the score yet"
 
 

@@ -191,3 +191,11 @@ def test_a_file_of_sacred_that_is_cut_says_so():
 def test_environment_steps_are_the_axis_of_a_list():
     records = [{"env_step": step, "rew": step / 1000, "Agent": agent} for agent in ("a", "b") for step in (0, 5000)]
     assert points(read(json_list, json.dumps(records), "result.json"), "rew[Agent=b]") == [(0, 0.0), (5000, 5.0)]
+
+
+def test_lists_of_other_numbers_on_one_axis_are_read_together():
+    losses = [{"step": 10 * i, "critic_loss": 1.0 / i} for i in range(1, 21)]
+    scores = [{"step": 50 * i, "mean_return": float(i)} for i in range(1, 5)]
+    recording = read(json_list, json.dumps({"eval_history": scores, "loss_history": losses}), "training_log.json")
+    assert points(recording, "eval/mean_return") == [(50, 1.0), (100, 2.0), (150, 3.0), (200, 4.0)]
+    assert len(points(recording, "critic_loss")) == 20

@@ -173,3 +173,7 @@ def test_a_high_point_whose_episodes_are_known_is_where_to_go_back_to() -> None:
     assert told.best == pytest.approx(500)
     assert told.best_step == 3
     assert told.lost
+
+
+def test_scores_that_are_mostly_zero_stray_rarely_and_far() -> None:
+    assert trajectory(np.array([0, 0.019, 0, 0, 0, 0, 0.026, 0, 0, 0, 0, 0.009, 0, 0, 0, 0, 0])).kind == "flat"

@@ -52,6 +52,7 @@ from firstbreak.dialects import _small
 from firstbreak.dialects._table import Name, NameTable, Older, Origin
 from firstbreak.dialects.signals import STATISTICS, evaluation, lookup
 from firstbreak.model import EMPTY
+from firstbreak.patterns import pattern
 from firstbreak.values import replace
 
 __all__ = [
@@ -287,11 +288,9 @@ def understand(names: Collection[str], dialect: ModuleType, named: Mapping[str, 
 
 
 #: `eval_gsm8k`, `heldout/math`: what people call the scores of their own evaluations
-_HELD_OUT = re.compile(
-    r"(?:eval(?:uation)?|val(?:id(?:ation)?)?|held[-_]?out|test|benchmarks?)[-_/.]+(.+)", re.IGNORECASE
-)
+_HELD_OUT = pattern(r"(?:eval(?:uation)?|val(?:id(?:ation)?)?|held[-_]?out|test|benchmarks?)[-_/.]+(.+)", re.IGNORECASE)
 #: words of what an evaluation measures beside its score
-_NO_SCORE = re.compile(
+_NO_SCORE = pattern(
     r"(?:^|[^a-z])(?:loss|time|runtime|seconds?|secs?|per|len|length|lengths|tokens?|turns|steps?|epochs?|iter|count|num|n"
     r"|total|samples|episodes?|size|kl|entropy|ratio|clip\w*|grad\w*|lr|rate|std|var|variance|min|max|median|p\d+|error"
     r"|err|perplexity|ppl|cost|memory|mem|gpu|speed|throughput|temperature|seed|id|index|format|truncat\w*|abort\w*"
@@ -300,7 +299,7 @@ _NO_SCORE = re.compile(
     re.IGNORECASE,
 )
 
-_WON = re.compile(r"(?:win|won|pass|success|solve|accept)\w*[-_ ]?rate", re.IGNORECASE)
+_WON = pattern(r"(?:win|won|pass|success|solve|accept)\w*[-_ ]?rate", re.IGNORECASE)
 
 
 def _evaluation(raw: str) -> Name | None:
@@ -314,7 +313,7 @@ def _evaluation(raw: str) -> Name | None:
 
 
 #: `policy.ratio.absdev@first_minibatch`: before anything was learned
-MOMENT = re.compile(r"@(first_minibatch|minibatch\d+)$")
+MOMENT = pattern(r"@(first_minibatch|minibatch\d+)$")
 
 
 def _for_all(whole: str, signals: Set[str]) -> str:
@@ -354,11 +353,11 @@ _KINDS = {
     "progress.epoch": "epoch",
 }
 _LOOKS_LIKE = (
-    ("env_steps", re.compile(r"time_?steps?|env|interact|frames|agent_steps|actor_steps|num_steps", re.I)),
-    ("iteration", re.compile(r"iter|rollout", re.I)),
-    ("episode", re.compile(r"episode", re.I)),
-    ("epoch", re.compile(r"epoch", re.I)),
-    ("second", re.compile(r"seconds", re.I)),
+    ("env_steps", pattern(r"time_?steps?|env|interact|frames|agent_steps|actor_steps|num_steps", re.I)),
+    ("iteration", pattern(r"iter|rollout", re.I)),
+    ("episode", pattern(r"episode", re.I)),
+    ("epoch", pattern(r"epoch", re.I)),
+    ("second", pattern(r"seconds", re.I)),
 )
 
 
@@ -442,7 +441,7 @@ def _key(signal: str) -> str:
     return (found.family or found.name) if found else signal
 
 
-_STATISTIC = re.compile(rf"\.(k[123]|{'|'.join(STATISTICS)})$")
+_STATISTIC = pattern(rf"\.(k[123]|{'|'.join(STATISTICS)})$")
 
 
 def _short(dialect: ModuleType) -> str:
@@ -450,9 +449,9 @@ def _short(dialect: ModuleType) -> str:
 
 
 #: `reward[agent=dqn,seed=1]`: a table's labels, as readers write them
-_LABELS = re.compile(r"(.+)\[([^\[\]]+=[^\[\]]+)\]")
-_BESIDE_SLASH = re.compile(r"\s*/\s*")
-_REDUCTION = re.compile(r"@(?:mean|max|min|p50|p99|std|sum)$")
+_LABELS = pattern(r"(.+)\[([^\[\]]+=[^\[\]]+)\]")
+_BESIDE_SLASH = pattern(r"\s*/\s*")
+_REDUCTION = pattern(r"@(?:mean|max|min|p50|p99|std|sum)$")
 
 
 def _clean(name: str) -> str:

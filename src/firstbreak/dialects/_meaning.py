@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Set
 from firstbreak.dialects._table import Name, Origin
 from firstbreak.dialects.signals import evaluation, lookup
 from firstbreak.model import Link
+from firstbreak.patterns import pattern
 from firstbreak.values import dataclass
 
 NOTE = "read by meaning"
@@ -158,7 +159,7 @@ _PHRASES = {
     }.items()
     for phrase in phrases.split("|")
 }
-_PASS_AT = re.compile(r"\bpass (at )?(\d+|k|n)\b")
+_PASS_AT = pattern(r"\bpass (at )?(\d+|k|n)\b")
 _LONGEST = max(len(phrase.split()) for phrase in _PHRASES)
 
 _EDGE = _set("valid")  #: says so at an end of a name only: there are valid samples too

@@ -15,6 +15,7 @@ from typing import Any
 from firstbreak.dialects import _meaning
 from firstbreak.dialects._table import Name, words
 from firstbreak.dialects.signals import SIGNALS, STATISTICS, evaluation, lookup
+from firstbreak.patterns import pattern
 
 TITLE = "plain names"
 
@@ -178,7 +179,7 @@ _PLACES = _set(
     " optimizer progress env environment"
 )
 #: `rg (Success)`: an abbreviation, and what it stands for
-_EXPLAINED = re.compile(r"(?P<short>[A-Za-z]{1,4}) ?\((?P<meaning>[A-Za-z _]{4,})\)")
+_EXPLAINED = pattern(r"(?P<short>[A-Za-z]{1,4}) ?\((?P<meaning>[A-Za-z _]{4,})\)")
 _HELD_OUT = _set("eval evaluation val valid validation test heldout")
 _STATISTICS = {
     "mean": "mean",
@@ -192,7 +193,7 @@ _STATISTICS = {
 
 
 #: readings of the machine: those of wandb, which other readers name alike
-_MACHINE = re.compile(r"system\.gpu\.(\d+)\.(\w+)")
+_MACHINE = pattern(r"system\.gpu\.(\d+)\.(\w+)")
 _READINGS: Mapping[str, tuple[str, float]] = {
     "gpu": ("gpu.util", 1.0),
     "powerWatts": ("gpu.power", 1.0),
@@ -265,7 +266,7 @@ def _proxy(names: Set[str]) -> dict[str, str | Name]:
     return {**dict.fromkeys(sorted(optimised), "reward.mean"), **dict.fromkeys(sorted(meant), "eval.reward")}
 
 
-_PART = re.compile(r"(?:train/)?rewards?/(\w+)")
+_PART = pattern(r"(?:train/)?rewards?/(\w+)")
 
 
 def _parts(names: Set[str]) -> dict[str, str | Name]:
@@ -330,8 +331,8 @@ def _entry(words: list[str]) -> Name | None:
     return None
 
 
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=\d)(?=[A-Z][a-z])")
-_SEPARATOR = re.compile(r"[\W_]+")
+_CAMEL = pattern(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=\d)(?=[A-Z][a-z])")
+_SEPARATOR = pattern(r"[\W_]+")
 
 
 def _words(raw: str) -> list[str]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from firstbreak import dialects
 from firstbreak.model import Config, Run
+from firstbreak.patterns import pattern
 from firstbreak.values import dataclass
 
 
@@ -119,7 +120,7 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
 HYPERPARAMETERS: Mapping[str, Hyperparameter] = MappingProxyType({row[0]: Hyperparameter(*row) for row in _ROWS})
 
 #: sections in which hydra and others keep the options of the algorithm
-_SECTION = re.compile(
+_SECTION = pattern(
     r"algo|algorithm|agent|learner|train|training|trainer|args|arguments|cfg|config|params|parameters|hparams"
     r"|hyper_?param(eter)?s|ppo|sac|dqn|td3|a2c|ddpg|trpo",
     re.IGNORECASE,
@@ -128,9 +129,9 @@ _COUNTS = frozenset(
     name for name, _, unit in _ROWS if unit in ("count", "steps", "samples", "tokens", "environment steps")
 )
 LARGEST_COUNT = 10**30  #: a larger "count" is damage
-_NUMBER = re.compile(r"[+-]?(\d+(_\d+)*\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_WHOLE = re.compile(r"[+-]?\d{1,30}", re.ASCII)
-_SCHEDULED = re.compile(r"(?:lin|linear|const|constant)_(.+)", re.IGNORECASE)
+_NUMBER = pattern(r"[+-]?(\d+(_\d+)*\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_WHOLE = pattern(r"[+-]?\d{1,30}", re.ASCII)
+_SCHEDULED = pattern(r"(?:lin|linear|const|constant)_(.+)", re.IGNORECASE)
 _WORDS: Mapping[str, Any] = {"true": True, "false": False, "none": None, "null": None, "": None, "~": None}
 
 
@@ -170,7 +171,7 @@ _ONLY: Mapping[tuple[str, str], frozenset[str]] = {
     **{("sb3", name): frozenset({"ppo"}) for name in ("epochs_per_batch", "clip_range", "clip_range_value")},
     ("sb3", "minibatch_size"): frozenset({"ppo", "trpo", "dqn", "qrdqn", "sac", "tqc", "td3", "ddpg", "crossq"}),
 }
-_RELATIVE = re.compile(r"([/x])\s*(\d+(?:\.\d+)?)")
+_RELATIVE = pattern(r"([/x])\s*(\d+(?:\.\d+)?)")
 #: units of options that are counts
 _WHOLE_UNITS = frozenset(
     {"count", "steps", "samples", "tokens", "turns", "epochs", "environment steps", "policy versions"}

@@ -689,8 +689,8 @@ _EVALUATED: Mapping[str, str] = {
 }
 
 # Longest beginning first: `rollout_train.rs.<rule>.high` is tried before shorter families.
-_FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (name, re.compile("(.+)".join(map(re.escape, re.split(r"<\w+>", name)))))
+_FAMILIES: tuple[tuple[str, str, str], ...] = tuple(
+    (name, name.partition("<")[0], name.partition(">")[2])
     for name in sorted((n for n in SIGNALS if "<" in n), key=lambda n: (-n.index("<"), -len(n)))
 )
 
@@ -715,10 +715,12 @@ def _entry(name: str) -> Signal | None:
     if name in SIGNALS:
         return SIGNALS[name]
     _, _, last = name.rpartition(".")
-    for family, pattern in _FAMILIES:
+    for family, before, after in _FAMILIES:
         # A statistic belongs to the member, not to its name: `time.save.max` is the largest of `time.save`.
-        if (last not in STATISTICS or family.endswith(f".{last}")) and (match := pattern.fullmatch(name)):
-            return replace(SIGNALS[family], name=name, member=match[1])
+        if (last not in STATISTICS or family.endswith(f".{last}")) and (
+            len(name) > len(before) + len(after) and name.startswith(before) and name.endswith(after)
+        ):
+            return replace(SIGNALS[family], name=name, member=name[len(before) : len(name) - len(after)])
     return None
 
 

@@ -19,6 +19,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from firstbreak.model import Link
+from firstbreak.patterns import pattern
 from firstbreak.values import dataclass
 
 
@@ -101,6 +102,8 @@ class Families:
 
     def _asked(self, family: Family) -> Iterator[tuple[Member, frozenset[Member]]]:
         """(the run's member, the members that belong) of each axis that is not open."""
+        if not self.members:
+            return
         axes: tuple[tuple[type[enum.Enum], Member], ...] = (
             (Policy, family.policy),
             (Method, family.method or UNKNOWN),
@@ -158,8 +161,8 @@ OF_LINK: Mapping[Link, Families] = (
 
 _NAMES: Mapping[str, Member] = {member.value: member for axis in (Policy, Method, Data) for member in axis}
 _TAG = rf"((?:{'|'.join(_NAMES)})(?:, (?:{'|'.join(_NAMES)}))*): (?=\S)"
-_TAGGED = re.compile(_TAG)
-_LINES = re.compile(rf"^((?:- )?){_TAG}", re.MULTILINE)
+_TAGGED = pattern(_TAG)
+_LINES = pattern(rf"^((?:- )?){_TAG}", re.MULTILINE)
 
 
 def for_family(text: str, family: Family) -> str | None:

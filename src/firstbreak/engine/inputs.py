@@ -24,6 +24,7 @@ from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.shape import trajectory as shape_of
 from firstbreak.engine.stats.smooth import without_spikes
 from firstbreak.model import Config, Interval, Run, Series
+from firstbreak.patterns import pattern
 from firstbreak.plugins import BadPlugin
 from firstbreak.values import dataclass, replace
 
@@ -42,19 +43,19 @@ WHOLE = 0.01  #: how far a number of episodes may lie from a whole one (rounding
 MIN_HELD_OUT = 8  #: held-out losses: with fewer, the training loss shows the progress better (convention)
 
 #: names of reward functions: those that check an answer, those that plainly say so, and those that reward the format
-ANSWER = re.compile(
+ANSWER = pattern(
     r"answer|correct|accura|success|succeed|solv|pass|exact_match|verif|outcome|numbers?$|equation"
     r"|env(?:ironment)?_(?:reward|score|return)",  # the environment's own reward is the task
     re.IGNORECASE,
 )
-PLAIN_ANSWER = re.compile(r"accura|correct|exact_match|answer|success|succeed|solv", re.IGNORECASE)
-GOLD = re.compile(
+PLAIN_ANSWER = pattern(r"accura|correct|exact_match|answer|success|succeed|solv", re.IGNORECASE)
+GOLD = pattern(
     r"gold|oracle|ground_?truth|true_reward", re.IGNORECASE
 )  #: a reward that is measured beside the trained one
-FORM = re.compile(r"format|length|lang|tag|xml|style|think|polite|structure|brevity|approx|extract", re.IGNORECASE)
+FORM = pattern(r"format|length|lang|tag|xml|style|think|polite|structure|brevity|approx|extract", re.IGNORECASE)
 
 #: signals that supervised training does not have: sampled, rewarded, preferred or imitated
-NOT_SUPERVISED = re.compile(
+NOT_SUPERVISED = pattern(
     r"(eval\.)?(reward|pref|kl|advantage|returns|value|td_error|episode|success_rate|turns|env|epsilon|alpha|action|behave"
     r"|rollout_train|staleness|distill|rm|curiosity|policy\.(loss|clip|ratio|logp))\b"
 )

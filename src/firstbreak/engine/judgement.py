@@ -158,7 +158,7 @@ def harm_of(inputs: Inputs, outcomes: Sequence[Outcome]) -> Harm:
         return Harm.NOT_MEASURED
     if inputs.solved:
         return Harm.NONE_YET
-    if _lost(inputs, shape):
+    if _lost(inputs, shape) or _surely_fell(outcomes):
         return Harm.LOST
     independent = [shape_of(s) for s in (inputs.independent or {}).values() if s is not inputs.score]
     if shape.lost or inputs.fall is not None or training_lost(inputs) or any(s.lost for s in independent):
@@ -179,6 +179,12 @@ def _lost(inputs: Inputs, shape: Trajectory) -> bool:
         return False
     evaluation = inputs.eval_score
     return evaluation is None or inputs.score is evaluation or not denies(evaluation, shape)
+
+
+def _surely_fell(outcomes: Sequence[Outcome]) -> bool:
+    """A check of the score is sure that it fell for good, where the shape of the curve leaves it open."""
+    fell = [o.finding for o in outcomes if Role.SCORE_FELL in o.roles and o.finding is not None]
+    return any(f.severity is Severity.CRITICAL and f.confidence is Confidence.HIGH for f in fell)
 
 
 def _apart(inputs: Inputs) -> bool:
@@ -287,7 +293,10 @@ def first_break_of(
     sign, or that of the most probable cause where it explains the sign.
     """
     harmed = harm in (Harm.LOST, Harm.LOSING, Harm.APART)
-    found = (list(signs) or _doubts(outcomes)) if harmed else [o for o in signs if _is_serious(o)]
+    if harmed:  # slower is no reason why a score falls
+        found = [o for o in signs if o.link is not Link.SYSTEMS] or _doubts(outcomes) or list(signs)
+    else:
+        found = [o for o in signs if _is_serious(o)]
     found = _without_consequences(found)
     if not found:
         return None

@@ -115,7 +115,7 @@ def rank(
 
 def _events(outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
     """The outcomes that are weighed: of several signs that the score fell, the surest alone, and no silence beside it."""
-    signs = [(o, o.finding) for o in outcomes if Role.SCORE_FELL in o.roles and o.finding is not None]
+    signs = [(o, o.finding) for o in outcomes if o.finding is not None and Role.SCORE_FELL in o.roles]
     serious = [(o, f) for o, f in signs if f.severity is not Severity.NOTICE]
     if not serious:
         return outcomes
@@ -222,12 +222,12 @@ def weigh(cause: Cause, inputs: Inputs, outcomes: Sequence[Outcome]) -> list[Wei
 
 def _explains_a_proof(cause: Cause, outcomes: Sequence[Outcome]) -> bool:
     """Whether something was proved that the cause explains."""
-    return any(Role.PROOF in o.roles and o.finding is not None and o.detector in cause.findings for o in outcomes)
+    return any(o.finding is not None and Role.PROOF in o.roles and o.detector in cause.findings for o in outcomes)
 
 
 def _proved_later(cause: Cause, outcomes: Sequence[Outcome]) -> list[str]:
     """The detectors that prove something of this cause, where everything proved of it came after a proof of something else."""
-    proved = {o.detector: o.finding for o in outcomes if Role.PROOF in o.roles and o.finding is not None}
+    proved = {o.detector: o.finding for o in outcomes if o.finding is not None and Role.PROOF in o.roles}
     others = [finding for name, finding in proved.items() if name not in cause.findings]
     mine = [name for name in proved if name in cause.findings]
     later = any(all(_before(other, proved[name]) for name in mine) for other in others)
@@ -282,7 +282,7 @@ def _weigh_prior(prior: float) -> Weight:
 def _weigh_outcome(outcome: Outcome, cause: str, declared: float | None) -> Weight | None:
     """The weight of one detector's answer for a cause, `declared` being the probability that the cause gives it."""
     name, finding = outcome.detector, outcome.finding
-    if Role.PROOF in outcome.roles and outcome.status is Status.FOUND:
+    if outcome.status is Status.FOUND and Role.PROOF in outcome.roles:
         false = likelihood.proof_elsewhere(name)
         weight = math.log((declared or false) / false)
         kind, text = (
@@ -335,12 +335,12 @@ def _weigh_order(cause: Cause, outcomes: Sequence[Outcome]) -> list[Weight]:
 
 def _proved_at_first(outcomes: Sequence[Outcome]) -> list[str]:
     """The detectors of identities that failed where they were measured first."""
-    return [o.detector for o in outcomes if Role.PROOF in o.roles and o.finding is not None and _at_first(o.finding)]
+    return [o.detector for o in outcomes if o.finding is not None and Role.PROOF in o.roles and _at_first(o.finding)]
 
 
 def _proved_elsewhere(cause: Cause, outcomes: Sequence[Outcome]) -> str | None:
     """A detector that proves something early, where the cause explains nothing that is proved."""
-    proved = [o for o in outcomes if Role.PROOF in o.roles and o.finding is not None]
+    proved = [o for o in outcomes if o.finding is not None and Role.PROOF in o.roles]
     if any(o.detector in cause.findings for o in proved):
         return None
     early = [o.detector for o in proved if o.finding is not None and _early(o.finding)]

@@ -11,20 +11,21 @@ from typing import Any
 
 import numpy as np
 
+from firstbreak.patterns import pattern
 from firstbreak.readers import Curve
 from firstbreak.readers.budget import NAME, POINT, spend
 from firstbreak.readers.opening import plain
 
 #: Objects under these names are hyperparameters that the writer repeats in every row, not metrics.
 CONFIG_NAMES = frozenset({"config", "hyperparameters", "hyperparams", "hparams", "params", "args"})
-_PROGRESS = re.compile(r"(\w+)/(?:max|total)_\w+")  # ms-swift: "global_step/max_steps": "12/547"
+_PROGRESS = pattern(r"(\w+)/(?:max|total)_\w+")  # ms-swift: "global_step/max_steps": "12/547"
 _SPELLED_OUT = frozenset({"NaN", "nan", "Infinity", "-Infinity", "inf", "-inf"})  # writers whose JSON has no NaN
-_QUOTED = re.compile(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?\s*")
-_GROUP = re.compile(r"(?:.*[/_ ])?(?:reward|return|score)s?", re.IGNORECASE)
-_REWARD = re.compile(r"rew|return|score|success|acc|solve|correct|pass", re.IGNORECASE)
+_QUOTED = pattern(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?\s*")
+_GROUP = pattern(r"(?:.*[/_ ])?(?:reward|return|score)s?", re.IGNORECASE)
+_REWARD = pattern(r"rew|return|score|success|acc|solve|correct|pass", re.IGNORECASE)
 _MAX_GROUP = 4096
 _MAX_TABLE = 1 << 23  # cells; records that hardly share a name are added one by one, or they would fill the memory
-_CONTENT_IN_NAME = re.compile(r"(?:(?:eval|test|train)[a-z]*_)?(?:rewards?|returns?|scores?)$", re.IGNORECASE)
+_CONTENT_IN_NAME = pattern(r"(?:(?:eval|test|train)[a-z]*_)?(?:rewards?|returns?|scores?)$", re.IGNORECASE)
 #: A column of this name says of each row whether it was made on the data that is trained on
 SPLIT_NAMES = frozenset({"split", "phase", "mode", "set", "subset", "partition", "stage", "kind", "type", "data_split"})
 _HELD_OUT = frozenset({"eval", "evaluation", "val", "valid", "validation", "test", "testing", "heldout"})

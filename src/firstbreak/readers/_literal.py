@@ -10,9 +10,11 @@ from typing import Any
 
 import orjson
 
+from firstbreak.patterns import pattern
+
 MAX_DEPTH = 60  # deeper nesting is an attack or a broken writer, never a metric
 
-_TOKEN = re.compile(
+_TOKEN = pattern(
     r"""\s*(?:
         (?P<string>[bBrRuU]{0,2}(?:'[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*"))
       | (?P<number>[+-]?(?:(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|(?:nan|inf|NaN|Infinity)\b))
@@ -23,7 +25,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _CONSTANTS = {"None": None, "null": None, "True": True, "true": True, "False": False, "false": False}
-_WRAPPED = re.compile(
+_WRAPPED = pattern(
     r"""(?P<call>[A-Za-z_][\w.]*\()? (?P<list>\[)?
         (?P<quote>['"]?) (?P<number>[^\s'"\[\](),]+) (?P=quote)
         (?(list)\]) (?(call)(?:,[^()]*)?\))""",

@@ -7,27 +7,27 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from firstbreak.model import Sample
+from firstbreak.patterns import pattern
 from firstbreak.values import dataclass
 
 Record = Mapping[str, Any]
 Span = tuple[int, int]  #: first and one behind the last byte or row group of a part of a dump
 PART = 1 << 25  #: bytes of a part: enough that what is kept of each costs little, and small beside a large dump
 
-_STEP_IN_PATH = re.compile(r"(?:^|[_-])(?:step|iteration|version|completions)[_-]?0*(\d+)|^0*(\d+)$")
-_EVALUATION = re.compile(r"(?:^|[_\W])(?:evals?|val|valid|validation)(?:$|[_\W])")
-_ASSISTANT = re.compile(
+_STEP_IN_PATH = pattern(r"(?:^|[_-])(?:step|iteration|version|completions)[_-]?0*(\d+)|^0*(\d+)$")
+_EVALUATION = pattern(r"(?:^|[_\W])(?:evals?|val|valid|validation)(?:$|[_\W])")
+_ASSISTANT = pattern(
     r"<\|im_start\|>assistant\n|<\|start_header_id\|>assistant<\|end_header_id\|>\s*|<start_of_turn>model\n"
     r"|<\|assistant\|>\n?|<｜Assistant｜>|\[/INST\] ?"
 )
-_END = re.compile(r"(?:<\|im_end\|>|<\|eot_id\|>|<end_of_turn>|<\|endoftext\|>|</s>)\s*\Z")
-_BEGUN = re.compile(r"(?:<think>\s*(?:</think>\s*)?)?\Z")  #: what a chat template may write into the assistant's turn
+_END = pattern(r"(?:<\|im_end\|>|<\|eot_id\|>|<end_of_turn>|<\|endoftext\|>|</s>)\s*\Z")
+_BEGUN = pattern(r"(?:<think>\s*(?:</think>\s*)?)?\Z")  #: what a chat template may write into the assistant's turn
 _MAX_DEPTH = 20
 _ITEMS = {
     "function_call": "assistant",

@@ -10,13 +10,14 @@ from pathlib import Path
 import numpy as np
 
 from firstbreak.model import Checkpoint, Run
+from firstbreak.patterns import pattern
 from firstbreak.readers import Unreadable
 from firstbreak.readers.opening import beneath, read_whole
 from firstbreak.values import replace
 
-NUMBERED = re.compile(r"(?:checkpoint|global_step|step|iter(?:ation)?|rl_model)[-_]?0*(\d+)(?:_steps)?(?:\.\w+)?$")
+NUMBERED = pattern(r"(?:checkpoint|global_step|step|iter(?:ation)?|rl_model)[-_]?0*(\d+)(?:_steps)?(?:\.\w+)?$")
 #: CheckpointCallback of Stable-Baselines3 with a prefix of its own, and rsl_rl
-NUMBERED_FILE = re.compile(r"(?:[\w-]+?_0*(\d+)_steps\.zip|model_0*(\d+)\.pt)$")
+NUMBERED_FILE = pattern(r"(?:[\w-]+?_0*(\d+)_steps\.zip|model_0*(\d+)\.pt)$")
 MODELS = (".zip", ".pt", ".pth", ".safetensors", ".ckpt", ".cleanrl_model")
 #: what Orbax leaves in a finished `100/` or in its items `100/default/`, by age of the version
 ORBAX = ("_CHECKPOINT_METADATA", "commit_success.txt", "*/_METADATA", "*/manifest.ocdbt", "*/checkpoint")

@@ -21,6 +21,7 @@ import numpy as np
 
 from firstbreak import dialects
 from firstbreak.model import Series
+from firstbreak.patterns import pattern
 from firstbreak.readers import Recording, Unreadable, wandb_api
 from firstbreak.readers.opening import beneath, open_file, roots_of
 from firstbreak.readers.read import (
@@ -38,7 +39,7 @@ from firstbreak.readers.read import (
 from firstbreak.values import dataclass
 from firstbreak.words import first_few
 
-ROOT_OF_A_RUN = re.compile(
+ROOT_OF_A_RUN = pattern(
     r"tfevents|\.wandb$|monitor\.csv$|^(progress|result|metrics|trainer_state|evaluations|trainer_log|logs?)\.(csv|txt|jsonl?|npz)$"
 )
 TEXT = frozenset({"console", "csv", "jsonl"})  #: formats of which each file may be a run of its own
@@ -47,7 +48,7 @@ LEAST = 3  #: points of a curve that can be compared
 FILES = 20  #: of a folder that are compared with a log beside it
 COMPARED = 8  #: logs of a folder with which each further one is compared
 NAMED = 4  #: files that a sentence names
-_PART = re.compile(
+_PART = pattern(
     r"(rank|worker|node|gpu|proc|process|actor|learner|rollout|trainer|env|evals?|evaluation|val|valid|validation|test|train"
     r"|training|stdout|stderr|err|error|errors|out|debug|info|warn|monitor|system|episodes?)\d*",
     re.IGNORECASE,

@@ -1,6 +1,6 @@
 """A JSON list of flat records: results that were published as one file, such as the baselines of Dopamine.
 
-The history that a hand-written loop saves as one object is read too: the largest list of records in it, else its
+The history that a hand-written loop saves as one object is read too: the lists of records in it, else its
 columns (`{"step": [1, 2, ...], "reward": [0.1, 0.2, ...]}`, as Keras writes its history). Shorter columns are spread over
 the steps, or over the rows of the longest: all of them were logged during the same training.
 
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from firstbreak.readers import Recording, Unreadable
-from firstbreak.readers._columns import COUNTERS, SPLIT_NAMES, Columns, all_by_split, split_prefix
+from firstbreak.readers._columns import COUNTERS, SPLIT_NAMES, Columns, all_by_split, on_split, split_prefix
 from firstbreak.readers._json import loads, whole_elements
 from firstbreak.readers._literal import number
 from firstbreak.readers.opening import read_whole
@@ -96,7 +96,7 @@ def _records(path: Path, data: bytes) -> tuple[list[Record], list[str]]:
     try:
         records = loads(data)
         if isinstance(records, dict):
-            records = _held(records) or _rows(records)
+            records = _tables(records) or _rows(records)
     except ValueError:
         text = data.decode("utf-8", "replace")
         records, _ = whole_elements(text, text.find("["))
@@ -107,10 +107,23 @@ def _records(path: Path, data: bytes) -> tuple[list[Record], list[str]]:
     return records, damage
 
 
-def _held(history: Record) -> list[Record]:
-    """The list of records with the most cells among the values."""
-    lists = [[r for r in value if isinstance(r, dict)] for value in history.values() if isinstance(value, list)]
-    return max(lists, key=lambda records: sum(map(len, records)), default=[])
+def _tables(history: Record) -> list[Record]:
+    """The records of the largest list of records, and of those that hold other numbers at the steps of the same axis.
+
+    Those of `eval_history` are on held-out data.
+    """
+    tables = []
+    for name, value in history.items():
+        rows = [r for r in value if isinstance(r, dict)] if isinstance(value, list) else []
+        prefix = next(filter(None, map(split_prefix, re.split(r"[^A-Za-z]", name))), "")
+        tables.append([{on_split(key, prefix): cell for key, cell in row.items()} for row in rows])
+    tables.sort(key=lambda rows: sum(map(len, rows)), reverse=True)
+    records = tables[0] if tables else []
+    axis = _axis(records) if records else None
+    for rows in tables[1:]:
+        if rows and axis is not None and _axis(rows) == axis and set(rows[0]) & set(records[0]) == {axis}:
+            records = sorted(records + rows, key=lambda record: float(record[axis]))
+    return records
 
 
 def _rows(history: Record) -> list[Record]:

@@ -7,7 +7,6 @@ names serves both. The index is in seconds; `read.py` puts it onto the steps of 
 from __future__ import annotations
 
 import csv
-import re
 from collections import defaultdict
 from datetime import datetime
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from firstbreak.patterns import pattern
 from firstbreak.readers import Curve, Recording, Unreadable
 from firstbreak.readers._tail import Lines, still_holds
 from firstbreak.readers.budget import POINT, spend
@@ -33,7 +33,7 @@ NAMES = {
     "temperature.gpu": ("temp", 1.0),
 }
 _TIME = ("%Y/%m/%d %H:%M:%S.%f", "%Y/%m/%d %H:%M:%S")
-_NUMBER = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*(?:%|W|MiB|C)?\s*")
+_NUMBER = pattern(r"\s*(-?\d+(?:\.\d+)?)\s*(?:%|W|MiB|C)?\s*")
 
 
 def sniff(path: Path, head: bytes) -> bool:

@@ -36,6 +36,7 @@ from firstbreak import dialects
 from firstbreak.dialects import Name, Origin, hyperparameters
 from firstbreak.masking import Mask
 from firstbreak.model import EMPTY, Run, Sample, Samples, Series
+from firstbreak.patterns import pattern
 from firstbreak.readers import Curve, Recording, Unreadable, _null, _repeats, _stages, budget, readers, wandb_api
 from firstbreak.readers._samples import PART, Span
 from firstbreak.readers.checkpoints import NUMBERED, checkpoints_in, on_the_axis
@@ -47,22 +48,22 @@ from firstbreak.values import replace
 MAX_FILES = 20_000  #: a run folder with more files than this is listed only so far
 MAX_DEPTH = 8
 EVALUATION_FOLDERS = frozenset({"eval", "evaluation", "validation", "val", "test"})
-PARTS_OF_A_RUN = re.compile(
+PARTS_OF_A_RUN = pattern(
     r"(checkpoint|global_step|events|logs?$|runs?$|tb$|tensorboard|wandb|files$|eval|val|test|train|metrics|plots"
     r"|completions|rollouts|samples|scalars|configs?$|monitor|version_|trackio|mlruns|swanlog)",
     re.IGNORECASE,
 )
-ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:/{1,2}")  #: a Path keeps one slash of two
+ADDRESS = pattern(r"[a-zA-Z][a-zA-Z0-9+.-]+:/{1,2}")  #: a Path keeps one slash of two
 REMOTE = "copy the run here first; a wandb run is `wandb:entity/project/run`"
-TEXT_LOG = re.compile(
+TEXT_LOG = pattern(
     r"\.(?:csv|tsv|jsonl|ndjson|log|out|err|stdout|stderr)$|^(?:log|progress|metrics)\.txt$", re.IGNORECASE
 )
-LIKE_A_LOG = re.compile(
+LIKE_A_LOG = pattern(
     rf"{TEXT_LOG.pattern}|tfevents|\.(?:txt|json|npz|npy|parquet|wandb|swanlab|db|sqlite3?|ya?ml|toml|ipynb)$",
     re.IGNORECASE,
 )
 #: options and texts that come with a run: without them, the score is still there
-OPTIONS_ONLY = re.compile(
+OPTIONS_ONLY = pattern(
     r"\.(?:ya?ml|toml)$|(?:config|params|args|arguments|options|flags|settings|tokenizer|tokens|vocab)\w*\.json$"
     r"|requirements|readme|licen[cs]e|^debug[\w-]*\.log$",  # wandb links its own debug.log from the run's folder
     re.IGNORECASE,

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 from typing import Any
 
 import numpy as np
 
+from firstbreak.patterns import pattern
 from firstbreak.readers import Recording, Unreadable
 from firstbreak.readers._columns import Columns
 from firstbreak.readers._options import flat
 
-_ADDRESS = re.compile(  # of two slashes a Path keeps one
+_ADDRESS = pattern(  # of two slashes a Path keeps one
     r"(?:wandb:/{0,2}|https?:/{1,2}[^/]+/)(?P<entity>[^/\s]+)/(?P<project>[^/\s]+)/(?:runs/)?(?P<run>[^/\s?#]+)/?(?:[?#].*)?"
 )
 _BATCH = 1000  # rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from firstbreak.model import Confidence, Severity, Status
 from tests.detectors.look import found, look, silent
@@ -64,3 +65,10 @@ def test_where_the_value_loss_fell_to_nothing_the_critic_predicts_every_return()
     falls = np.concatenate([np.geomspace(20, 1e-3, 100), np.full(100, 1e-3)])
     assert silent(ID, run({**curves, "value.loss": falls}))
     assert found(ID, run({**curves, "value.loss": np.maximum(falls, 2.0)}))
+
+
+def test_a_critic_that_was_better_in_this_run_is_a_sure_sign() -> None:
+    variance = np.where(np.arange(100) < 80, 0.4, -0.3) + noise(100, 0.03)
+    finding = found(ID, run({"value.explained_variance": variance, "value.loss": np.full(100, 0.5)}))
+    assert finding.confidence is Confidence.HIGH
+    assert finding.onset == pytest.approx(81, abs=2)

@@ -63,3 +63,10 @@ def test_advantages_of_exactly_0_show_zero_variance_groups_where_no_spread_is_lo
     assert finding.onset == 11
     lively = run({"advantage.max": [1.5] * 40, "advantage.min": [-1.5] * 40}, algorithm="grpo")
     assert look(ID, lively).status is Status.NOT_MEASURED
+
+
+def test_advantages_that_lose_their_spread_although_few_groups_are_equal() -> None:
+    spread = np.where(np.arange(100) < 60, 1.0, 0.03) * np.exp(noise(100, 0.05))
+    curves = {"reward.zero_std_frac": np.full(100, 0.1), "reward.mean": 0.5 + noise(100, 0.05)}
+    assert "standard deviation" in found(ID, run({**curves, "advantage.std": spread})).message
+    assert silent(ID, run({**curves, "advantage.std": np.exp(noise(100, 0.05))}))

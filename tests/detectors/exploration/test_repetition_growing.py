@@ -14,7 +14,7 @@ GROWING = np.clip(0.02 + 0.4 * np.maximum(0, np.arange(120) - 60) / 60 + noise(1
 
 def test_a_share_that_grows_is_a_warning_even_while_the_reward_rises() -> None:
     finding = found(ID, run({"text.repetition_frac": GROWING, "reward.mean": learning(120)}, algorithm="grpo"))
-    assert (finding.severity, finding.confidence) == (Severity.WARNING, Confidence.MEDIUM)
+    assert (finding.severity, finding.confidence) == (Severity.WARNING, Confidence.HIGH)
     assert 50 <= finding.onset <= 80
 
 

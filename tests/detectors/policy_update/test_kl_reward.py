@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from firstbreak.model import Run, Severity, Status
+from firstbreak.model import Confidence, Run, Severity, Status
 from tests.detectors.look import found, look, silent
 from tests.make import learning, noise, run, series
 
@@ -93,3 +93,9 @@ def test_a_divergence_that_levels_off_counts_where_the_noise_hides_no_gain() -> 
     assert silent(ID, run({"kl.ref": kl, "reward.mean": score + noise(60, 0.08, 2)}))
     stopped = 0.25 + 0.3 * np.minimum(at / 0.3, 1)
     assert found(ID, run({"kl.ref": kl, "reward.mean": stopped + noise(60, 0.01, 2)})).numbers["cell"] == "rising/flat"
+
+
+def test_a_divergence_that_grows_ever_faster_is_a_sign_whatever_the_score_does() -> None:
+    kl = 0.04 * np.where(np.arange(200) < 100, 1.0, 100 ** ((np.arange(200) - 100) / 100)) * np.exp(noise(200, 0.05))
+    finding = found(ID, run({"kl.ref": kl, "reward.mean": np.linspace(0.2, 0.7, 200) + noise(200, 0.02)}))
+    assert (finding.severity, finding.confidence) == (Severity.WARNING, Confidence.HIGH)

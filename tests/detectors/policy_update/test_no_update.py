@@ -101,3 +101,12 @@ def test_a_solved_task_leaves_nothing_to_update_with() -> None:
 def test_a_gradient_that_is_zero_now_and_then_is_healthy() -> None:
     norms = np.where(np.arange(100) % 3 == 0, 1 + np.abs(noise(100, 0.2)), 0.0)
     assert silent(ID, run({"grad.norm": norms, "reward.mean": noise(100)}))
+
+
+def test_a_policy_that_stays_at_its_reference_beside_a_score_that_stands_is_found() -> None:
+    near = {"kl.ref": 0.002 + np.abs(noise(200, 0.001)), "reward.mean": 0.3 + noise(200, 0.05)}
+    finding = found(ID, run({**near, "grad.norm": 0.3 + np.abs(noise(200, 0.1))}))
+    assert finding.severity is Severity.WARNING
+    assert "too small" in finding.message
+    learns = {**near, "reward.mean": learning(200), "grad.norm": 0.3 + np.abs(noise(200, 0.1))}
+    assert silent(ID, run(learns))

@@ -32,6 +32,7 @@ ONE_SIDED = 1.64  # standard errors: 95 % of a normal distribution lie below
 GAIN = 0.25  # of the fall: a score that never rose did not peak
 SAME = 2.0  # standard errors between two scores, up to which they measure one thing
 ERRORS = 1.96  # standard errors in half of a 95 % interval
+TELLS = 0.2  # of the gain: a larger error says nothing (convention)
 GOES_ON = 1 / 8  # of the gain, won in the second half: less is a plateau (convention)
 OWN = 0.5  # z of each of two scores that fall together
 #: z of the clearest of all places: from which on a fall is suggested, and from which on it is sure. Real scores wander: the
@@ -225,7 +226,7 @@ def won_late(curve: Series, error: np.ndarray | None = None) -> tuple[float, flo
 
 def going_on(shape: Trajectory, own: tuple[float, float], other: tuple[float, float]) -> Trajectory:
     """The shape of a score that rose, where another score of the policy tells with it whether it still does."""
-    if shape.kind not in ("rising", "plateau") or not np.isfinite(own[1] + other[1]):
+    if shape.kind not in ("rising", "plateau") or not np.isfinite(own[1]) or other[1] > TELLS:
         return shape
     return replace(shape, kind="rising" if together(own, other)[0] >= GOES_ON else "plateau")
 

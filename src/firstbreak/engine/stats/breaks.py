@@ -55,13 +55,14 @@ class Break:
     back: tuple[int, int]  #: the first and the last place that the likelihood allows for it
 
 
+@kept
 def find_breaks(
     y: np.ndarray,
-    kinds: Sequence[Kind],
+    kinds: tuple[Kind, ...],
     direction: int | None = None,
     families: tuple[str, ...] | None = None,
     smooth: tuple[int, ...] = WAVES,
-) -> list[Break]:
+) -> tuple[Break, ...]:
     """The best break of each kind in y (n,), n > 2 EDGE. A kind with no break in that direction is left out.
 
     `families`: the only shapes that the healthy curve can have; None: any, smooth ones that belong to no family included
@@ -78,7 +79,7 @@ def find_breaks(
                 found.append(_mean_break(best, y, healthy - deviance))
     if "variance" in kinds and (change := _variance_break(y - rough, rough, rho, direction)):
         found.append(change)
-    return found
+    return tuple(found)
 
 
 @kept

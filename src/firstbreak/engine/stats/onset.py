@@ -58,7 +58,7 @@ def onset(
     y, width = block_means(z, BLOCKS)
     known = None if families is None else tuple(sorted(set(families)))
     tests = any(k in MEAN for k in kinds) + ("variance" in kinds)
-    found = [(min(1.0, tests * p_value(b)), b) for b in find_breaks(y, kinds, direction, known)]
+    found = [(min(1.0, tests * p_value(b)), b) for b in find_breaks(y, tuple(kinds), direction, known)]
     found = [(p, b) for p, b in found if p <= level and b.high - b.low < SOMEWHERE * len(y)]
     if not found:
         return None

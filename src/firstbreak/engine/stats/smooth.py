@@ -154,24 +154,27 @@ def healthy_shapes(n: int, families: tuple[str, ...] | None = None) -> Shapes:
     x = np.linspace(0, 1, n)
     logistic = [(middle, width) for width in np.geomspace(0.045, 0.2, 6) for middle in np.linspace(0, 1, 21)]
     entropy = [(floor, tau) for tau in np.geomspace(0.04, 0.4, 7) for floor in np.geomspace(1e-4, 0.1, 5)]
-    rows: list[tuple[str, int, np.ndarray]] = [
-        ("constant", 1, np.zeros(n)),
-        ("linear", 2, x),
-        ("cosine", 2, np.cos(np.pi * x)),
-        *(("exponential", 3, np.exp(-x / tau)) for tau in np.geomspace(0.02, 1, 14)),
-        *(("power", 3, np.log1p(x / start)) for start in np.geomspace(0.003, 0.3, 7)),
-        *(("logistic", 4, 1 / (1 + np.exp((middle - x) / width))) for middle, width in logistic),
-        *(("entropy", 4, np.log(floor + np.exp(-x / tau))) for floor, tau in entropy),
-    ]
+    middle, width = np.array(logistic).T[:, :, None]
+    floor, tau = np.array(entropy).T[:, :, None]
+    rows = {
+        "constant": (1, np.zeros((1, n))),
+        "linear": (2, x[None]),
+        "cosine": (2, np.cos(np.pi * x)[None]),
+        "exponential": (3, np.exp(-x / np.geomspace(0.02, 1, 14)[:, None])),
+        "power": (3, np.log1p(x / np.geomspace(0.003, 0.3, 7)[:, None])),
+        "logistic": (4, 1 / (1 + np.exp((middle - x) / width))),
+        "entropy": (4, np.log(floor + np.exp(-x / tau))),
+    }
     if families is not None:
-        if unknown := set(families) - {family for family, _, _ in rows}:
+        if unknown := set(families) - rows.keys():
             raise ValueError(f"no family of healthy shapes is called {', '.join(sorted(unknown))}")
-        rows = [row for row in rows if row[0] in families]
-    g = np.array([row for _, _, row in rows])
+        rows = {family: row for family, row in rows.items() if family in families}
+    g = np.vstack([row for _, row in rows.values()])
     g -= g.mean(axis=1, keepdims=True)
     g /= np.maximum(np.linalg.norm(g, axis=1, keepdims=True), 1e-12)
     g.flags.writeable = False
-    return Shapes(tuple(family for family, _, _ in rows), np.array([k for _, k, _ in rows]), g)
+    every = [(family, k) for family, (k, each) in rows.items() for _ in each]
+    return Shapes(tuple(family for family, _ in every), np.array([k for _, k in every]), g)
 
 
 def baseline(curve: Series | np.ndarray, families: Sequence[str] | None = None) -> Baseline:

@@ -39,12 +39,13 @@ import numpy as np
 from firstbreak.engine.families import Method, Policy, only
 from firstbreak.engine.inputs import Inputs, answer_parts
 from firstbreak.model import Weight, WeightKind
+from firstbreak.patterns import pattern
 from firstbreak.words import number
 
 LN_2 = math.log(2)  #: the sigmoid loss of a policy that does not tell chosen from rejected
 ABOVE = 1.02  #: times ln 2: more is no noise of a median (convention)
 FEW = 8  #: losses below which a quarter of them says nothing (convention)
-OF_A_MODEL = re.compile(r"(^|[^a-z])(rm|prm|orm)([^a-z]|$)|reward.?model|preference", re.IGNORECASE)
+OF_A_MODEL = pattern(r"(^|[^a-z])(rm|prm|orm)([^a-z]|$)|reward.?model|preference", re.IGNORECASE)
 
 FAMILIES = only(Policy.TEXT)
 FINDINGS = {

@@ -30,8 +30,9 @@ from __future__ import annotations
 import re
 
 from firstbreak.model import NotMeasured, Run, Series
+from firstbreak.patterns import pattern
 
-LIKE_A_SCORE = re.compile(r"reward|return|score|accura|success|win_?rate|pass@|solve|\brew\b", re.IGNORECASE)
+LIKE_A_SCORE = pattern(r"reward|return|score|accura|success|win_?rate|pass@|solve|\brew\b", re.IGNORECASE)
 SHOWN = 3  #: names in the message
 
 

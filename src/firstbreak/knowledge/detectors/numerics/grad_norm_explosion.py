@@ -288,7 +288,7 @@ def _heavy(
     if upper is None:
         return None
     usual = median(norms.values)
-    far = (norms.values >= far_ratio * usual) & (norms.values > at_first)
+    far = (norms.values >= far_ratio * usual) & (norms.values > 3 * at_first)  # the first norms are no spikes
     many = int(far.sum()) >= min_spikes
     if not many and upper.p95_ratio < tail_ratio:
         return None

@@ -90,12 +90,12 @@ def detect(
     if len(kl) < min_points or len(points) < (min_points if reward_mean is None else min_evaluations):
         return NotMeasured(f"{min(len(kl), len(points))} points are too few to see two trends (needs {min_points})")
     early, late = (median(part.values) for part in (kl.head(0.5).tail(0.5), kl.tail(0.25)))
-    if not rises(kl) or late < growth_warning * early or late < min_divergence:
-        return None
     evidence = (
         Evidence(text="KL divergence from the reference", series=divergence),
         Evidence(text="score", series=score),
     )
+    if not rises(kl) or late < growth_warning * early or late < min_divergence:
+        return None
     grown = facts.tell(
         "from {early} to {late}", early=facts.median(kl.head(0.5).tail(0.5)), late=facts.median(kl.tail(0.25))
     )

@@ -38,6 +38,7 @@ import numpy as np
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.stats.changes import for_good, rounded_away
+from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Run, Series, Severity, Statistic
 
@@ -56,6 +57,8 @@ def detect(
     epsilon: Series | None = None,
     trajectory: Trajectory | None = None,
     solved: bool | None = None,
+    divergence: Series | None = None,
+    score: Series | None = None,
     *,
     min_share: float = at(0.8, "share", "From there on, hardly any update reaches the weights."),
     min_end: float = at(0.1, "share", "The end of a schedule may be 0 for a smaller part of a run."),
@@ -63,6 +66,10 @@ def detect(
     min_idle_share: float = at(
         0.5, "share", "From half of the log on, learning should have begun before the exploration ended."
     ),
+    near: float = at(
+        0.01, "nats per token", "After so many updates a policy that learns is farther from its reference."
+    ),
+    min_near: int = at(200, "points", "In fewer, a slow start shows nothing yet."),
     min_points: int = at(5, "points", "Fewer updates may all be warm-up; a standstill needs twice as many."),
 ) -> Finding | Expected | NotMeasured | None:
     if epsilon is not None and (idle := _never_began(run, epsilon.finite, min_idle_share, 2 * min_points)):
@@ -70,6 +77,16 @@ def detect(
     still = _stands_still(policy_entropy, kl_old, tolerance, 2 * min_points)
     if still is not None and not (trajectory is not None and trajectory.learned):
         return still
+    if (
+        divergence is not None
+        and score is not None
+        and trajectory is not None
+        and trajectory.kind == "flat"
+        and not solved
+    ):
+        kl, late = divergence.finite, divergence.finite.tail(0.25).values
+        if min(len(kl), len(score.finite)) >= min_near and abs(median(late)) < near and late.any():
+            return _stays_near(kl)
     shown = [s.finite for s in (grad_norm, lr) if s is not None and len(s.finite) >= min_points]
     if not shown:
         return NotMeasured(f"no gradient norm or learning rate is logged for {min_points} updates")
@@ -102,6 +119,20 @@ def detect(
         )
         return _finding(curve, what, since)
     return None
+
+
+def _stays_near(kl: Series) -> Finding:
+    """Neither the policy nor the score moves."""
+    return _finding(
+        kl,
+        facts.tell(
+            "the KL divergence is {late} after {last}, and the score has not moved: the updates are too small to learn anything",
+            late=facts.median(kl.tail(0.25)),
+            last=facts.at(kl, float(kl.steps[-1])),
+        ),
+        float(kl.steps[0]),
+        Severity.WARNING,
+    )
 
 
 def _all_equal(groups: Series | None, since: float, min_share: float) -> bool:
@@ -147,10 +178,10 @@ def _never_began(run: Run, epsilon: Series, min_idle_share: float, min_points: i
     return _finding(epsilon, what, float(epsilon.steps[0]))
 
 
-def _finding(curve: Series, what: str, since: float) -> Finding:
+def _finding(curve: Series, what: str, since: float, severity: Severity = Severity.CRITICAL) -> Finding:
     return Finding(
         message=facts.tell("{what}; compare the weights before and after an update", what=what),
-        severity=Severity.CRITICAL,
+        severity=severity,
         confidence=Confidence.HIGH,
         metric=curve.name,
         onset=since,
