@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from firstbreak.engine.inputs import DERIVED, Inputs
 from firstbreak.engine.stats.changes import settling
-from firstbreak.engine.stats.shape import Trajectory
+from firstbreak.engine.stats.shape import WINDOWS, Trajectory
 from firstbreak.engine.stats.statistic import WHOLE, statistic
 from firstbreak.model import Config, Fact, Interval, Message, Series, Statistic
 from firstbreak.words import number
@@ -130,9 +130,10 @@ def end(curve: Series, shape: Trajectory) -> Fact:
 
 
 def but_for(curve: Series, shape: Trajectory) -> str:
-    """That the last value lies so far from the last level that it is no part of the course."""
-    values = curve.finite.values
-    if not len(values) or abs(values[-1] - shape.end) <= STRAY * (abs(shape.gain) + abs(shape.drop) + shape.noise):
+    """That the last value is no part of the course: it lies far from the last level, or is none where each value is one."""
+    values, size = curve.finite.values, abs(shape.gain) + abs(shape.drop)
+    far = STRAY * (size + shape.noise) if len(values) >= WINDOWS else ROUNDING * size
+    if not len(values) or abs(values[-1] - shape.end) <= far:
         return ""
     return f" (but for its last value, {number(float(values[-1]))})"
 

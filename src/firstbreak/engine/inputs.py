@@ -22,6 +22,7 @@ from firstbreak.engine.stats.granularity import binomial_error, problems
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.shape import trajectory as shape_of
+from firstbreak.engine.stats.smooth import without_spikes
 from firstbreak.model import Config, Interval, Run, Series
 from firstbreak.patterns import pattern
 from firstbreak.plugins import BadPlugin
@@ -544,7 +545,8 @@ def solved(
     top, spread = float(np.max(score.values)), float(np.ptp(score.values))
     if spread == 0:  # an evaluation at its maximum from the start: the training reward shows whether it is one
         training = [s.finite for s in (reward_mean, reward_episode) if s is not None and s.name != score.name]
-        reached = any(len(s) >= MIN_EVALUATIONS and np.ptp(s.values) > 0 and np.max(s.values) <= top for s in training)
+        moved = (s for s in training if len(s) >= MIN_EVALUATIONS and np.ptp(without_spikes(s.values)) > 0)
+        reached = any(np.max(s.values) <= top for s in moved)
         return True if reached else None
     at_top = late >= top - 0.005 * spread
     if len(late) < MIN_CEILING:
