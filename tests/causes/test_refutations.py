@@ -16,6 +16,7 @@ from tests.make import learning, noise, run
 
 FLAT = noise(100, 0.02)
 GOOD, BAD = 0.59 + FLAT, np.abs(0.02 + FLAT / 10)
+RISE = np.linspace(0.1, 0.8, 100) + FLAT
 CUT = np.full(100, 0.6) + FLAT
 
 
@@ -38,6 +39,12 @@ def refuted(made: Run, name: str) -> list[Weight]:
             {"reward.mean": 0.97 + FLAT / 10},
             {"reward.mean": BAD},
             "equal groups are right ones",
+        ),
+        (
+            "advantage-sign-wrong",
+            {"eval.reward": 1 - RISE, "reward.mean": RISE},
+            {"eval.reward": 1 - RISE, "reward.mean": 1 - RISE},
+            "in training",
         ),
         ("prompts-too-hard", {"reward.mean": 0.97 + FLAT / 10}, {"reward.mean": BAD}, "of at most 1"),
         ("prompt-template-wrong", {"eval.accuracy": GOOD}, {"eval.accuracy": BAD}, "first points"),

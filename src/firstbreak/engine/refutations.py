@@ -12,6 +12,7 @@ import numpy as np
 from firstbreak.engine.common_settings import in_force
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.stats.points import median, quantile
+from firstbreak.engine.stats.shape import trajectory
 from firstbreak.model import Series
 from firstbreak.words import number, percent
 
@@ -25,6 +26,7 @@ FIRST = 3  #: points that show how a run begins (convention)
 RARELY = 0.02  #: share of cut completions that no score notices (convention)
 #: standard errors between surprise and entropy that sampling from the policy itself stays within (convention)
 AS_EXPECTED = 4.0
+CLEAR = 3.0  #: standard errors between two levels of a score (convention)
 EQUAL = 1e-4  #: distance of a ratio from 1 that 32-bit arithmetic leaves (convention)
 ROUNDING = 0.01  #: relative: single precision and 16-bit rewards leave less (convention)
 MORE = 0.1  #: share of completions that are cut later and were not cut first (convention)
@@ -81,6 +83,17 @@ def learned(inputs: Inputs) -> str | None:
     if shape is None or inputs.score is None or not shape.learned:
         return None
     return f"{inputs.score.name} rose from {number(shape.start)} to {number(shape.best)}"
+
+
+def training_improved(inputs: Inputs) -> str | None:
+    """The training reward beside an evaluation ends far above its start: the updates raise what is rewarded."""
+    reward = inputs.second_score
+    if reward is None:
+        return None
+    shape = trajectory(reward)
+    if not shape.end - shape.start > CLEAR * 2**0.5 * shape.level_noise:
+        return None
+    return f"{reward.name} rose from {number(shape.start)} to {number(shape.end)} in training"
 
 
 def hardly_any_is_cut(inputs: Inputs) -> str | None:

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.inputs import Inputs
-from firstbreak.engine.refutations import advantages_of_the_rewards
+from firstbreak.engine.refutations import advantages_of_the_rewards, training_improved
 from firstbreak.model import Weight, WeightKind
 
 HALF = 0.5  #: of what was gained
@@ -43,7 +43,7 @@ FINDINGS = {
     "length-runaway": 0.1,
     "far-from-known-score": 0.6,
 }
-REFUTED_BY = (advantages_of_the_rewards,)
+REFUTED_BY = (advantages_of_the_rewards, training_improved)
 EXPERIMENT = "reward-negated"
 
 
