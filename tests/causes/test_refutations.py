@@ -17,6 +17,7 @@ from tests.make import learning, noise, run
 FLAT = noise(100, 0.02)
 GOOD, BAD = 0.59 + FLAT, np.abs(0.02 + FLAT / 10)
 RISE = np.linspace(0.1, 0.8, 100) + FLAT
+PEAK = np.interp(np.arange(100), (0, 40, 99), (0.1, 0.8, 0.1)) + FLAT
 CUT = np.full(100, 0.6) + FLAT
 
 
@@ -45,6 +46,12 @@ def refuted(made: Run, name: str) -> list[Weight]:
             {"eval.reward": 1 - RISE, "reward.mean": RISE},
             {"eval.reward": 1 - RISE, "reward.mean": 1 - RISE},
             "in training",
+        ),
+        (
+            "reward-pays-for-length",
+            {"reward.mean": PEAK, "length.mean": 200 + 400 * RISE},
+            {"reward.mean": PEAK, "length.mean": 500 - 400 * RISE},
+            "not paid more",
         ),
         ("prompts-too-hard", {"reward.mean": 0.97 + FLAT / 10}, {"reward.mean": BAD}, "of at most 1"),
         ("prompt-template-wrong", {"eval.accuracy": GOOD}, {"eval.accuracy": BAD}, "first points"),

@@ -18,7 +18,8 @@ import numpy as np
 
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.rank import by_link
-from firstbreak.engine.stats.agreement import denies
+from firstbreak.engine.stats.agreement import denies, informed
+from firstbreak.engine.stats.agreement import fall as fall_of
 from firstbreak.engine.stats.direction import recovers
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.shape import trajectory as shape_of
@@ -125,7 +126,7 @@ def score_of(inputs: Inputs) -> Score | None:
         end=shape.end,
         error=shape.level_noise,
         lost=shape.drop_fraction,
-        others={name: shape_of(other).kind for name, other in _others(inputs).items()},
+        others={name: informed(shape_of(other), fall_of(other, curve)).kind for name, other in _others(inputs).items()},
     )
 
 
@@ -293,6 +294,7 @@ def first_break_of(
     sign, or that of the most probable cause where it explains the sign.
     """
     harmed = harm in (Harm.LOST, Harm.LOSING, Harm.APART)
+    drift = harm is Harm.APART and not _found(Role.EVALUATION_APART, outcomes)  # nothing is lost yet
     if harmed:  # slower is no reason why a score falls
         found = [o for o in signs if o.link is not Link.SYSTEMS] or _doubts(outcomes) or list(signs)
     else:
@@ -309,7 +311,7 @@ def first_break_of(
     also, probability = _told_apart(link, by_link(ranked))
     return FirstBreak(
         link=link,
-        kind=BreakKind.BREAK if harmed else BreakKind.FIRST_SIGN,
+        kind=BreakKind.BREAK if harmed and not drift else BreakKind.FIRST_SIGN,
         or_earlier=any(is_blind(upstream, outcomes) for upstream in Link if upstream.order < link.order),
         metric=sign.finding.metric,
         step=dated.onset,

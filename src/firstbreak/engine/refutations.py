@@ -26,6 +26,7 @@ FIRST = 3  #: points that show how a run begins (convention)
 RARELY = 0.02  #: share of cut completions that no score notices (convention)
 #: standard errors between surprise and entropy that sampling from the policy itself stays within (convention)
 AS_EXPECTED = 4.0
+LONGER = 1.2  #: ratio of two lengths: more than a wobble (convention)
 CLEAR = 3.0  #: standard errors between two levels of a score (convention)
 EQUAL = 1e-4  #: distance of a ratio from 1 that 32-bit arithmetic leaves (convention)
 ROUNDING = 0.01  #: relative: single precision and 16-bit rewards leave less (convention)
@@ -94,6 +95,21 @@ def training_improved(inputs: Inputs) -> str | None:
     if not shape.end - shape.start > CLEAR * 2**0.5 * shape.level_noise:
         return None
     return f"{reward.name} rose from {number(shape.start)} to {number(shape.end)} in training"
+
+
+def paid_less_as_it_grew(inputs: Inputs) -> str | None:
+    """The training reward fell since its best level while completions grew."""
+    reward, length = inputs.training_score, inputs.length_mean
+    if reward is None or length is None or not len(length.finite):
+        return None
+    shape = trajectory(reward)
+    at_best = length.finite.between(shape.best_step)
+    if not shape.lost or len(at_best) < FIRST:
+        return None
+    then, now = median(at_best.head(0.1).values), median(at_best.tail(0.1).values)
+    if now <= LONGER * then:
+        return None
+    return f"{reward.name} fell while completions grew from {number(then)} to {number(now)} tokens: longer ones are not paid more"
 
 
 def hardly_any_is_cut(inputs: Inputs) -> str | None:

@@ -23,6 +23,7 @@ https://arxiv.org/abs/2310.03716
 from __future__ import annotations
 
 from firstbreak.engine.families import Policy, only
+from firstbreak.engine.refutations import paid_less_as_it_grew
 from firstbreak.knowledge.causes.reward._exploited import reward_lost
 
 PRIOR = 1.2
@@ -39,5 +40,6 @@ FINDINGS = {
     "length-jump": 0.3,
     "repetition-growing": 0.3,
 }
+REFUTED_BY = (paid_less_as_it_grew,)
 EXPERIMENT = "shorter-answers"
 weights = reward_lost

@@ -76,7 +76,7 @@ def detect(
         confidence=Confidence.HIGH if harmed or turned(clipped.values >= high) is not None else Confidence.MEDIUM,
         metric="policy.clip_fraction",
         onset=since,
-        interval=(float(clipped.steps[0]), since),
+        interval=(float(clipped.steps[max(first - 1, 0)]), since),
         evidence=(Evidence(text="clip fraction", series=clipped, since=since, level=high),),
         numbers={"level": late},
     )

@@ -44,6 +44,7 @@ def detect(
     min_size: float = at(6.0, "standard deviations", "Of the memory at the usual steps: a peak stands out."),
     max_share: float = at(0.4, "share", "Peaks are the exception among the steps."),
     min_slower: float = at(1.1, "ratio", "What takes memory beside the training takes time."),
+    per_step: float = at(2.0, "steps", "What comes back in every step is one of its phases."),
     min_peaks: int = at(3, "peaks", "Fewer can be chance."),
     min_points: int = at(20, "points", "Fewer readings do not show what is usual."),
 ) -> Finding | NotMeasured | None:
@@ -61,8 +62,8 @@ def detect(
     clock = step_time(time)
     slower = 0.0 if clock is None else _slower(clock, memory.steps[high])
     every = period(starts)
-    if slower < min_slower and not every:
-        return None
+    if (slower < min_slower and not every) or (every is not None and every < per_step):
+        return None  # the phases of a step take turns
     job = _job(time or {}, memory.steps[high])
     rise = float(np.median(memory.values[high])) - usual
     rhythm = f", every {number(every)} steps" if every else ""
