@@ -188,3 +188,11 @@ def test_a_rollout_that_serves_two_updates_hides_nothing() -> None:
     assert finding.numbers["lost"] == pytest.approx(1 - 0.027 / 0.0645, abs=0.03)
     assert finding.onset == pytest.approx(61, abs=4)
     assert silent(ID, run({"time.step": update + np.where(np.arange(N) % 2 == 0, 0.03, 0.0)}))
+
+
+def test_steps_that_grow_more_than_their_texts() -> None:
+    x = np.clip((np.arange(N) - 100) / 100, 0, 1)
+    length, slower = 200 * (1 + 0.8 * x), 1 + 0.36 * x
+    curves = {"length.mean": length, "time.step": 2 * (1 + 0.8 * x) * slower * WOBBLE}
+    assert "each token" in found(ID, run(curves)).message
+    assert silent(ID, run({**curves, "time.step": 2 * (1 + 0.8 * x) * WOBBLE}))

@@ -78,6 +78,8 @@ def detect(
         "Steps take four times as long. A shared machine cost 3 of 755 healthy runs two thirds, and none this much.",
         "python -m benchmarks.population, and the corpus",
     ),
+    min_times: float = at(2.0, "ratio", "Steps that take twice as long, for whatever reason."),
+    min_cost: float = at(1.25, "ratio", "Of the time for one token: longer completions alone do not explain the rest."),
     max_p_value: float = at(0.01, "probability", "A break that is less probable by chance is certain."),
     min_points: int = at(20, "points", "Fewer speeds show no drop."),
 ) -> Finding | NotMeasured | None:
@@ -108,7 +110,8 @@ def detect(
     if speed is None:
         return NotMeasured(f"no speed is logged for {min_points} steps")
     if len(speed) and settled(speed) > (1 - min_drop) * float(speed.values.max()):
-        return None  # no level before it can be so much higher: the changes of the curve need not be looked for
+        # no level before it can be so much higher: the changes of the curve need not be looked for
+        return _longer_steps(seconds, speed, min_times, min_cost)
     slower = (
         c for c in changes(speed, kinds=("level", "slope", "zero"), log=True, families=("constant",)) if c.direction < 0
     )
@@ -117,10 +120,10 @@ def detect(
     at_once = max(lasting, key=lambda c: settled(speed, c.step), default=None)  # that from the highest speed
     began = at_once or departed(speed, log=True)
     if began is None:
-        return None
+        return _longer_steps(seconds, speed, min_times, min_cost)
     before, now = settled(speed, began.step), settled(speed)
     if now > (1 - min_drop) * before or not _longer(seconds, began.step, min_drop):
-        return None
+        return _longer_steps(seconds, speed, min_times, min_cost)
     learned = [s.finite for s in (value_loss, loss_total, policy_loss) if s is not None and len(s.finite)]
     first = min(
         (float(s.steps[0]) for s in learned), default=np.inf if method in (Method.VALUE_BASED, None) else -np.inf
@@ -159,6 +162,32 @@ def detect(
             Evidence(text=f"{number(before)} before, {number(now)} now", series=speed, since=began.step, level=before),
         ),
         numbers={"lost": lost},
+    )
+
+
+def _longer_steps(seconds: Series | None, speed: Series, min_times: float, min_cost: float) -> Finding | None:
+    """Steps that take far longer, partly because texts grew, and partly because each token takes longer."""
+    grown = None if seconds is None else departed(seconds, log=True)
+    if seconds is None or grown is None or grown.ratio < min_times:
+        return None
+    cost = settled(speed, grown.step) / settled(speed)
+    if cost < min_cost:
+        return None
+    return Finding(
+        message=facts.tell(
+            "a step takes {times} times as long as before {step}, and each token {cost} times as long: longer texts do not "
+            "explain it alone; check which phase of the step grows",
+            times=number(grown.ratio),
+            step=facts.at(seconds, grown.step),
+            cost=number(cost),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric=seconds.name,
+        onset=grown.step,
+        interval=grown.interval,
+        evidence=(Evidence(text="time of a step", series=seconds, since=grown.step, level=grown.before),),
+        numbers={"times": grown.ratio, "cost": cost},
     )
 
 
