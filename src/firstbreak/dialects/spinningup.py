@@ -66,8 +66,7 @@ NAMES: dict[str, str | Name] = {
     "MinQ2Vals": "value.min@q2",
     # exploration
     "Entropy": Name("policy.entropy", note=_BEFORE),
-    "AverageLogPi": Name("policy.entropy", -1.0, "minus the mean log-probability"),
-    "LogPi": Name("policy.entropy", -1.0, "minus the mean log-probability"),
+    **dict.fromkeys(("AverageLogPi", "LogPi"), Name("policy.entropy", -1.0, "minus the mean log-probability")),
 }
 
 CONFIG = {
