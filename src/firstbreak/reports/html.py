@@ -162,10 +162,6 @@ def _summary(dx: Diagnosis, base: str) -> Markup:
     return join(*said, prose(text[done:]))
 
 
-def _do_first(dx: Diagnosis, uid: str, about: About) -> Markup:
-    return element("p", prose(dx.verdict.do_first))
-
-
 def _loop(dx: Diagnosis, uid: str, about: About) -> Markup:
     reasons = [
         element("li", element("strong", f"{link_word(link)} ({status}):"), prose(f" {why}"))
@@ -265,14 +261,6 @@ def _course(series: Series) -> str:
         return ""
     last = number(float(series.finite.values[-1]))
     return f"{number(scale.low)} to {number(scale.high)}{', logarithmic' if scale.log else ''}, last {last}"
-
-
-def _baseline(dx: Diagnosis, uid: str, about: About) -> Markup:
-    return _pairs(content.baseline(dx))
-
-
-def _tuned(dx: Diagnosis, uid: str, about: About) -> Markup:
-    return _pairs(content.tuned(dx))
 
 
 def _outlook(dx: Diagnosis, uid: str, about: About) -> Markup:
@@ -398,10 +386,6 @@ def _one_remedy(dx: Diagnosis, cause: RankedCause, uid: str) -> Markup:
     return element("section", element("h3", cause.title, id=uid), fixes, plan, aria_labelledby=uid)
 
 
-def _expected(dx: Diagnosis, uid: str, about: About) -> Markup:
-    return _bullets(dx.expected)
-
-
 def _not_measured(dx: Diagnosis, uid: str, about: About) -> Markup:
     links, rest, each = content.unmeasured_links(dx), content.further_unmeasured(dx), content.missing_inputs(dx)
     return join(
@@ -411,14 +395,6 @@ def _not_measured(dx: Diagnosis, uid: str, about: About) -> Markup:
         if each
         else None,
     )
-
-
-def _damage(dx: Diagnosis, uid: str, about: About) -> Markup:
-    return _bullets(content.damage(dx))
-
-
-def _read(dx: Diagnosis, uid: str, about: About) -> Markup:
-    return _pairs(content.read(dx))
 
 
 def _pairs(pairs: Iterable[ReportLine]) -> Markup:
@@ -458,19 +434,27 @@ def icon(path: str) -> Markup:
     return element("svg", element("path", d=path), viewBox="0 0 24 24", class_="icon", aria_hidden="true")
 
 
-_SECTIONS: dict[Section, Callable[[Diagnosis, str, About], Markup]] = {
+_Section = Callable[[Diagnosis, str, About], Markup]
+
+
+def _labelled(lines: Callable[[Diagnosis], Sequence[ReportLine]]) -> _Section:
+    return lambda dx, uid, about: _pairs(lines(dx))
+
+
+def _listed(lines: Callable[[Diagnosis], Sequence[str]]) -> _Section:
+    return lambda dx, uid, about: _bullets(lines(dx))
+
+
+_SECTIONS: dict[Section, _Section] = {
+    **{section: _labelled(lines) for section, lines in content.LABELLED.items()},
+    **{section: _listed(lines) for section, lines in content.LISTED.items()},
     Section.VERDICT: _verdict,
-    Section.DO_FIRST: _do_first,
+    Section.DO_FIRST: lambda dx, uid, about: element("p", prose(dx.verdict.do_first)),
     Section.LOOP: _loop,
     Section.FIRST_BREAK: _first_break,
-    Section.BASELINE: _baseline,
     Section.OUTLOOK: _outlook,
     Section.FINDINGS: _findings,
     Section.CAUSES: _causes,
-    Section.TUNED: _tuned,
     Section.REMEDY: _remedy,
-    Section.EXPECTED: _expected,
     Section.NOT_MEASURED: _not_measured,
-    Section.DAMAGE: _damage,
-    Section.READ: _read,
 }

@@ -177,13 +177,17 @@ def _interval(interval: Interval | None) -> list[float | None] | None:
     return [number(end) for end in interval]
 
 
+def of_a_run(run: Run) -> dict[str, Any]:
+    """Where a run lies, who wrote it, and how far it goes."""
+    known = fields(run, "trainer", "algorithm", "first_step", "last_step")
+    return {"path": text(run.path), "format": _field(run.formats), **known}
+
+
 def _run(run: Run) -> dict[str, Any]:
     return {
-        "path": text(run.path),
-        "format": [text(name) for name in run.formats],
-        **fields(run, "trainer", "algorithm", "first_step", "last_step"),
-        "metrics": [text(name) for name in run.series],
-        "not_understood": [text(name) for name in run.unknown],
+        **of_a_run(run),
+        "metrics": _field(run.series),
+        "not_understood": _field(run.unknown),
         **fields(run, "files", "damage", "notes"),
     }
 
