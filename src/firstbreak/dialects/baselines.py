@@ -92,17 +92,10 @@ NAMES: dict[str, str | Name] = {
     "fps": "throughput.fps",
     "total/steps_per_second": Name("throughput.sps", note="since the start"),
     **dict.fromkeys(("time_elapsed", "misc/time_elapsed", "TimeElapsed", "total/duration"), "time.elapsed"),
-    **{
-        name: "progress.env_steps"
-        for name in (
-            "total_timesteps",
-            "total timesteps",
-            "misc/total_timesteps",
-            "TimestepsSoFar",
-            "total/steps",
-            "steps",
-        )
-    },
+    **dict.fromkeys(
+        words("total_timesteps | total timesteps | misc/total_timesteps | TimestepsSoFar | total/steps | steps"),
+        "progress.env_steps",
+    ),
     **{name: "progress.episodes" for name in ("episodes", "EpisodesSoFar", "total/episodes", "train/episode")},
     **{name: "progress.updates" for name in ("nupdates", "n_updates", "misc/nupdates")},
     "epoch": "progress.iterations",

@@ -86,20 +86,14 @@ _GROUPS: Mapping[str, str] = {
     "diversity.distinct": "distinct distinct_frac distinct_outputs unique_frac unique_outputs unique_completions",
     "diversity.self_bleu": "self_bleu",
     # what firstbreak's own recorder writes (live/guard/adapters/sb3_loop.py)
-    "env.observation_constant": "observation_constant",
-    "env.observation_size": "observation_size",
-    "env.observation_offset": "observation_offset",
-    "env.action_use": "action_use",
-    "env.action_shown_any": "action_shown_any",
-    "env.episodes_ended": "episodes_ended",
-    "env.episode_age": "episode_age",
-    "env.start_spread": "start_spread",
-    "env.action_shown": "action_shown",
-    "env.action_shown_at_once": "action_shown_at_once",
-    "env.action_effect": "action_effect",
-    "env.limits_early": "limits_early",
-    "env.step_reward": "step_reward",
-    "env.reward_size": "reward_size",
+    **{
+        f"env.{name}": name
+        for name in words("""
+        observation_constant observation_size observation_offset action_use action_shown_any episodes_ended
+        episode_age start_spread action_shown action_shown_at_once action_effect limits_early step_reward
+        reward_size
+    """)
+    },
     "advantage.error": "advantage_error",
     "advantage.turned": "advantage_turned",
     # preferences
@@ -141,7 +135,7 @@ _GUESSES = {
 }
 
 NAMES: dict[str, str | Name] = {
-    **{word: signal for signal, words in _GROUPS.items() for word in words.split()},
+    **spelled(_GROUPS),
     **{"neg_entropy": _FLIPPED, "negative_entropy": _FLIPPED},
     # what firstbreak's own recorder writes (live/recorder/)
     **{signal.replace(".", "_"): signal for signal in SIGNALS if signal.startswith("proof.")},

@@ -130,6 +130,13 @@ CONFIG = spelled(
 
 _OFF_POLICY = {"buffer_size": 1_000_000, "learning_starts": 100, "gamma": 0.99, "gradient_steps": 1}
 _ACTOR_CRITIC = _OFF_POLICY | {"minibatch_size": 256, "tau": 0.005, "train_freq": 1}
+_Q_NETWORK = _OFF_POLICY | {
+    "minibatch_size": 32,
+    "tau": 1.0,
+    "train_freq": 4,
+    "target_update_interval": 10_000,
+    "exploration_initial": 1.0,
+}
 _ON_POLICY = {"gamma": 0.99, "value_coef": 0.5, "grad_clip": 0.5, "entropy_coef": 0.0}
 
 DEFAULTS: dict[str, dict[str, Any]] = {
@@ -153,29 +160,9 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "normalize_advantage": False,
     },
     "trpo": {"learning_rate": 1e-3, "n_steps": 2048, "minibatch_size": 128, "gae_lambda": 0.95, "target_kl": 0.01},
-    "dqn": _OFF_POLICY
-    | {
-        "learning_rate": 1e-4,
-        "minibatch_size": 32,
-        "tau": 1.0,
-        "train_freq": 4,
-        "target_update_interval": 10_000,
-        "exploration_fraction": 0.1,
-        "exploration_initial": 1.0,
-        "exploration_final": 0.05,
-        "grad_clip": 10.0,
-    },
-    "qrdqn": _OFF_POLICY
-    | {
-        "learning_rate": 5e-5,
-        "minibatch_size": 32,
-        "tau": 1.0,
-        "train_freq": 4,
-        "target_update_interval": 10_000,
-        "exploration_fraction": 0.005,
-        "exploration_initial": 1.0,
-        "exploration_final": 0.01,
-    },
+    "dqn": _Q_NETWORK
+    | {"learning_rate": 1e-4, "exploration_fraction": 0.1, "exploration_final": 0.05, "grad_clip": 10.0},
+    "qrdqn": _Q_NETWORK | {"learning_rate": 5e-5, "exploration_fraction": 0.005, "exploration_final": 0.01},
     "sac": _ACTOR_CRITIC | {"learning_rate": 3e-4},
     "tqc": _ACTOR_CRITIC | {"learning_rate": 3e-4},
     "td3": _ACTOR_CRITIC | {"learning_rate": 1e-3, "policy_delay": 2},

@@ -50,6 +50,20 @@ _TIMES = {
     "<phase>": "time.<phase>",
 }
 
+#: what is said of trainer and rollout engine, under two beginnings of a name
+_MISMATCH = {
+    "kl": "rollout_train.kl.k1",
+    "k3_kl": "rollout_train.kl.k3",
+    "training_ppl": "rollout_train.ppl.train",
+    "rollout_ppl": "rollout_train.ppl.rollout",
+    "training_log_ppl": "rollout_train.log_ppl.train",
+    "rollout_log_ppl": "rollout_train.log_ppl.rollout",
+    "log_ppl_diff": "rollout_train.log_ppl_diff.mean",
+    "log_ppl_diff_<stat>": "rollout_train.log_ppl_diff.<stat>",
+    "log_ppl_abs_diff": "rollout_train.log_ppl_absdiff",
+    "ppl_ratio": "rollout_train.ppl_ratio",
+}
+
 _TRUNCATED = "mean of the truncated weights; extremes are raw"
 _IS = "trainer over rollout probability"
 
@@ -119,16 +133,7 @@ NAMES: dict[str, str | Name] = {
     "training/rollout_probs_diff_<stat>": Name("rollout_train.prob_absdiff.<stat>", note="of probabilities, not logs"),
     "training/rollout_probs_diff_valid": "rollout_train.valid",
     "training/rollout_actor_probs_pearson_corr": "rollout_train.prob_pearson",
-    "rollout_corr/kl": "rollout_train.kl.k1",
-    "rollout_corr/k3_kl": "rollout_train.kl.k3",
-    "rollout_corr/training_ppl": "rollout_train.ppl.train",
-    "rollout_corr/rollout_ppl": "rollout_train.ppl.rollout",
-    "rollout_corr/training_log_ppl": "rollout_train.log_ppl.train",
-    "rollout_corr/rollout_log_ppl": "rollout_train.log_ppl.rollout",
-    "rollout_corr/log_ppl_diff": "rollout_train.log_ppl_diff.mean",
-    "rollout_corr/log_ppl_diff_<stat>": "rollout_train.log_ppl_diff.<stat>",
-    "rollout_corr/log_ppl_abs_diff": "rollout_train.log_ppl_absdiff",
-    "rollout_corr/ppl_ratio": "rollout_train.ppl_ratio",
+    **{f"rollout_corr/{what}": signal for what, signal in _MISMATCH.items()},
     "rollout_corr/chi2_token": "rollout_train.chi2.token",
     "rollout_corr/chi2_seq": "rollout_train.chi2.seq",
     "rollout_corr/rollout_is_<stat>": Name("rollout_train.ratio.<stat>", note=f"{_IS}; {_TRUNCATED}"),
@@ -148,16 +153,7 @@ NAMES: dict[str, str | Name] = {
     "rollout_corr/rollout_rs_<rule>_fraction_low": "rollout_train.rs.<rule>.low",
     "rollout_corr/rollout_rs_<rule>_masked_fraction": "rollout_train.rs.<rule>.masked",
     "rollout_corr/rollout_rs_<rule>_seq_masked_fraction": "rollout_train.rs.<rule>.seq_masked",
-    "mismatch/mismatch_kl": "rollout_train.kl.k1",
-    "mismatch/mismatch_k3_kl": "rollout_train.kl.k3",
-    "mismatch/mismatch_training_ppl": "rollout_train.ppl.train",
-    "mismatch/mismatch_rollout_ppl": "rollout_train.ppl.rollout",
-    "mismatch/mismatch_training_log_ppl": "rollout_train.log_ppl.train",
-    "mismatch/mismatch_rollout_log_ppl": "rollout_train.log_ppl.rollout",
-    "mismatch/mismatch_log_ppl_diff": "rollout_train.log_ppl_diff.mean",
-    "mismatch/mismatch_log_ppl_diff_<stat>": "rollout_train.log_ppl_diff.<stat>",
-    "mismatch/mismatch_log_ppl_abs_diff": "rollout_train.log_ppl_absdiff",
-    "mismatch/mismatch_ppl_ratio": "rollout_train.ppl_ratio",
+    **{f"mismatch/mismatch_{what}": signal for what, signal in _MISMATCH.items()},
     "mismatch/rollout_is_<stat>": Name("rollout_train.ratio.<stat>", note=_IS),
     "mismatch/rollout_is_eff_sample_size": "rollout_train.ess",
     "mismatch/rollout_is_ratio_fraction_high": "rollout_train.ratio_cap_frac.high",

@@ -829,11 +829,6 @@ def _same_numbers(copy: Series, other: Series) -> bool:
     """Whether a curve on a lesser axis is another one, rounded."""
     if _axis_rank(copy) >= _axis_rank(other) or len(copy) != len(other) or len(copy) < ALIKE_POINTS:
         return False
-    near = np.isclose(
-        copy.values,
-        other.values,
-        rtol=ROUNDING,
-        atol=ROUNDING * (np.ptp(other.finite.values) if len(other.finite) else 0.0),
-        equal_nan=True,
-    )
+    size = np.ptp(other.finite.values) if len(other.finite) else 0.0
+    near = np.isclose(copy.values, other.values, rtol=ROUNDING, atol=ROUNDING * size, equal_nan=True)
     return bool(near.mean() >= 0.9 and len(np.unique(other.values)) > len(other) // 2)
