@@ -80,13 +80,9 @@ def _table(text: str) -> Recording | None:
     columns = _columns(measured := [next(same) for _, same in groupby(rows, key=_values)])
     still = len(rows) - 1 - rows.index(measured[-1])
     notes = [f"the last {still} rows repeat the one before: the run stood still, or had ended"] if still else []
-    return Recording(
-        format="markdown",
-        curves=columns.curves(),
-        nulls=columns.nulls(),
-        config=columns.constants(),
-        notes=[*columns.notes(), *notes],
-    )
+    recording = columns.recording("markdown")
+    recording.notes += notes
+    return recording
 
 
 def _quoted(text: str) -> Recording | None:

@@ -47,11 +47,17 @@ def render_all(diagnoses: Sequence[Diagnosis]) -> str:
 
 def document(title: str, *articles: Markup, about: str = "diagnosis") -> str:
     """A self-contained page: nothing is loaded, and nothing runs."""
-    style = stylesheet()
+    main = element("main", *articles)
+    return whole_page(title, about, stylesheet(), f"style-src {digest(stylesheet())}; img-src data:", main)
+
+
+def whole_page(title: str, about: str, style: Markup, policy: str, *parts: Markup, kind: str = "") -> str:
+    """A page of these parts. `policy`: what its content security policy lets in; nothing else is loaded or run."""
+    policy = f"default-src 'none'; {policy}; base-uri 'none'; form-action 'none'"
     head = element(
         "head",
         element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=_policy(style)),
+        element("meta", http_equiv="Content-Security-Policy", content=policy),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
         element("meta", name="referrer", content="no-referrer"),
@@ -59,7 +65,7 @@ def document(title: str, *articles: Markup, about: str = "diagnosis") -> str:
         element("style", style),
     )
     brand = element("header", icon(MARK), element("h1", "firstbreak", element("span", f" {about}")), class_="brand")
-    body = element("body", brand, element("main", *articles), class_="firstbreak page")
+    body = element("body", brand, *parts, class_=f"firstbreak page{kind}")
     return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}"
 
 
@@ -107,10 +113,9 @@ def stylesheet() -> Markup:
     return Markup(resources.files("firstbreak.reports").joinpath("report.css").read_text("utf-8"))
 
 
-def _policy(style: str) -> str:
-    """The content security policy: nothing is loaded or run except the one style sheet, by its hash, and pictures in the file."""
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    return f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
+def digest(text: str) -> str:
+    """A style sheet or a script as a content security policy names it: by its hash."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def article(dx: Diagnosis, uid: str, about: About) -> Markup:
