@@ -31,13 +31,13 @@ from benchmarks.docs import (
     readers,
     schema,
     security,
+    signals,
     statistics,
     trainers,
     walkthroughs,
     web,
 )
 from firstbreak import dialects
-from firstbreak.dialects import signals
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -71,7 +71,7 @@ PAGES: dict[str, Callable[[], str]] = {
         for name in pictures.chosen(kind)
     },
     "guard.md": guard.page,
-    "signals.md": signals.glossary,
+    "signals.md": signals.page,
     "coverage.md": coverage.page,
     "field.md": field.page,
     "readers.md": readers.page,

@@ -9,7 +9,7 @@ import csv
 import io
 import math
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -41,27 +41,28 @@ def samples(path: Path, mapping: Mapping[str, str]) -> Samples:
     if wrong or "completion" not in mapping:
         problem = f"{wrong[0]!r} is not a role of a column" if wrong else "no column has the role `completion`"
         raise Unreadable(path, problem, f"use --column completion=NAME, and any of {', '.join(ROLES[1:])}")
-    wanted = [name for role, names in mapping.items() for name in _names(role, names)]
-    if absent := [name for name in wanted if name not in first]:
-        found = ", ".join(map(str, list(first)[:12]))
-        raise Unreadable(path, f"has no column {absent[0]!r}", f"the columns are: {found}")
-    whole = partial(_samples, path, mapping)
-    return Samples(whole, (path.name,), lambda: [partial(whole, span) for span in _spans(path)] or [whole])
+    return _whole(path, partial(_samples, path, mapping), first, mapping)
 
 
 def _known(path: Path, shape: Shape, first: Mapping[str, Any], mapping: Mapping[str, str]) -> Samples:
     """The samples of a dump whose shape is known, with other columns for some roles."""
     if wrong := next((role for role in mapping if role not in ROLES), None):
         raise Unreadable(path, f"{wrong!r} is not a role of a column", f"the roles are: {', '.join(ROLES)}")
+    parts = _names("rewards", mapping["rewards"]) if "rewards" in mapping else None
+    roles: dict[str, Any] = {role: name for role, name in mapping.items() if role != "rewards"}
+    shape = replace(shape, **roles | ({"rewards": _PARTS} if parts else {}))
+    return _whole(path, partial(_of_shape, path, shape, parts), first, mapping)
+
+
+def _whole(
+    path: Path, read: Callable[..., Iterator[Sample]], first: Mapping[str, Any], mapping: Mapping[str, str]
+) -> Samples:
+    """The samples of all rows. Raises Unreadable where the first one lacks a column that was named."""
     wanted = [name for role, names in mapping.items() for name in _names(role, names)]
     if absent := [name for name in wanted if name not in first]:
         found = ", ".join(map(str, list(first)[:12]))
         raise Unreadable(path, f"has no column {absent[0]!r}", f"the columns are: {found}")
-    parts = _names("rewards", mapping["rewards"]) if "rewards" in mapping else None
-    roles: dict[str, Any] = {role: name for role, name in mapping.items() if role != "rewards"}
-    shape = replace(shape, **roles | ({"rewards": _PARTS} if parts else {}))
-    whole = partial(_of_shape, path, shape, parts)
-    return Samples(whole, (path.name,), lambda: [partial(whole, span) for span in _spans(path)] or [whole])
+    return Samples(read, (path.name,), lambda: [partial(read, span) for span in _spans(path)] or [read])
 
 
 def _of_shape(path: Path, shape: Shape, parts: list[str] | None, span: Span | None = None) -> Iterator[Sample]:

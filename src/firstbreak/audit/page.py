@@ -7,8 +7,6 @@ JavaScript.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import random
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -21,7 +19,7 @@ from firstbreak.audit.selection import SelectedSample
 from firstbreak.model import Evidence, Finding, Outcome
 from firstbreak.reports import content, curves, svg
 from firstbreak.reports.content import Exhibit
-from firstbreak.reports.html import MARK, icon, prose, stylesheet
+from firstbreak.reports.html import digest, prose, stylesheet, whole_page
 from firstbreak.reports.markup import Markup, element, escape
 from firstbreak.words import number
 
@@ -34,41 +32,16 @@ def render(audit: Audit, marks: Mapping[str, str] | None = None) -> str:
     selected = random.Random(0).sample(
         audit.selected, len(audit.selected)
     )  # the order must not reveal the kind of a sample
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=_policy()),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="color-scheme", content="light dark"),
-        element("meta", name="referrer", content="no-referrer"),
-        element("title", f"Samples: {audit.path}"),
-        element("style", style),
+    main = element(
+        "main",
+        _summary(audit),
+        *_tables(audit),
+        _reading(selected, marks or {}),
+        _evidence(audit),
+        data_path=audit.path,
     )
-    body = element(
-        "body",
-        element("header", icon(MARK), element("h1", "firstbreak", element("span", " audit")), class_="brand"),
-        element(
-            "main",
-            _summary(audit),
-            *_tables(audit),
-            _reading(selected, marks or {}),
-            _evidence(audit),
-            data_path=audit.path,
-        ),
-        element("script", script),
-        class_="firstbreak page audit",
-    )
-    return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}"
-
-
-def _policy() -> str:
-    """The content security policy: only the one style sheet and the one script, by their hashes."""
-    style, script = _digest(stylesheet() + _resource("page.css")), _digest(_resource("page.js"))
-    return f"default-src 'none'; style-src {style}; script-src {script}; base-uri 'none'; form-action 'none'"
-
-
-def _digest(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+    policy = f"style-src {digest(style)}; script-src {digest(script)}"
+    return whole_page(f"Samples: {audit.path}", "audit", style, policy, main, element("script", script), kind=" audit")
 
 
 @cache

@@ -357,7 +357,7 @@ def run_(
                 place,
                 seeds=seeds,
                 execute=execute,
-                report=lambda r: say(_progress(r)),
+                report=lambda r: say(f"{r.trial}: {r.state.replace('_', ' ')} after {number(round(r.seconds, 1))} s"),
                 moved=lambda done, trials: advance(done, total=trials),
             )
     except CannotOverride as error:
@@ -371,10 +371,6 @@ def _command(trial: Any) -> str:
     files = [f"# {trial.folder / name}:\n{indent(content, '#   ')}".rstrip() for name, content in trial.files.items()]
     command = " ".join([*variables, shlex.join(trial.arguments)])
     return "\n".join([f"# {trial.name}", *files, f"cd {shlex.quote(trial.directory)} && \\", command])
-
-
-def _progress(result: Any) -> str:
-    return f"{result.trial}: {result.state.replace('_', ' ')} after {number(round(result.seconds, 1))} s"
 
 
 def shorten(line: str, width: int) -> str:

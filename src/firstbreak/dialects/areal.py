@@ -10,7 +10,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name, Older
-from firstbreak.dialects._table import words
+from firstbreak.dialects._table import spelled, words
 
 TITLE = "AReaL"
 WRITES_TEXT = True
@@ -160,50 +160,50 @@ NOT_CONVERTED = {
     "rollout/rejected": "1.0 where any rollout was rejected: its count is stripped before logging",
 }
 
-CONFIG = {
-    "actor.optimizer.lr": "learning_rate",
-    "critic.optimizer.lr": "value_learning_rate",
-    "actor.optimizer.lr_scheduler_type": "lr_schedule",
-    "actor.optimizer.weight_decay": "weight_decay",
-    "actor.optimizer.gradient_clipping": "grad_clip",
-    "actor.ppo_n_minibatches": "minibatches",
-    "actor.eps_clip": "clip_range",
-    "actor.eps_clip_higher": "clip_range_high",
-    "actor.c_clip": "dual_clip",
-    "critic.eps_clip": "clip_range_value",
-    "actor.kl_ctl": "kl_coef",
-    "actor.kl_estimator": "kl_estimator",
-    "actor.importance_sampling_level": "importance_level",
-    "actor.reward_clip": "reward_clip",
-    "actor.adv_norm": "normalize_advantage",
-    "actor.reward_norm": "scale_rewards",
-    "actor.mask_no_eos_with_zero": "mask_truncated",
-    "actor.discount": "gamma",
-    "actor.gae_lambda": "gae_lambda",
-    "actor.recompute_logprob": "recompute_logprob",
-    "actor.use_decoupled_loss": "use_decoupled_loss",
-    "actor.rejection_sampling.upper": "behave_weight_cap",
-    "actor.behave_imp_weight_cap": "behave_weight_cap",
-    "actor.behav_imp_weight_cap": "behave_weight_cap",
-    "rollout.max_head_offpolicyness": "max_staleness",
-    "gconfig.n_samples": "group_size",
-    "gconfig.max_new_tokens": "max_new_tokens",
-    "gconfig.temperature": "temperature",
-    "gconfig.top_p": "top_p",
-    "gconfig.top_k": "top_k",
-    "eval_gconfig.temperature": "eval_temperature",
-    "train_dataset.batch_size": "batch_size",
-    "train_dataset.max_length": "max_prompt_tokens",
-    "train_dataset.path": "dataset",
-    "actor.path": "model",
-    "ref.path": "reference_model",
-    "actor.dtype": "precision",
-    "total_train_epochs": "total_epochs",
-    "total_train_steps": "total_steps",
-    "evaluator.freq_steps": "eval_interval",
-    "saver.freq_steps": "save_interval",
-    "seed": "seed",
-}
+CONFIG = spelled(
+    {
+        "learning_rate": "actor.optimizer.lr",
+        "value_learning_rate": "critic.optimizer.lr",
+        "lr_schedule": "actor.optimizer.lr_scheduler_type",
+        "weight_decay": "actor.optimizer.weight_decay",
+        "grad_clip": "actor.optimizer.gradient_clipping",
+        "minibatches": "actor.ppo_n_minibatches",
+        "clip_range": "actor.eps_clip",
+        "clip_range_high": "actor.eps_clip_higher",
+        "dual_clip": "actor.c_clip",
+        "clip_range_value": "critic.eps_clip",
+        "kl_coef": "actor.kl_ctl",
+        "kl_estimator": "actor.kl_estimator",
+        "importance_level": "actor.importance_sampling_level",
+        "reward_clip": "actor.reward_clip",
+        "normalize_advantage": "actor.adv_norm",
+        "scale_rewards": "actor.reward_norm",
+        "mask_truncated": "actor.mask_no_eos_with_zero",
+        "gamma": "actor.discount",
+        "gae_lambda": "actor.gae_lambda",
+        "recompute_logprob": "actor.recompute_logprob",
+        "use_decoupled_loss": "actor.use_decoupled_loss",
+        "behave_weight_cap": "actor.rejection_sampling.upper actor.behave_imp_weight_cap actor.behav_imp_weight_cap",
+        "max_staleness": "rollout.max_head_offpolicyness",
+        "group_size": "gconfig.n_samples",
+        "max_new_tokens": "gconfig.max_new_tokens",
+        "temperature": "gconfig.temperature",
+        "top_p": "gconfig.top_p",
+        "top_k": "gconfig.top_k",
+        "eval_temperature": "eval_gconfig.temperature",
+        "batch_size": "train_dataset.batch_size",
+        "max_prompt_tokens": "train_dataset.max_length",
+        "dataset": "train_dataset.path",
+        "model": "actor.path",
+        "reference_model": "ref.path",
+        "precision": "actor.dtype",
+        "total_epochs": "total_train_epochs",
+        "total_steps": "total_train_steps",
+        "eval_interval": "evaluator.freq_steps",
+        "save_interval": "saver.freq_steps",
+        "seed": "seed",
+    }
+)
 
 DEFAULTS: dict[str, dict[str, Any]] = {
     "": {
@@ -241,8 +241,10 @@ LOG = {
     "behave.ratio.mean": "set actor.rejection_sampling (and actor.use_decoupled_loss=true)",
     "behave.kl": "set actor.use_decoupled_loss=true and actor.recompute_logprob=true",
     "staleness.mean": "logged as ppo_actor/update/version_stats/* in asynchronous runs",
-    "reward.zero_std_frac": "set rollout.dump_to_file=true: group rewards are read from the trajectories",
-    "reward.group_std": "set rollout.dump_to_file=true: group rewards are read from the trajectories",
+    **dict.fromkeys(
+        ("reward.zero_std_frac", "reward.group_std"),
+        "set rollout.dump_to_file=true: group rewards are read from the trajectories",
+    ),
     "reward.component.<func>.mean": "log each part in the workflow with stats_tracker.scalar",
     "optim.update_ok": "logged as ppo_actor/update/update_successful",
 }

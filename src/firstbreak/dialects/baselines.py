@@ -9,7 +9,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import words
+from firstbreak.dialects._table import spelled, words
 
 TITLE = "OpenAI Baselines"
 
@@ -60,18 +60,16 @@ NAMES: dict[str, str | Name] = {
     "eval/return": Name("eval.reward@epoch", note="episodes of this epoch"),
     "test/success_rate": "eval.success_rate",
     # the policy
-    "policy_entropy": "policy.entropy",
-    "loss/policy_entropy": "policy.entropy",
-    "entropy": "policy.entropy",
-    "loss_ent": "policy.entropy",
+    **dict.fromkeys(("policy_entropy", "loss/policy_entropy", "entropy", "loss_ent"), "policy.entropy"),
     "approxkl": _KL,
     "loss/approxkl": _KL,
     "meankl": Name("kl.old", note="analytic, after the step"),
     "loss_kl": Name("kl.old", note="analytic, after the last epoch"),
     "clipfrac": "policy.clip_fraction",
     "loss/clipfrac": "policy.clip_fraction",
-    "loss/policy_loss": Name("policy.loss", note="advantages normalised: near 0 by construction"),
-    "loss_pol_surr": Name("policy.loss", note="advantages normalised: near 0 by construction"),
+    **dict.fromkeys(
+        ("loss/policy_loss", "loss_pol_surr"), Name("policy.loss", note="advantages normalised: near 0 by construction")
+    ),
     "optimgain": "policy.objective",
     "train/loss_actor": Name("policy.loss", note="minus a Q value: follows the scale of Q, lower is not better"),
     "rollout/actions_std": Name("action.std", note=f"over states and noise, {_SINCE_START}"),
@@ -81,10 +79,7 @@ NAMES: dict[str, str | Name] = {
     "misc/explained_variance": "value.explained_variance",
     "ev_tdlam_before": Name("value.explained_variance", note="of the TD(lambda) returns, before the update"),
     "loss/value_loss": Name("value.loss", note="half of the squared error"),
-    "value_loss": "value.loss",
-    "loss_vf_loss": "value.loss",
-    "train/loss_critic": "value.loss",
-    "qf1_loss": "value.loss",
+    **dict.fromkeys(("value_loss", "loss_vf_loss", "train/loss_critic", "qf1_loss"), "value.loss"),
     "qf2_loss": "value.loss@q2",
     "reference_Q_mean": Name("value.mean", note="of the same early states all along"),
     "rollout/Q_mean": Name("value.mean@since the start", note=_SINCE_START),
@@ -96,48 +91,37 @@ NAMES: dict[str, str | Name] = {
     "gradnorm": "grad.norm",
     "fps": "throughput.fps",
     "total/steps_per_second": Name("throughput.sps", note="since the start"),
-    "time_elapsed": "time.elapsed",
-    "misc/time_elapsed": "time.elapsed",
-    "TimeElapsed": "time.elapsed",
-    "total/duration": "time.elapsed",
-    **{
-        name: "progress.env_steps"
-        for name in (
-            "total_timesteps",
-            "total timesteps",
-            "misc/total_timesteps",
-            "TimestepsSoFar",
-            "total/steps",
-            "steps",
-        )
-    },
+    **dict.fromkeys(("time_elapsed", "misc/time_elapsed", "TimeElapsed", "total/duration"), "time.elapsed"),
+    **dict.fromkeys(
+        words("total_timesteps | total timesteps | misc/total_timesteps | TimestepsSoFar | total/steps | steps"),
+        "progress.env_steps",
+    ),
     **{name: "progress.episodes" for name in ("episodes", "EpisodesSoFar", "total/episodes", "train/episode")},
     **{name: "progress.updates" for name in ("nupdates", "n_updates", "misc/nupdates")},
     "epoch": "progress.iterations",
     "total/epochs": "progress.iterations",
 }
 
-CONFIG = {
-    "lr": "learning_rate",
-    "_pi_lr": "learning_rate",
-    "_Q_lr": "value_learning_rate",
-    "gamma": "gamma",
-    "lam": "gae_lambda",
-    "ent_coef": "entropy_coef",
-    "vf_coef": "value_coef",
-    "cliprange": "clip_range",
-    "nsteps": "n_steps",
-    "nminibatches": "minibatches",
-    "noptepochs": "epochs_per_batch",
-    "max_grad_norm": "grad_clip",
-    "buffer_size": "buffer_size",
-    "batch_size": "minibatch_size",
-    "num_timesteps": "total_steps",
-    "total_timesteps": "total_steps",
-    "env": "env_id",
-    "env_name": "env_id",
-    "seed": "seed",
-}
+CONFIG = spelled(
+    {
+        "learning_rate": "lr _pi_lr",
+        "value_learning_rate": "_Q_lr",
+        "gamma": "gamma",
+        "gae_lambda": "lam",
+        "entropy_coef": "ent_coef",
+        "value_coef": "vf_coef",
+        "clip_range": "cliprange",
+        "n_steps": "nsteps",
+        "minibatches": "nminibatches",
+        "epochs_per_batch": "noptepochs",
+        "grad_clip": "max_grad_norm",
+        "buffer_size": "buffer_size",
+        "minibatch_size": "batch_size",
+        "total_steps": "num_timesteps total_timesteps",
+        "env_id": "env env_name",
+        "seed": "seed",
+    }
+)
 
 LOG = {
     "reward.mean": "wrap the environment in Monitor: the mean of its episodes is logged as eprewmean",

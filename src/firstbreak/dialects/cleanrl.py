@@ -7,7 +7,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import words
+from firstbreak.dialects._table import spelled, words
 
 TITLE = "CleanRL"
 
@@ -67,39 +67,39 @@ NAMES: dict[str, str | Name] = {
     "global_step": "progress.env_steps",
 }
 
-CONFIG = {
-    "learning_rate": "learning_rate",
-    "policy_lr": "learning_rate",
-    "q_lr": "value_learning_rate",
-    "max_grad_norm": "grad_clip",
-    "num_envs": "n_envs",
-    "num_steps": "n_steps",
-    "batch_size": "batch_size",
-    "minibatch_size": "minibatch_size",
-    "num_minibatches": "minibatches",
-    "update_epochs": "epochs_per_batch",
-    "clip_coef": "clip_range",
-    "target_kl": "target_kl",
-    "ent_coef": "entropy_coef",
-    "vf_coef": "value_coef",
-    "gamma": "gamma",
-    "gae_lambda": "gae_lambda",
-    "norm_adv": "normalize_advantage",
-    "buffer_size": "buffer_size",
-    "learning_starts": "learning_starts",
-    "train_frequency": "train_freq",
-    "policy_frequency": "policy_delay",
-    "target_network_frequency": "target_update_interval",
-    "tau": "tau",
-    "exploration_noise": "action_noise",
-    "start_e": "exploration_initial",
-    "end_e": "exploration_final",
-    "exploration_fraction": "exploration_fraction",
-    "total_timesteps": "total_steps",
-    "env_id": "env_id",
-    "gym_id": "env_id",
-    "seed": "seed",
-}
+CONFIG = spelled(
+    {
+        "learning_rate": "learning_rate policy_lr",
+        "value_learning_rate": "q_lr",
+        "grad_clip": "max_grad_norm",
+        "n_envs": "num_envs",
+        "n_steps": "num_steps",
+        "batch_size": "batch_size",
+        "minibatch_size": "minibatch_size",
+        "minibatches": "num_minibatches",
+        "epochs_per_batch": "update_epochs",
+        "clip_range": "clip_coef",
+        "target_kl": "target_kl",
+        "entropy_coef": "ent_coef",
+        "value_coef": "vf_coef",
+        "gamma": "gamma",
+        "gae_lambda": "gae_lambda",
+        "normalize_advantage": "norm_adv",
+        "buffer_size": "buffer_size",
+        "learning_starts": "learning_starts",
+        "train_freq": "train_frequency",
+        "policy_delay": "policy_frequency",
+        "target_update_interval": "target_network_frequency",
+        "tau": "tau",
+        "action_noise": "exploration_noise",
+        "exploration_initial": "start_e",
+        "exploration_final": "end_e",
+        "exploration_fraction": "exploration_fraction",
+        "total_steps": "total_timesteps",
+        "env_id": "env_id gym_id",
+        "seed": "seed",
+    }
+)
 
 DEFAULTS: dict[str, dict[str, Any]] = {
     "ppo": {

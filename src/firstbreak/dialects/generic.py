@@ -13,7 +13,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import _meaning
-from firstbreak.dialects._table import Name, words
+from firstbreak.dialects._table import Name, spelled, words
 from firstbreak.dialects.signals import SIGNALS, STATISTICS, evaluation, lookup
 from firstbreak.patterns import pattern
 
@@ -86,20 +86,14 @@ _GROUPS: Mapping[str, str] = {
     "diversity.distinct": "distinct distinct_frac distinct_outputs unique_frac unique_outputs unique_completions",
     "diversity.self_bleu": "self_bleu",
     # what firstbreak's own recorder writes (live/guard/adapters/sb3_loop.py)
-    "env.observation_constant": "observation_constant",
-    "env.observation_size": "observation_size",
-    "env.observation_offset": "observation_offset",
-    "env.action_use": "action_use",
-    "env.action_shown_any": "action_shown_any",
-    "env.episodes_ended": "episodes_ended",
-    "env.episode_age": "episode_age",
-    "env.start_spread": "start_spread",
-    "env.action_shown": "action_shown",
-    "env.action_shown_at_once": "action_shown_at_once",
-    "env.action_effect": "action_effect",
-    "env.limits_early": "limits_early",
-    "env.step_reward": "step_reward",
-    "env.reward_size": "reward_size",
+    **{
+        f"env.{name}": name
+        for name in words("""
+        observation_constant observation_size observation_offset action_use action_shown_any episodes_ended
+        episode_age start_spread action_shown action_shown_at_once action_effect limits_early step_reward
+        reward_size
+    """)
+    },
     "advantage.error": "advantage_error",
     "advantage.turned": "advantage_turned",
     # preferences
@@ -136,15 +130,12 @@ _FLIPPED = Name("policy.entropy", -1.0, "logged as minus the entropy")
 # Words with two common meanings: used where no trainer was recognised, left alone beside a trainer's own names.
 _KL = Name("kl.ref", note="plain `kl`: taken for the divergence from the reference model")
 _GUESSES = {
-    "kl": _KL,
-    "kl_div": _KL,
-    "kl_divergence": _KL,
-    "kl_loss": Name("kl.ref", note="may hold its coefficient"),
-    "kl_penalty": Name("kl.ref", note="may hold its coefficient"),
+    **dict.fromkeys(("kl", "kl_div", "kl_divergence"), _KL),
+    **dict.fromkeys(("kl_loss", "kl_penalty"), Name("kl.ref", note="may hold its coefficient")),
 }
 
 NAMES: dict[str, str | Name] = {
-    **{word: signal for signal, words in _GROUPS.items() for word in words.split()},
+    **spelled(_GROUPS),
     **{"neg_entropy": _FLIPPED, "negative_entropy": _FLIPPED},
     # what firstbreak's own recorder writes (live/recorder/)
     **{signal.replace(".", "_"): signal for signal in SIGNALS if signal.startswith("proof.")},
@@ -182,9 +173,7 @@ _PLACES = _set(
 _EXPLAINED = pattern(r"(?P<short>[A-Za-z]{1,4}) ?\((?P<meaning>[A-Za-z _]{4,})\)")
 _HELD_OUT = _set("eval evaluation val valid validation test heldout")
 _STATISTICS = {
-    "mean": "mean",
-    "avg": "mean",
-    "average": "mean",
+    **dict.fromkeys(("mean", "avg", "average"), "mean"),
     "min": "min",
     "max": "max",
     "std": "std",
@@ -210,7 +199,7 @@ def translate(raw: str, company: _meaning.Company = _meaning.Company()) -> Name 
     words = _words(raw)
     if listed := _listed(words):
         return listed
-    if _refused(words):
+    if any("_".join(words[start:]) in NOT_CONVERTED for start in range(len(words))):
         return None
     explained = _EXPLAINED.fullmatch(raw)
     if explained and not _meaning.knows(explained["short"]):
@@ -229,11 +218,6 @@ def _listed(words: list[str]) -> Name | None:
         if words[start] not in _PLACES:
             return None
     return None
-
-
-def _refused(words: list[str]) -> bool:
-    """Whether the name, behind the words for places, is known to carry no usable number."""
-    return any("_".join(words[start:]) in NOT_CONVERTED for start in range(len(words)))
 
 
 def context(names: Set[str]) -> dict[str, str | Name]:
@@ -340,44 +324,32 @@ def _words(raw: str) -> list[str]:
     return [word for word in _SEPARATOR.split(_CAMEL.sub(" ", raw).lower()) if word]
 
 
-CONFIG = {
-    "learning_rate": "learning_rate",
-    "lr": "learning_rate",
-    "max_grad_norm": "grad_clip",
-    "grad_clip": "grad_clip",
-    "kl_coef": "kl_coef",
-    "beta": "kl_coef",
-    "clip_range": "clip_range",
-    "clip_coef": "clip_range",
-    "clip_eps": "clip_range",
-    "epsilon": "clip_range",
-    "group_size": "group_size",
-    "num_generations": "group_size",
-    "batch_size": "batch_size",
-    "minibatch_size": "minibatch_size",
-    "epochs": "epochs_per_batch",
-    "max_new_tokens": "max_new_tokens",
-    "max_completion_length": "max_new_tokens",
-    "temperature": "temperature",
-    "top_p": "top_p",
-    "top_k": "top_k",
-    "ent_coef": "entropy_coef",
-    "entropy_coef": "entropy_coef",
-    "gamma": "gamma",
-    "gae_lambda": "gae_lambda",
-    "buffer_size": "buffer_size",
-    "n_envs": "n_envs",
-    "num_envs": "n_envs",
-    "n_steps": "n_steps",
-    "num_steps": "n_steps",
-    "total_timesteps": "total_steps",
-    "max_steps": "total_steps",
-    "env_id": "env_id",
-    "env": "env_id",
-    "model": "model",
-    "model_name": "model",
-    "seed": "seed",
-}
+CONFIG = spelled(
+    {
+        "learning_rate": "learning_rate lr",
+        "grad_clip": "max_grad_norm grad_clip",
+        "kl_coef": "kl_coef beta",
+        "clip_range": "clip_range clip_coef clip_eps epsilon",
+        "group_size": "group_size num_generations",
+        "batch_size": "batch_size",
+        "minibatch_size": "minibatch_size",
+        "epochs_per_batch": "epochs",
+        "max_new_tokens": "max_new_tokens max_completion_length",
+        "temperature": "temperature",
+        "top_p": "top_p",
+        "top_k": "top_k",
+        "entropy_coef": "ent_coef entropy_coef",
+        "gamma": "gamma",
+        "gae_lambda": "gae_lambda",
+        "buffer_size": "buffer_size",
+        "n_envs": "n_envs num_envs",
+        "n_steps": "n_steps num_steps",
+        "total_steps": "total_timesteps max_steps",
+        "env_id": "env_id env",
+        "model": "model model_name",
+        "seed": "seed",
+    }
+)
 
 LOG = {
     "reward.mean": "log the mean reward of each batch as `reward`",

@@ -6,33 +6,20 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
+from firstbreak.dialects._table import words
 
 TITLE = "NeMo-RL"
 WRITES_TEXT = True
 
 MARKS = frozenset(
-    {
-        "train/token_mult_prob_error",
-        "train/gen_kl_error",
-        "train/policy_kl_error",
-        "train/js_divergence_error",
-        "train/sampling_importance_ratio",
-        "train/probs_ratio",
-        "train/probs_ratio_clamped",
-        "train/approx_entropy",
-        "train/baseline_reward/pct_0",
-        "train/mean_gen_tokens_per_sample",
-        "train/natural_termination_rate",
-        "train/global_valid_toks",
-        "train/max_seq_mult_prob_error",
-        "validation/accuracy",
-        "timing/train/total_step_time",
-        "timing/train/policy_training",
-        "timing/train/exposed_generation",
-        "Generation KL Error",
-        "Mean Generation Length",
-        "Avg Reward",
-    }
+    words("""
+    train/token_mult_prob_error | train/gen_kl_error | train/policy_kl_error | train/js_divergence_error |
+    train/sampling_importance_ratio | train/probs_ratio | train/probs_ratio_clamped | train/approx_entropy |
+    train/baseline_reward/pct_0 | train/mean_gen_tokens_per_sample | train/natural_termination_rate |
+    train/global_valid_toks | train/max_seq_mult_prob_error | validation/accuracy | timing/train/total_step_time |
+    timing/train/policy_training | timing/train/exposed_generation | Generation KL Error | Mean Generation Length |
+    Avg Reward
+""")
 )
 CONFIG_MARKS = frozenset(
     {"loss_fn.reference_policy_kl_penalty", "grpo.num_generations_per_prompt", "policy.train_global_batch_size"}

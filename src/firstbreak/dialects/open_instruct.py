@@ -136,10 +136,10 @@ NAMES: dict[str, str | Name] = {
 }
 
 NOT_CONVERTED = {
-    "val/rho_hist (histogram)": "a histogram, not a curve",
-    "val/rho_hist": "a histogram, not a curve",
-    "val/solve_rate_hist": "a histogram, not a curve",
-    "val/total_reward_groups": "a histogram, not a curve",
+    **dict.fromkeys(
+        ("val/rho_hist (histogram)", "val/rho_hist", "val/solve_rate_hist", "val/total_reward_groups"),
+        "a histogram, not a curve",
+    ),
     "sample_completions (table)": "a table of texts, read as samples",
     "sample_completions": "a table of texts, read as samples",
 }
@@ -195,8 +195,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 LOG = {
     "policy.entropy": "set --record_entropy",
     "kl.ref": "set --load_ref_policy (and --beta 0 to log without a penalty)",
-    "eval.reward": "set --dataset_mixer_eval_list and --local_eval_every",
-    "eval.accuracy": "set --dataset_mixer_eval_list and --local_eval_every",
+    **dict.fromkeys(("eval.reward", "eval.accuracy"), "set --dataset_mixer_eval_list and --local_eval_every"),
     "grad.norm": "logged as optim/grad_norm",
     "reward.group_std": "set --save_traces: group rewards are read from the rollouts",
 }

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name, Older
-from firstbreak.dialects._table import words
+from firstbreak.dialects._table import spelled, words
 
 TITLE = "OpenRLHF"
 WRITES_TEXT = True
@@ -53,8 +53,9 @@ NAMES: dict[str, str | Name] = {
     "policy_loss": "policy.loss",
     "act_loss": "policy.loss",
     "ppo_clip_ratio": "policy.clip_fraction",
-    "entropy_loss": Name("policy.entropy", note="plus the entropy, in spite of the name"),
-    "ent_loss": Name("policy.entropy", note="plus the entropy, in spite of the name"),
+    **dict.fromkeys(
+        ("entropy_loss", "ent_loss"), Name("policy.entropy", note="plus the entropy, in spite of the name")
+    ),
     "actor_lr": "lr",
     "act_lr": "lr",
     "actor_grad_norm": Name("grad.norm", note="last optimizer step of the batch"),
@@ -100,62 +101,42 @@ NOT_CONVERTED = {
     "<extra_logs key>": "a reward function or agent may log any name: it is listed as recorded and not understood",
 }
 
-CONFIG = {
-    "actor.adam.lr": "learning_rate",
-    "actor_learning_rate": "learning_rate",
-    "learning_rate": "learning_rate",
-    "critic.adam.lr": "value_learning_rate",
-    "critic_learning_rate": "value_learning_rate",
-    "actor.max_norm": "grad_clip",
-    "max_norm": "grad_clip",
-    "algo.kl.init_coef": "kl_coef",
-    "init_kl_coef": "kl_coef",
-    "beta": "kl_coef",
-    "algo.kl.estimator": "kl_estimator",
-    "kl_estimator": "kl_estimator",
-    "algo.kl.target": "target_kl",
-    "kl_target": "target_kl",
-    "actor.eps_clip": "clip_range",
-    "eps_clip": "clip_range",
-    "value_clip": "clip_range_value",
-    "actor.dual_clip": "dual_clip",
-    "actor.entropy_coef": "entropy_coef",
-    "entropy_loss_coef": "entropy_coef",
-    "algo.advantage.estimator": "advantage_estimator",
-    "advantage_estimator": "advantage_estimator",
-    "algo.advantage.gamma": "gamma",
-    "gamma": "gamma",
-    "algo.advantage.lambd": "gae_lambda",
-    "lambd": "gae_lambda",
-    "rollout.n_samples_per_prompt": "group_size",
-    "n_samples_per_prompt": "group_size",
-    "rollout.batch_size": "batch_size",
-    "rollout_batch_size": "batch_size",
-    "train.batch_size": "minibatch_size",
-    "train_batch_size": "minibatch_size",
-    "train.max_epochs": "epochs_per_batch",
-    "max_epochs": "epochs_per_batch",
-    "data.max_len": "max_total_tokens",
-    "generate_max_len": "max_new_tokens",
-    "prompt_max_len": "max_prompt_tokens",
-    "rollout.temperature": "temperature",
-    "temperature": "temperature",
-    "rollout.top_p": "top_p",
-    "top_p": "top_p",
-    "eval.temperature": "eval_temperature",
-    "eval_temperature": "eval_temperature",
-    "algo.dynamic_filtering_enable": "dynamic_sampling",
-    "dynamic_filtering": "dynamic_sampling",
-    "actor.is_correction_enable": "is_correction",
-    "enable_vllm_is_correction": "is_correction",
-    "reward_clip_range": "reward_clip",
-    "pretrain": "model",
-    "prompt_data": "dataset",
-    "num_episodes": "total_epochs",
-    "seed": "seed",
-    "eval_steps": "eval_interval",
-    "save_steps": "save_interval",
-}
+CONFIG = spelled(
+    {
+        "learning_rate": "actor.adam.lr actor_learning_rate learning_rate",
+        "value_learning_rate": "critic.adam.lr critic_learning_rate",
+        "grad_clip": "actor.max_norm max_norm",
+        "kl_coef": "algo.kl.init_coef init_kl_coef beta",
+        "kl_estimator": "algo.kl.estimator kl_estimator",
+        "target_kl": "algo.kl.target kl_target",
+        "clip_range": "actor.eps_clip eps_clip",
+        "clip_range_value": "value_clip",
+        "dual_clip": "actor.dual_clip",
+        "entropy_coef": "actor.entropy_coef entropy_loss_coef",
+        "advantage_estimator": "algo.advantage.estimator advantage_estimator",
+        "gamma": "algo.advantage.gamma gamma",
+        "gae_lambda": "algo.advantage.lambd lambd",
+        "group_size": "rollout.n_samples_per_prompt n_samples_per_prompt",
+        "batch_size": "rollout.batch_size rollout_batch_size",
+        "minibatch_size": "train.batch_size train_batch_size",
+        "epochs_per_batch": "train.max_epochs max_epochs",
+        "max_total_tokens": "data.max_len",
+        "max_new_tokens": "generate_max_len",
+        "max_prompt_tokens": "prompt_max_len",
+        "temperature": "rollout.temperature temperature",
+        "top_p": "rollout.top_p top_p",
+        "eval_temperature": "eval.temperature eval_temperature",
+        "dynamic_sampling": "algo.dynamic_filtering_enable dynamic_filtering",
+        "is_correction": "actor.is_correction_enable enable_vllm_is_correction",
+        "reward_clip": "reward_clip_range",
+        "model": "pretrain",
+        "dataset": "prompt_data",
+        "total_epochs": "num_episodes",
+        "seed": "seed",
+        "eval_interval": "eval_steps",
+        "save_interval": "save_steps",
+    }
+)
 
 DEFAULTS: dict[str, dict[str, Any]] = {
     "": {

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import words
+from firstbreak.dialects._table import spelled, words
 
 TITLE = "prime-rl"
 WRITES_TEXT = True
@@ -71,9 +71,7 @@ NAMES: dict[str, str | Name] = {
     # lengths and turns
     "num_output_tokens/<stat>": "length.<stat>",
     "num_input_tokens/<stat>": "length.prompt.<stat>",
-    "num_total_tokens/<stat>": "length.total.<stat>",
-    "seq_len/<stat>": "length.total.<stat>",
-    "seq_len/all/<stat>": "length.total.<stat>",
+    **dict.fromkeys(("num_total_tokens/<stat>", "seq_len/<stat>", "seq_len/all/<stat>"), "length.total.<stat>"),
     "seq_len/<env>/<stat>": "length.total.<stat>@<env>",
     "completion_len/<stat>": "length.<stat>",
     "prompt_len/<stat>": "length.prompt.<stat>",
@@ -166,33 +164,31 @@ NAMES: dict[str, str | Name] = {
     "Error": "tool.error_frac",
 }
 
-CONFIG = {
-    "trainer.optim.lr": "learning_rate",
-    "optim.lr": "learning_rate",
-    "optim.weight_decay": "weight_decay",
-    "optim.max_norm": "grad_clip",
-    "loss.dppo_mask_low": "clip_range",
-    "loss.dppo_mask_high": "clip_range_high",
-    "loss.kl_tau": "kl_coef",
-    "orchestrator.group_size": "group_size",
-    "orchestrator.rollouts_per_example": "group_size",
-    "orchestrator.batch_size": "batch_size",
-    "orchestrator.seq_len": "max_total_tokens",
-    "sampling.max_completion_tokens": "max_new_tokens",
-    "sampling.max_tokens": "max_new_tokens",
-    "sampling.temperature": "temperature",
-    "sampling.top_p": "top_p",
-    "eval.sampling.temperature": "eval_temperature",
-    "max_off_policy_steps": "max_staleness",
-    "orchestrator.max_off_policy_steps": "max_staleness",
-    "train.filter_zero_advantages": "dynamic_sampling",
-    "algo": "advantage_estimator",
-    "max_steps": "total_steps",
-    "model.name": "model",
-    "eval.interval": "eval_interval",
-    "ckpt.interval": "save_interval",
-    "seed": "seed",
-}
+CONFIG = spelled(
+    {
+        "learning_rate": "trainer.optim.lr optim.lr",
+        "weight_decay": "optim.weight_decay",
+        "grad_clip": "optim.max_norm",
+        "clip_range": "loss.dppo_mask_low",
+        "clip_range_high": "loss.dppo_mask_high",
+        "kl_coef": "loss.kl_tau",
+        "group_size": "orchestrator.group_size orchestrator.rollouts_per_example",
+        "batch_size": "orchestrator.batch_size",
+        "max_total_tokens": "orchestrator.seq_len",
+        "max_new_tokens": "sampling.max_completion_tokens sampling.max_tokens",
+        "temperature": "sampling.temperature",
+        "top_p": "sampling.top_p",
+        "eval_temperature": "eval.sampling.temperature",
+        "max_staleness": "max_off_policy_steps orchestrator.max_off_policy_steps",
+        "dynamic_sampling": "train.filter_zero_advantages",
+        "advantage_estimator": "algo",
+        "total_steps": "max_steps",
+        "model": "model.name",
+        "eval_interval": "eval.interval",
+        "save_interval": "ckpt.interval",
+        "seed": "seed",
+    }
+)
 
 DEFAULTS: dict[str, dict[str, Any]] = {
     "": {
@@ -213,8 +209,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 }
 
 LOG = {
-    "eval.reward": "add an [eval] section to the orchestrator's configuration",
-    "eval.accuracy": "add an [eval] section to the orchestrator's configuration",
+    **dict.fromkeys(("eval.reward", "eval.accuracy"), "add an [eval] section to the orchestrator's configuration"),
     "kl.ref": "there is no reference model: kl_tau acts on the ratio to the inference engine",
     "kl.old": "there is no separate old policy: read mismatch_kl",
     "rollout_train.kl": "logged as mismatch_kl by the trainer",

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import words
+from firstbreak.dialects._table import spelled, words
 
 TITLE = "RLlib"
 
@@ -29,9 +29,7 @@ CONFIG_MARKS = frozenset(
 PREFIXES = {
     "ray/tune/": "",
     "evaluation/": "eval",
-    "env_runners/": "",
-    "sampler_results/": "",
-    "learners/default_policy/": "",
+    **dict.fromkeys(("env_runners/", "sampler_results/", "learners/default_policy/"), ""),
     "learners/<module>/": "@<module>",
     "info/learner/default_policy/learner_stats/": "",
     "info/learner/<policy>/learner_stats/": "@<policy>",
@@ -54,16 +52,16 @@ _SUM = "IMPALA sums it over the batch"
 
 NAMES: dict[str, str | Name] = {
     # progress
-    "num_env_steps_sampled_lifetime": "progress.env_steps",
-    "timesteps_total": "progress.env_steps",
-    "info/num_env_steps_sampled": "progress.env_steps",
-    "info/num_steps_sampled": "progress.env_steps",
+    **dict.fromkeys(
+        ("num_env_steps_sampled_lifetime", "timesteps_total", "info/num_env_steps_sampled", "info/num_steps_sampled"),
+        "progress.env_steps",
+    ),
     "num_env_steps_sampled": "progress.env_steps_iter",
     "timesteps_this_iter": "progress.env_steps_iter",
-    "learners/__all_modules__/num_env_steps_trained": Name(
-        "progress.env_steps_trained", note="minibatches and epochs summed"
+    **dict.fromkeys(
+        ("learners/__all_modules__/num_env_steps_trained", "num_env_steps_trained"),
+        Name("progress.env_steps_trained", note="minibatches and epochs summed"),
     ),
-    "num_env_steps_trained": Name("progress.env_steps_trained", note="minibatches and epochs summed"),
     "info/num_steps_trained": "progress.env_steps_trained",
     "training_iteration": "progress.iterations",
     "episodes_total": "progress.episodes",
@@ -102,9 +100,7 @@ NAMES: dict[str, str | Name] = {
     "kl": Name("kl.old", note="analytic"),
     "curr_kl_coeff": "kl.coef",
     "cur_kl_coeff": "kl.coef",
-    "default_optimizer_learning_rate": "lr",
-    "cur_lr": "lr",
-    "policy_learning_rate": "lr",
+    **dict.fromkeys(("default_optimizer_learning_rate", "cur_lr", "policy_learning_rate"), "lr"),
     "qf_learning_rate": "value.lr",
     "qf_twin_learning_rate": "value.lr@qf_twin",
     "alpha_learning_rate": "lr@alpha",
@@ -112,10 +108,7 @@ NAMES: dict[str, str | Name] = {
     "grad_gnorm": Name("grad.norm", note="clipped where grad_clip is set"),
     "var_gnorm": "policy.weight_norm",
     # the critic
-    "vf_loss_unclipped": "value.loss",
-    "mean_vf_loss": "value.loss",
-    "qf_loss": "value.loss",
-    "critic_loss": "value.loss",
+    **dict.fromkeys(("vf_loss_unclipped", "mean_vf_loss", "qf_loss", "critic_loss"), "value.loss"),
     "vf_loss": Name("value.loss@clamped", note=f"each sample is clamped to vf_clip_param (10) in PPO; {_SUM}"),
     "qf_twin_loss": "value.loss@qf_twin",
     "vf_explained_var": Name("value.explained_variance", note="clamped at -1; values after the update"),
@@ -201,42 +194,36 @@ NOT_CONVERTED = {
     "iterations_since_restore": "starts again at every restore",
 }
 
-CONFIG = {
-    "lr": "learning_rate",
-    "actor_lr": "learning_rate",
-    "critic_lr": "value_learning_rate",
-    "grad_clip": "grad_clip",
-    "train_batch_size_per_learner": "batch_size",
-    "train_batch_size": "batch_size",
-    "minibatch_size": "minibatch_size",
-    "sgd_minibatch_size": "minibatch_size",
-    "num_epochs": "epochs_per_batch",
-    "num_sgd_iter": "epochs_per_batch",
-    "clip_param": "clip_range",
-    "vf_clip_param": "clip_range_value",
-    "kl_target": "target_kl",
-    "entropy_coeff": "entropy_coef",
-    "vf_loss_coeff": "value_coef",
-    "gamma": "gamma",
-    "lambda_": "gae_lambda",
-    "lambda": "gae_lambda",
-    "clip_rewards": "reward_clip",
-    "rollout_fragment_length": "n_steps",
-    "sample_batch_size": "n_steps",
-    "n_step": "n_step_returns",
-    "replay_buffer_config.capacity": "buffer_size",
-    "buffer_size": "buffer_size",
-    "num_steps_sampled_before_learning_starts": "learning_starts",
-    "learning_starts": "learning_starts",
-    "target_network_update_freq": "target_update_interval",
-    "tau": "tau",
-    "target_entropy": "target_entropy",
-    "exploration_fraction": "exploration_fraction",
-    "exploration_final_eps": "exploration_final",
-    "env": "env_id",
-    "seed": "seed",
-    "evaluation_interval": "eval_interval",
-}
+CONFIG = spelled(
+    {
+        "learning_rate": "lr actor_lr",
+        "value_learning_rate": "critic_lr",
+        "grad_clip": "grad_clip",
+        "batch_size": "train_batch_size_per_learner train_batch_size",
+        "minibatch_size": "minibatch_size sgd_minibatch_size",
+        "epochs_per_batch": "num_epochs num_sgd_iter",
+        "clip_range": "clip_param",
+        "clip_range_value": "vf_clip_param",
+        "target_kl": "kl_target",
+        "entropy_coef": "entropy_coeff",
+        "value_coef": "vf_loss_coeff",
+        "gamma": "gamma",
+        "gae_lambda": "lambda_ lambda",
+        "reward_clip": "clip_rewards",
+        "n_steps": "rollout_fragment_length sample_batch_size",
+        "n_step_returns": "n_step",
+        "buffer_size": "replay_buffer_config.capacity buffer_size",
+        "learning_starts": "num_steps_sampled_before_learning_starts learning_starts",
+        "target_update_interval": "target_network_update_freq",
+        "tau": "tau",
+        "target_entropy": "target_entropy",
+        "exploration_fraction": "exploration_fraction",
+        "exploration_final": "exploration_final_eps",
+        "env_id": "env",
+        "seed": "seed",
+        "eval_interval": "evaluation_interval",
+    }
+)
 
 DEFAULTS: dict[str, dict[str, Any]] = {
     "": {"gamma": 0.99},

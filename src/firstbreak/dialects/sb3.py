@@ -12,7 +12,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name, Older
-from firstbreak.dialects._table import words
+from firstbreak.dialects._table import spelled, words
 
 TITLE = "Stable-Baselines3"
 
@@ -83,55 +83,60 @@ NAMES: dict[str, str | Name] = {
     "train/iterations": "progress.updates",
     "time/fps": Name("throughput.fps", note="since the start: a slowdown shows late"),
     "time/time_elapsed": "time.elapsed",
-    "time/total_timesteps": "progress.env_steps",
-    "timesteps": "progress.env_steps",
-    "total_timesteps": "progress.env_steps",
+    **dict.fromkeys(("time/total_timesteps", "timesteps", "total_timesteps"), "progress.env_steps"),
     "time/iterations": "progress.iterations",
     "time/episodes": "progress.episodes",
 }
 
-CONFIG = {
-    "learning_rate": "learning_rate",
-    "n_timesteps": "total_steps",
-    "total_timesteps": "total_steps",
-    "n_envs": "n_envs",
-    "n_steps": "n_steps",
-    "batch_size": "minibatch_size",
-    "n_epochs": "epochs_per_batch",
-    "gamma": "gamma",
-    "gae_lambda": "gae_lambda",
-    "clip_range": "clip_range",
-    "clip_range_vf": "clip_range_value",
-    "target_kl": "target_kl",
-    "ent_coef": "entropy_coef",
-    "vf_coef": "value_coef",
-    "max_grad_norm": "grad_clip",
-    "normalize_advantage": "normalize_advantage",
-    "norm_obs": "normalize_observation",
-    "norm_reward": "normalize_reward",
-    "clip_reward": "reward_clip",
-    "target_entropy": "target_entropy",
-    "exploration_fraction": "exploration_fraction",
-    "exploration_initial_eps": "exploration_initial",
-    "exploration_final_eps": "exploration_final",
-    "noise_std": "action_noise",
-    "buffer_size": "buffer_size",
-    "learning_starts": "learning_starts",
-    "train_freq": "train_freq",
-    "gradient_steps": "gradient_steps",
-    "target_update_interval": "target_update_interval",
-    "tau": "tau",
-    "policy_delay": "policy_delay",
-    "env_id": "env_id",
-    "env": "env_id",
-    "seed": "seed",
-    "log_interval": "log_interval",
-    "eval_freq": "eval_interval",
-    "save_freq": "save_interval",
-}
+CONFIG = spelled(
+    {
+        "learning_rate": "learning_rate",
+        "total_steps": "n_timesteps total_timesteps",
+        "n_envs": "n_envs",
+        "n_steps": "n_steps",
+        "minibatch_size": "batch_size",
+        "epochs_per_batch": "n_epochs",
+        "gamma": "gamma",
+        "gae_lambda": "gae_lambda",
+        "clip_range": "clip_range",
+        "clip_range_value": "clip_range_vf",
+        "target_kl": "target_kl",
+        "entropy_coef": "ent_coef",
+        "value_coef": "vf_coef",
+        "grad_clip": "max_grad_norm",
+        "normalize_advantage": "normalize_advantage",
+        "normalize_observation": "norm_obs",
+        "normalize_reward": "norm_reward",
+        "reward_clip": "clip_reward",
+        "target_entropy": "target_entropy",
+        "exploration_fraction": "exploration_fraction",
+        "exploration_initial": "exploration_initial_eps",
+        "exploration_final": "exploration_final_eps",
+        "action_noise": "noise_std",
+        "buffer_size": "buffer_size",
+        "learning_starts": "learning_starts",
+        "train_freq": "train_freq",
+        "gradient_steps": "gradient_steps",
+        "target_update_interval": "target_update_interval",
+        "tau": "tau",
+        "policy_delay": "policy_delay",
+        "env_id": "env_id env",
+        "seed": "seed",
+        "log_interval": "log_interval",
+        "eval_interval": "eval_freq",
+        "save_interval": "save_freq",
+    }
+)
 
 _OFF_POLICY = {"buffer_size": 1_000_000, "learning_starts": 100, "gamma": 0.99, "gradient_steps": 1}
 _ACTOR_CRITIC = _OFF_POLICY | {"minibatch_size": 256, "tau": 0.005, "train_freq": 1}
+_Q_NETWORK = _OFF_POLICY | {
+    "minibatch_size": 32,
+    "tau": 1.0,
+    "train_freq": 4,
+    "target_update_interval": 10_000,
+    "exploration_initial": 1.0,
+}
 _ON_POLICY = {"gamma": 0.99, "value_coef": 0.5, "grad_clip": 0.5, "entropy_coef": 0.0}
 
 DEFAULTS: dict[str, dict[str, Any]] = {
@@ -155,29 +160,9 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "normalize_advantage": False,
     },
     "trpo": {"learning_rate": 1e-3, "n_steps": 2048, "minibatch_size": 128, "gae_lambda": 0.95, "target_kl": 0.01},
-    "dqn": _OFF_POLICY
-    | {
-        "learning_rate": 1e-4,
-        "minibatch_size": 32,
-        "tau": 1.0,
-        "train_freq": 4,
-        "target_update_interval": 10_000,
-        "exploration_fraction": 0.1,
-        "exploration_initial": 1.0,
-        "exploration_final": 0.05,
-        "grad_clip": 10.0,
-    },
-    "qrdqn": _OFF_POLICY
-    | {
-        "learning_rate": 5e-5,
-        "minibatch_size": 32,
-        "tau": 1.0,
-        "train_freq": 4,
-        "target_update_interval": 10_000,
-        "exploration_fraction": 0.005,
-        "exploration_initial": 1.0,
-        "exploration_final": 0.01,
-    },
+    "dqn": _Q_NETWORK
+    | {"learning_rate": 1e-4, "exploration_fraction": 0.1, "exploration_final": 0.05, "grad_clip": 10.0},
+    "qrdqn": _Q_NETWORK | {"learning_rate": 5e-5, "exploration_fraction": 0.005, "exploration_final": 0.01},
     "sac": _ACTOR_CRITIC | {"learning_rate": 3e-4},
     "tqc": _ACTOR_CRITIC | {"learning_rate": 3e-4},
     "td3": _ACTOR_CRITIC | {"learning_rate": 1e-3, "policy_delay": 2},
@@ -195,20 +180,14 @@ OLDER = (  # the change log of 2.3.0; only what 1.3.0 renamed tells a version
 
 _RECORDER = "add firstbreak.live.guard.adapters.sb3_loop.recorder() to the callbacks of learn()"
 LOG = {
-    "env.observation_constant": _RECORDER,
-    "env.observation_size": _RECORDER,
-    "env.observation_offset": _RECORDER,
-    "env.action_use": _RECORDER,
-    "env.action_shown_any": _RECORDER,
-    "env.episodes_ended": _RECORDER,
-    "env.episode_age": _RECORDER,
-    "env.start_spread": _RECORDER,
-    "env.action_shown": _RECORDER,
-    "env.action_shown_at_once": _RECORDER,
-    "env.action_effect": _RECORDER,
-    "env.limits_early": _RECORDER,
-    "advantage.error": _RECORDER,
-    "advantage.turned": _RECORDER,
+    **dict.fromkeys(
+        words("""
+        env.observation_constant env.observation_size env.observation_offset env.action_use env.action_shown_any
+        env.episodes_ended env.episode_age env.start_spread env.action_shown env.action_shown_at_once
+        env.action_effect env.limits_early advantage.error advantage.turned
+        """),
+        _RECORDER,
+    ),
     "reward.mean": "wrap the environment in Monitor (make_vec_env does): rollout/ep_rew_mean comes from it",
     "reward.episode": "give Monitor a filename, or make_vec_env a monitor_dir",
     "eval.reward": "pass callback=EvalCallback(eval_env, eval_freq=..., log_path=...) to learn()",

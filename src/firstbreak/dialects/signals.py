@@ -18,7 +18,6 @@ on the same weights: numerics) and `behave.kl` (proximal to behaviour policy: st
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property, lru_cache
@@ -642,7 +641,7 @@ _SYSTEMS: tuple[_Row, ...] = (
     ("progress.<count>", None, "", "another measure of progress"),
 )
 
-_LINKS: tuple[tuple[Link, tuple[_Row, ...]], ...] = (
+LINKS: tuple[tuple[Link, tuple[_Row, ...]], ...] = (
     (Link.ENVIRONMENT, _ENVIRONMENT),
     (Link.EVALUATION, _EVALUATION),
     (Link.ROLLOUT, _ROLLOUT),
@@ -658,7 +657,7 @@ _LINKS: tuple[tuple[Link, tuple[_Row, ...]], ...] = (
 SIGNALS: Mapping[str, Signal] = MappingProxyType(
     {
         name: Signal(name, meaning, unit, link, better, family=name if "<" in name else "")
-        for link, rows in _LINKS
+        for link, rows in LINKS
         for name, better, unit, meaning in rows
     }
 )
@@ -802,23 +801,6 @@ def all_names() -> tuple[str, ...]:
     means = _means()
     spreads = [f"{mean.removesuffix('.mean')}.{s}" for mean in means for s in STATISTICS if s != "mean"]
     return tuple(dict.fromkeys([*means, *spreads, *map(evaluation, means), *map(evaluation, spreads)]))
-
-
-def glossary() -> str:
-    """The vocabulary as a page of Markdown, in the order of the loop."""
-    lines = ["# Signals", "", inspect.cleandoc(__doc__ or ""), ""]
-    for link, rows in _LINKS:
-        lines += [
-            f"## {link.value}",
-            "",
-            f"{link.question[0].upper()}{link.question[1:]}",
-            "",
-            "| signal | unit | better | meaning |",
-            "|---|---|---|---|",
-        ]
-        lines += [f"| `{name}` | {unit} | {better or ''} | {meaning} |" for name, better, unit, meaning in rows]
-        lines.append("")
-    return "\n".join(lines)
 
 
 class _ByParameter(Mapping[str, Signal]):

@@ -186,8 +186,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 
 LOG = {
     "kl.ref": "set trainer.algorithm.use_kl_loss=true or use_kl_in_reward=true",
-    "eval.reward": "set trainer.eval_interval > 0 and data.val_data",
-    "eval.accuracy": "set trainer.eval_interval > 0 and data.val_data",
+    **dict.fromkeys(("eval.reward", "eval.accuracy"), "set trainer.eval_interval > 0 and data.val_data"),
     "rollout_train.logp_absdiff.mean": "set generator.sampling_params.logprobs=0",
     "staleness.mean": "logged as async/* by the fully asynchronous trainer",
     "length.clipped_ratio": "read from the stop reasons in dumped_evals",

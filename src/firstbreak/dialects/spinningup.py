@@ -48,26 +48,14 @@ NAMES: dict[str, str | Name] = {
     "LossV": Name("value.loss", note=f"squared error, {_BEFORE}"),
     "LossQ": "value.loss",
     "DeltaLossV": "value.loss.delta",
-    "AverageVVals": "value.mean",
-    "StdVVals": "value.std",
-    "MaxVVals": "value.max",
-    "MinVVals": "value.min",
-    "AverageQVals": "value.mean",
-    "StdQVals": "value.std",
-    "MaxQVals": "value.max",
-    "MinQVals": "value.min",
-    "AverageQ1Vals": "value.mean",
-    "StdQ1Vals": "value.std",
-    "MaxQ1Vals": "value.max",
-    "MinQ1Vals": "value.min",
-    "AverageQ2Vals": "value.mean@q2",
-    "StdQ2Vals": "value.std@q2",
-    "MaxQ2Vals": "value.max@q2",
-    "MinQ2Vals": "value.min@q2",
+    **{
+        f"{word}{values}": f"value.{statistic}{part}"
+        for values, part in (("VVals", ""), ("QVals", ""), ("Q1Vals", ""), ("Q2Vals", "@q2"))
+        for word, statistic in (("Average", "mean"), ("Std", "std"), ("Max", "max"), ("Min", "min"))
+    },
     # exploration
     "Entropy": Name("policy.entropy", note=_BEFORE),
-    "AverageLogPi": Name("policy.entropy", -1.0, "minus the mean log-probability"),
-    "LogPi": Name("policy.entropy", -1.0, "minus the mean log-probability"),
+    **dict.fromkeys(("AverageLogPi", "LogPi"), Name("policy.entropy", -1.0, "minus the mean log-probability")),
 }
 
 CONFIG = {

@@ -129,8 +129,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 LOG = {
     "kl.ref": "set kl_penalty_coef > 0",
     "kl.post": "set compute_post_kl=True",
-    "eval.reward": "add an RLTestSetEvaluator (evaluator_builders) and eval_every",
-    "eval.accuracy": "add an RLTestSetEvaluator (evaluator_builders) and eval_every",
+    **dict.fromkeys(("eval.reward", "eval.accuracy"), "add an RLTestSetEvaluator (evaluator_builders) and eval_every"),
     "reward.zero_std_frac": "frac_all_good plus frac_all_bad",
     "rollout_train.kl": "logged as optim/kl_sample_train_v1",
     "reward.component.<func>.mean": "return the parts as metrics of the environment's step",

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name, Older
-from firstbreak.dialects._table import words
+from firstbreak.dialects._table import spelled, words
 
 TITLE = "verl"
 WRITES_TEXT = True
@@ -48,6 +48,20 @@ _TIMES = {
     "testing": "time.eval",
     "save_checkpoint": "time.save",
     "<phase>": "time.<phase>",
+}
+
+#: what is said of trainer and rollout engine, under two beginnings of a name
+_MISMATCH = {
+    "kl": "rollout_train.kl.k1",
+    "k3_kl": "rollout_train.kl.k3",
+    "training_ppl": "rollout_train.ppl.train",
+    "rollout_ppl": "rollout_train.ppl.rollout",
+    "training_log_ppl": "rollout_train.log_ppl.train",
+    "rollout_log_ppl": "rollout_train.log_ppl.rollout",
+    "log_ppl_diff": "rollout_train.log_ppl_diff.mean",
+    "log_ppl_diff_<stat>": "rollout_train.log_ppl_diff.<stat>",
+    "log_ppl_abs_diff": "rollout_train.log_ppl_absdiff",
+    "ppl_ratio": "rollout_train.ppl_ratio",
 }
 
 _TRUNCATED = "mean of the truncated weights; extremes are raw"
@@ -119,16 +133,7 @@ NAMES: dict[str, str | Name] = {
     "training/rollout_probs_diff_<stat>": Name("rollout_train.prob_absdiff.<stat>", note="of probabilities, not logs"),
     "training/rollout_probs_diff_valid": "rollout_train.valid",
     "training/rollout_actor_probs_pearson_corr": "rollout_train.prob_pearson",
-    "rollout_corr/kl": "rollout_train.kl.k1",
-    "rollout_corr/k3_kl": "rollout_train.kl.k3",
-    "rollout_corr/training_ppl": "rollout_train.ppl.train",
-    "rollout_corr/rollout_ppl": "rollout_train.ppl.rollout",
-    "rollout_corr/training_log_ppl": "rollout_train.log_ppl.train",
-    "rollout_corr/rollout_log_ppl": "rollout_train.log_ppl.rollout",
-    "rollout_corr/log_ppl_diff": "rollout_train.log_ppl_diff.mean",
-    "rollout_corr/log_ppl_diff_<stat>": "rollout_train.log_ppl_diff.<stat>",
-    "rollout_corr/log_ppl_abs_diff": "rollout_train.log_ppl_absdiff",
-    "rollout_corr/ppl_ratio": "rollout_train.ppl_ratio",
+    **{f"rollout_corr/{what}": signal for what, signal in _MISMATCH.items()},
     "rollout_corr/chi2_token": "rollout_train.chi2.token",
     "rollout_corr/chi2_seq": "rollout_train.chi2.seq",
     "rollout_corr/rollout_is_<stat>": Name("rollout_train.ratio.<stat>", note=f"{_IS}; {_TRUNCATED}"),
@@ -148,16 +153,7 @@ NAMES: dict[str, str | Name] = {
     "rollout_corr/rollout_rs_<rule>_fraction_low": "rollout_train.rs.<rule>.low",
     "rollout_corr/rollout_rs_<rule>_masked_fraction": "rollout_train.rs.<rule>.masked",
     "rollout_corr/rollout_rs_<rule>_seq_masked_fraction": "rollout_train.rs.<rule>.seq_masked",
-    "mismatch/mismatch_kl": "rollout_train.kl.k1",
-    "mismatch/mismatch_k3_kl": "rollout_train.kl.k3",
-    "mismatch/mismatch_training_ppl": "rollout_train.ppl.train",
-    "mismatch/mismatch_rollout_ppl": "rollout_train.ppl.rollout",
-    "mismatch/mismatch_training_log_ppl": "rollout_train.log_ppl.train",
-    "mismatch/mismatch_rollout_log_ppl": "rollout_train.log_ppl.rollout",
-    "mismatch/mismatch_log_ppl_diff": "rollout_train.log_ppl_diff.mean",
-    "mismatch/mismatch_log_ppl_diff_<stat>": "rollout_train.log_ppl_diff.<stat>",
-    "mismatch/mismatch_log_ppl_abs_diff": "rollout_train.log_ppl_absdiff",
-    "mismatch/mismatch_ppl_ratio": "rollout_train.ppl_ratio",
+    **{f"mismatch/mismatch_{what}": signal for what, signal in _MISMATCH.items()},
     "mismatch/rollout_is_<stat>": Name("rollout_train.ratio.<stat>", note=_IS),
     "mismatch/rollout_is_eff_sample_size": "rollout_train.ess",
     "mismatch/rollout_is_ratio_fraction_high": "rollout_train.ratio_cap_frac.high",
@@ -223,52 +219,51 @@ NOT_CONVERTED = {
     "val/generations": "a table of texts, read as samples",
 }
 
-CONFIG = {
-    "actor.optim.lr": "learning_rate",
-    "critic.optim.lr": "value_learning_rate",
-    "actor.optim.lr_warmup_steps": "warmup_steps",
-    "actor.optim.weight_decay": "weight_decay",
-    "actor.grad_clip": "grad_clip",
-    "actor.optim.clip_grad": "grad_clip",
-    "actor.clip_ratio_low": "clip_range",
-    "actor.clip_ratio": "clip_range",
-    "actor.clip_ratio_high": "clip_range_high",
-    "actor.clip_ratio_c": "dual_clip",
-    "critic.cliprange_value": "clip_range_value",
-    "actor.entropy_coeff": "entropy_coef",
-    "actor.loss_agg_mode": "loss_type",
-    "actor.ppo_epochs": "epochs_per_batch",
-    "actor.ppo_mini_batch_size": "minibatch_size",
-    "data.train_batch_size": "batch_size",
-    "algorithm.use_kl_in_reward": "kl_in_reward",
-    "actor.kl_loss_coef": "kl_coef",
-    "actor.kl_loss_type": "kl_estimator",
-    "algorithm.kl_ctrl.target_kl": "target_kl",
-    "algorithm.adv_estimator": "advantage_estimator",
-    "algorithm.norm_adv_by_std_in_grpo": "scale_rewards",
-    "algorithm.gamma": "gamma",
-    "algorithm.lam": "gae_lambda",
-    "algorithm.filter_groups.enable": "dynamic_sampling",
-    "rollout.n": "group_size",
-    "rollout.temperature": "temperature",
-    "rollout.top_p": "top_p",
-    "rollout.top_k": "top_k",
-    "rollout.val_kwargs.temperature": "eval_temperature",
-    "rollout.multi_turn.max_assistant_turns": "max_turns",
-    "data.max_response_length": "max_new_tokens",
-    "data.max_prompt_length": "max_prompt_tokens",
-    "algorithm.rollout_correction.rollout_is": "is_correction",
-    "algorithm.rollout_correction.rollout_is_threshold": "is_cap",
-    "actor.tis_imp_ratio_cap": "is_cap",
-    "async_training.staleness_threshold": "max_staleness",
-    "actor_rollout_ref.model.path": "model",
-    "data.train_files": "dataset",
-    "trainer.total_training_steps": "total_steps",
-    "trainer.total_epochs": "total_epochs",
-    "trainer.test_freq": "eval_interval",
-    "trainer.save_freq": "save_interval",
-    "data.seed": "seed",
-}
+CONFIG = spelled(
+    {
+        "learning_rate": "actor.optim.lr",
+        "value_learning_rate": "critic.optim.lr",
+        "warmup_steps": "actor.optim.lr_warmup_steps",
+        "weight_decay": "actor.optim.weight_decay",
+        "grad_clip": "actor.grad_clip actor.optim.clip_grad",
+        "clip_range": "actor.clip_ratio_low actor.clip_ratio",
+        "clip_range_high": "actor.clip_ratio_high",
+        "dual_clip": "actor.clip_ratio_c",
+        "clip_range_value": "critic.cliprange_value",
+        "entropy_coef": "actor.entropy_coeff",
+        "loss_type": "actor.loss_agg_mode",
+        "epochs_per_batch": "actor.ppo_epochs",
+        "minibatch_size": "actor.ppo_mini_batch_size",
+        "batch_size": "data.train_batch_size",
+        "kl_in_reward": "algorithm.use_kl_in_reward",
+        "kl_coef": "actor.kl_loss_coef",
+        "kl_estimator": "actor.kl_loss_type",
+        "target_kl": "algorithm.kl_ctrl.target_kl",
+        "advantage_estimator": "algorithm.adv_estimator",
+        "scale_rewards": "algorithm.norm_adv_by_std_in_grpo",
+        "gamma": "algorithm.gamma",
+        "gae_lambda": "algorithm.lam",
+        "dynamic_sampling": "algorithm.filter_groups.enable",
+        "group_size": "rollout.n",
+        "temperature": "rollout.temperature",
+        "top_p": "rollout.top_p",
+        "top_k": "rollout.top_k",
+        "eval_temperature": "rollout.val_kwargs.temperature",
+        "max_turns": "rollout.multi_turn.max_assistant_turns",
+        "max_new_tokens": "data.max_response_length",
+        "max_prompt_tokens": "data.max_prompt_length",
+        "is_correction": "algorithm.rollout_correction.rollout_is",
+        "is_cap": "algorithm.rollout_correction.rollout_is_threshold actor.tis_imp_ratio_cap",
+        "max_staleness": "async_training.staleness_threshold",
+        "model": "actor_rollout_ref.model.path",
+        "dataset": "data.train_files",
+        "total_steps": "trainer.total_training_steps",
+        "total_epochs": "trainer.total_epochs",
+        "eval_interval": "trainer.test_freq",
+        "save_interval": "trainer.save_freq",
+        "seed": "data.seed",
+    }
+)
 
 DEFAULTS: dict[str, dict[str, Any]] = {
     "": {
@@ -296,17 +291,21 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 
 LOG = {
     "kl.ref": "set actor.use_kl_loss=True or algorithm.use_kl_in_reward=True",
-    "rollout_train.kl": "set actor_rollout_ref.rollout.calculate_log_probs=True",
-    "rollout_train.prob_absdiff.mean": "set actor_rollout_ref.rollout.calculate_log_probs=True",
-    "rollout_train.ratio.mean": "set algorithm.rollout_correction.rollout_is=token",
-    "rollout_train.ess": "set algorithm.rollout_correction.rollout_is=token",
+    **dict.fromkeys(
+        ("rollout_train.kl", "rollout_train.prob_absdiff.mean"),
+        "set actor_rollout_ref.rollout.calculate_log_probs=True",
+    ),
+    **dict.fromkeys(
+        ("rollout_train.ratio.mean", "rollout_train.ess"), "set algorithm.rollout_correction.rollout_is=token"
+    ),
     "policy.entropy": "logged as actor/entropy from v0.5 on",
     "policy.clip_fraction": "logged as actor/pg_clipfrac",
-    "eval.accuracy": "set trainer.test_freq > 0 and data.val_files",
-    "eval.reward": "set trainer.test_freq > 0 and data.val_files",
+    **dict.fromkeys(("eval.accuracy", "eval.reward"), "set trainer.test_freq > 0 and data.val_files"),
     "reward.component.<func>.mean": "return a dict from the reward function: its keys are kept in the dump",
-    "reward.zero_std_frac": "set trainer.rollout_data_dir: group rewards are read from the dump",
-    "reward.group_std": "set trainer.rollout_data_dir: group rewards are read from the dump",
+    **dict.fromkeys(
+        ("reward.zero_std_frac", "reward.group_std"),
+        "set trainer.rollout_data_dir: group rewards are read from the dump",
+    ),
     "staleness.mean": "logged as training/off_policy/* by the asynchronous trainers",
     "value.explained_variance": "only with a critic (algorithm.adv_estimator=gae)",
     "length.clipped_ratio": "logged as response_length/clip_ratio",

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from firstbreak.patterns import pattern
-from firstbreak.readers import Curve
+from firstbreak.readers import Curve, Recording
 from firstbreak.readers.budget import NAME, POINT, spend
 from firstbreak.readers.opening import plain
 
@@ -272,6 +272,13 @@ class Columns:
             if text is not _VARIES and (name not in self._parts or _QUOTED.fullmatch(text))
         }
         return {**texts, **self.config}
+
+    def recording(self, format_: str, **more: Any) -> Recording:
+        """What was gathered, as a recording of this format; `more`: its other fields."""
+        curves, nulls = self.curves(), self.nulls()
+        return Recording(
+            format=format_, curves=curves, nulls=nulls, config=self.constants(), notes=self.notes(), **more
+        )
 
     def notes(self) -> list[str]:
         """What was left out because it is no number, in one line."""

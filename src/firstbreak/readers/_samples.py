@@ -72,20 +72,9 @@ VERSIONS = (
     *("behaviour_version", "actor_version", "version_rle", "versions", "policy_step", "version"),
 )
 #: numbers beside a completion that are no reward, in dumps that do not say which are
-_NO_REWARD = frozenset(
-    (
-        *GOLD,
-        *REFERENCE,
-        *VERSIONS,
-        "max_global_steps",
-        "param_version_end",
-        "tail_version",
-        "global_step",
-        "epoch",
-        "uid",
-        "seed",
-    )
-)
+_NO_REWARD = frozenset(GOLD + REFERENCE + VERSIONS) | {
+    *("max_global_steps", "param_version_end", "tail_version", "global_step", "epoch", "uid", "seed")
+}
 MAX_TEXT = 1 << 22  #: characters of a prompt or completion that are kept: a million tokens
 
 

@@ -308,15 +308,9 @@ class _CsvTable:
         return self.labels.setdefault(word, float(len(self.labels)))
 
     def recording(self) -> Recording:
-        curves, has_steps = _without_export_marks(self.columns.curves(), self.path)
-        recording = Recording(
-            format="csv",
-            curves=curves,
-            nulls=self.columns.nulls(),
-            indexed_by="step" if self.layout.long or has_steps else "row",
-            config=self.columns.constants(),
-            notes=self.columns.notes(),
-        )
+        recording = self.columns.recording("csv")
+        recording.curves, has_steps = _without_export_marks(recording.curves, self.path)
+        recording.indexed_by = "step" if self.layout.long or has_steps else "row"
         if self.segments:
             starts = np.searchsorted(self.segments, np.arange(self.first, self.rows), side="right")
             recording.segment = starts.astype(float)

@@ -77,16 +77,9 @@ def read(path: Path, resume: Any = None) -> Recording:
             columns.add_object(key + suffix, index, value)
             if whole and suffix:
                 columns.add_object(key, index, value)
-    return Recording(
-        format="json_list",
-        curves=columns.curves(),
-        nulls=columns.nulls(),
-        indexed_by="step" if axis else "row",
-        config=columns.constants(),
-        damage=damage,
-        notes=columns.notes(),
-        resume=True,
-        replaces=resume is not None,
+    indexed_by = "step" if axis else "row"
+    return columns.recording(
+        "json_list", indexed_by=indexed_by, damage=damage, resume=True, replaces=resume is not None
     )
 
 

@@ -131,14 +131,7 @@ class _Log:
                 self.broken.append(number)
 
     def recording(self) -> Recording:
-        recording = Recording(
-            format="jsonl",
-            curves=self.columns.curves(),
-            nulls=self.columns.nulls(),
-            indexed_by="step" if self.enveloped else "row",
-            config=self.columns.constants(),
-            notes=self.columns.notes(),
-        )
+        recording = self.columns.recording("jsonl", indexed_by="step" if self.enveloped else "row")
         if self.broken:
             count = len(self.broken)
             recording.damage.append(

@@ -77,16 +77,12 @@ def _table(text: str) -> Recording | None:
     rows = _rows_of_steps(text)
     if not rows:
         return None
-    columns = _columns(measured := _without_repeats(rows))
+    columns = _columns(measured := [next(same) for _, same in groupby(rows, key=_values)])
     still = len(rows) - 1 - rows.index(measured[-1])
     notes = [f"the last {still} rows repeat the one before: the run stood still, or had ended"] if still else []
-    return Recording(
-        format="markdown",
-        curves=columns.curves(),
-        nulls=columns.nulls(),
-        config=columns.constants(),
-        notes=[*columns.notes(), *notes],
-    )
+    recording = columns.recording("markdown")
+    recording.notes += notes
+    return recording
 
 
 def _quoted(text: str) -> Recording | None:
@@ -127,11 +123,6 @@ def _runs(tables: Iterable[list[Row]]) -> Iterator[list[Row]]:
     for steps, beside in same.items():
         if len(steps) >= MIN_STEPS:
             yield [row for rows in beside for row in rows]
-
-
-def _without_repeats(rows: Iterable[Row]) -> list[Row]:
-    """A monitor that looks more often than the run logs writes each measurement several times."""
-    return [next(same) for _, same in groupby(rows, key=_values)]
 
 
 def _columns(rows: Sequence[Row]) -> Columns:

@@ -118,13 +118,7 @@ def _from_table(table: Table) -> Recording:
                 columns.add_nulls(name, [row])
             elif cell:
                 columns.add_text(name, cell)
-    return Recording(
-        format="notebook",
-        curves=columns.curves(),
-        nulls=columns.nulls(),
-        config=columns.constants(),
-        notes=columns.notes(),
-    )
+    return columns.recording("notebook")
 
 
 def _tables(html: str) -> list[Table]:

@@ -140,7 +140,7 @@ def assemble(
     if clocks := _clocks(recordings, understood):
         explained = {**clocks, **explained}
         understood = dialects.understand(names | _nulls(recordings), dialect, explained)
-    rewards = {raw for raw, name in understood.items() if _is_reward(name.signal)}
+    rewards = {raw for raw, name in understood.items() if name.signal.startswith(("reward.", "success_rate"))}
     filled = []
     for p, recording in recordings:
         recording = _timed(recording, understood)
@@ -246,11 +246,6 @@ def _timed(recording: Recording, understood: Mapping[str, Any]) -> Recording:
 
 def _nulls(recordings: Iterable[tuple[Path, Recording]]) -> set[str]:
     return {name for _, recording in recordings for name in recording.nulls}
-
-
-def _is_reward(signal: str) -> bool:
-    """Whether every row of a log should hold it, so that null means a number that could not be computed."""
-    return signal.startswith(("reward.", "success_rate"))
 
 
 def existing(path: str | os.PathLike[str]) -> Path:
@@ -834,11 +829,6 @@ def _same_numbers(copy: Series, other: Series) -> bool:
     """Whether a curve on a lesser axis is another one, rounded."""
     if _axis_rank(copy) >= _axis_rank(other) or len(copy) != len(other) or len(copy) < ALIKE_POINTS:
         return False
-    near = np.isclose(
-        copy.values,
-        other.values,
-        rtol=ROUNDING,
-        atol=ROUNDING * (np.ptp(other.finite.values) if len(other.finite) else 0.0),
-        equal_nan=True,
-    )
+    size = np.ptp(other.finite.values) if len(other.finite) else 0.0
+    near = np.isclose(copy.values, other.values, rtol=ROUNDING, atol=ROUNDING * size, equal_nan=True)
     return bool(near.mean() >= 0.9 and len(np.unique(other.values)) > len(other) // 2)

@@ -275,9 +275,11 @@ def _tags(text: str) -> Iterator[_Found]:
             yield m.start(), m.end(), [_call(m[1], dict(_PARAMETER.findall(m[2])) or m[2])]
 
 
-def _tag_answers(text: str) -> Iterator[_Found]:
-    for m in _ANSWERED.finditer(text):
-        yield m.start(), m.end(), [_Answer(fails(m[2]))]
+def _answers(*formats: re.Pattern[str]) -> Callable[[str], Iterator[_Found]]:
+    """What reads the answers in these formats, each of which is the last group."""
+    return lambda text: (
+        (m.start(), m.end(), [_Answer(fails(m[m.lastindex or 0]))]) for each in formats for m in each.finditer(text)
+    )
 
 
 def _llama(text: str) -> Iterator[_Found]:
@@ -290,9 +292,6 @@ def _llama(text: str) -> Iterator[_Found]:
             m.end(),
             [_call(*named.groups())] if named else [_call("python", m[1])] if plain else _inside(m[1]),
         )
-    for answer in (_IPYTHON, _BARE_IPYTHON):
-        for m in answer.finditer(text):
-            yield m.start(), m.end(), [_Answer(fails(m[1]))]
 
 
 def _bare(text: str) -> Iterator[_Found]:
@@ -312,8 +311,6 @@ def _deepseek(text: str) -> Iterator[_Found]:
             m.end(),
             [_call(name.strip(), fenced.strip().removeprefix("```json").removesuffix("```").strip())],
         )
-    for m in _DEEPSEEK_ANSWER.finditer(text):
-        yield m.start(), m.end(), [_Answer(fails(m[1]))]
 
 
 def _mistral(text: str) -> Iterator[_Found]:
@@ -337,8 +334,6 @@ def _react(text: str) -> Iterator[_Found]:
             end = len(text) if (line := text.find("\n", m.end())) < 0 else line
             value = text[m.end() : end]
         yield m.start(), end, [_call(m[1].strip(), value)]
-    for m in _OBSERVATION.finditer(text):
-        yield m.start(), m.end(), [_Answer(fails(m[1]))]
 
 
 def _openai_text(text: str) -> Iterator[_Found]:
@@ -349,24 +344,21 @@ def _openai_text(text: str) -> Iterator[_Found]:
             yield m.start(), end, _object_calls(value)
 
 
-def _transcript(text: str) -> Iterator[_Found]:
-    """`tool: ...` at the begin of a line."""
-    for m in _SAID.finditer(text):
-        yield m.start(), m.end(), [_Answer(fails(m[1]))]
-
-
 #: signs of which one stands in every text of a format, and what reads it; a plain search rules out most texts
 _FORMATS: tuple[tuple[tuple[str, ...], Callable[[str], Iterator[_Found]]], ...] = (
     (("<tool_call>",), _hermes),
     (("</",), _tags),
-    (("</",), _tag_answers),
-    (("<|python_tag|>", "ipython", "<|start_header_id|>tool", "tool\n\n"), _llama),
+    (("</",), _answers(_ANSWERED)),
+    (("<|python_tag|>",), _llama),
+    (("ipython", "<|start_header_id|>tool", "tool\n\n"), _answers(_IPYTHON, _BARE_IPYTHON)),
     (('"parameters"', '"arguments"'), _bare),
     (("<｜tool▁",), _deepseek),
+    (("<｜tool▁",), _answers(_DEEPSEEK_ANSWER)),
     (("[TOOL_",), _mistral),
-    (("Action", "Observation"), _react),
+    (("Action",), _react),
+    (("Observation",), _answers(_OBSERVATION)),
     (('"function',), _openai_text),
-    (("tool: ", "function: ", "ipython: "), _transcript),
+    (("tool: ", "function: ", "ipython: "), _answers(_SAID)),
 )
 
 

@@ -84,7 +84,11 @@ def thin(series: Series, most: int = MOST_POINTS) -> list[Series]:
         )
     gaps_before = np.cumsum(~finite)[kept]
     cuts = np.flatnonzero(np.diff(gaps_before)) + 1
-    return [_take(series, piece) for piece in np.split(kept, cuts) if len(piece)]
+    return [
+        Series(name=series.name, steps=series.steps[piece], values=series.values[piece], axis=series.axis)
+        for piece in np.split(kept, cuts)
+        if len(piece)
+    ]
 
 
 def _bins(steps: np.ndarray, n: int) -> list[np.ndarray]:
@@ -99,10 +103,6 @@ def _extremes(series: Series, chunk: np.ndarray, finite: np.ndarray) -> list[int
         return []
     values = series.values[chunk]
     return [int(chunk[np.argmin(values)]), int(chunk[np.argmax(values)])]
-
-
-def _take(series: Series, index: np.ndarray) -> Series:
-    return Series(name=series.name, steps=series.steps[index], values=series.values[index], axis=series.axis)
 
 
 def gaps(series: Series, domain: Interval, n: int) -> list[float]:

@@ -47,11 +47,17 @@ def render_all(diagnoses: Sequence[Diagnosis]) -> str:
 
 def document(title: str, *articles: Markup, about: str = "diagnosis") -> str:
     """A self-contained page: nothing is loaded, and nothing runs."""
-    style = stylesheet()
+    main = element("main", *articles)
+    return whole_page(title, about, stylesheet(), f"style-src {digest(stylesheet())}; img-src data:", main)
+
+
+def whole_page(title: str, about: str, style: Markup, policy: str, *parts: Markup, kind: str = "") -> str:
+    """A page of these parts. `policy`: what its content security policy lets in; nothing else is loaded or run."""
+    policy = f"default-src 'none'; {policy}; base-uri 'none'; form-action 'none'"
     head = element(
         "head",
         element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=_policy(style)),
+        element("meta", http_equiv="Content-Security-Policy", content=policy),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
         element("meta", name="referrer", content="no-referrer"),
@@ -59,7 +65,7 @@ def document(title: str, *articles: Markup, about: str = "diagnosis") -> str:
         element("style", style),
     )
     brand = element("header", icon(MARK), element("h1", "firstbreak", element("span", f" {about}")), class_="brand")
-    body = element("body", brand, element("main", *articles), class_="firstbreak page")
+    body = element("body", brand, *parts, class_=f"firstbreak page{kind}")
     return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}"
 
 
@@ -107,10 +113,9 @@ def stylesheet() -> Markup:
     return Markup(resources.files("firstbreak.reports").joinpath("report.css").read_text("utf-8"))
 
 
-def _policy(style: str) -> str:
-    """The content security policy: nothing is loaded or run except the one style sheet, by its hash, and pictures in the file."""
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    return f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
+def digest(text: str) -> str:
+    """A style sheet or a script as a content security policy names it: by its hash."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def article(dx: Diagnosis, uid: str, about: About) -> Markup:
@@ -160,10 +165,6 @@ def _summary(dx: Diagnosis, base: str) -> Markup:
             said += [prose(text[done:start]), link]
             done = end
     return join(*said, prose(text[done:]))
-
-
-def _do_first(dx: Diagnosis, uid: str, about: About) -> Markup:
-    return element("p", prose(dx.verdict.do_first))
 
 
 def _loop(dx: Diagnosis, uid: str, about: About) -> Markup:
@@ -265,14 +266,6 @@ def _course(series: Series) -> str:
         return ""
     last = number(float(series.finite.values[-1]))
     return f"{number(scale.low)} to {number(scale.high)}{', logarithmic' if scale.log else ''}, last {last}"
-
-
-def _baseline(dx: Diagnosis, uid: str, about: About) -> Markup:
-    return _pairs(content.baseline(dx))
-
-
-def _tuned(dx: Diagnosis, uid: str, about: About) -> Markup:
-    return _pairs(content.tuned(dx))
 
 
 def _outlook(dx: Diagnosis, uid: str, about: About) -> Markup:
@@ -398,10 +391,6 @@ def _one_remedy(dx: Diagnosis, cause: RankedCause, uid: str) -> Markup:
     return element("section", element("h3", cause.title, id=uid), fixes, plan, aria_labelledby=uid)
 
 
-def _expected(dx: Diagnosis, uid: str, about: About) -> Markup:
-    return _bullets(dx.expected)
-
-
 def _not_measured(dx: Diagnosis, uid: str, about: About) -> Markup:
     links, rest, each = content.unmeasured_links(dx), content.further_unmeasured(dx), content.missing_inputs(dx)
     return join(
@@ -411,14 +400,6 @@ def _not_measured(dx: Diagnosis, uid: str, about: About) -> Markup:
         if each
         else None,
     )
-
-
-def _damage(dx: Diagnosis, uid: str, about: About) -> Markup:
-    return _bullets(content.damage(dx))
-
-
-def _read(dx: Diagnosis, uid: str, about: About) -> Markup:
-    return _pairs(content.read(dx))
 
 
 def _pairs(pairs: Iterable[ReportLine]) -> Markup:
@@ -458,19 +439,27 @@ def icon(path: str) -> Markup:
     return element("svg", element("path", d=path), viewBox="0 0 24 24", class_="icon", aria_hidden="true")
 
 
-_SECTIONS: dict[Section, Callable[[Diagnosis, str, About], Markup]] = {
+_Section = Callable[[Diagnosis, str, About], Markup]
+
+
+def _labelled(lines: Callable[[Diagnosis], Sequence[ReportLine]]) -> _Section:
+    return lambda dx, uid, about: _pairs(lines(dx))
+
+
+def _listed(lines: Callable[[Diagnosis], Sequence[str]]) -> _Section:
+    return lambda dx, uid, about: _bullets(lines(dx))
+
+
+_SECTIONS: dict[Section, _Section] = {
+    **{section: _labelled(lines) for section, lines in content.LABELLED.items()},
+    **{section: _listed(lines) for section, lines in content.LISTED.items()},
     Section.VERDICT: _verdict,
-    Section.DO_FIRST: _do_first,
+    Section.DO_FIRST: lambda dx, uid, about: element("p", prose(dx.verdict.do_first)),
     Section.LOOP: _loop,
     Section.FIRST_BREAK: _first_break,
-    Section.BASELINE: _baseline,
     Section.OUTLOOK: _outlook,
     Section.FINDINGS: _findings,
     Section.CAUSES: _causes,
-    Section.TUNED: _tuned,
     Section.REMEDY: _remedy,
-    Section.EXPECTED: _expected,
     Section.NOT_MEASURED: _not_measured,
-    Section.DAMAGE: _damage,
-    Section.READ: _read,
 }

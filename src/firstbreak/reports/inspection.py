@@ -59,12 +59,7 @@ def payload(run: Run) -> dict[str, Any]:
     sample = first_sample(run)
     return {
         "schema": SCHEMA,
-        "path": json.text(run.path),
-        "format": json.plain(run.formats),
-        "trainer": json.plain(run.trainer),
-        "algorithm": json.plain(run.algorithm),
-        "first_step": json.number(run.first_step),
-        "last_step": json.number(run.last_step),
+        **json.of_a_run(run),
         "files": json.plain(run.files),
         "metrics": [_metric(series) for series in run.series.values()],
         "not_understood": [_curve(series) for series in run.unknown.values()],
@@ -82,13 +77,12 @@ def payload(run: Run) -> dict[str, Any]:
         "samples": None
         if run.samples is None
         else {"files": json.plain(run.samples.sources), "first": _sample(sample)},
-        "checkpoints": [{"step": json.number(c.step), "path": json.text(c.path)} for c in run.checkpoints],
+        "checkpoints": [json.fields(checkpoint, "step", "path") for checkpoint in run.checkpoints],
         "gaps": {
             "links": [link.value for link in unseen_links(run)],
-            "signals": [{"signal": gap.signal, "checks": gap.checks, "how": json.text(gap.how)} for gap in gaps(run)],
+            "signals": [json.fields(gap, "signal", "checks", "how") for gap in gaps(run)],
         },
-        "damage": json.plain(run.damage),
-        "notes": json.plain(run.notes),
+        **json.fields(run, "damage", "notes"),
     }
 
 

@@ -19,8 +19,6 @@ from firstbreak.dialects.hyperparameters import own_option
 from firstbreak.masking import by_look
 from firstbreak.model import (
     BestCheckpoint,
-    Cost,
-    Departure,
     Diagnosis,
     EarlierRuns,
     Evidence,
@@ -32,9 +30,7 @@ from firstbreak.model import (
     Outcome,
     RankedCause,
     Run,
-    Score,
     TunedSettings,
-    Verdict,
 )
 from firstbreak.reports import content, reference
 
@@ -65,29 +61,20 @@ def schema() -> dict[str, Any]:
 
 def payload(dx: Diagnosis) -> dict[str, Any]:
     """The diagnosis in plain dicts, lists, strings, numbers and None."""
+    score, best, cost = dx.score, dx.best_checkpoint, dx.cost
     return {
         "schema": SCHEMA,
         "run": _run(dx.run),
-        "verdict": _verdict(dx.verdict),
-        "score": None if dx.score is None else _score(dx.score),
+        "verdict": fields(dx.verdict, "action", "summary", "upside", "risk", "do_first", "known"),
+        "score": None if score is None else fields(score, *_OF_A_SCORE) | {"others": plain(score.others)},
         "harm": dx.harm.value,
         "first_break": None if dx.first_break is None else _first_break(dx.first_break),
         "causes": [_cause(cause, dx.run) for cause in dx.causes],
         "findings": [finding_payload(outcome) for outcome in dx.findings],
-        "links": {
-            link.value: {"status": v.status.value, "why": text(v.why)} for link, v in _in_order(dx.links).items()
-        },
-        "best_checkpoint": None if dx.best_checkpoint is None else _best(dx.best_checkpoint),
-        "cost": None if dx.cost is None else _cost(dx.cost),
-        "forecasts": [
-            {
-                "metric": text(f.metric),
-                "level": number(f.level),
-                "name": f.name,
-                "within": [number(end) for end in f.within],
-            }
-            for f in dx.forecasts
-        ],
+        "links": {link.value: fields(dx.links[link], "status", "why") for link in Link},
+        "best_checkpoint": None if best is None else _best(best),
+        "cost": None if cost is None else fields(cost, "steps", "fraction", "hours", "money"),
+        "forecasts": [fields(forecast, "metric", "level", "name", "within") for forecast in dx.forecasts],
         "expected": [text(line) for line in dx.expected],
         "outcomes": [outcome_payload(outcome) for outcome in dx.outcomes],
         "suppressed": 0,  # no finding is left out; readers of this schema expect the key
@@ -100,14 +87,14 @@ def payload(dx: Diagnosis) -> dict[str, Any]:
     }
 
 
+_OF_A_SCORE = ("metric", "why", "course", "start", "best", "best_step", "end", "error", "lost")
+_OF_A_DEPARTURE = ("link", "metric", "step", "value", "seen", "band", "side", "size")
+
+
 def _tuned(tuned: TunedSettings) -> dict[str, Any]:
     return {
-        "source": tuned.source,
-        "place": tuned.place,
-        "task": tuned.task,
-        "differ": [
-            {"name": b.name, "option": text(b.option), "value": number(b.value), "tuned": b.tuned} for b in tuned.differ
-        ],
+        **fields(tuned, "source", "place", "task"),
+        "differ": [fields(b, "name", "option", "value") | {"tuned": b.tuned} for b in tuned.differ],
         "same": [text(option) for option in tuned.same],
         "steps": tuned.steps,
     }
@@ -115,26 +102,30 @@ def _tuned(tuned: TunedSettings) -> dict[str, Any]:
 
 def _baseline(baseline: EarlierRuns) -> dict[str, Any]:
     return {
-        "runs": [text(run) for run in baseline.runs],
-        "left_out": [text(line) for line in baseline.left_out],
-        "compared": baseline.compared,
+        **fields(baseline, "runs", "left_out", "compared"),
         "false_alarms": baseline.false_alarms,
-        "score": None if baseline.score is None else _departure(baseline.score),
-        "departures": [_departure(departure) for departure in baseline.departures],
+        "score": None if baseline.score is None else fields(baseline.score, *_OF_A_DEPARTURE),
+        "departures": [fields(departure, *_OF_A_DEPARTURE) for departure in baseline.departures],
     }
 
 
-def _departure(departure: Departure) -> dict[str, Any]:
-    return {
-        "link": departure.link.value,
-        "metric": text(departure.metric),
-        "step": number(departure.step),
-        "value": number(departure.value),
-        "seen": [number(end) for end in departure.seen],
-        "band": [number(end) for end in departure.band],
-        "side": departure.side,
-        "size": number(departure.size),
-    }
+def fields(thing: Any, *names: str) -> dict[str, Any]:
+    """These attributes of an object: texts without secrets, finite numbers or None, values of an enum, and lists of them."""
+    return {name: _field(getattr(thing, name)) for name in names}
+
+
+def _field(value: Any) -> Any:
+    match value:
+        case None | bool():
+            return value
+        case enum.Enum():
+            return value.value
+        case str():
+            return text(value)
+        case int() | float() | np.number():
+            return number(float(value))
+        case _:
+            return [_field(item) for item in value]
 
 
 def plain(value: Any) -> Any:
@@ -186,59 +177,24 @@ def _interval(interval: Interval | None) -> list[float | None] | None:
     return [number(end) for end in interval]
 
 
-def _in_order(links: Mapping[Link, Any]) -> dict[Link, Any]:
-    return {link: links[link] for link in Link}
+def of_a_run(run: Run) -> dict[str, Any]:
+    """Where a run lies, who wrote it, and how far it goes."""
+    known = fields(run, "trainer", "algorithm", "first_step", "last_step")
+    return {"path": text(run.path), "format": _field(run.formats), **known}
 
 
 def _run(run: Run) -> dict[str, Any]:
     return {
-        "path": text(run.path),
-        "format": [text(name) for name in run.formats],
-        "trainer": None if run.trainer is None else text(run.trainer),
-        "algorithm": None if run.algorithm is None else text(run.algorithm),
-        "first_step": number(run.first_step),
-        "last_step": number(run.last_step),
-        "metrics": [text(name) for name in run.series],
-        "not_understood": [text(name) for name in run.unknown],
-        "files": [text(name) for name in run.files],
-        "damage": [text(line) for line in run.damage],
-        "notes": [text(line) for line in run.notes],
-    }
-
-
-def _verdict(verdict: Verdict) -> dict[str, Any]:
-    return {
-        "action": verdict.action.value,
-        "summary": text(verdict.summary),
-        "upside": text(verdict.upside),
-        "risk": text(verdict.risk),
-        "do_first": text(verdict.do_first),
-        "known": verdict.known,
-    }
-
-
-def _score(score: Score) -> dict[str, Any]:
-    return {
-        "metric": text(score.metric),
-        "why": text(score.why),
-        "course": score.course,
-        "start": number(score.start),
-        "best": number(score.best),
-        "best_step": number(score.best_step),
-        "end": number(score.end),
-        "error": number(score.error),
-        "lost": number(score.lost),
-        "others": {text(name): course for name, course in score.others.items()},
+        **of_a_run(run),
+        "metrics": _field(run.series),
+        "not_understood": _field(run.unknown),
+        **fields(run, "files", "damage", "notes"),
     }
 
 
 def _first_break(first: FirstBreak) -> dict[str, Any]:
     return {
-        "link": first.link.value,
-        "kind": first.kind.value,
-        "or_earlier": first.or_earlier,
-        "metric": None if first.metric is None else text(first.metric),
-        "step": number(first.step),
+        **fields(first, "link", "kind", "or_earlier", "metric", "step"),
         "interval": _interval(first.interval),
         "also": [link.value for link in first.links[1:]],
         "probability": number(first.probability),
@@ -247,13 +203,8 @@ def _first_break(first: FirstBreak) -> dict[str, Any]:
 
 def _cause(cause: RankedCause, run: Run) -> dict[str, Any]:
     return {
-        "id": cause.id,
-        "title": text(cause.title),
-        "link": None if cause.link is None else cause.link.value,
-        "probability": number(cause.probability),
-        "evidence": [
-            {"finding": text(w.finding), "weight": number(w.weight), "text": text(w.text)} for w in cause.evidence
-        ],
+        **fields(cause, "id", "title", "link", "probability"),
+        "evidence": [fields(weight, "finding", "weight", "text") for weight in cause.evidence],
         "total_weight": number(math.fsum(w.weight for w in cause.evidence)),
         "fix": [text(line) for line in cause.fix],
         "experiment": None if cause.experiment is None else _experiment(cause.experiment, run),
@@ -274,17 +225,16 @@ def _experiment(experiment: Experiment, run: Run) -> dict[str, Any]:
         "text": text(experiment.text),
         "overrides": plain(experiment.overrides),
         "options": {text(name): text(o) for name in experiment.overrides if (o := own_option(name, run)) is not None},
-        "measure": text(experiment.measure),
-        "if_cause": text(experiment.if_cause),
+        **fields(experiment, "measure", "if_cause"),
     }
 
 
 def _stated(fact: Fact) -> dict[str, Any]:
+    begin, end = fact.window
     return {
-        "curve": text(fact.curve),
-        "statistic": fact.statistic.value,
-        "from": number(fact.window[0]),
-        "to": number(fact.window[1]),
+        **fields(fact, "curve", "statistic"),
+        "from": number(begin),
+        "to": number(end),
         "value": number(fact.value),
     }
 
@@ -294,12 +244,8 @@ def finding_payload(outcome: Outcome) -> dict[str, Any]:
     finding = outcome.finding
     assert finding is not None  # Diagnosis.findings holds only outcomes with findings
     return {
-        "detector": outcome.detector,
-        "link": outcome.link.value,
-        "severity": finding.severity.value,
-        "confidence": finding.confidence.value,
-        "metric": None if finding.metric is None else text(finding.metric),
-        "onset": number(finding.onset),
+        **fields(outcome, "detector", "link"),
+        **fields(finding, "severity", "confidence", "metric", "onset"),
         "interval": _interval(finding.interval),
         "message": text(finding.message),
         "evidence": {
@@ -318,20 +264,13 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
         "metric": None if series is None else text(series.name),
         "raw": None if series is None else text(series.raw),
         "source": None if series is None else text(series.source),
-        "since": number(evidence.since),
-        "until": number(evidence.until),
-        "level": number(evidence.level),
+        **fields(evidence, "since", "until", "level"),
     }
 
 
 def outcome_payload(outcome: Outcome) -> dict[str, Any]:
     """The outcome of one detector or probe."""
-    return {
-        "detector": outcome.detector,
-        "link": outcome.link.value,
-        "status": outcome.status.value,
-        "note": text(outcome.note),
-    }
+    return fields(outcome, "detector", "link", "status", "note")
 
 
 def _best(best: BestCheckpoint) -> dict[str, Any]:
@@ -341,13 +280,4 @@ def _best(best: BestCheckpoint) -> dict[str, Any]:
         "metric": text(best.metric),
         "value": plain(best.value),
         "path": None if best.path is None else text(best.path),
-    }
-
-
-def _cost(cost: Cost) -> dict[str, Any]:
-    return {
-        "steps": number(cost.steps),
-        "fraction": number(cost.fraction),
-        "hours": number(cost.hours),
-        "money": number(cost.money),
     }

@@ -163,6 +163,11 @@ STYLE: dict[LinkStatus | Severity | Action, str] = {
 }
 
 
+#: ink, symbols, frames, arrows, bar, inks, room and bullets of a style
+_UNICODE = (sparkline.BLOCKS, _UNICODE_SYMBOLS, _UNICODE_FRAMES, ("→", "↓", "←", "↑"), ("█", "░"), "█▒▌░▄▓▚▖", "·", "•")
+_ASCII = (sparkline.ASCII, _ASCII_SYMBOLS, _ASCII_FRAMES, (">", "v", "<", "^"), ("#", "."), "#=+%o*x@", ".", "-")
+
+
 @cache
 def in_colours() -> Any:
     """What parts are made of that rich draws."""
@@ -180,35 +185,7 @@ def terminal_style(width: int, unicode: bool = True, kit: Any = None) -> Termina
     kit = kit or in_colours()
     screen = min(width, WIDEST_DRAWING)
     width = min(width, WIDEST)
-    if unicode:
-        return TerminalStyle(
-            width,
-            screen,
-            True,
-            sparkline.BLOCKS,
-            _UNICODE_SYMBOLS,
-            _UNICODE_FRAMES,
-            ("→", "↓", "←", "↑"),
-            ("█", "░"),
-            "█▒▌░▄▓▚▖",
-            "·",
-            "•",
-            kit,
-        )
-    return TerminalStyle(
-        width,
-        screen,
-        False,
-        sparkline.ASCII,
-        _ASCII_SYMBOLS,
-        _ASCII_FRAMES,
-        (">", "v", "<", "^"),
-        ("#", "."),
-        "#=+%o*x@",
-        ".",
-        "-",
-        kit,
-    )
+    return TerminalStyle(width, screen, unicode, *(_UNICODE if unicode else _ASCII), kit)
 
 
 @dataclass(frozen=True)

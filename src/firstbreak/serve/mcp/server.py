@@ -172,15 +172,13 @@ class McpTools:
         return _result(
             {
                 "schema": "firstbreak.plan/1",
-                "causes": [{"id": c.id, "probability": json.number(c.probability)} for c in dx.causes],
+                "causes": [json.fields(cause, "id", "probability") for cause in dx.causes],
                 "proposals": [
                     {
                         "id": p.design.id,
                         "title": p.design.title,
                         "what": p.design.doc,
-                        "bits": json.number(p.bits),
-                        "share": json.number(p.share),
-                        "minutes": json.number(p.minutes),
+                        **json.fields(p, "bits", "share", "minutes"),
                         "cannot": p.cannot or None,
                     }
                     for p in proposals
@@ -234,8 +232,7 @@ def _sample(sample: Sample) -> dict[str, Any]:
         "completion": _cut(sample.completion),
         "reward": json.number(sample.reward),
         "rewards": json.plain(sample.rewards),
-        "advantage": json.number(sample.advantage),
-        "group": None if sample.group is None else json.text(sample.group),
+        **json.fields(sample, "advantage", "group"),
     }
 
 

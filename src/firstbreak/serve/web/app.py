@@ -24,7 +24,7 @@ from starlette.routing import Route
 from firstbreak.audit.marks import MARKS, key_of, load, save
 from firstbreak.audit.split_truth import split
 from firstbreak.evals.ledger import newest
-from firstbreak.model import Run
+from firstbreak.model import Diagnosis, Run
 from firstbreak.preflight import Stacks
 from firstbreak.preflight.memory import drawing
 from firstbreak.readers import Unreadable
@@ -269,16 +269,17 @@ class Site:
         return _json({name: [drawn(run, name) for run in runs] for name in names})
 
     def report(self, request: Request) -> Response:
-        dx = self._entry(request).diagnosis
-        if dx is None:
-            raise HTTPException(409, "this run cannot be read yet")
-        return _download(html.render(dx).encode("utf-8", "backslashreplace"), "text/html", "diagnosis.html")
+        page = html.render(self._diagnosed(request))
+        return _download(page.encode("utf-8", "backslashreplace"), "text/html", "diagnosis.html")
 
     def diagnosis(self, request: Request) -> Response:
+        return _download(json.render(self._diagnosed(request)).encode(), "application/json", "diagnosis.json")
+
+    def _diagnosed(self, request: Request) -> Diagnosis:
         dx = self._entry(request).diagnosis
         if dx is None:
             raise HTTPException(409, "this run cannot be read yet")
-        return _download(json.render(dx).encode(), "application/json", "diagnosis.json")
+        return dx
 
     async def static(self, request: Request) -> Response:
         """A file of the page. It is in memory: no thread is waited for."""

@@ -82,7 +82,7 @@ class StoredRun:
     def update(self, *, whole: bool = False) -> None:
         """Update the summary. With `whole`, also load the curves of a closed run. Safe to call from threads."""
         with self._lock:
-            stamp = _stamp(self.path)
+            stamp = [(str(file), stat.st_size, stat.st_mtime_ns) for file, stat in _stats(self.path)]
             closed = self.run is None and not self.summary.problem
             if stamp == self._seen and not (whole and closed):
                 return
@@ -148,7 +148,8 @@ class RunStore:
     def waiting(self) -> list[StoredRun]:
         """The runs that may have changed, those with the smallest files first; runs that are being diagnosed are left out."""
         return sorted(
-            (entry for entry in self._entries.values() if not entry.busy), key=lambda entry: _size(entry.path)
+            (entry for entry in self._entries.values() if not entry.busy),
+            key=lambda entry: sum(stat.st_size for _, stat in _stats(entry.path)),
         )
 
     def entry(self, name: str) -> StoredRun | None:
@@ -218,18 +219,8 @@ def _files(path: Path) -> Iterator[Path]:
             yield Path(folder) / name
 
 
-def _stamp(path: Path) -> object:
-    """A value that changes when a file of the run is written, added or removed."""
-    return [(str(file), stat.st_size, stat.st_mtime_ns) for file, stat in _stats(path)]
-
-
 def _changed(path: Path) -> float:
     return max((stat.st_mtime for _, stat in _stats(path)), default=0.0)
-
-
-def _size(path: Path) -> int:
-    """Bytes of all files of a run."""
-    return sum(stat.st_size for _, stat in _stats(path))
 
 
 def _stats(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
