@@ -16,8 +16,6 @@ https://arxiv.org/abs/2405.00332
 https://github.com/areal-project/AReaL (best practices: diagnosing performance)
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.questions import Question, watched
 

@@ -16,8 +16,6 @@ https://arxiv.org/abs/2503.14476
 https://github.com/areal-project/AReaL (best practices: diagnosing performance)
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import UNKNOWN, Method, only
 from firstbreak.engine.questions import Question, lies_above, outruns
 

@@ -18,8 +18,6 @@ https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 https://arxiv.org/abs/1712.00378
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.questions import Question, drifts, unless, watched
 

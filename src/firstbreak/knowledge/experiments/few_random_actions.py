@@ -13,8 +13,6 @@ From the start of a run, a policy that never explored may learn less; resume a r
 https://arxiv.org/abs/1312.5602
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Method, only
 from firstbreak.engine.questions import Question, outruns
 

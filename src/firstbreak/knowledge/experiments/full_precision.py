@@ -13,8 +13,6 @@ fp32 needs twice the memory. Use the smaller model if the original model does no
 https://arxiv.org/abs/1710.03740
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.questions import Question, outruns
 

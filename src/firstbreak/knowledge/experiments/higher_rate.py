@@ -13,8 +13,6 @@ A rate that is too high for the whole run may still be better in its first steps
 https://github.com/areal-project/AReaL (best practices: diagnosing performance)
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.questions import Question, outruns
 
 OVERRIDES = {"learning_rate": "x3"}

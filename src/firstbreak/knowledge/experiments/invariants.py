@@ -19,8 +19,6 @@ https://arxiv.org/abs/2510.26788
 https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Method, Policy, only
 from firstbreak.engine.questions import Question, is_off, lies_above, lies_apart, lies_below, watched
 from firstbreak.knowledge.experiments import (

@@ -15,14 +15,11 @@ https://github.com/areal-project/AReaL (best practices: diagnosing performance)
 https://arxiv.org/abs/1812.06162
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import SAMPLED, Policy, only
 from firstbreak.engine.questions import Question, outruns
 
 FAMILIES = only(Policy.TEXT, *SAMPLED)
 OVERRIDES = {"batch_size": "x4"}
-LENGTH = 0.1
 THEN = {"no": ("higher-rate",)}
 QUESTIONS = (
     Question(

@@ -13,8 +13,6 @@ In episodes of a few steps a small discount factor is right.
 https://arxiv.org/abs/2006.05990
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import UNKNOWN, Method, only
 from firstbreak.engine.questions import Question, outruns
 

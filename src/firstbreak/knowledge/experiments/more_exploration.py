@@ -15,8 +15,6 @@ https://arxiv.org/abs/1312.5602
 https://arxiv.org/abs/1812.05905
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Method, only
 from firstbreak.engine.questions import Question, outruns
 

@@ -13,8 +13,6 @@ Without a bonus some runs converge too early. Look at the score, not only at the
 https://arxiv.org/abs/2408.15150
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import UNKNOWN, Method, only
 from firstbreak.engine.questions import Question, outruns
 

@@ -14,8 +14,6 @@ Without the penalty a reward model is over-optimised sooner. A short rise proves
 https://arxiv.org/abs/2210.10760
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import SAMPLED, Policy, only
 from firstbreak.engine.questions import Question, outruns
 

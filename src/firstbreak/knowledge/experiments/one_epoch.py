@@ -16,8 +16,6 @@ Methods that depend on reuse (a replay buffer) learn nothing from one epoch.
 https://arxiv.org/abs/1707.06347
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import UNKNOWN, Method, only
 from firstbreak.engine.questions import Question, outruns
 

@@ -14,8 +14,6 @@ Fewer steps learn more slowly: a flat score says little.
 https://github.com/areal-project/AReaL (best practices: diagnosing performance)
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import UNKNOWN, Method, only
 from firstbreak.engine.questions import Question, outruns
 

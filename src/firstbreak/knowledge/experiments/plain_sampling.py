@@ -14,8 +14,6 @@ If the difference is in the code and not in a setting, nothing changes.
 https://arxiv.org/abs/2503.14476
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import SAMPLED, Policy, only
 from firstbreak.engine.questions import Question, outruns
 

@@ -19,8 +19,6 @@ https://arxiv.org/abs/2006.05990
 https://docs.kernel.org/scheduler/sched-stats.html
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.questions import (
     Question,
     both,

@@ -13,8 +13,6 @@ A slow fall may need longer than the experiment to show.
 https://arxiv.org/abs/1707.06347
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.questions import Question, falls, outruns
 
 OVERRIDES = {"learning_rate": "/10"}

@@ -16,8 +16,6 @@ The data set must hold the right answers. A reward function that reads the reaso
 https://arxiv.org/abs/1606.06565
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import SAMPLED, Policy, only
 from firstbreak.engine.questions import Question, watched
 

@@ -15,8 +15,6 @@ better as well.
 https://arxiv.org/abs/1709.06560
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import UNKNOWN, Method, only, without
 from firstbreak.engine.questions import Question, outruns
 

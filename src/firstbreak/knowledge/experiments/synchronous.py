@@ -16,8 +16,6 @@ https://github.com/areal-project/AReaL (best practices: diagnosing performance)
 https://arxiv.org/abs/2505.24298
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Method, Policy, only, without
 from firstbreak.engine.questions import Question, outruns
 

@@ -13,8 +13,6 @@ With a single update for each batch the clip never acts, whatever its range.
 https://arxiv.org/abs/1707.06347
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import UNKNOWN, Method, only
 from firstbreak.engine.questions import Question, outruns
 

@@ -15,8 +15,6 @@ The policy memorises a small number of problems. The question is only whether it
 https://github.com/areal-project/AReaL (best practices: diagnosing performance)
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.questions import Question, outruns
 

@@ -14,8 +14,6 @@ The usual values are not right for every task.
 https://arxiv.org/abs/2006.05990
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.questions import Question, outruns
 
 OVERRIDES = {

@@ -19,8 +19,6 @@ Give one sample of a batch the reward 1 and all others 0: its row must have the 
 https://github.com/huggingface/trl
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.refutations import advantages_of_the_rewards
 from firstbreak.engine.refutations import recorded_inside as applies

@@ -17,8 +17,6 @@ Log the mean advantage of each prompt: it must be 0.
 https://github.com/huggingface/trl
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.refutations import advantages_of_the_rewards
 from firstbreak.engine.refutations import recorded_inside as applies

@@ -18,8 +18,6 @@ Compute advantages and targets of one short batch by hand, and compare them numb
 https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.refutations import recorded_inside as applies
 

@@ -18,8 +18,6 @@ Print tokens and mask of one row of a batch side by side.
 https://github.com/huggingface/trl
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.refutations import mask_exact
 from firstbreak.engine.refutations import recorded_inside as applies

@@ -21,8 +21,6 @@ control: Train on one batch again and again: its best action must become more pr
 https://github.com/huggingface/trl
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import SAMPLED, only
 from firstbreak.engine.refutations import recorded_inside as applies
 

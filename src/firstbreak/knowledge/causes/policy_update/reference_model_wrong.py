@@ -18,8 +18,6 @@ Log the divergence before the first update, where it must be 0, and after ten up
 https://arxiv.org/abs/2305.18290
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import SAMPLED, Policy, only
 from firstbreak.engine.refutations import recorded_inside as applies
 

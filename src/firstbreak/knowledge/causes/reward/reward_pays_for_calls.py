@@ -18,8 +18,6 @@ Set the bonus to 0 for a tenth of the run: the number of calls must fall, and th
 https://arxiv.org/abs/2504.11536
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import GRADED, Policy, only
 from firstbreak.engine.refutations import calls_tools as applies
 from firstbreak.knowledge.causes.reward._exploited import reward_lost

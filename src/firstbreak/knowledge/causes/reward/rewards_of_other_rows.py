@@ -18,8 +18,6 @@ Score a batch of one, then the same completion in a batch of ten: both scores mu
 https://github.com/huggingface/trl
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import GRADED, Policy, only
 from firstbreak.engine.refutations import recorded_inside as applies
 

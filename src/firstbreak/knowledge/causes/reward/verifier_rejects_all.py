@@ -18,8 +18,6 @@ Score one right answer by hand: it must get more than a wrong one.
 https://github.com/huggingface/trl
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import GRADED, Policy, only
 from firstbreak.engine.refutations import recorded_inside as applies
 

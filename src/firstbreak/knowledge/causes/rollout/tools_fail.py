@@ -18,8 +18,6 @@ Replay fifty logged calls without a policy. Calls that fail again are a fault of
 https://arxiv.org/abs/2504.13958
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import GRADED, Policy, only
 from firstbreak.engine.refutations import calls_tools as applies
 
