@@ -24,8 +24,9 @@ from __future__ import annotations
 
 from firstbreak.engine.common_settings import Side
 from firstbreak.engine.inputs import Inputs
+from firstbreak.knowledge.causes._evidence import configured
 from firstbreak.knowledge.causes.freshness._elsewhere import data_from_elsewhere as applies
-from firstbreak.model import Weight, WeightKind
+from firstbreak.model import Weight
 
 __all__ = ["applies"]
 
@@ -51,17 +52,5 @@ def weights(inputs: Inputs) -> list[Weight]:
     age = inputs.run.config.number("max_staleness")
     if age is None or "max_staleness" in inputs.run.config.defaulted:
         return []
-    if age >= OLD:
-        return [
-            Weight(
-                kind=WeightKind.CONFIGURATION, finding="config", weight=1.5, text=f"data may be {age:g} versions old"
-            )
-        ]
-    return [
-        Weight(
-            kind=WeightKind.CONFIGURATION,
-            finding="config",
-            weight=-3.0 if age <= 1 else 0.0,
-            text=f"data may be {age:g} versions old",
-        )
-    ]
+    weight = 1.5 if age >= OLD else -3.0 if age <= 1 else 0.0
+    return [configured("config", weight, f"data may be {age:g} versions old")]

@@ -23,7 +23,8 @@ from firstbreak.engine.families import SAMPLED, Policy, only
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.refutations import ratio_is_one, stored_right_at_first, without_dropout
 from firstbreak.engine.refutations import recorded_inside as applies
-from firstbreak.model import Weight, WeightKind
+from firstbreak.knowledge.causes._evidence import configured
+from firstbreak.model import Weight
 
 __all__ = ["applies"]
 
@@ -53,6 +54,4 @@ def weights(inputs: Inputs) -> list[Weight]:
     if not named or "proof.dropout" in inputs.run.series:
         return []
     what = " and ".join(f"{name} {value:g}" for name, value in named.items())
-    return [
-        Weight(kind=WeightKind.CONFIGURATION, finding="config", weight=CONFIGURED, text=f"the configuration has {what}")
-    ]
+    return [configured("config", CONFIGURED, f"the configuration has {what}")]
