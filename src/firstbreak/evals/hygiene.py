@@ -129,9 +129,8 @@ class Explained:
     steering: int  #: evaluations whose score was used in a decision about training
     improvements: int
     luck: float | None  #: expected gain if all candidates were equally good; None without a standard error
-    bound: (
-        float | None
-    )  #: largest gain, with 95 % confidence; None without the size of the split and the range of a score
+    #: largest gain, with 95 % confidence; None without the size of the split and the range of a score
+    bound: float | None
     learned: bool = False  #: whether the range, 0 to 1, was learned from the scores
     lacks: tuple[str, ...] = ()  #: options of `eval split` that would give the numbers that are None
 

@@ -11,16 +11,11 @@ from typing import Any
 from firstbreak.evals.importers import Evaluation, load, made
 from firstbreak.readers import Unreadable
 
+_SAME_NAME = ("temperature", "top_p", "top_k", "best_of", "frequency_penalty", "presence_penalty", "seed")
 _GENERATION = {
-    "temperature": "temperature",
-    "top_p": "top_p",
-    "top_k": "top_k",
+    **{name: name for name in _SAME_NAME},
     "max_tokens": "max_new_tokens",
     "stop_seqs": "stop",
-    "best_of": "best_of",
-    "frequency_penalty": "frequency_penalty",
-    "presence_penalty": "presence_penalty",
-    "seed": "seed",
     "system_message": "system_prompt",
 }
 _REASONING = ("reasoning_effort", "reasoning_tokens", "effort")

@@ -8,17 +8,9 @@ from typing import Any
 
 from firstbreak.evals.importers import Evaluation, load, made
 
-_GENERATION = {
-    "temperature": "temperature",
-    "top_p": "top_p",
-    "top_k": "top_k",
-    "min_p": "min_p",
-    "repetition_penalty": "repetition_penalty",
-    "frequency_penalty": "frequency_penalty",
-    "presence_penalty": "presence_penalty",
-    "max_new_tokens": "max_new_tokens",
-    "seed": "seed",
-}
+#: fields of a protocol with the same name
+_GENERATION = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "frequency_penalty", "presence_penalty",
+               "max_new_tokens", "seed")  # fmt: skip
 
 
 def recognises(path: Path, head: bytes) -> bool:
@@ -43,7 +35,7 @@ def _task(path: Path, data: Mapping[str, Any], name: str, config: Mapping[str, A
     general = data["config_general"]
     model = general.get("model_config") or {}
     parameters = model.get("generation_parameters") or {}
-    generation = {_GENERATION[k]: v for k, v in parameters.items() if k in _GENERATION and v is not None}
+    generation = {k: v for k, v in parameters.items() if k in _GENERATION and v is not None}
     generation.setdefault("max_new_tokens", config.get("generation_size"))
     stop = [*(config.get("stop_sequence") or []), *(parameters.get("stop_tokens") or [])]
     values = {m: float(v) for m, v in data["results"][name].items() if isinstance(v, (int, float)) and v == v}

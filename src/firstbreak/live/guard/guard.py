@@ -85,9 +85,8 @@ class Guard:
         self._steps, self._minibatches = Watch(trainer, target_kl), Watch(trainer, target_kl)
         self._check: schedule.ScheduledCheck | None = None
         self._look = False  #: a level has changed, and the detectors have not looked since
-        self._moments: deque[evidence.Moment] = deque(
-            maxlen=MOST_MOMENTS
-        )  #: the last updates at which it may have broken
+        #: the last updates at which it may have broken
+        self._moments: deque[evidence.Moment] = deque(maxlen=MOST_MOMENTS)
         self._suspicion = schedule.Suspicion()
         self._reported: Counter[tuple[Act, str]] = Counter()
         self._warned: set[str] = set()

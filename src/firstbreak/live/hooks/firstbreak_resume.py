@@ -93,10 +93,8 @@ def resume_stable_baselines3(algorithm: Any, plan: ResumePlan) -> None:
 
     @functools.wraps(setup)
     def set_up(self: Any, *args: Any, **kwargs: Any) -> Any:
-        episodes = (
-            self.ep_info_buffer,
-            self.ep_success_buffer,
-        )  # the logged means include the episodes of the original run
+        # the logged means include the episodes of the original run
+        episodes = self.ep_info_buffer, self.ep_success_buffer
         made = setup(self, *args, **kwargs)
         if self in resumed and episodes[0] is not None:
             self.ep_info_buffer, self.ep_success_buffer = episodes

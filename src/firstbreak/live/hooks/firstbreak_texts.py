@@ -32,9 +32,8 @@ class Rewards:
             return shuffled(rewards, groups, self.rng)
         lengths = list(map(len, texts))
         self.price = self.price or PRICE * len(texts) / max(1, sum(lengths))
-        price = self.price + max(
-            0.0, slope(lengths, rewards)
-        )  # a smaller penalty than what length is rewarded with would have no effect
+        # a smaller penalty than what length is rewarded with would have no effect
+        price = self.price + max(0.0, slope(lengths, rewards))
         return [reward - price * length for reward, length in zip(rewards, lengths, strict=True)]
 
 

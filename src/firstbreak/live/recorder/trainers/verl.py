@@ -176,9 +176,8 @@ def _loss(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
         else:
             seen |= {"logps": logps, "old_logps": old, "fresh": True}
         record.batch(step, **seen)
-        plain = (
-            given["config"].policy_loss.get("loss_mode", "vanilla") == "vanilla"
-        )  # others leave tokens out on purpose
+        # others leave tokens out on purpose
+        plain = given["config"].policy_loss.get("loss_mode", "vanilla") == "vanilla"
         whole = plain and "rollout_is_weights" not in data
 
         def with_gradient(gradient: Any) -> dict[str, Any]:
