@@ -114,7 +114,7 @@ class Index:
         long = np.array([len(array) >= PIECE for array in arrays], bool)
         shingles, owner = runs(flat, ends, SHINGLE)
         shingles, owner = shingles[long[owner]], owner[long[owner]]
-        self._shingles = _split(shingles, owner, self.size)
+        self._shingles = np.split(shingles, np.searchsorted(owner, np.arange(1, self.size)))
         self._numbers = [_numbers(array) for array in arrays]
         signed, signatures = _signatures(shingles, owner)
         self._bands = [_Lookup(keys, signed) for keys in _bands(signatures)]
@@ -190,10 +190,6 @@ def _joined(arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """All words in one array, and where each document ends."""
     ends = np.cumsum([len(array) for array in arrays], dtype=np.int64)
     return (np.concatenate(arrays) if arrays else np.empty(0, np.uint64)), ends
-
-
-def _split(values: np.ndarray, owner: np.ndarray, documents: int) -> list[np.ndarray]:
-    return np.split(values, np.searchsorted(owner, np.arange(1, documents)))
 
 
 def _whole(arrays: Sequence[np.ndarray]) -> np.ndarray:

@@ -108,11 +108,8 @@ def _header(path: Path) -> Any:
 
 def _prompts(plan: Mapping[str, Any]) -> list[Any]:
     """The solvers in order. Each is a part of the prompt, or of the loop around the model."""
-    return [[step["solver"], _without_tools(step.get("params") or {})] for step in plan.get("steps", [])]
-
-
-def _without_tools(params: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in params.items() if name != "tools"}
+    steps = [(step["solver"], step.get("params") or {}) for step in plan.get("steps", [])]
+    return [[solver, {name: value for name, value in params.items() if name != "tools"}] for solver, params in steps]
 
 
 def _tools(plan: Mapping[str, Any]) -> list[str]:
