@@ -20,13 +20,11 @@ https://github.com/huggingface/trl
 """
 
 from firstbreak.engine.families import Method, without
-from firstbreak.engine.refutations import advantages_of_the_rewards
-from firstbreak.engine.refutations import recorded_inside as applies
-
-__all__ = ["applies"]
+from firstbreak.engine.refutations import advantages_of_the_rewards, recorded_inside
 
 PRIOR = 0.5
 FAMILIES = without(Method.SUPERVISED, Method.VALUE_BASED)  # only where a sample has an advantage
+applies = recorded_inside
 FINDINGS = {
     "advantages-not-of-rewards": 0.3,
     "advantages-of-other-rows-used": 0.95,

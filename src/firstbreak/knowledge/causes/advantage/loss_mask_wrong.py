@@ -19,13 +19,11 @@ https://github.com/huggingface/trl
 """
 
 from firstbreak.engine.families import Policy, only
-from firstbreak.engine.refutations import mask_exact
-from firstbreak.engine.refutations import recorded_inside as applies
-
-__all__ = ["applies"]
+from firstbreak.engine.refutations import mask_exact, recorded_inside
 
 PRIOR = 0.5
 FAMILIES = only(Policy.TEXT)
+applies = recorded_inside
 FINDINGS = {
     "other-tokens-in-loss": 0.7,
     "sampled-tokens-left-out": 0.6,

@@ -27,13 +27,12 @@ from __future__ import annotations
 from firstbreak.engine.common_settings import Side
 from firstbreak.engine.inputs import Inputs
 from firstbreak.knowledge.causes._evidence import configured
-from firstbreak.knowledge.causes.freshness._elsewhere import data_from_elsewhere as applies
+from firstbreak.knowledge.causes.freshness._elsewhere import data_from_elsewhere
 from firstbreak.model import Weight
-
-__all__ = ["applies"]
 
 PRIOR = 0.6
 LOOSE = 20.0  #: a cap above this does not bound anything
+applies = data_from_elsewhere
 FINDINGS = {
     "behave-cap-never-acts": 0.8,
     "staleness-uncorrected": 0.5,

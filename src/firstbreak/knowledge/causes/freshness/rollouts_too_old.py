@@ -25,12 +25,11 @@ from __future__ import annotations
 from firstbreak.engine.common_settings import Side
 from firstbreak.engine.inputs import Inputs
 from firstbreak.knowledge.causes._evidence import configured
-from firstbreak.knowledge.causes.freshness._elsewhere import data_from_elsewhere as applies
+from firstbreak.knowledge.causes.freshness._elsewhere import data_from_elsewhere
 from firstbreak.model import Weight
 
-__all__ = ["applies"]
-
 OLD = 4  #: versions; AReaL trains well with up to 8 if the loss is decoupled, others with 1 to 2
+applies = data_from_elsewhere
 FINDINGS = {
     "samples-beyond-age": 0.9,
     "staleness-uncorrected": 0.5,

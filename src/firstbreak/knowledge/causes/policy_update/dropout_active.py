@@ -21,17 +21,15 @@ from __future__ import annotations
 
 from firstbreak.engine.families import SAMPLED, Policy, only
 from firstbreak.engine.inputs import Inputs
-from firstbreak.engine.refutations import ratio_is_one, stored_right_at_first, without_dropout
-from firstbreak.engine.refutations import recorded_inside as applies
+from firstbreak.engine.refutations import ratio_is_one, recorded_inside, stored_right_at_first, without_dropout
 from firstbreak.knowledge.causes._evidence import configured
 from firstbreak.model import Weight
-
-__all__ = ["applies"]
 
 CONFIGURED = 1.5  #: nats: a dropout that the configuration names (convention)
 
 PRIOR = 0.5
 FAMILIES = only(Policy.TEXT, *SAMPLED)  # only policies that write text, from samples or pairs
+applies = recorded_inside
 FINDINGS = {
     "dropout-in-update": 0.95,
     "ratio-not-one": 0.5,

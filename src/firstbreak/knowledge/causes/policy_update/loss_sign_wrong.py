@@ -22,12 +22,11 @@ https://github.com/huggingface/trl
 """
 
 from firstbreak.engine.families import SAMPLED, only
-from firstbreak.engine.refutations import recorded_inside as applies
-
-__all__ = ["applies"]
+from firstbreak.engine.refutations import recorded_inside
 
 PRIOR = 0.5
 FAMILIES = only(*SAMPLED)  # only policies that are updated on samples or pairs
+applies = recorded_inside
 FINDINGS = {
     "loss-turned-round": 0.7,
     "update-against-advantages": 0.9,

@@ -19,12 +19,11 @@ https://arxiv.org/abs/2305.18290
 """
 
 from firstbreak.engine.families import SAMPLED, Policy, only
-from firstbreak.engine.refutations import recorded_inside as applies
-
-__all__ = ["applies"]
+from firstbreak.engine.refutations import recorded_inside
 
 PRIOR = 0.5
 FAMILIES = only(Policy.TEXT, *SAMPLED)  # only policies that write text, from samples or pairs
+applies = recorded_inside
 FINDINGS = {
     "reference-not-initial": 0.6,
     "reference-is-policy": 0.5,

@@ -19,12 +19,11 @@ https://arxiv.org/abs/2504.13958
 """
 
 from firstbreak.engine.families import GRADED, Policy, only
-from firstbreak.engine.refutations import calls_tools as applies
-
-__all__ = ["applies"]
+from firstbreak.engine.refutations import calls_tools
 
 PRIOR = 0.5
 FAMILIES = only(Policy.TEXT, *GRADED)  # only policies that write text
+applies = calls_tools
 FINDINGS = {
     "tool-errors": 0.95,
     "zero-variance-groups": 0.3,
