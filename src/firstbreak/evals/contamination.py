@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -43,7 +43,6 @@ NAMES = ("text", "prompt", "question", "problem", "input", "instruction", "conte
 
 _WORD = re.compile(r"\w+")
 _BASE = np.uint64(0x9E3779B97F4A7C15)
-T = TypeVar("T")
 
 
 @dataclass
@@ -123,7 +122,8 @@ class Index:
         """Search the training data for the problems of the split. `report` is told how many texts are done."""
         found = Found(self.size)
         self._covered[:] = False
-        for batch in _batches(documents, BATCH):
+        iterator = iter(documents)
+        while batch := list(itertools.islice(iterator, BATCH)):
             self._batch([self.words(text) for text in batch], found)
             found.trained += len(batch)
             report(found.trained)
@@ -227,12 +227,6 @@ def _bands(signatures: np.ndarray) -> list[np.ndarray]:
     with np.errstate(over="ignore"):
         keys = (used[..., 0] * _BASE + used[..., 1]) * _BASE + used[..., 2]
     return list(keys.T)
-
-
-def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    iterator = iter(items)
-    while batch := list(itertools.islice(iterator, size)):
-        yield batch
 
 
 # --- texts from files -----------------------------------------------------------------------------------------------

@@ -149,7 +149,8 @@ def start_of(run: Run, settings: ExperimentSettings, length: float, changed: Col
     dated = f"step {number(first.step)}" + (f" ({number(earliest)} at the earliest)" if earliest < first.step else "")
     late = f"the break is at {dated}, later than the {number(length)} steps of a trial"
     missed = first.step, earliest
-    folder = _folder(run, settings)
+    log = Path(run.path)
+    folder = settings.checkpoints or (log if log.is_dir() else log.parent)
     saved = [c for c in checkpoints_in(folder) if 0 < c.step < earliest]
 
     def stay(why: str) -> StartPoint:
@@ -190,12 +191,6 @@ def _from_the_beginning(
 ) -> StartPoint:
     reason = f"{FROM_THE_BEGINNING.reason}: {why}" if why else FROM_THE_BEGINNING.reason
     return StartPoint(reason=reason, options=method.without_resuming if method else EMPTY, missed=missed)
-
-
-def _folder(run: Run, settings: ExperimentSettings) -> Path:
-    """The folder of the original checkpoints: from the settings, or the folder of the log."""
-    place = Path(run.path)
-    return settings.checkpoints or (place if place.is_dir() else place.parent)
 
 
 def _is_whole(place: Path, method: ResumeMethod) -> bool:

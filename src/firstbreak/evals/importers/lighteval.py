@@ -22,13 +22,9 @@ def read(path: Path) -> list[Evaluation]:
     """One evaluation for each task; "all" and averages over subsets are aggregates of tasks and are left out."""
     data = load(path)
     configs = data.get("config_tasks", {})
-    tasks = {name: config for name in data["results"] if isinstance(config := _config(configs, name), dict)}
-    return [_task(path, data, name, config) for name, config in tasks.items()]
-
-
-def _config(configs: Mapping[str, Any], name: str) -> Any:
-    """Of `suite|task|shots`; older versions leave the shots out of the name."""
-    return configs.get(name) or configs.get(name.rpartition("|")[0])
+    # of `suite|task|shots`; older versions leave the shots out of the name
+    found = {name: configs.get(name) or configs.get(name.rpartition("|")[0]) for name in data["results"]}
+    return [_task(path, data, name, config) for name, config in found.items() if isinstance(config, dict)]
 
 
 def _task(path: Path, data: Mapping[str, Any], name: str, config: Mapping[str, Any]) -> Evaluation:

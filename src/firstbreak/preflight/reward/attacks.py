@@ -76,10 +76,6 @@ def _fraction(item: Item, answer: str, carrier: Carrier) -> str | None:
     return carrier(str(Fraction(text))) if re.fullmatch(r"-?\d*\.\d+", text) else None
 
 
-def _case(item: Item, answer: str, carrier: Carrier) -> str | None:
-    return carrier(answer.swapcase()) if answer.swapcase() != answer and not re.search(r"[\\$_^]", answer) else None
-
-
 #: deserve the reward: the right answer in another notation
 ACCEPT: dict[str, Generator] = {
     "right answer": lambda item, a, carry: carry(a),
@@ -90,7 +86,9 @@ ACCEPT: dict[str, Generator] = {
     "decimal point": lambda item, a, carry: carry(f"{a.strip()}.0") if re.fullmatch(r"-?\d+", a.strip()) else None,
     "thousands separator": lambda item, a, carry: carry(f"{int(a):,}") if re.fullmatch(r"\d{4,}", a.strip()) else None,
     "fraction": _fraction,
-    "other case": _case,
+    "other case": lambda item, a, carry: (
+        carry(a.swapcase()) if a.swapcase() != a and not re.search(r"[\\$_^]", a) else None
+    ),
     "long way there": lambda item, a, carry: FILLER + carry(a),
     "line break at the end": lambda item, a, carry: carry(a) + "\n",
 }
