@@ -14,7 +14,7 @@ from typing import BinaryIO
 from firstbreak import context
 from firstbreak.audit.audit import audit
 from firstbreak.audit.report import render_json as audit_json
-from firstbreak.compare.arms import Arm, arms, of_one_setting
+from firstbreak.compare.arms import arms, of_one_setting
 from firstbreak.compare.plots import scores
 from firstbreak.compare.statistics import estimate
 from firstbreak.compare.text import render as comparison
@@ -219,18 +219,15 @@ def multi_seed(material: Material) -> Deliverable:
             f"{len(mine.members)} run{'' if len(mine.members) == 1 else 's'} of this setting{others}",
             f"train this setting with {FEW_SEEDS - count} more seeds, and name these runs with --seed-run",
         )
+    rows = [{"run": m.run.path, "seed": m.seed, "task": m.task, "final_score": m.final} for m in mine.members]
     files = (
-        material.write("seeds/scores.json", json.dumps(_seed_rows(mine), indent=1)),
+        material.write("seeds/scores.json", json.dumps(rows, indent=1)),
         material.write("seeds/comparison.txt", comparison(sides)),
         material.write("seeds/scores.svg", scores(sides)),
     )
     middle = estimate(list(mine.scores.values()))
     low, high = middle.interval or (middle.value, middle.value)
     return Delivered(f"{count} seeds: {number(middle.value)} [{number(low)}, {number(high)}]", files)
-
-
-def _seed_rows(arm: Arm) -> list[dict[str, object]]:
-    return [{"run": m.run.path, "seed": m.seed, "task": m.task, "final_score": m.final} for m in arm.members]
 
 
 def private_report(material: Material) -> Deliverable:

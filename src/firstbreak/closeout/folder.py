@@ -124,23 +124,11 @@ def summary(material: Material, outcomes: Mapping[str, Deliverable]) -> str:
         "| deliverable | | |",
         "|---|---|---|",
     ]
-    lines += [f"| {name} | {_status(outcome)} | {_cell(outcome)} |" for name, outcome in outcomes.items()]
+    for name, outcome in outcomes.items():
+        entry = _described(material.folder, outcome)
+        said = "; ".join(entry[key] for key in ("said", "why", "how") if key in entry)
+        lines.append(f"| {name} | {entry['status']} | {prose(said)} |")
     return "\n".join(lines)
-
-
-def _status(outcome: Deliverable) -> str:
-    return {Delivered: "there", Missing: "missing", NotNeeded: "not needed"}[type(outcome)]
-
-
-def _cell(outcome: Deliverable) -> str:
-    match outcome:
-        case Delivered(said, _):
-            text = said
-        case Missing(why, how):
-            text = f"{why}; {how}"
-        case NotNeeded(why):
-            text = why
-    return prose(text)
 
 
 def _manifest(material: Material, outcomes: Mapping[str, Deliverable]) -> dict[str, Any]:

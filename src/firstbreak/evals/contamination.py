@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -43,7 +43,6 @@ NAMES = ("text", "prompt", "question", "problem", "input", "instruction", "conte
 
 _WORD = re.compile(r"\w+")
 _BASE = np.uint64(0x9E3779B97F4A7C15)
-T = TypeVar("T")
 
 
 @dataclass
@@ -114,7 +113,7 @@ class Index:
         long = np.array([len(array) >= PIECE for array in arrays], bool)
         shingles, owner = runs(flat, ends, SHINGLE)
         shingles, owner = shingles[long[owner]], owner[long[owner]]
-        self._shingles = _split(shingles, owner, self.size)
+        self._shingles = np.split(shingles, np.searchsorted(owner, np.arange(1, self.size)))
         self._numbers = [_numbers(array) for array in arrays]
         signed, signatures = _signatures(shingles, owner)
         self._bands = [_Lookup(keys, signed) for keys in _bands(signatures)]
@@ -123,7 +122,8 @@ class Index:
         """Search the training data for the problems of the split. `report` is told how many texts are done."""
         found = Found(self.size)
         self._covered[:] = False
-        for batch in _batches(documents, BATCH):
+        iterator = iter(documents)
+        while batch := list(itertools.islice(iterator, BATCH)):
             self._batch([self.words(text) for text in batch], found)
             found.trained += len(batch)
             report(found.trained)
@@ -192,10 +192,6 @@ def _joined(arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     return (np.concatenate(arrays) if arrays else np.empty(0, np.uint64)), ends
 
 
-def _split(values: np.ndarray, owner: np.ndarray, documents: int) -> list[np.ndarray]:
-    return np.split(values, np.searchsorted(owner, np.arange(1, documents)))
-
-
 def _whole(arrays: Sequence[np.ndarray]) -> np.ndarray:
     """One hash for each document. Documents without a word get hashes that match nothing."""
     digests = [hashlib.blake2b(array.tobytes(), digest_size=8).digest() for array in arrays]
@@ -231,12 +227,6 @@ def _bands(signatures: np.ndarray) -> list[np.ndarray]:
     with np.errstate(over="ignore"):
         keys = (used[..., 0] * _BASE + used[..., 1]) * _BASE + used[..., 2]
     return list(keys.T)
-
-
-def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    iterator = iter(items)
-    while batch := list(itertools.islice(iterator, size)):
-        yield batch
 
 
 # --- texts from files -----------------------------------------------------------------------------------------------

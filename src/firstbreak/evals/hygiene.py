@@ -69,7 +69,8 @@ def rules_changed(history: EvaluationHistory, name: str) -> Iterator[Finding]:
     first, records = history.splits[name][0], history.evaluations_of(name)
     for split in history.splits[name][1:]:
         before = [record for record in records if record.number < split.number]
-        looser = split.kind != first.kind or _limit(split) > _limit(first)
+        now, then = (math.inf if declared.allowed is None else declared.allowed for declared in (split, first))
+        looser = split.kind != first.kind or now > then
         if before and looser:
             yield _finding(
                 "rules_changed",
@@ -129,9 +130,8 @@ class Explained:
     steering: int  #: evaluations whose score was used in a decision about training
     improvements: int
     luck: float | None  #: expected gain if all candidates were equally good; None without a standard error
-    bound: (
-        float | None
-    )  #: largest gain, with 95 % confidence; None without the size of the split and the range of a score
+    #: largest gain, with 95 % confidence; None without the size of the split and the range of a score
+    bound: float | None
     learned: bool = False  #: whether the range, 0 to 1, was learned from the scores
     lacks: tuple[str, ...] = ()  #: options of `eval split` that would give the numbers that are None
 
@@ -202,10 +202,6 @@ def _finding(rule: str, records: Sequence[EvaluationRecord], message: str, sever
         confidence=Confidence.HIGH,
         numbers={"rule": rule, "split": records[0].split, "rows": [record.number for record in records]},
     )
-
-
-def _limit(split: Split) -> float:
-    return math.inf if split.allowed is None else split.allowed
 
 
 def _kind(split: Split) -> str:

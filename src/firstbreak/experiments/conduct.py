@@ -81,9 +81,8 @@ class Conclusion:
     answers: tuple[Answer, ...]  #: to the questions of the design, in order
     failure: str  #: how a trial failed, so that nothing is counted; empty if none did
     last_lines: tuple[str, ...]  #: of the output of the trial that failed
-    longer: (
-        float | None
-    )  #: the share of the original run's steps that would do, where the trials were too short to tell
+    #: the share of the original run's steps that would do, where the trials were too short to tell
+    longer: float | None
     decision: Decision  #: go, no-go or cannot tell: the answer to the first question
     claim: Decision | None  #: whether the treated arm is better over seeds; None without a control arm
     trials: tuple[Result, ...]

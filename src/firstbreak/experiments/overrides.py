@@ -102,10 +102,8 @@ def option(name: str, run: Run, settings: ExperimentSettings) -> str:
     if settings.complete:
         raise CannotOverride(f"the command has no option for {name}; if there is one, name it in [experiment.options]")
     key = own_option(name, run)
-    if (
-        key is None and run.trainer is None and not settings.command
-    ):  # a plan: `init` will name the script's own options
-        key = run.config.keys.get(name)
+    if key is None and run.trainer is None and not settings.command:
+        key = run.config.keys.get(name)  # a plan: `init` will name the script's own options
     if key is None:
         trainer = run.trainer or "this trainer"
         raise CannotOverride(f"{trainer} has no known option for {name}; name it in [experiment.options]")

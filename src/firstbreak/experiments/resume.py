@@ -35,9 +35,8 @@ class ResumeMethod:
     hooked: bool = False  #: the hooks support this trainer and keep the settings of the trial
     keeps_rate: bool = False  #: the checkpoint's learning rate replaces the one of the trial, ...
     weights_only: Mapping[str, Any] = field(default_factory=lambda: EMPTY)  #: ... unless these options are set
-    without_resuming: Mapping[str, Any] = field(
-        default_factory=lambda: EMPTY
-    )  #: options for a start from the beginning
+    #: options for a start from the beginning
+    without_resuming: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     not_for: frozenset[str] = frozenset()  #: algorithms that cannot be resumed
 
 
@@ -150,34 +149,27 @@ def start_of(run: Run, settings: ExperimentSettings, length: float, changed: Col
     dated = f"step {number(first.step)}" + (f" ({number(earliest)} at the earliest)" if earliest < first.step else "")
     late = f"the break is at {dated}, later than the {number(length)} steps of a trial"
     missed = first.step, earliest
-    folder = _folder(run, settings)
+    log = Path(run.path)
+    folder = settings.checkpoints or (log if log.is_dir() else log.parent)
     saved = [c for c in checkpoints_in(folder) if 0 < c.step < earliest]
+
+    def stay(why: str) -> StartPoint:
+        return _from_the_beginning(method, f"{late}, and {why}", missed)
+
     if not saved:
         remedy = "set `checkpoints` in [experiment] to their folder"
-        return _from_the_beginning(
-            method,
-            f"{late}, and {folder} has no checkpoint before it ({remedy}); it may not occur in the trials",
-            missed,
-        )
+        return stay(f"{folder} has no checkpoint before it ({remedy}); it may not occur in the trials")
     if method is None:
         remedy = f"set {OPTION} in [experiment.options] to its option"
-        return _from_the_beginning(
-            method, f"{late}, and the option of this trainer to resume is not known ({remedy})", missed
-        )
+        return stay(f"the option of this trainer to resume is not known ({remedy})")
     last = next((c for c in reversed(saved) if _is_whole(folder / c.path, method)), None)
     if last is None:
-        return _from_the_beginning(
-            method,
-            f"{late}, and none of the {len(saved)} checkpoints before it is complete; it may not occur in the trials",
-            missed,
-        )
+        return stay(f"none of the {len(saved)} checkpoints before it is complete; it may not occur in the trials")
     inside = method.hooked and hooked(run, settings)
     keeps_rate = method.keeps_rate and not RATES.isdisjoint(changed) and not inside
     if keeps_rate and not method.weights_only:
         remedy = "set hooks = true in [experiment]"
-        return _from_the_beginning(
-            method, f"{late}, and this trainer would use the checkpoint's learning rate ({remedy})", missed
-        )
+        return stay(f"this trainer would use the checkpoint's learning rate ({remedy})")
     place = str((folder / last.path).resolve())
     options = {**method.options, **(method.weights_only if keeps_rate else EMPTY)}
     lead = max(0.0, min(first.step - last.step, (settings.limits.steps or math.inf) - length))
@@ -199,12 +191,6 @@ def _from_the_beginning(
 ) -> StartPoint:
     reason = f"{FROM_THE_BEGINNING.reason}: {why}" if why else FROM_THE_BEGINNING.reason
     return StartPoint(reason=reason, options=method.without_resuming if method else EMPTY, missed=missed)
-
-
-def _folder(run: Run, settings: ExperimentSettings) -> Path:
-    """The folder of the original checkpoints: from the settings, or the folder of the log."""
-    place = Path(run.path)
-    return settings.checkpoints or (place if place.is_dir() else place.parent)
 
 
 def _is_whole(place: Path, method: ResumeMethod) -> bool:

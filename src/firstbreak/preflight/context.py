@@ -118,15 +118,11 @@ def _apart(found: Context, now: Context) -> list[context.Difference]:
 
 
 def _facts(found: Context) -> tuple[tuple[str, str], ...]:
+    known = {"checkpoint": found.checkpoint, "evaluation": found.evaluation, "logs": ", ".join(found.logs)}
     gpus = ", ".join(str(gpu.get("name")) for gpu in found.hardware.gpus) or "no GPU"
     return (
         ("command", " ".join(found.command)),
-        *(
-            (name, value)
-            for name, value in (("checkpoint", found.checkpoint), ("evaluation", found.evaluation))
-            if value
-        ),
-        *((("logs", ", ".join(found.logs)),) if found.logs else ()),
+        *((name, value) for name, value in known.items() if value),
         ("hardware", f"{found.hardware.processor}, {found.hardware.cores} cores, {gpus}"),
     )
 

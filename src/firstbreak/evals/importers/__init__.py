@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from firstbreak import plugins
-from firstbreak.evals.canonical import digest
+from firstbreak.evals.canonical import canonical, digest
 from firstbreak.evals.protocol import Protocol, protocol
 from firstbreak.readers import Unreadable
 from firstbreak.values import dataclass, field
@@ -66,8 +67,6 @@ def made(path: Path, fields: Mapping[str, Any]) -> Protocol:
 
 def key_of(evaluation: Evaluation) -> str:
     """A key that is the same when the same file is imported again."""
-    from firstbreak.evals.canonical import canonical
-
     what = [evaluation.protocol.hash, dict(evaluation.scores), evaluation.model, evaluation.step]
     return f"import-{digest(canonical(what))}"
 
@@ -76,10 +75,7 @@ def number(text: Any) -> Any:
     """A number that was written as text, as a number. Other values are returned unchanged."""
     if not isinstance(text, str):
         return text
-    try:
-        return int(text)
-    except ValueError:
-        try:
-            return float(text)
-        except ValueError:
-            return text
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    return text

@@ -11,16 +11,11 @@ from typing import Any
 from firstbreak.evals.importers import Evaluation, load, made
 from firstbreak.readers import Unreadable
 
+_SAME_NAME = ("temperature", "top_p", "top_k", "best_of", "frequency_penalty", "presence_penalty", "seed")
 _GENERATION = {
-    "temperature": "temperature",
-    "top_p": "top_p",
-    "top_k": "top_k",
+    **{name: name for name in _SAME_NAME},
     "max_tokens": "max_new_tokens",
     "stop_seqs": "stop",
-    "best_of": "best_of",
-    "frequency_penalty": "frequency_penalty",
-    "presence_penalty": "presence_penalty",
-    "seed": "seed",
     "system_message": "system_prompt",
 }
 _REASONING = ("reasoning_effort", "reasoning_tokens", "effort")
@@ -113,11 +108,8 @@ def _header(path: Path) -> Any:
 
 def _prompts(plan: Mapping[str, Any]) -> list[Any]:
     """The solvers in order. Each is a part of the prompt, or of the loop around the model."""
-    return [[step["solver"], _without_tools(step.get("params") or {})] for step in plan.get("steps", [])]
-
-
-def _without_tools(params: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in params.items() if name != "tools"}
+    steps = [(step["solver"], step.get("params") or {}) for step in plan.get("steps", [])]
+    return [[solver, {name: value for name, value in params.items() if name != "tools"}] for solver, params in steps]
 
 
 def _tools(plan: Mapping[str, Any]) -> list[str]:

@@ -8,17 +8,9 @@ from typing import Any
 
 from firstbreak.evals.importers import Evaluation, load, made
 
-_GENERATION = {
-    "temperature": "temperature",
-    "top_p": "top_p",
-    "top_k": "top_k",
-    "min_p": "min_p",
-    "repetition_penalty": "repetition_penalty",
-    "frequency_penalty": "frequency_penalty",
-    "presence_penalty": "presence_penalty",
-    "max_new_tokens": "max_new_tokens",
-    "seed": "seed",
-}
+#: fields of a protocol with the same name
+_GENERATION = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "frequency_penalty", "presence_penalty",
+               "max_new_tokens", "seed")  # fmt: skip
 
 
 def recognises(path: Path, head: bytes) -> bool:
@@ -30,20 +22,16 @@ def read(path: Path) -> list[Evaluation]:
     """One evaluation for each task; "all" and averages over subsets are aggregates of tasks and are left out."""
     data = load(path)
     configs = data.get("config_tasks", {})
-    tasks = {name: config for name in data["results"] if isinstance(config := _config(configs, name), dict)}
-    return [_task(path, data, name, config) for name, config in tasks.items()]
-
-
-def _config(configs: Mapping[str, Any], name: str) -> Any:
-    """Of `suite|task|shots`; older versions leave the shots out of the name."""
-    return configs.get(name) or configs.get(name.rpartition("|")[0])
+    # of `suite|task|shots`; older versions leave the shots out of the name
+    found = {name: configs.get(name) or configs.get(name.rpartition("|")[0]) for name in data["results"]}
+    return [_task(path, data, name, config) for name, config in found.items() if isinstance(config, dict)]
 
 
 def _task(path: Path, data: Mapping[str, Any], name: str, config: Mapping[str, Any]) -> Evaluation:
     general = data["config_general"]
     model = general.get("model_config") or {}
     parameters = model.get("generation_parameters") or {}
-    generation = {_GENERATION[k]: v for k, v in parameters.items() if k in _GENERATION and v is not None}
+    generation = {k: v for k, v in parameters.items() if k in _GENERATION and v is not None}
     generation.setdefault("max_new_tokens", config.get("generation_size"))
     stop = [*(config.get("stop_sequence") or []), *(parameters.get("stop_tokens") or [])]
     values = {m: float(v) for m, v in data["results"][name].items() if isinstance(v, (int, float)) and v == v}

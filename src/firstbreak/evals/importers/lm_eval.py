@@ -8,15 +8,10 @@ from typing import Any
 
 from firstbreak.evals.importers import Evaluation, load, made, number
 
+_SAME_NAME = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty")
 _DECODING = {
-    "temperature": "temperature",
-    "top_p": "top_p",
-    "top_k": "top_k",
-    "min_p": "min_p",
-    "repetition_penalty": "repetition_penalty",
-    "max_gen_toks": "max_new_tokens",
-    "max_new_tokens": "max_new_tokens",
-    "max_tokens": "max_new_tokens",
+    **{name: name for name in _SAME_NAME},
+    **dict.fromkeys(("max_gen_toks", "max_new_tokens", "max_tokens"), "max_new_tokens"),
     "until": "stop",
 }
 

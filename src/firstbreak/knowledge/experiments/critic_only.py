@@ -14,8 +14,6 @@ Returns that hardly differ (a solved task) leave nothing to explain.
 https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import UNKNOWN, Method, only
 from firstbreak.engine.questions import Question, rises
 

@@ -16,45 +16,39 @@ https://arxiv.org/abs/2405.00332
 https://github.com/areal-project/AReaL (best practices: diagnosing performance)
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Policy, only
-from firstbreak.engine.questions import Question, watched
+from firstbreak.knowledge.experiments._asked import hooked
 
 FAMILIES = only(Policy.TEXT)
 OVERRIDES = {"watch": "data"}
 QUESTIONS = (
-    Question(
-        asks="are prompts of the evaluation also in the training data?",
-        answer=watched(lambda mean: mean["prompts_shared"] > 0.02, "prompts_shared"),
-        needs="hooks",
+    hooked(
+        "are prompts of the evaluation also in the training data?",
+        lambda prompts_shared: prompts_shared > 0.02,
         yes={"evaluation-contaminated": 0.95},
         otherwise=0.03,
     ),
-    Question(
-        asks="do the training prompts have a different template from the evaluation's prompts?",
-        answer=watched(lambda mean: mean["prompts_unlike"] > 0.2, "prompts_unlike"),
-        needs="hooks",
+    hooked(
+        "do the training prompts have a different template from the evaluation's prompts?",
+        lambda prompts_unlike: prompts_unlike > 0.2,
         yes={"prompt-template-wrong": 0.95, "prompts-cut": 0.8},
         otherwise=0.04,
     ),
-    Question(
-        asks="are only a few different prompts repeated?",
-        answer=watched(lambda mean: mean["prompts_distinct"] < 0.9, "prompts_distinct"),
-        needs="hooks",
+    hooked(
+        "are only a few different prompts repeated?",
+        lambda prompts_distinct: prompts_distinct < 0.9,
         yes={"prompts-too-narrow": 0.9, "evaluation-contaminated": 0.5},
         otherwise=0.05,
     ),
-    Question(
-        asks="are the training prompts longer than the evaluation's prompts?",
-        answer=watched(lambda mean: mean["prompts_longer"] > 1.05, "prompts_longer"),
-        needs="hooks",
+    hooked(
+        "are the training prompts longer than the evaluation's prompts?",
+        lambda prompts_longer: prompts_longer > 1.05,
         yes={"prompts-too-hard": 0.7},
         otherwise=0.06,
     ),
-    Question(
-        asks="are the chosen answers of the preference data worse than the rejected answers?",
-        answer=watched(lambda mean: mean["chosen_is_worse"] > 0.2, "chosen_is_worse"),
+    hooked(
+        "are the chosen answers of the preference data worse than the rejected answers?",
+        lambda chosen_is_worse: chosen_is_worse > 0.2,
         needs="preferences",
         yes={"preference-data-wrong": 0.95},
         otherwise=0.02,

@@ -16,10 +16,9 @@ https://arxiv.org/abs/2503.14476
 https://github.com/areal-project/AReaL (best practices: diagnosing performance)
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import UNKNOWN, Method, only
-from firstbreak.engine.questions import Question, lies_above, outruns
+from firstbreak.engine.questions import Question, lies_above
+from firstbreak.knowledge.experiments._asked import better_score
 
 FAMILIES = only(Method.GROUP_RELATIVE, UNKNOWN)  # only groups of completions per prompt
 OVERRIDES = {"dynamic_sampling": True, "eval_interval?": 1}
@@ -35,12 +34,8 @@ batch = actor.prepare_batch(train_dataloader, workflow=workflow, should_accept_f
 """
 }
 QUESTIONS = (
-    Question(
-        asks="is the score better than in the control arm?",
-        answer=outruns("score"),
-        needs="score",
-        yes={"groups-carry-no-signal": 0.7, "sampling-too-cold": 0.8, "prompts-too-hard": 0.2, "healthy": 0.15},
-        otherwise=0.08,
+    better_score(
+        yes={"groups-carry-no-signal": 0.7, "sampling-too-cold": 0.8, "prompts-too-hard": 0.2, "healthy": 0.15}
     ),
     Question(
         asks="do most groups still have zero variance although such groups are replaced?",

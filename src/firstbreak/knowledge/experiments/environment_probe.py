@@ -18,10 +18,9 @@ https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 https://arxiv.org/abs/1712.00378
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.questions import Question, drifts, unless, watched
+from firstbreak.knowledge.experiments._asked import hooked
 
 FAMILIES = only(Policy.CONTROL)  # only environments that are stepped through
 OVERRIDES = {"learning_rate": 0.0, "watch": "environment"}
@@ -42,20 +41,16 @@ QUESTIONS = (
         yes={"observations-wrong": 0.6, "environment-changed": 0.3},
         otherwise=0.03,
     ),
-    Question(
-        asks="does the effect of an action appear later than in the next observation?",
-        answer=watched(
-            lambda mean: mean["action_shown"] > mean["action_shown_at_once"] + 0.1,
-            "action_shown",
-            "action_shown_at_once",
-        ),
+    hooked(
+        "does the effect of an action appear later than in the next observation?",
+        lambda action_shown, action_shown_at_once: action_shown > action_shown_at_once + 0.1,
         needs="environment",
         yes={"observations-wrong": 0.4},
         otherwise=0.04,
     ),
-    Question(
-        asks="does the action explain little of the change in the observation?",
-        answer=watched(lambda mean: mean["action_shown"] < 0.6, "action_shown"),
+    hooked(
+        "does the action explain little of the change in the observation?",
+        lambda action_shown: action_shown < 0.6,
         needs="environment",
         yes={"actions-not-executed": 0.9, "environment-changed": 0.2, "healthy": 0.1},
         otherwise=0.1,
@@ -67,16 +62,16 @@ QUESTIONS = (
         yes={"environment-changed": 0.9},
         otherwise=0.04,
     ),
-    Question(
-        asks="do time limits end episodes at different lengths?",
-        answer=watched(lambda mean: mean["limits_early"] > 0, "limits_early"),
+    hooked(
+        "do time limits end episodes at different lengths?",
+        lambda limits_early: limits_early > 0,
         needs="environment",
         yes={"termination-flags-wrong": 0.9, "episodes-end-wrongly": 0.3},
         otherwise=0.03,
     ),
-    Question(
-        asks="is the reward of a single step very large?",
-        answer=watched(lambda mean: mean["reward_size"] > 20, "reward_size"),
+    hooked(
+        "is the reward of a single step very large?",
+        lambda reward_size: reward_size > 20,
         needs="environment",
         yes={"reward-scale-wrong": 0.9},
         otherwise=0.03,
@@ -88,16 +83,16 @@ QUESTIONS = (
         yes={"reward-sign-wrong": 0.8, "reward-scale-wrong": 0.2},
         otherwise=0.04,
     ),
-    Question(
-        asks="do the advantages differ from those of the recorded rewards and episode ends?",
-        answer=watched(lambda mean: mean["advantage_error"] > 0.02, "advantage_error"),
+    hooked(
+        "do the advantages differ from those of the recorded rewards and episode ends?",
+        lambda advantage_error: advantage_error > 0.02,
         needs="advantages",
         yes={"done-mask-wrong": 0.95, "advantage-sign-wrong": 0.95},
         otherwise=0.03,
     ),
-    Question(
-        asks="do the advantages have the wrong sign?",
-        answer=watched(lambda mean: mean["advantage_turned"] > 0.1, "advantage_turned"),
+    hooked(
+        "do the advantages have the wrong sign?",
+        lambda advantage_turned: advantage_turned > 0.1,
         needs="advantages",
         yes={"advantage-sign-wrong": 0.9},
         otherwise=0.03,

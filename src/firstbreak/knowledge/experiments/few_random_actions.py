@@ -13,20 +13,12 @@ From the start of a run, a policy that never explored may learn less; resume a r
 https://arxiv.org/abs/1312.5602
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Method, only
-from firstbreak.engine.questions import Question, outruns
+from firstbreak.knowledge.experiments._asked import better_score
 
 FAMILIES = only(Method.VALUE_BASED)
 OVERRIDES = {"exploration_initial?": 0.05, "exploration_final?": 0.05}
 LENGTH = 0.15
 QUESTIONS = (
-    Question(
-        asks="is the score better than in the original run at the same steps?",
-        answer=outruns("score"),
-        needs="score",
-        yes={"too-many-random-actions": 0.85, "healthy": 0.1},
-        otherwise=0.08,
-    ),
+    better_score(than="the original run at the same steps", yes={"too-many-random-actions": 0.85, "healthy": 0.1}),
 )

@@ -15,8 +15,6 @@ Dropout, and mixture-of-experts models without deterministic routing.
 https://github.com/areal-project/AReaL (best practices: diagnosing performance)
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import UNKNOWN, Method, only
 from firstbreak.engine.questions import Question, is_off
 

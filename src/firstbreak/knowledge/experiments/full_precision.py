@@ -13,10 +13,9 @@ fp32 needs twice the memory. Use the smaller model if the original model does no
 https://arxiv.org/abs/1710.03740
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.questions import Question, outruns
+from firstbreak.knowledge.experiments._asked import better_score
 
 OVERRIDES = {"precision": "fp32", "model?": "@small_model"}
 CONTROL: dict[str, object] = {}
@@ -29,11 +28,7 @@ QUESTIONS = (
         yes={"updates-rounded-away": 0.8, "healthy": 0.05},
         otherwise=0.08,
     ),
-    Question(
-        asks="is the score better than in the control arm?",
-        answer=outruns("score"),
-        needs="score",
-        yes={"updates-rounded-away": 0.5, "gradients-not-finite": 0.4, "engines-disagree": 0.4, "healthy": 0.05},
-        otherwise=0.08,
+    better_score(
+        yes={"updates-rounded-away": 0.5, "gradients-not-finite": 0.4, "engines-disagree": 0.4, "healthy": 0.05}
     ),
 )

@@ -13,18 +13,14 @@ A rate that is too high for the whole run may still be better in its first steps
 https://github.com/areal-project/AReaL (best practices: diagnosing performance)
 """
 
-from __future__ import annotations
-
-from firstbreak.engine.questions import Question, outruns
+from firstbreak.knowledge.experiments._asked import better_score
 
 OVERRIDES = {"learning_rate": "x3"}
 LENGTH = 0.15
 THEN = {"no": ("other-model",)}
 QUESTIONS = (
-    Question(
-        asks="is the score better than in the original run with three times the learning rate?",
-        answer=outruns("score"),
-        needs="score",
+    better_score(
+        than="the original run with three times the learning rate",
         yes={
             "signal-too-weak": 0.5,
             "updates-rounded-away": 0.4,

@@ -19,10 +19,8 @@ https://arxiv.org/abs/2510.26788
 https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Method, Policy, only
-from firstbreak.engine.questions import Question, is_off, lies_above, lies_apart, lies_below, watched
+from firstbreak.engine.questions import Question, is_off, lies_above, lies_apart, lies_below
 from firstbreak.knowledge.experiments import (
     data_probe,
     environment_probe,
@@ -32,6 +30,7 @@ from firstbreak.knowledge.experiments import (
     weight_hashes,
     zero_rate,
 )
+from firstbreak.knowledge.experiments._asked import hooked
 
 OVERRIDES = {
     **zero_rate.OVERRIDES,
@@ -48,9 +47,9 @@ QUESTIONS = (
     *weight_hashes.QUESTIONS,
     *environment_probe.QUESTIONS,
     *process_probe.QUESTIONS,
-    Question(
-        asks="do the trainer's weights have few significant bits?",
-        answer=watched(lambda mean: mean["trainer_bits"] < 16, "trainer_bits"),
+    hooked(
+        "do the trainer's weights have few significant bits?",
+        lambda trainer_bits: trainer_bits < 16,
         needs="weights",
         yes={"updates-rounded-away": 0.9, "healthy": 0.1},
         otherwise=0.1,

@@ -15,21 +15,14 @@ https://github.com/areal-project/AReaL (best practices: diagnosing performance)
 https://arxiv.org/abs/1812.06162
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import SAMPLED, Policy, only
-from firstbreak.engine.questions import Question, outruns
+from firstbreak.knowledge.experiments._asked import better_score
 
 FAMILIES = only(Policy.TEXT, *SAMPLED)
 OVERRIDES = {"batch_size": "x4"}
-LENGTH = 0.1
 THEN = {"no": ("higher-rate",)}
 QUESTIONS = (
-    Question(
-        asks="is the score better than in the original run with four times the batch?",
-        answer=outruns("score"),
-        needs="score",
-        yes={"signal-too-weak": 0.6, "healthy": 0.4},
-        otherwise=0.25,
+    better_score(
+        than="the original run with four times the batch", yes={"signal-too-weak": 0.6, "healthy": 0.4}, otherwise=0.25
     ),
 )

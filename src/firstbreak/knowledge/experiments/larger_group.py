@@ -14,8 +14,6 @@ In a solved task, groups have zero variance and should have.
 https://arxiv.org/abs/2402.03300
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import UNKNOWN, Method, only
 from firstbreak.engine.questions import Question, beats
 

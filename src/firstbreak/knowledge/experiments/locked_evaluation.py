@@ -15,8 +15,6 @@ A sampled evaluation has a spread. Only a change of level points to the protocol
 https://arxiv.org/abs/2108.13264
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.questions import (
     Question,

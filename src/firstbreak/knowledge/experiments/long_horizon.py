@@ -13,20 +13,10 @@ In episodes of a few steps a small discount factor is right.
 https://arxiv.org/abs/2006.05990
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import UNKNOWN, Method, only
-from firstbreak.engine.questions import Question, outruns
+from firstbreak.knowledge.experiments._asked import better_score
 
 FAMILIES = only(Method.ACTOR_CRITIC, Method.VALUE_BASED, UNKNOWN)
 OVERRIDES = {"gamma": 0.99}
 LENGTH = 0.15
-QUESTIONS = (
-    Question(
-        asks="is the score better than in the original run at the same steps?",
-        answer=outruns("score"),
-        needs="score",
-        yes={"horizon-too-short": 0.85, "healthy": 0.05},
-        otherwise=0.08,
-    ),
-)
+QUESTIONS = (better_score(than="the original run at the same steps", yes={"horizon-too-short": 0.85, "healthy": 0.05}),)

@@ -13,8 +13,6 @@ A policy that never stops uses any limit. Look at the share of completions that 
 https://github.com/areal-project/AReaL (best practices: diagnosing performance)
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import SAMPLED, Policy, only
 from firstbreak.engine.questions import Question, beats
 

@@ -13,8 +13,6 @@ In language models, a bonus that is too strong adds noise.
 https://arxiv.org/abs/2505.22617
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import UNKNOWN, Method, only
 from firstbreak.engine.questions import Question, beats
 

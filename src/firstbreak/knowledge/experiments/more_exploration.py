@@ -15,21 +15,13 @@ https://arxiv.org/abs/1312.5602
 https://arxiv.org/abs/1812.05905
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Method, only
-from firstbreak.engine.questions import Question, outruns
+from firstbreak.knowledge.experiments._asked import better_score
 
 FAMILIES = only(Method.VALUE_BASED)
 OVERRIDES = {"exploration_final?": 0.1, "action_noise?": "x2", "target_entropy?": "/2"}
 CONTROL: dict[str, object] = {}
 LENGTH = 0.15
 QUESTIONS = (
-    Question(
-        asks="is the score better than in the control arm?",
-        answer=outruns("score"),
-        needs="score",
-        yes={"premature-convergence": 0.5, "reward-never-found": 0.2, "healthy": 0.05},
-        otherwise=0.05,
-    ),
+    better_score(yes={"premature-convergence": 0.5, "reward-never-found": 0.2, "healthy": 0.05}, otherwise=0.05),
 )

@@ -13,20 +13,15 @@ Without a bonus some runs converge too early. Look at the score, not only at the
 https://arxiv.org/abs/2408.15150
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import UNKNOWN, Method, only
-from firstbreak.engine.questions import Question, outruns
+from firstbreak.knowledge.experiments._asked import better_score
 
 FAMILIES = only(Method.GROUP_RELATIVE, Method.ACTOR_CRITIC, UNKNOWN)
 OVERRIDES = {"entropy_coef": 0.0}
 LENGTH = 0.15
 QUESTIONS = (
-    Question(
-        asks="is the score better than in the original run at the same steps?",
-        answer=outruns("score"),
-        needs="score",
+    better_score(
+        than="the original run at the same steps",
         yes={"entropy-bonus-too-strong": 0.85, "premature-convergence": 0.5, "healthy": 0.05},
-        otherwise=0.08,
     ),
 )

@@ -14,10 +14,9 @@ Without the penalty a reward model is over-optimised sooner. A short rise proves
 https://arxiv.org/abs/2210.10760
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import SAMPLED, Policy, only
 from firstbreak.engine.questions import Question, outruns
+from firstbreak.knowledge.experiments._asked import better_score
 
 FAMILIES = only(Policy.TEXT, *SAMPLED)
 OVERRIDES = {"kl_coef": 0.0}
@@ -30,11 +29,8 @@ QUESTIONS = (
         yes={"kl-penalty-too-strong": 0.9, "healthy": 0.03},
         otherwise=0.08,
     ),
-    Question(
-        asks="is the score better than in the original run at the same steps?",
-        answer=outruns("score"),
-        needs="score",
+    better_score(
+        than="the original run at the same steps",
         yes={"kl-penalty-too-strong": 0.4, "reference-model-wrong": 0.6, "healthy": 0.05},
-        otherwise=0.08,
     ),
 )

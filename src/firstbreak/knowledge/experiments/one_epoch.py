@@ -16,10 +16,9 @@ Methods that depend on reuse (a replay buffer) learn nothing from one epoch.
 https://arxiv.org/abs/1707.06347
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import UNKNOWN, Method, only
 from firstbreak.engine.questions import Question, outruns
+from firstbreak.knowledge.experiments._asked import better_score
 
 FAMILIES = only(Method.GROUP_RELATIVE, Method.ACTOR_CRITIC, UNKNOWN)
 OVERRIDES = {"epochs_per_batch": 1}
@@ -33,11 +32,5 @@ QUESTIONS = (
         yes={"old-log-probabilities-wrong": 0.03, "optimiser-not-connected": 0.1, "healthy": 0.95},
         otherwise=0.85,
     ),
-    Question(
-        asks="is the score better than in the control arm?",
-        answer=outruns("score"),
-        needs="score",
-        yes={"clip-missing": 0.7, "step-size-too-large": 0.2, "healthy": 0.05},
-        otherwise=0.08,
-    ),
+    better_score(yes={"clip-missing": 0.7, "step-size-too-large": 0.2, "healthy": 0.05}),
 )

@@ -14,21 +14,15 @@ Fewer steps learn more slowly: a flat score says little.
 https://github.com/areal-project/AReaL (best practices: diagnosing performance)
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import UNKNOWN, Method, only
-from firstbreak.engine.questions import Question, outruns
+from firstbreak.knowledge.experiments._asked import better_score
 
 FAMILIES = only(Method.GROUP_RELATIVE, Method.ACTOR_CRITIC, UNKNOWN)  # methods with a ratio of two policies
 OVERRIDES = {"minibatches": 1, "epochs_per_batch?": 1}
 CONTROL: dict[str, object] = {}
 LENGTH = 0.15
 QUESTIONS = (
-    Question(
-        asks="is the score better than in the control arm?",
-        answer=outruns("score"),
-        needs="score",
-        yes={"clip-missing": 0.8, "old-log-probabilities-wrong": 0.7, "step-size-too-large": 0.4, "healthy": 0.05},
-        otherwise=0.08,
+    better_score(
+        yes={"clip-missing": 0.8, "old-log-probabilities-wrong": 0.7, "step-size-too-large": 0.4, "healthy": 0.05}
     ),
 )

@@ -14,8 +14,6 @@ A prompt that is always or never answered correctly gives no signal. The reward 
 https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import SAMPLED, Policy, only
 from firstbreak.engine.questions import Question, rises
 

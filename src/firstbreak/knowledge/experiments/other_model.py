@@ -13,8 +13,6 @@ A larger model also needs other settings, and its answers have another form.
 https://github.com/areal-project/AReaL (best practices: diagnosing performance)
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import SAMPLED, Policy, only
 from firstbreak.engine.questions import Question, rises
 

@@ -14,25 +14,20 @@ If the difference is in the code and not in a setting, nothing changes.
 https://arxiv.org/abs/2503.14476
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import SAMPLED, Policy, only
-from firstbreak.engine.questions import Question, outruns
+from firstbreak.knowledge.experiments._asked import better_score
 
 FAMILIES = only(Policy.TEXT, *SAMPLED)
 OVERRIDES = {"temperature": 1.0, "top_p?": 1.0, "min_p?": 0.0}
 LENGTH = 0.15
 QUESTIONS = (
-    Question(
-        asks="is the score better than in the original run at the same steps?",
-        answer=outruns("score"),
-        needs="score",
+    better_score(
+        than="the original run at the same steps",
         yes={
             "sampling-too-cold": 0.85,
             "premature-convergence": 0.2,
             "sampling-differs-from-scoring": 0.6,
             "healthy": 0.05,
         },
-        otherwise=0.08,
     ),
 )

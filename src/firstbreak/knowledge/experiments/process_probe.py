@@ -19,20 +19,18 @@ https://arxiv.org/abs/2006.05990
 https://docs.kernel.org/scheduler/sched-stats.html
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.questions import (
     Question,
     both,
     grows,
     is_not_finite,
-    is_set,
     never_clipped,
     rate_is,
     slows,
     was_unsteady,
     watched,
 )
+from firstbreak.knowledge.experiments._asked import hooked, setting
 
 OVERRIDES = {"learning_rate": "/10000", "value_learning_rate?": "/10000", "watch": "process"}
 QUESTIONS = (
@@ -74,80 +72,61 @@ QUESTIONS = (
         yes={"clip-missing": 0.9, "old-log-probabilities-wrong": 0.2},
         otherwise=0.03,
     ),
-    Question(
-        asks="is the clip range larger than 1, or off?",
-        answer=is_set("clip_range", lambda value: value is None or value > 1),
-        needs="clip_range",
+    setting(
+        "is the clip range larger than 1, or off?",
+        "clip_range",
+        above=1,
+        off=True,
         yes={"clip-missing": 0.9},
         otherwise=0.02,
     ),
-    Question(
-        asks="is the weight of the value loss below 0.1?",
-        answer=is_set("value_coef", lambda value: value is not None and value < 0.1),
-        needs="value_coef",
+    setting(
+        "is the weight of the value loss below 0.1?",
+        "value_coef",
+        below=0.1,
         yes={"critic-cannot-fit": 0.8, "critic-not-trained": 0.6},
         otherwise=0.03,
     ),
-    Question(
-        asks="are the behaviour importance weights not capped?",
-        answer=is_set("behave_weight_cap", lambda value: value is None or value > 50),
-        needs="behave_weight_cap",
+    setting(
+        "are the behaviour importance weights not capped?",
+        "behave_weight_cap",
+        above=50,
+        off=True,
         yes={"behaviour-weights-uncapped": 0.95},
         otherwise=0.03,
     ),
-    Question(
-        asks="may rollouts be four or more policy versions old?",
-        answer=is_set("max_staleness", lambda value: value is not None and value >= 4),
-        needs="max_staleness",
+    setting(
+        "may rollouts be four or more policy versions old?",
+        "max_staleness",
+        least=4,
         yes={"rollouts-too-old": 0.9, "behaviour-weights-uncapped": 0.7},
         otherwise=0.03,
     ),
-    Question(
-        asks="is the weight of the entropy bonus negative?",
-        answer=is_set("entropy_coef", lambda value: value is not None and value < 0),
-        needs="entropy_coef",
+    setting(
+        "is the weight of the entropy bonus negative?",
+        "entropy_coef",
+        below=0,
         yes={"premature-convergence": 0.8},
         otherwise=0.01,
     ),
-    Question(
-        asks="is the entropy bonus large?",
-        answer=is_set("entropy_coef", lambda value: value is not None and value >= 0.04),
-        needs="entropy_coef",
-        yes={"entropy-bonus-too-strong": 0.9},
-        otherwise=0.03,
+    setting(
+        "is the entropy bonus large?", "entropy_coef", least=0.04, yes={"entropy-bonus-too-strong": 0.9}, otherwise=0.03
     ),
-    Question(
-        asks="is the KL penalty large?",
-        answer=is_set("kl_coef", lambda value: value is not None and value >= 0.5),
-        needs="kl_coef",
-        yes={"kl-penalty-too-strong": 0.9},
-        otherwise=0.03,
+    setting("is the KL penalty large?", "kl_coef", least=0.5, yes={"kl-penalty-too-strong": 0.9}, otherwise=0.03),
+    setting("is the discount factor small?", "gamma", below=0.95, yes={"horizon-too-short": 0.9}, otherwise=0.02),
+    setting(
+        "is the sampling temperature low?", "temperature", below=0.5, yes={"sampling-too-cold": 0.9}, otherwise=0.02
     ),
-    Question(
-        asks="is the discount factor small?",
-        answer=is_set("gamma", lambda value: value is not None and value < 0.95),
-        needs="gamma",
-        yes={"horizon-too-short": 0.9},
-        otherwise=0.02,
-    ),
-    Question(
-        asks="is the sampling temperature low?",
-        answer=is_set("temperature", lambda value: value is not None and value < 0.5),
-        needs="temperature",
-        yes={"sampling-too-cold": 0.9},
-        otherwise=0.02,
-    ),
-    Question(
-        asks="does top-p sampling cut off part of the distribution?",
-        answer=is_set("top_p", lambda value: value is not None and value < 0.95),
-        needs="top_p",
+    setting(
+        "does top-p sampling cut off part of the distribution?",
+        "top_p",
+        below=0.95,
         yes={"sampling-differs-from-scoring": 0.5, "sampling-too-cold": 0.2},
         otherwise=0.03,
     ),
-    Question(
-        asks="do the advantages have the opposite sign of the rewards?",
-        answer=watched(lambda mean: mean["advantage_agrees"] < -0.05, "advantage_agrees"),
-        needs="hooks",
+    hooked(
+        "do the advantages have the opposite sign of the rewards?",
+        lambda advantage_agrees: advantage_agrees < -0.05,
         yes={"advantage-sign-wrong": 0.95, "groups-mixed": 0.05},
         otherwise=0.02,
     ),

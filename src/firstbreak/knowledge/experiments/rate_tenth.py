@@ -13,9 +13,8 @@ A slow fall may need longer than the experiment to show.
 https://arxiv.org/abs/1707.06347
 """
 
-from __future__ import annotations
-
-from firstbreak.engine.questions import Question, falls, outruns
+from firstbreak.engine.questions import Question, falls
+from firstbreak.knowledge.experiments._asked import better_score
 
 OVERRIDES = {"learning_rate": "/10"}
 LENGTH = 0.15
@@ -37,10 +36,8 @@ QUESTIONS = (
         },
         otherwise=0.25,
     ),
-    Question(
-        asks="is the score better than in the original run at the same steps?",
-        answer=outruns("score"),
-        needs="score",
+    better_score(
+        than="the original run at the same steps",
         yes={
             "step-size-too-large": 0.5,
             "gradients-explode": 0.5,

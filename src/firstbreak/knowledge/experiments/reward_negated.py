@@ -14,8 +14,6 @@ A score that is at its minimum cannot fall.
 https://arxiv.org/abs/1709.06560
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.questions import Question, either, falls, outruns, rises
 from firstbreak.engine.stats.sequential import ALPHA

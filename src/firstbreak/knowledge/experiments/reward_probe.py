@@ -16,20 +16,15 @@ The data set must hold the right answers. A reward function that reads the reaso
 https://arxiv.org/abs/1606.06565
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import SAMPLED, Policy, only
-from firstbreak.engine.questions import Question, watched
+from firstbreak.knowledge.experiments._asked import hooked
 
 FAMILIES = only(Policy.TEXT, *SAMPLED)
 OVERRIDES = {"watch": "reward"}
 QUESTIONS = (
-    Question(
-        asks="do right answers get a lower reward than wrong answers or an empty answer?",
-        answer=watched(
-            lambda mean: mean["right"] < max(mean["other"], mean["empty"]) - 0.02, "right", "other", "empty"
-        ),
-        needs="hooks",
+    hooked(
+        "do right answers get a lower reward than wrong answers or an empty answer?",
+        lambda right, other, empty: right < max(other, empty) - 0.02,
         yes={
             "reward-sign-wrong": 0.97,
             "preference-data-wrong": 0.6,
@@ -40,29 +35,21 @@ QUESTIONS = (
         },
         otherwise=0.02,
     ),
-    Question(
-        asks="does a wrong answer in the right format get more than half of the reward?",
-        answer=watched(
-            lambda mean: mean["other"] - mean["empty"] > 0.5 * (mean["right"] - mean["empty"]) > 0,
-            "right",
-            "other",
-            "empty",
-        ),
-        needs="hooks",
+    hooked(
+        "does a wrong answer in the right format get more than half of the reward?",
+        lambda right, other, empty: other - empty > 0.5 * (right - empty) > 0,
         yes={"reward-pays-for-form": 0.93, "reward-over-optimised": 0.3, "preference-data-wrong": 0.3},
         otherwise=0.03,
     ),
-    Question(
-        asks="do right answers get the same as an empty answer?",
-        answer=watched(lambda mean: mean["right"] == mean["empty"], "right", "empty"),
-        needs="hooks",
+    hooked(
+        "do right answers get the same as an empty answer?",
+        lambda right, empty: right == empty,
         yes={"verifier-rejects-all": 0.95, "reward-saturated": 0.6, "rewards-not-computed": 0.3},
         otherwise=0.05,
     ),
-    Question(
-        asks="do the right answers of other prompts get a reward?",
-        answer=watched(lambda mean: mean["other"] > mean["empty"] + 0.02, "other", "empty"),
-        needs="hooks",
+    hooked(
+        "do the right answers of other prompts get a reward?",
+        lambda other, empty: other > empty + 0.02,
         yes={
             "verifier-exploited": 0.8,
             "reward-pays-for-form": 0.95,
@@ -74,10 +61,9 @@ QUESTIONS = (
         },
         otherwise=0.06,
     ),
-    Question(
-        asks="does a completion get a reward when it is scored with another prompt?",
-        answer=watched(lambda mean: mean["swapped"] > mean["empty"] + 0.02, "swapped", "empty"),
-        needs="hooks",
+    hooked(
+        "does a completion get a reward when it is scored with another prompt?",
+        lambda swapped, empty: swapped > empty + 0.02,
         yes={
             "verifier-exploited": 0.9,
             "failures-graded-as-success": 0.7,
@@ -90,31 +76,27 @@ QUESTIONS = (
         },
         otherwise=0.06,
     ),
-    Question(
-        asks="do episodes with a failed tool call get a higher reward than others?",
-        answer=watched(lambda mean: mean["erring_earns"] > 0.05, "erring_earns"),
-        needs="hooks",
+    hooked(
+        "do episodes with a failed tool call get a higher reward than others?",
+        lambda erring_earns: erring_earns > 0.05,
         yes={"failures-graded-as-success": 0.95, "reward-sign-wrong": 0.5},
         otherwise=0.05,
     ),
-    Question(
-        asks="are most completions of a prompt the same?",
-        answer=watched(lambda mean: mean["distinct"] < 0.4, "distinct"),
-        needs="hooks",
+    hooked(
+        "are most completions of a prompt the same?",
+        lambda distinct: distinct < 0.4,
         yes={"samples-without-variety": 0.9, "sampling-too-cold": 0.7},
         otherwise=0.06,
     ),
-    Question(
-        asks="does a completion that is written twice get a higher reward?",
-        answer=watched(lambda mean: mean["longer"] > 0.02, "longer"),
-        needs="hooks",
+    hooked(
+        "does a completion that is written twice get a higher reward?",
+        lambda longer: longer > 0.02,
         yes={"reward-pays-for-length": 0.95, "reward-over-optimised": 0.2, "reward-sign-wrong": 0.6},
         otherwise=0.03,
     ),
-    Question(
-        asks="does scoring one completion twice give different rewards?",
-        answer=watched(lambda mean: mean["again"] > 0.02, "again"),
-        needs="hooks",
+    hooked(
+        "does scoring one completion twice give different rewards?",
+        lambda again: again > 0.02,
         yes={
             "verdicts-noisy": 0.95,
             "rewards-of-other-rows": 0.5,
@@ -123,17 +105,15 @@ QUESTIONS = (
         },
         otherwise=0.02,
     ),
-    Question(
-        asks="does scoring one completion twice give slightly different rewards?",
-        answer=watched(lambda mean: 0 < mean["again"] < 0.005, "again"),
-        needs="hooks",
+    hooked(
+        "does scoring one completion twice give slightly different rewards?",
+        lambda again: 0 < again < 0.005,
         yes={"tiny-spread-amplified": 0.7, "reward-over-optimised": 0.1},
         otherwise=0.05,
     ),
-    Question(
-        asks="does an empty answer get a higher reward than a completion?",
-        answer=watched(lambda mean: mean["empty"] > mean["plain"] + 0.02, "empty", "plain"),
-        needs="hooks",
+    hooked(
+        "does an empty answer get a higher reward than a completion?",
+        lambda empty, plain: empty > plain + 0.02,
         yes={"silence-pays": 0.95, "reward-sign-wrong": 0.8, "preference-data-wrong": 0.3},
         otherwise=0.03,
     ),

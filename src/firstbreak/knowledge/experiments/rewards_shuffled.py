@@ -15,8 +15,6 @@ A model that was trained on the benchmark before can improve from any update.
 https://arxiv.org/abs/2506.10947
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.questions import Question, outruns, rises
 

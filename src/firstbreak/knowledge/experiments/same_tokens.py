@@ -15,8 +15,6 @@ https://arxiv.org/abs/2510.26788
 https://fengyao.notion.site/off-policy-rl
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import SAMPLED, Policy, only
 from firstbreak.engine.questions import Question, is_off
 

@@ -15,8 +15,6 @@ machine shows in the noise of many points, so a short run without it says nothin
 https://arxiv.org/abs/1709.06560
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.questions import Question, breaks_again
 
 OVERRIDES = {"model?": "@small_model", "batch_size?": "@small_batch"}

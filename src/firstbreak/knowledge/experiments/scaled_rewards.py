@@ -15,10 +15,9 @@ better as well.
 https://arxiv.org/abs/1709.06560
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import UNKNOWN, Method, only, without
 from firstbreak.engine.questions import Question, outruns
+from firstbreak.knowledge.experiments._asked import better_score
 
 FAMILIES = without(Method.SUPERVISED)  # methods with a reward
 OVERRIDES = {"normalize_reward": True}
@@ -33,11 +32,5 @@ QUESTIONS = (
         yes={"reward-scale-wrong": 0.85, "healthy": 0.05},
         otherwise=0.08,
     ),
-    Question(
-        asks="is the score better than in the control arm?",
-        answer=outruns("score"),
-        needs="score",
-        yes={"reward-scale-wrong": 0.85, "healthy": 0.3},
-        otherwise=0.2,
-    ),
+    better_score(yes={"reward-scale-wrong": 0.85, "healthy": 0.3}, otherwise=0.2),
 )

@@ -13,8 +13,6 @@ Demonstrations that contain the evaluation raise its score without any reinforce
 https://github.com/areal-project/AReaL (best practices: diagnosing performance)
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import SAMPLED, Policy, only
 from firstbreak.engine.questions import Question, rises
 

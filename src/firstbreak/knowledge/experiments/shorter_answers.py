@@ -15,8 +15,6 @@ A penalty that is too high teaches empty answers.
 https://arxiv.org/abs/2310.03716
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import SAMPLED, Policy, only
 from firstbreak.engine.questions import Question, ends_above
 

@@ -15,8 +15,6 @@ than 0.5, this experiment makes the penalty weaker.
 https://arxiv.org/abs/2210.10760
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import SAMPLED, Policy, only
 from firstbreak.engine.questions import Question, ends_above
 

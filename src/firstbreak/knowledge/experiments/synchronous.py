@@ -16,10 +16,9 @@ https://github.com/areal-project/AReaL (best practices: diagnosing performance)
 https://arxiv.org/abs/2505.24298
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Method, Policy, only, without
 from firstbreak.engine.questions import Question, outruns
+from firstbreak.knowledge.experiments._asked import better_score
 
 FAMILIES = without(Method.SUPERVISED)
 OVERRIDES = {"max_staleness": 0, "recompute_logprob?": False, "use_decoupled_loss?": False}
@@ -33,10 +32,8 @@ QUESTIONS = (
         yes={"rollouts-too-old": 0.85, "behaviour-weights-uncapped": 0.85, "healthy": 0.05},
         otherwise=0.08,
     ),
-    Question(
-        asks="is the score better than in the original run with fresh data?",
-        answer=outruns("score"),
-        needs="score",
+    better_score(
+        than="the original run with fresh data",
         yes={"rollouts-too-old": 0.85, "behaviour-weights-uncapped": 0.7, "healthy": 0.4},
         otherwise=0.3,
     ),

@@ -16,8 +16,6 @@ https://arxiv.org/abs/1709.06560
 https://arxiv.org/abs/2108.13264
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.questions import Question, breaks_again
 
 OVERRIDES: dict[str, object] = {}

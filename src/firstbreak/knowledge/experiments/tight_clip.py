@@ -13,10 +13,9 @@ With a single update for each batch the clip never acts, whatever its range.
 https://arxiv.org/abs/1707.06347
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import UNKNOWN, Method, only
 from firstbreak.engine.questions import Question, outruns
+from firstbreak.knowledge.experiments._asked import better_score
 
 FAMILIES = only(Method.GROUP_RELATIVE, Method.ACTOR_CRITIC, UNKNOWN)
 OVERRIDES = {"clip_range": 0.2, "clip_range_high?": 0.2}
@@ -30,11 +29,5 @@ QUESTIONS = (
         yes={"clip-missing": 0.9, "healthy": 0.05},
         otherwise=0.08,
     ),
-    Question(
-        asks="is the score better than in the control arm?",
-        answer=outruns("score"),
-        needs="score",
-        yes={"clip-missing": 0.6, "healthy": 0.05},
-        otherwise=0.08,
-    ),
+    better_score(yes={"clip-missing": 0.6, "healthy": 0.05}),
 )

@@ -16,8 +16,6 @@ https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 https://arxiv.org/abs/2101.00135
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.questions import Question, toy_rises
 

@@ -15,20 +15,16 @@ The policy memorises a small number of problems. The question is only whether it
 https://github.com/areal-project/AReaL (best practices: diagnosing performance)
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Policy, only
-from firstbreak.engine.questions import Question, outruns
+from firstbreak.knowledge.experiments._asked import better_score
 
 FAMILIES = only(Policy.TEXT)
 OVERRIDES = {"data": "test"}
 LENGTH = 0.15
 THEN = {"yes": ("dynamic-filtering", "one-prompt"), "no": ("usual-settings", "larger-batch")}
 QUESTIONS = (
-    Question(
-        asks="is the score better than in the original run when the test set is the training data?",
-        answer=outruns("score"),
-        needs="score",
+    better_score(
+        than="the original run when the test set is the training data",
         yes={
             "answers-misaligned": 0.85,
             "answers-beside-other-prompts": 0.85,
@@ -40,6 +36,5 @@ QUESTIONS = (
             "failures-graded-as-success": 0.6,
             "healthy": 0.2,
         },
-        otherwise=0.08,
     ),
 )

@@ -14,9 +14,7 @@ The usual values are not right for every task.
 https://arxiv.org/abs/2006.05990
 """
 
-from __future__ import annotations
-
-from firstbreak.engine.questions import Question, outruns
+from firstbreak.knowledge.experiments._asked import better_score
 
 OVERRIDES = {
     "entropy_coef?": 0.0,
@@ -32,10 +30,8 @@ OVERRIDES = {
 LENGTH = 0.15
 THEN = {"no": ("larger-batch",)}
 QUESTIONS = (
-    Question(
-        asks="is the score better than in the original run at the same steps?",
-        answer=outruns("score"),
-        needs="score",
+    better_score(
+        than="the original run at the same steps",
         yes={
             "entropy-bonus-too-strong": 0.85,
             "dropout-active": 0.6,
@@ -48,6 +44,5 @@ QUESTIONS = (
             "behaviour-weights-uncapped": 0.8,
             "healthy": 0.05,
         },
-        otherwise=0.08,
     ),
 )

@@ -14,8 +14,6 @@ An engine that quantises or fuses tensors has different hashes by design. Compar
 https://github.com/huggingface/trl/issues/5312
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.questions import Question, weights_differ
 

@@ -15,8 +15,6 @@ the first updates has copied a broken policy.
 https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.questions import Question, collapses
 
 OVERRIDES = {"learning_rate": "x300", "target_kl?": None, "eval_interval?": 1}

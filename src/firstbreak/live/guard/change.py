@@ -98,9 +98,8 @@ class ChangeTest:
                 t = apart / (noise * math.sqrt(1 / window + 1 / n))
                 allowed = ALPHA / (len(WINDOWS) * (1 + self._both) * self._tests * (self._tests + 1))
                 if log_tail(t, n - 1) < math.log(allowed):
-                    found = LevelChange(
-                        mean + self._offset, now + self._offset, noise, window
-                    )  # the smallest is the sharpest
+                    # the smallest is the sharpest
+                    found = LevelChange(mean + self._offset, now + self._offset, noise, window)
         return found
 
 

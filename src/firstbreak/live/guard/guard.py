@@ -85,14 +85,14 @@ class Guard:
         self._steps, self._minibatches = Watch(trainer, target_kl), Watch(trainer, target_kl)
         self._check: schedule.ScheduledCheck | None = None
         self._look = False  #: a level has changed, and the detectors have not looked since
-        self._moments: deque[evidence.Moment] = deque(
-            maxlen=MOST_MOMENTS
-        )  #: the last updates at which it may have broken
+        #: the last updates at which it may have broken
+        self._moments: deque[evidence.Moment] = deque(maxlen=MOST_MOMENTS)
         self._suspicion = schedule.Suspicion()
         self._reported: Counter[tuple[Act, str]] = Counter()
         self._warned: set[str] = set()
         # The stop that waits for its evidence, and the current update.
-        self._adapter, self._files, self._update_hooks = "", _nothing, False
+        self._files: Callable[[], Mapping[str, bundle.FileContent]] = dict
+        self._adapter, self._update_hooks = "", False
         self._pending: GuardDecision | None = None
         self._waited = 0
         self._measured: dict[str, float] = {}  #: before the first optimizer step of this update
@@ -463,7 +463,3 @@ def rollback_to(
     existing = [c for c in checkpoints if "://" in c.path or Path(c.path).exists()]
     sound = [c for c in existing if before is None or c.step <= before]
     return min(sound, key=lambda c: abs(c.step - best) if best is not None else -c.step, default=None)
-
-
-def _nothing() -> Mapping[str, bundle.FileContent]:
-    return {}

@@ -28,9 +28,8 @@ def resume_transformers(trainer: Any, plan: ResumePlan) -> None:
     @functools.wraps(train)
     def trained(self: Any, resume_from_checkpoint: Any = None, *args: Any, **kwargs: Any) -> Any:
         if resume_from_checkpoint is None and self.args.resume_from_checkpoint == plan["checkpoint"]:
-            resume_from_checkpoint = plan[
-                "checkpoint"
-            ]  # the option alone has no effect: scripts must pass it to `train`
+            # the option alone has no effect: scripts must pass it to `train`
+            resume_from_checkpoint = plan["checkpoint"]
         if str(resume_from_checkpoint) == plan["checkpoint"]:
             resumed[self] = []
         return train(self, resume_from_checkpoint, *args, **kwargs)
@@ -93,10 +92,8 @@ def resume_stable_baselines3(algorithm: Any, plan: ResumePlan) -> None:
 
     @functools.wraps(setup)
     def set_up(self: Any, *args: Any, **kwargs: Any) -> Any:
-        episodes = (
-            self.ep_info_buffer,
-            self.ep_success_buffer,
-        )  # the logged means include the episodes of the original run
+        # the logged means include the episodes of the original run
+        episodes = self.ep_info_buffer, self.ep_success_buffer
         made = setup(self, *args, **kwargs)
         if self in resumed and episodes[0] is not None:
             self.ep_info_buffer, self.ep_success_buffer = episodes

@@ -32,9 +32,8 @@ class Rewards:
             return shuffled(rewards, groups, self.rng)
         lengths = list(map(len, texts))
         self.price = self.price or PRICE * len(texts) / max(1, sum(lengths))
-        price = self.price + max(
-            0.0, slope(lengths, rewards)
-        )  # a smaller penalty than what length is rewarded with would have no effect
+        # a smaller penalty than what length is rewarded with would have no effect
+        price = self.price + max(0.0, slope(lengths, rewards))
         return [reward - price * length for reward, length in zip(rewards, lengths, strict=True)]
 
 
@@ -131,13 +130,18 @@ def prompts_compared(training: Sequence[str], evaluation: Sequence[str]) -> dict
     many; prompts_longer: ratio of the mean lengths.
     """
     held, n, both = set(evaluation), len(training), min(len(training), len(evaluation))
-    start, end = _common(evaluation), _common([prompt[::-1] for prompt in evaluation])[::-1]
+    start, end = common_ends(evaluation)
     return {
         "prompts_shared": sum(prompt in held for prompt in training) / n,
         "prompts_unlike": sum(not (p.startswith(start) and p.endswith(end)) for p in training) / n,
         "prompts_distinct": len(set(training[:both])) / len(set(evaluation[:both])),
         "prompts_longer": _mean([len(p) for p in training]) / max(1.0, _mean([len(p) for p in evaluation])),
     }
+
+
+def common_ends(texts: Sequence[str]) -> tuple[str, str]:
+    """The common beginning and the common end of all texts."""
+    return _common(texts), _common([text[::-1] for text in texts])[::-1]
 
 
 def _common(texts: Sequence[str]) -> str:

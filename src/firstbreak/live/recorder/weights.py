@@ -25,9 +25,8 @@ class Weights:
         self.model, self.optimizer = model, optimizer
         self.updates = 0  #: made so far
         self._last: tuple[int, Mapping[str, np.ndarray]] = (0, {})  #: updates made then, and what they left
-        owned = {
-            id(p) for group in optimizer.param_groups for p in group["params"]
-        }  # the rest may be another optimizer's
+        # the rest may be another optimizer's
+        owned = {id(p) for group in optimizer.param_groups for p in group["params"]}
         self.between = Between([p for _, p in self._parameters() if id(p) in owned])
 
     def stepped(self) -> None:

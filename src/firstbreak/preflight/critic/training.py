@@ -94,7 +94,9 @@ def _fit(name: str, critic: Any, batch: Batch, normalised: bool) -> Fit:
         loss.backward()
         optimiser.step()
     silent = sum(p.grad is not None and not bool(p.grad.abs().sum() > 0) for p in owner.parameters())
-    own = [p for name, p in owner.named_parameters() if p.requires_grad and _is_own(critic, name)]
+    # of a policy, which has an actor too, those named so
+    first = critic.own if isinstance(critic, Wrapped) else ""
+    own = [p for name, p in owner.named_parameters() if p.requires_grad and name.startswith(first)]
     unreached = sum(p.grad is None for p in own)
     owner.eval()
     with torch.no_grad():
@@ -108,11 +110,6 @@ def _parts(critic: Any) -> tuple[Any, Callable[[Any, Any, Any], Any]]:
     if isinstance(critic, Wrapped):
         return critic.owner, critic.call
     return critic, lambda owner, observations, actions: owner(observations)
-
-
-def _is_own(critic: Any, name: str) -> bool:
-    """Whether a weight belongs to the value function alone: of a policy, which has an actor too, those named so."""
-    return not isinstance(critic, Wrapped) or name.startswith(critic.own)
 
 
 def _scored(name: str, predicted: np.ndarray, batch: Batch, silent: int, unreached: int) -> Fit:

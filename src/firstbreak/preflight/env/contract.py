@@ -143,7 +143,7 @@ def _why_not_box(space: Any, given: Any, place: str) -> str:
 def finite(episodes: Sequence[Episode]) -> Answer:
     """No NaN and no infinity in observations."""
     values = [(t, o) for episode in episodes for t, o in enumerate(episode.observations)]
-    bad = [t for t, observation in values if not _all_finite(observation)]
+    bad = [t for t, observation in values if not all(np.isfinite(leaf).all() for leaf in _numbers(observation))]
     if bad:
         return critical(
             f"{len(bad)} of {len(values)} observations ({percent(len(bad) / len(values))}) hold NaN or infinity, the first "
@@ -301,10 +301,6 @@ def masks(episodes: Sequence[Episode], space: Any) -> Answer:
                 "the episode, or allow a no-op"
             )
     return f"{len(found)} masks, all of the right shape and with a legal action"
-
-
-def _all_finite(observation: Any) -> bool:
-    return all(np.isfinite(leaf).all() for leaf in _numbers(observation))
 
 
 def _numbers(observation: Any) -> Iterator[np.ndarray]:

@@ -60,7 +60,7 @@ def seeding(world: World, ref: Reference) -> Answer:
             f"the same seed and the same actions give a different episode ({ref.difference}): no result can be repeated, and "
             f"comparing seeds means nothing; {remedy}"
         )
-    starts = [_start(world, seed) for seed in range(SEED, SEED + 5)]
+    starts = [reset(world.make(), seed)[0] for seed in range(SEED, SEED + 5)]
     if all(same(start, starts[0]) for start in starts):
         other = _episode(world.make(), SEED + 1, policy_seed=SEED)
         if not difference(ref.episode, other):
@@ -165,10 +165,6 @@ def _number(value: Any) -> str:
 def _episode(env: Any, seed: int | None = SEED, policy_seed: int | None = None) -> Episode:
     policy = at_random(env.action_space, policy_seed if policy_seed is not None else seed or 0)
     return play(env, policy, seed=seed, most=STEPS)
-
-
-def _start(world: World, seed: int) -> Any:
-    return reset(world.make(), seed)[0]
 
 
 def _blind(world: World, ref: Reference) -> NotMeasured | None:

@@ -12,13 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from firstbreak.model import Expected, NotMeasured
+from firstbreak.model import NotMeasured
 from firstbreak.preflight import Answer, critical, warning
-from firstbreak.preflight.env.episodes import same
-from firstbreak.preflight.env.worlds import WARM_UP, row
-
-SEED = 11
-STEPS = 2000  #: steps within which an episode must end (convention)
+from firstbreak.preflight.env.vector import SEED, STEPS, starts
+from firstbreak.preflight.env.worlds import WARM_UP, View, row
 
 
 def is_vec_env(env: Any) -> bool:
@@ -41,7 +38,7 @@ def name(env: Any) -> str:
     return f"Stable-Baselines3 {'('.join(names)}{')' * (len(names) - 1)}, {env.num_envs} environments"
 
 
-class VecEnvView:
+class VecEnvView(View):
     """The first environment of a VecEnv, with Gymnasium's reset and step; the others act at random, seeded with the episode."""
 
     def __init__(self, env: Any) -> None:
@@ -82,9 +79,6 @@ class VecEnvView:
 
     def _batch(self, action: Any) -> np.ndarray:
         return np.stack([action, *(self.action_space.sample() for _ in range(self.env.num_envs - 1))])
-
-    def close(self) -> None:
-        self.env.close()
 
 
 def normalised(space: Any, layer: Any) -> Any:
@@ -134,15 +128,7 @@ def seeds(make: Callable[[], Any]) -> Answer:
     first = env.reset()
     env.seed(SEED + 1000)
     other = env.reset()
-    rows = [row(first, i) for i in range(env.num_envs)]
-    if not all(same(r, rows[0]) for r in rows):
-        return f"{env.num_envs} environments start differently"
-    if same(first, other):
-        return Expected("every seed gives the same start")
-    return critical(
-        f"all {env.num_envs} environments start in the same way, and other seeds start differently: the batch has one episode "
-        "many times; let each environment take its own seed"
-    )
+    return starts(env, first, other, "the batch has one episode many times; let each environment take its own seed")
 
 
 def autoreset(make: Callable[[], Any]) -> Answer:

@@ -44,15 +44,18 @@ def seeds(make: Callable[[], Any]) -> Answer:
         return NotMeasured("there is only one environment")
     first, _ = reset(env, SEED)
     other, _ = reset(env, SEED + 1000)
+    why = "all got the same seed, and the batch has one episode many times; seed environment i with seed + i"
+    return starts(env, first, other, why)
+
+
+def starts(env: Any, first: Any, other: Any, why: str) -> Answer:
+    """The rows of a batch of first observations differ, or are the same with another seed too. Else: `why`, and what to do."""
     rows = [row(first, i) for i in range(env.num_envs)]
     if not all(same(r, rows[0]) for r in rows):
         return f"{env.num_envs} environments start differently"
     if same(first, other):
         return Expected("every seed gives the same start")
-    return critical(
-        f"all {env.num_envs} environments start in the same way, and other seeds start differently: all got the same seed, and "
-        "the batch has one episode many times; seed environment i with seed + i"
-    )
+    return critical(f"all {env.num_envs} environments start in the same way, and other seeds start differently: {why}")
 
 
 def autoreset(make: Callable[[], Any]) -> Answer:

@@ -38,7 +38,16 @@ class World:
                 env.close()
 
 
-class RowView:
+class View:
+    """Something of an environment, seen as an environment of its own."""
+
+    env: Any
+
+    def close(self) -> None:
+        self.env.close()
+
+
+class RowView(View):
     """The first environment of a VectorEnv; the others act at random, seeded with the episode."""
 
     def __init__(self, env: Any) -> None:
@@ -60,9 +69,6 @@ class RowView:
         observations, rewards, terminations, truncations, infos = self.env.step(batch)
         return row(observations, 0), rewards[0], terminations[0], truncations[0], row(infos, 0)
 
-    def close(self) -> None:
-        self.env.close()
-
 
 def row(batch: Any, i: int) -> Any:
     """Row `i` of a batch of observations or infos."""
@@ -73,18 +79,25 @@ def row(batch: Any, i: int) -> Any:
     return batch[i] if isinstance(batch, (np.ndarray, list)) else batch
 
 
-class ParallelView:
-    """One agent of a PettingZoo ParallelEnv; the others act at random, seeded with the episode."""
+class AgentView(View):
+    """One agent of a PettingZoo environment; the others act at random, seeded with the episode."""
 
     def __init__(self, env: Any, agent: str) -> None:
         self.env, self.agent = env, agent
         self.observation_space, self.action_space = env.observation_space(agent), env.action_space(agent)
         self._seen: dict[str, tuple[Any, Any]] = {}
 
-    def reset(self, *, seed: int | None = None) -> Any:
-        observations, infos = self.env.reset(seed=seed)
+    def _seed(self, seed: int | None) -> None:
         for i, other in enumerate(self.env.possible_agents):
             self.env.action_space(other).seed(None if seed is None else seed + i)
+
+
+class ParallelView(AgentView):
+    """One agent of a ParallelEnv."""
+
+    def reset(self, *, seed: int | None = None) -> Any:
+        observations, infos = self.env.reset(seed=seed)
+        self._seed(seed)
         self._seen = {agent: (observations[agent], infos[agent]) for agent in self.env.agents}
         return observations[self.agent], infos[self.agent]
 
@@ -98,21 +111,13 @@ class ParallelView:
         me = self.agent
         return observations[me], rewards[me], terminations[me], truncations[me], infos[me]
 
-    def close(self) -> None:
-        self.env.close()
 
-
-class AecView:
-    """One agent of a PettingZoo AECEnv, from its turn to its next turn; the others act at random."""
-
-    def __init__(self, env: Any, agent: str) -> None:
-        self.env, self.agent = env, agent
-        self.observation_space, self.action_space = env.observation_space(agent), env.action_space(agent)
+class AecView(AgentView):
+    """One agent of an AECEnv, from its turn to its next turn."""
 
     def reset(self, *, seed: int | None = None) -> Any:
         self.env.reset(seed=seed)
-        for i, other in enumerate(self.env.possible_agents):
-            self.env.action_space(other).seed(None if seed is None else seed + i)
+        self._seed(seed)
         observation, _, _, _, info = self._my_turn()
         return observation, info
 
@@ -128,11 +133,8 @@ class AecView:
             self.env.step(None if terminated or truncated else sample(space, observation, info))
         return self.env.last()
 
-    def close(self) -> None:
-        self.env.close()
 
-
-class DmEnvView:
+class DmEnvView(View):
     """A dm_env.Environment: the last step with discount 0 terminates, with another discount it truncates.
 
     A seed makes a new environment where the factory takes one, because dm_env knows no other way.
@@ -158,9 +160,6 @@ class DmEnvView:
             raise ValueError(f"step() returned the discount {step.discount!r}, which is not between 0 and 1")
         over = bool(step.last())
         return _plain(step.observation), step.reward, over and step.discount == 0, over and step.discount > 0, {}
-
-    def close(self) -> None:
-        self.env.close()
 
 
 def _plain(observation: Any) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from firstbreak.preflight.memory.ledger import (
     total,
     until_it_fits,
 )
+from firstbreak.preflight.memory.ledger import worst as worst_of
 from firstbreak.preflight.memory.options import NETWORKS, Options
 from firstbreak.values import dataclass, replace
 
@@ -73,12 +75,7 @@ def _large(plan: Plan, target: str, host: float) -> Report:
     ]
     changes = ranked(plan)
     rows = [
-        (
-            text,
-            f"{saved / GIB:.1f}",
-            f"{_highest(ledger(new), 'trainer').bytes / GIB:.1f}",
-            "yes" if _all_fit(new) else "no",
-        )
+        (text, f"{saved / GIB:.1f}", f"{worst_of(new) / GIB:.1f}", "yes" if _all_fit(new) else "no")
         for saved, text, new in changes
     ]
     columns = ("change", "saves GiB", "then GiB", "fits")
@@ -133,7 +130,7 @@ def _fits(plan: Plan, entries: tuple[Entry, ...]) -> Answer:
     if worst.bytes <= plan.gpu_memory * USABLE:
         return said
     steps, then = until_it_fits(plan, plan.gpu_memory * USABLE)
-    enough = _highest(ledger(then), "trainer").bytes <= plan.gpu_memory * USABLE
+    enough = worst_of(then) <= plan.gpu_memory * USABLE
     first = "; then ".join(steps) or "shorter completions"
     way = f"Change first: {first}" + (
         "." if enough else ", which is not enough: more GPUs or a smaller model are needed."
@@ -188,7 +185,7 @@ def _spare(plan: Plan, entries: tuple[Entry, ...]) -> Answer:
     larger = plan
     while larger.micro_batch < 4096:
         double = replace(larger, micro_batch=larger.micro_batch * 2)
-        if _highest(ledger(double), "trainer").bytes > plan.gpu_memory * USABLE:
+        if worst_of(double) > plan.gpu_memory * USABLE:
             break
         larger = double
     return notice(
@@ -218,8 +215,7 @@ def _highest(entries: Sequence[Entry], place: str) -> _Peak:
 
 
 def _all_fit(plan: Plan) -> bool:
-    entries = ledger(plan)
-    return all(_highest(entries, place).bytes <= plan.gpu_memory * USABLE for place in ("trainer", "engine"))
+    return all(worst_of(plan, place) <= plan.gpu_memory * USABLE for place in ("trainer", "engine"))
 
 
 def _said(worst: _Peak, memory: float) -> str:
@@ -280,17 +276,7 @@ def _numbers(entries: tuple[Entry, ...], memory: float) -> dict[str, Any]:
     return {
         "gpu_memory": memory,
         "peaks": {f"{place} {phase}": round(size) for (place, phase), size in peaks(entries).items()},
-        "entries": [
-            {
-                "place": e.place,
-                "phase": e.phase,
-                "moment": e.moment,
-                "role": e.role,
-                "kind": e.kind,
-                "bytes": round(e.bytes),
-            }
-            for e in entries
-        ],
+        "entries": [asdict(e) | {"bytes": round(e.bytes)} for e in entries],
     }
 
 

@@ -173,12 +173,8 @@ def _counted(family: str, config: Mapping[str, Any], note: str) -> Decoder:
             raise KeyError(name)
         return int(value)
 
-    h, layers, vocab, heads = (
-        size("hidden_size"),
-        size("num_hidden_layers"),
-        size("vocab_size"),
-        size("num_attention_heads"),
-    )
+    h, layers = size("hidden_size"), size("num_hidden_layers")
+    vocab, heads = size("vocab_size"), size("num_attention_heads")
     kv_heads = int(get("num_key_value_heads", heads)) if family not in ("gpt2", "gpt_neox") else heads
     d = int(get("head_dim", h // heads))
     i = int(get("intermediate_size", 4 * h))

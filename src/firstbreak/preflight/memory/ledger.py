@@ -486,9 +486,7 @@ def _host(plan: Plan, cast: list[_Role]) -> Iterator[Entry]:
     for role in cast:
         if role.trained and plan.offload & {"optimizer", "trainer"}:
             yield Entry("host", "update", "always", role.name, "optimizer", role.optimizer * plan.gpus)
-        if role.trained and "trainer" in plan.offload:
-            yield Entry("host", "update", "always", role.name, "weights", role.weights * plan.gpus)
-        if not role.trained and "reference" in plan.offload:
+        if ("trainer" if role.trained else "reference") in plan.offload:
             yield Entry("host", "update", "always", role.name, "weights", role.weights * plan.gpus)
 
 

@@ -21,12 +21,8 @@ from firstbreak.readers import Unreadable
 from firstbreak.values import dataclass, replace
 
 SECONDS = 60.0  #: for one call (convention)
-ALWAYS_PASSED = (
-    "prompts",
-    "completions",
-    "completion_ids",
-    "trainer_state",
-)  #: by TRL, whether the function uses them or not
+#: by TRL, whether the function uses them or not
+ALWAYS_PASSED = ("prompts", "completions", "completion_ids", "trainer_state")
 
 
 class Failed(Exception):
@@ -74,9 +70,8 @@ class RewardFunction:
         given: dict[str, Any] = {
             "prompts": [chat("user", item.prompt) for item in items],
             "completions": [chat("assistant", item.completion) for item in items],
-            "completion_ids": [
-                list(item.completion.encode()) for item in items
-            ],  # some length, where there is no tokenizer
+            # some length, where there is no tokenizer
+            "completion_ids": [list(item.completion.encode()) for item in items],
             "trainer_state": None,
         }
         given |= {name: [item.columns.get(name) for item in items] for name in items[0].columns if name not in given}

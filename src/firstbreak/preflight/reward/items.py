@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +67,7 @@ def items(path: str, columns: Mapping[str, str]) -> list[Item]:
     if first is None:
         raise Unreadable(path, "holds no rows", "give one JSON object or CSV row for each completion")
     names = _roles(path, first, columns, needed=("completion",))
-    return [_item(row, names) for row in islice(_chain(first, rows), MAX_ITEMS)]
+    return [_item(row, names) for row in islice(chain([first], rows), MAX_ITEMS)]
 
 
 def pairs(path: str, columns: Mapping[str, str]) -> list[PreferencePair]:
@@ -85,7 +85,7 @@ def pairs(path: str, columns: Mapping[str, str]) -> list[PreferencePair]:
             rejected=as_text(_value(row, names["rejected"])),
             category=as_text(_value(row, names.get("category"))),
         )
-        for row in islice(_chain(first, rows), MAX_ITEMS)
+        for row in islice(chain([first], rows), MAX_ITEMS)
     ]
 
 
@@ -113,11 +113,6 @@ def _json_rows(path: Path) -> Iterator[Mapping[str, Any]]:
             if not isinstance(row, Mapping):
                 raise Unreadable(path, "this is no JSON object", "write one object on each line", str(i))
             yield row
-
-
-def _chain(first: Mapping[str, Any], rest: Iterator[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    yield first
-    yield from rest
 
 
 def _check_roles(path: str, columns: Mapping[str, str]) -> None:

@@ -21,14 +21,9 @@ control: Train on one start state again and again: its best action must become m
 https://arxiv.org/abs/2005.12729
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Method, without
-from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.refutations import advantages_of_the_rewards, training_improved
-from firstbreak.model import Weight, WeightKind
-
-HALF = 0.5  #: of what was gained
+from firstbreak.knowledge.causes._evidence import stops_half_way
 
 PRIOR = 0.6
 FAMILIES = without(Method.VALUE_BASED)  # methods that learn a value and act by it have no advantages
@@ -45,18 +40,4 @@ FINDINGS = {
 }
 REFUTED_BY = (advantages_of_the_rewards, training_improved)
 EXPERIMENT = "reward-negated"
-
-
-def weights(inputs: Inputs) -> list[Weight]:
-    """A wrong sign drives the score back to its start and below; the fall does not stop half-way."""
-    shape = inputs.trajectory
-    if shape is None or not shape.lost or shape.drop_fraction >= HALF:
-        return []
-    return [
-        Weight(
-            kind=WeightKind.CONFIGURATION,
-            finding="score-lost",
-            weight=-1.5,
-            text="the score keeps most of what it gained",
-        )
-    ]
+weights = stops_half_way

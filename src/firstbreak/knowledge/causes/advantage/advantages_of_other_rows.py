@@ -19,16 +19,12 @@ Give one sample of a batch the reward 1 and all others 0: its row must have the 
 https://github.com/huggingface/trl
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Method, without
-from firstbreak.engine.refutations import advantages_of_the_rewards
-from firstbreak.engine.refutations import recorded_inside as applies
-
-__all__ = ["applies"]
+from firstbreak.engine.refutations import advantages_of_the_rewards, recorded_inside
 
 PRIOR = 0.5
 FAMILIES = without(Method.SUPERVISED, Method.VALUE_BASED)  # only where a sample has an advantage
+applies = recorded_inside
 FINDINGS = {
     "advantages-not-of-rewards": 0.3,
     "advantages-of-other-rows-used": 0.95,

@@ -17,16 +17,12 @@ Log the mean advantage of each prompt: it must be 0.
 https://github.com/huggingface/trl
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Policy, only
-from firstbreak.engine.refutations import advantages_of_the_rewards
-from firstbreak.engine.refutations import recorded_inside as applies
-
-__all__ = ["applies"]
+from firstbreak.engine.refutations import advantages_of_the_rewards, recorded_inside
 
 PRIOR = 0.5
 FAMILIES = only(Policy.TEXT)
+applies = recorded_inside
 FINDINGS = {
     "advantages-not-of-rewards": 0.3,
     "no-baseline": 0.95,

@@ -22,8 +22,6 @@ https://arxiv.org/abs/1506.02438
 https://arxiv.org/abs/2006.05990
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import UNKNOWN, Method, only
 
 FAMILIES = only(Method.ACTOR_CRITIC, UNKNOWN)  # only methods with a critic for advantages

@@ -21,8 +21,6 @@ reaches no weight.
 https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import UNKNOWN, Method, only
 

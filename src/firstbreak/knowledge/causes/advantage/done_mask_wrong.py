@@ -19,8 +19,6 @@ Compute the value targets of a hand-made buffer with an end in the middle, and c
 https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Policy, only
 
 PRIOR = 0.7

@@ -18,15 +18,12 @@ Compute advantages and targets of one short batch by hand, and compare them numb
 https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Method, without
-from firstbreak.engine.refutations import recorded_inside as applies
-
-__all__ = ["applies"]
+from firstbreak.engine.refutations import recorded_inside
 
 PRIOR = 0.5
 FAMILIES = without(Method.SUPERVISED, Method.PREFERENCE)  # only where rewards become advantages or targets
+applies = recorded_inside
 FINDINGS = {
     "advantages-not-of-rewards": 0.7,
     "targets-not-of-rewards": 0.9,

@@ -29,7 +29,8 @@ from firstbreak.engine.families import UNKNOWN, Method, Policy, only
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.refutations import nearly_all_right
 from firstbreak.engine.stats.points import quantile
-from firstbreak.model import Weight, WeightKind
+from firstbreak.knowledge.causes._evidence import configured
+from firstbreak.model import Weight
 
 PRIOR = 1.2
 FAMILIES = only(Policy.TEXT, Method.GROUP_RELATIVE, UNKNOWN)  # only groups of completions per prompt
@@ -52,11 +53,4 @@ def weights(inputs: Inputs) -> list[Weight]:
     if spread is None or len(spread.finite) < 5 or quantile(spread.finite.values, 0.1) < 0.5:
         return []
     typical = float(np.median(spread.finite.values))
-    return [
-        Weight(
-            kind=WeightKind.CONFIGURATION,
-            finding="advantage.std",
-            weight=-3.0,
-            text=f"the advantages have a spread of {typical:.2g} throughout",
-        )
-    ]
+    return [configured("advantage.std", -3.0, f"the advantages have a spread of {typical:.2g} throughout")]

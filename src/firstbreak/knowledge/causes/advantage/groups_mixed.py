@@ -18,8 +18,6 @@ Print the group ids beside the prompts of one batch: each id must belong to one 
 https://github.com/PeterGriffinJin/Search-R1/pull/88
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Method, Policy, only
 from firstbreak.engine.refutations import groups_of_one_prompt
 

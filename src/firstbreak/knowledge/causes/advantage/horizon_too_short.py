@@ -18,8 +18,6 @@ Train with {gamma} = 0.99 for a tenth of the run: the score must become better t
 https://arxiv.org/abs/2006.05990
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import Policy, only
 

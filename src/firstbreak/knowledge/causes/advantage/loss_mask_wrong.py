@@ -18,16 +18,12 @@ Print tokens and mask of one row of a batch side by side.
 https://github.com/huggingface/trl
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Policy, only
-from firstbreak.engine.refutations import mask_exact
-from firstbreak.engine.refutations import recorded_inside as applies
-
-__all__ = ["applies"]
+from firstbreak.engine.refutations import mask_exact, recorded_inside
 
 PRIOR = 0.5
 FAMILIES = only(Policy.TEXT)
+applies = recorded_inside
 FINDINGS = {
     "other-tokens-in-loss": 0.7,
     "sampled-tokens-left-out": 0.6,

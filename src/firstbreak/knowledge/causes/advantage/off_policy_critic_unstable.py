@@ -22,8 +22,6 @@ https://arxiv.org/abs/1812.02648
 https://arxiv.org/abs/1802.09477
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import Method, only
 

@@ -19,8 +19,6 @@ too hard.
 https://arxiv.org/abs/2503.14476
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import UNKNOWN, Method, Policy, only
 from firstbreak.engine.refutations import right_ones_unpaid, scored_well_at_first, scores_well

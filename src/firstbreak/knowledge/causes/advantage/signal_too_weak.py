@@ -25,8 +25,6 @@ weights.
 https://arxiv.org/abs/2006.05990
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import Method, without
 

@@ -19,8 +19,6 @@ fault is in the wrapper.
 https://arxiv.org/abs/2101.00135
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Policy, only
 
 PRIOR = 0.4

@@ -18,8 +18,6 @@ Send completions that are known to be right through the whole reward code: all o
 https://arxiv.org/abs/2505.22203
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import GRADED, Policy, only
 from firstbreak.engine.refutations import measured_inside
 

@@ -22,8 +22,6 @@ text: Evaluate the checkpoint from before that step twice, with the old and with
 https://arxiv.org/abs/1709.06560
 """
 
-from __future__ import annotations
-
 PRIOR = 0.4
 FINDINGS = {
     "action-effect-moved": 0.7,

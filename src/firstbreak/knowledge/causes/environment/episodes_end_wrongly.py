@@ -21,8 +21,6 @@ text: Score ten right answers as complete trajectories. If they end where wrong 
 https://arxiv.org/abs/1712.00378
 """
 
-from __future__ import annotations
-
 PRIOR = 0.4
 FINDINGS = {
     "episode-length-degenerate": 0.9,

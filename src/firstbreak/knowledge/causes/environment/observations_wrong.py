@@ -22,8 +22,6 @@ critic that is better with the full state shows that observations lack something
 https://arxiv.org/abs/2101.00135
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Policy, only
 
 PRIOR = 0.5

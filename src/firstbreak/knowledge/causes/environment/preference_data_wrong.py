@@ -38,7 +38,8 @@ import numpy as np
 
 from firstbreak.engine.families import Method, Policy, only
 from firstbreak.engine.inputs import Inputs, answer_parts
-from firstbreak.model import Weight, WeightKind
+from firstbreak.knowledge.causes._evidence import configured
+from firstbreak.model import Weight
 from firstbreak.patterns import pattern
 from firstbreak.words import number
 
@@ -93,4 +94,4 @@ def weights(inputs: Inputs) -> list[Weight]:
     text = (
         f"the loss is {number(late)} in the last quarter, above ln 2 = 0.693: pairs are told apart worse than by chance"
     )
-    return [Weight(kind=WeightKind.CONFIGURATION, finding="pref.loss", weight=1.5, text=text)]
+    return [configured("pref.loss", 1.5, text)]

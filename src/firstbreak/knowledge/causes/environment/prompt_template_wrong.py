@@ -18,8 +18,6 @@ Before training, generate answers to 50 prompts with each of the two templates, 
 https://github.com/huggingface/trl/issues/5224
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.refutations import scored_well_at_first
 

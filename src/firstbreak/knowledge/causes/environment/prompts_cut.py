@@ -19,8 +19,6 @@ the cause.
 https://github.com/huggingface/trl/issues/5697
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Policy, only
 
 PRIOR = 0.3

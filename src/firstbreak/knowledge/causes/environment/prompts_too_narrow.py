@@ -18,8 +18,6 @@ Evaluate on prompts of the training set and on held-out prompts. A much higher s
 https://arxiv.org/abs/2504.20571
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Policy, only
 
 PRIOR = 0.4

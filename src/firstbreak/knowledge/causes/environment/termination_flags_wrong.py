@@ -18,8 +18,6 @@ Print terminated and truncated for ten episodes that failed and ten that reached
 https://arxiv.org/abs/1712.00378
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Policy, only
 
 PRIOR = 0.4

@@ -20,10 +20,8 @@ environment is different.
 https://stable-baselines3.readthedocs.io/en/master/guide/vec_envs.html#vecnormalize
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Policy, only
-from firstbreak.engine.inputs import Inputs
+from firstbreak.knowledge.causes._evidence import evaluated
 
 PRIOR = 0.5
 FAMILIES = only(Policy.CONTROL)  # only policies that act in an environment
@@ -32,8 +30,4 @@ FINDINGS = {
     "reward-up-evaluation-down": 0.3,
 }
 EXPERIMENT = "locked-evaluation"
-
-
-def applies(inputs: Inputs) -> bool:
-    """Only where something is evaluated."""
-    return inputs.eval_score is not None
+applies = evaluated

@@ -17,8 +17,6 @@ Evaluate on fresh problems of the same kind.
 https://arxiv.org/abs/2311.04850
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Policy, only
 
 PRIOR = 0.2

@@ -19,9 +19,7 @@ Set all weights of the trained policy to zero, and evaluate. If the score does n
 https://github.com/verl-project/verl/issues/7495
 """
 
-from __future__ import annotations
-
-from firstbreak.engine.inputs import Inputs
+from firstbreak.knowledge.causes._evidence import evaluated
 
 PRIOR = 0.4
 FINDINGS = {
@@ -29,8 +27,4 @@ FINDINGS = {
     "evaluation-in-steps": 0.6,
 }
 EXPERIMENT = ("weight-hashes", "wrecked")
-
-
-def applies(inputs: Inputs) -> bool:
-    """Only where something is evaluated."""
-    return inputs.eval_score is not None
+applies = evaluated

@@ -20,9 +20,7 @@ Evaluate the checkpoint from before the jump with today's protocol. If its score
 https://arxiv.org/abs/1709.06009
 """
 
-from __future__ import annotations
-
-from firstbreak.engine.inputs import Inputs
+from firstbreak.knowledge.causes._evidence import evaluated
 
 PRIOR = 0.6
 FINDINGS = {
@@ -31,8 +29,4 @@ FINDINGS = {
     "score-lost": 0.4,
 }
 EXPERIMENT = "locked-evaluation"
-
-
-def applies(inputs: Inputs) -> bool:
-    """Only where something is evaluated."""
-    return inputs.eval_score is not None
+applies = evaluated

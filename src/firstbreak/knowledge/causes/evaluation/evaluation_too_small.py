@@ -20,9 +20,7 @@ Evaluate one checkpoint five times. Only a difference larger than the spread of 
 https://arxiv.org/abs/2108.13264
 """
 
-from __future__ import annotations
-
-from firstbreak.engine.inputs import Inputs
+from firstbreak.knowledge.causes._evidence import evaluated
 
 PRIOR = 0.7
 FINDINGS = {
@@ -30,8 +28,4 @@ FINDINGS = {
     "score-oscillates": 0.3,
 }
 EXPERIMENT = "locked-evaluation"
-
-
-def applies(inputs: Inputs) -> bool:
-    """Only where something is evaluated."""
-    return inputs.eval_score is not None
+applies = evaluated

@@ -24,8 +24,6 @@ value_based, preference: Set every option to its usual value.
 https://arxiv.org/abs/2006.05990
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.common_settings import Side
 from firstbreak.engine.refutations import no_bonus
 

@@ -27,8 +27,6 @@ value_based: Raise {exploration_final} or {action_noise}.
 https://arxiv.org/abs/2505.22617
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.common_settings import Side
 
 PRIOR = 1.2

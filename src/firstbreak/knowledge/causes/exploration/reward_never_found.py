@@ -26,8 +26,6 @@ text: Also score a right answer with the same reward function: it must earn the 
 https://arxiv.org/abs/1707.01495
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import UNKNOWN, Method, only
 from firstbreak.engine.refutations import learned, scores_well
 

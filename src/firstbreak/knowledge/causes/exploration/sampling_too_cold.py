@@ -20,8 +20,6 @@ https://arxiv.org/abs/2503.14476
 https://github.com/huggingface/trl/issues/3857
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.refutations import sampled_at_one

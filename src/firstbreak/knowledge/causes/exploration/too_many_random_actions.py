@@ -19,8 +19,6 @@ Train for a tenth of the run with few random actions from the start: the trainin
 https://arxiv.org/abs/1312.5602
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import Method, only
 

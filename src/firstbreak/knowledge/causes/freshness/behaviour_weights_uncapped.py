@@ -26,13 +26,13 @@ from __future__ import annotations
 
 from firstbreak.engine.common_settings import Side
 from firstbreak.engine.inputs import Inputs
-from firstbreak.knowledge.causes.freshness._elsewhere import data_from_elsewhere as applies
-from firstbreak.model import Weight, WeightKind
-
-__all__ = ["applies"]
+from firstbreak.knowledge.causes._evidence import configured
+from firstbreak.knowledge.causes.freshness._elsewhere import data_from_elsewhere
+from firstbreak.model import Weight
 
 PRIOR = 0.6
 LOOSE = 20.0  #: a cap above this does not bound anything
+applies = data_from_elsewhere
 FINDINGS = {
     "behave-cap-never-acts": 0.8,
     "staleness-uncorrected": 0.5,
@@ -54,21 +54,7 @@ def weights(inputs: Inputs) -> list[Weight]:
         return []
     whole = str(config.get("importance_level") or "").startswith("seq")
     if whole:
-        return [
-            Weight(
-                kind=WeightKind.CONFIGURATION,
-                finding="config",
-                weight=2.0,
-                text="one weight is the product over a whole sequence",
-            )
-        ]
+        return [configured("config", 2.0, "one weight is the product over a whole sequence")]
     if cap is None or cap > LOOSE:
-        return [
-            Weight(
-                kind=WeightKind.CONFIGURATION,
-                finding="config",
-                weight=2.0,
-                text=f"data may be {age:g} versions old and weights are not capped",
-            )
-        ]
-    return [Weight(kind=WeightKind.CONFIGURATION, finding="config", weight=-2.0, text=f"weights are capped at {cap:g}")]
+        return [configured("config", 2.0, f"data may be {age:g} versions old and weights are not capped")]
+    return [configured("config", -2.0, f"weights are capped at {cap:g}")]

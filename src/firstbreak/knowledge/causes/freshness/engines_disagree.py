@@ -26,7 +26,8 @@ from __future__ import annotations
 from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.inputs import Inputs
-from firstbreak.model import Weight, WeightKind
+from firstbreak.knowledge.causes._evidence import configured
+from firstbreak.model import Weight
 
 FAMILIES = only(Policy.TEXT)  # only policies that write text
 FINDINGS = {
@@ -46,12 +47,5 @@ def weights(inputs: Inputs) -> list[Weight]:
     """With sampling options other than 1, a difference is more probably theirs."""
     known = [inputs.run.config.number(name) for name in ("temperature", "top_p")]
     if any(value is not None and value != 1 for value in known):
-        return [
-            Weight(
-                kind=WeightKind.CONFIGURATION,
-                finding="config",
-                weight=-1.0,
-                text="rollouts are sampled with a temperature or top-p other than 1",
-            )
-        ]
+        return [configured("config", -1.0, "rollouts are sampled with a temperature or top-p other than 1")]
     return []

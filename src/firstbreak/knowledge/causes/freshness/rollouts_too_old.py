@@ -24,12 +24,12 @@ from __future__ import annotations
 
 from firstbreak.engine.common_settings import Side
 from firstbreak.engine.inputs import Inputs
-from firstbreak.knowledge.causes.freshness._elsewhere import data_from_elsewhere as applies
-from firstbreak.model import Weight, WeightKind
-
-__all__ = ["applies"]
+from firstbreak.knowledge.causes._evidence import configured
+from firstbreak.knowledge.causes.freshness._elsewhere import data_from_elsewhere
+from firstbreak.model import Weight
 
 OLD = 4  #: versions; AReaL trains well with up to 8 if the loss is decoupled, others with 1 to 2
+applies = data_from_elsewhere
 FINDINGS = {
     "samples-beyond-age": 0.9,
     "staleness-uncorrected": 0.5,
@@ -51,17 +51,5 @@ def weights(inputs: Inputs) -> list[Weight]:
     age = inputs.run.config.number("max_staleness")
     if age is None or "max_staleness" in inputs.run.config.defaulted:
         return []
-    if age >= OLD:
-        return [
-            Weight(
-                kind=WeightKind.CONFIGURATION, finding="config", weight=1.5, text=f"data may be {age:g} versions old"
-            )
-        ]
-    return [
-        Weight(
-            kind=WeightKind.CONFIGURATION,
-            finding="config",
-            weight=-3.0 if age <= 1 else 0.0,
-            text=f"data may be {age:g} versions old",
-        )
-    ]
+    weight = 1.5 if age >= OLD else -3.0 if age <= 1 else 0.0
+    return [configured("config", weight, f"data may be {age:g} versions old")]

@@ -30,7 +30,8 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine.inputs import Inputs
-from firstbreak.model import Weight, WeightKind
+from firstbreak.knowledge.causes._evidence import configured
+from firstbreak.model import Weight
 
 #: trainers of one process, whose rollouts are sampled from the very network that is updated
 ONE_COPY = frozenset(
@@ -69,12 +70,5 @@ def weights(inputs: Inputs) -> list[Weight]:
         return []
     age = float(np.median(ages.finite.tail(0.25).values))
     if age > limit + 2:
-        return [
-            Weight(
-                kind=WeightKind.CONFIGURATION,
-                finding="config",
-                weight=3.0,
-                text=f"data are {age:g} versions old, and the limit is {limit:g}",
-            )
-        ]
+        return [configured("config", 3.0, f"data are {age:g} versions old, and the limit is {limit:g}")]
     return []

@@ -29,7 +29,8 @@ from __future__ import annotations
 from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import Policy
 from firstbreak.engine.inputs import Inputs
-from firstbreak.model import Weight, WeightKind
+from firstbreak.knowledge.causes._evidence import configured
+from firstbreak.model import Weight
 
 OUT_OF_RANGE = 1e6  #: no loss of a language model has a gradient of this norm, however large the steps are
 
@@ -55,11 +56,4 @@ def weights(inputs: Inputs) -> list[Weight]:
         or norms.finite.values[0] < OUT_OF_RANGE
     ):
         return []
-    return [
-        Weight(
-            kind=WeightKind.CONFIGURATION,
-            finding="grad.norm",
-            weight=2.0,
-            text=f"the first gradient norm is {norms.finite.values[0]:.2g}",
-        )
-    ]
+    return [configured("grad.norm", 2.0, f"the first gradient norm is {norms.finite.values[0]:.2g}")]

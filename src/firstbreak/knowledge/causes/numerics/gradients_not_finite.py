@@ -21,8 +21,6 @@ Then repeat a skipped update in fp32: if the gradient is finite there, the numbe
 https://arxiv.org/abs/1710.03740
 """
 
-from __future__ import annotations
-
 PRIOR = 0.8
 FINDINGS = {
     "tensor-not-finite": 0.9,

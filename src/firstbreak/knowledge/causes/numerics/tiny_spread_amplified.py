@@ -19,8 +19,6 @@ https://arxiv.org/abs/2503.20783
 https://github.com/verl-project/verl-recipe/pull/125
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Method, only
 
 PRIOR = 0.4

@@ -19,8 +19,6 @@ weights before and after ten updates.
 https://arxiv.org/abs/1710.03740
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.common_settings import Side
 
 PRIOR = 0.4

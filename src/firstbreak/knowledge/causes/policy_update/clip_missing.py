@@ -23,8 +23,6 @@ value_based, preference: Divide {learning_rate} by ten.
 https://arxiv.org/abs/1707.06347
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.refutations import no_update

@@ -21,8 +21,6 @@ reason. If it turns again, the settings or the code are.
 https://arxiv.org/abs/1707.06347
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Method, without
 
 PRIOR = 0.2

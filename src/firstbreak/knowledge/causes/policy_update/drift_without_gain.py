@@ -25,8 +25,6 @@ was harmful. If the score does not rise, the run has learned what it can.
 https://arxiv.org/abs/2210.10760
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import UNKNOWN, Method, only
 from firstbreak.engine.refutations import no_update

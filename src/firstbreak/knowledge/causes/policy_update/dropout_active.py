@@ -21,16 +21,15 @@ from __future__ import annotations
 
 from firstbreak.engine.families import SAMPLED, Policy, only
 from firstbreak.engine.inputs import Inputs
-from firstbreak.engine.refutations import ratio_is_one, stored_right_at_first, without_dropout
-from firstbreak.engine.refutations import recorded_inside as applies
-from firstbreak.model import Weight, WeightKind
-
-__all__ = ["applies"]
+from firstbreak.engine.refutations import ratio_is_one, recorded_inside, stored_right_at_first, without_dropout
+from firstbreak.knowledge.causes._evidence import configured
+from firstbreak.model import Weight
 
 CONFIGURED = 1.5  #: nats: a dropout that the configuration names (convention)
 
 PRIOR = 0.5
 FAMILIES = only(Policy.TEXT, *SAMPLED)  # only policies that write text, from samples or pairs
+applies = recorded_inside
 FINDINGS = {
     "dropout-in-update": 0.95,
     "ratio-not-one": 0.5,
@@ -53,6 +52,4 @@ def weights(inputs: Inputs) -> list[Weight]:
     if not named or "proof.dropout" in inputs.run.series:
         return []
     what = " and ".join(f"{name} {value:g}" for name, value in named.items())
-    return [
-        Weight(kind=WeightKind.CONFIGURATION, finding="config", weight=CONFIGURED, text=f"the configuration has {what}")
-    ]
+    return [configured("config", CONFIGURED, f"the configuration has {what}")]

@@ -18,8 +18,6 @@ Train for a tenth of the run with {kl_coef} = 0, or divided by ten: if the score
 https://arxiv.org/abs/2203.02155
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.refutations import no_penalty

@@ -21,15 +21,12 @@ control: Train on one batch again and again: its best action must become more pr
 https://github.com/huggingface/trl
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import SAMPLED, only
-from firstbreak.engine.refutations import recorded_inside as applies
-
-__all__ = ["applies"]
+from firstbreak.engine.refutations import recorded_inside
 
 PRIOR = 0.5
 FAMILIES = only(*SAMPLED)  # only policies that are updated on samples or pairs
+applies = recorded_inside
 FINDINGS = {
     "loss-turned-round": 0.7,
     "update-against-advantages": 0.9,

@@ -21,8 +21,6 @@ ratio of the first must not.
 https://github.com/OpenRLHF/OpenRLHF/issues/931
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.refutations import stored_right_at_first
 

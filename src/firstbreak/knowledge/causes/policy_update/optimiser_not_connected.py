@@ -21,8 +21,6 @@ run with {learning_rate} times 300: if the score does not collapse, no update ar
 https://github.com/verl-project/verl/issues/7495
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.common_settings import Side
 from firstbreak.engine.refutations import learned
 

@@ -20,8 +20,6 @@ model was fitted too far. Or train on half of the data: if the lowest held-out l
 https://arxiv.org/abs/2203.02155
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import Method, only
 from firstbreak.engine.refutations import no_update

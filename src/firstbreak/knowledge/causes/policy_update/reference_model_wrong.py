@@ -18,15 +18,12 @@ Log the divergence before the first update, where it must be 0, and after ten up
 https://arxiv.org/abs/2305.18290
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import SAMPLED, Policy, only
-from firstbreak.engine.refutations import recorded_inside as applies
-
-__all__ = ["applies"]
+from firstbreak.engine.refutations import recorded_inside
 
 PRIOR = 0.5
 FAMILIES = only(Policy.TEXT, *SAMPLED)  # only policies that write text, from samples or pairs
+applies = recorded_inside
 FINDINGS = {
     "reference-not-initial": 0.6,
     "reference-is-policy": 0.5,

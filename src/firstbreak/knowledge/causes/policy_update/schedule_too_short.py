@@ -20,8 +20,6 @@ Resume from the last checkpoint with a constant learning rate: the policy must m
 https://huggingface.co/docs/transformers/main_classes/optimizer_schedules
 """
 
-from __future__ import annotations
-
 PRIOR = 0.3
 FINDINGS = {
     "learning-rate-negative": 0.5,

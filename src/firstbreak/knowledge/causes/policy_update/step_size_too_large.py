@@ -26,8 +26,6 @@ https://arxiv.org/abs/1707.06347
 https://arxiv.org/abs/2005.12729
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.common_settings import Side
 from firstbreak.engine.refutations import no_update
 

@@ -16,8 +16,6 @@ Log the norm of the weights over ten updates: it must not fall.
 https://arxiv.org/abs/1711.05101
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.refutations import measured_inside
 

@@ -18,8 +18,6 @@ Compare a hash of the weights after one update with the hash before the next.
 https://docs.pytorch.org/docs/stable/optim.html
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.refutations import measured_inside
 

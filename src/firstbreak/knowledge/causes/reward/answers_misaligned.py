@@ -18,8 +18,6 @@ Send completions that are known to be right through the whole reward code: all o
 https://arxiv.org/abs/1709.06560
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import GRADED, Policy, only
 
 PRIOR = 0.5

@@ -18,13 +18,12 @@ Let one tool always fail in a batch: its completions must get the reward that th
 https://arxiv.org/abs/2209.13085
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import GRADED, Policy, only
-from firstbreak.engine.inputs import Inputs
+from firstbreak.engine.refutations import calls_tools
 
 PRIOR = 0.4
 FAMILIES = only(Policy.TEXT, *GRADED)  # only policies that call tools
+applies = calls_tools
 FINDINGS = {
     "right-completions-unpaid": 0.5,
     "empty-text-paid": 0.5,
@@ -35,8 +34,3 @@ FINDINGS = {
     "zero-variance-groups": 0.3,
 }
 EXPERIMENT = "train-on-test-set"
-
-
-def applies(inputs: Inputs) -> bool:
-    """Only agents that call tools."""
-    return any(name.startswith("tool.") for name in inputs.run.series)

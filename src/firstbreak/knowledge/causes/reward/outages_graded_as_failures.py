@@ -18,8 +18,6 @@ Grade twenty completions with reward 0 again with a grader that works: those tha
 https://arxiv.org/abs/2505.22203
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import GRADED, Policy, only
 
 PRIOR = 0.4

@@ -20,8 +20,6 @@ comes from the reward function.
 https://andyljones.com/posts/rl-debugging.html
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Method, without
 
 PRIOR = 0.3

@@ -31,8 +31,9 @@ from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import Policy
 from firstbreak.engine.inputs import Inputs, answer_parts
 from firstbreak.engine.refutations import no_update
+from firstbreak.knowledge.causes._evidence import configured
 from firstbreak.knowledge.causes.reward._exploited import reward_lost
-from firstbreak.model import Weight, WeightKind
+from firstbreak.model import Weight
 
 FINDINGS = {
     "reward-against-references": 0.05,
@@ -57,12 +58,5 @@ def weights(inputs: Inputs) -> list[Weight]:
     """An over-optimised reward rises, and is a model's opinion: a check of answers is no model."""
     weights = reward_lost(inputs)
     if parts := answer_parts(inputs.reward_component_mean):
-        weights.append(
-            Weight(
-                kind=WeightKind.CONFIGURATION,
-                finding="reward.component",
-                weight=-1.5,
-                text=f"the reward is a check: {', '.join(parts)}",
-            )
-        )
+        weights.append(configured("reward.component", -1.5, f"the reward is a check: {', '.join(parts)}"))
     return weights

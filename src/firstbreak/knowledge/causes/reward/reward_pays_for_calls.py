@@ -18,16 +18,13 @@ Set the bonus to 0 for a tenth of the run: the number of calls must fall, and th
 https://arxiv.org/abs/2504.11536
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import GRADED, Policy, only
-from firstbreak.engine.refutations import calls_tools as applies
+from firstbreak.engine.refutations import calls_tools
 from firstbreak.knowledge.causes.reward._exploited import reward_lost
-
-__all__ = ["applies"]
 
 PRIOR = 0.5
 FAMILIES = only(Policy.TEXT, *GRADED)  # only policies that call tools
+applies = calls_tools
 FINDINGS = {
     "reward-range-changed": 0.3,
     "tool-calls-growing": 0.9,

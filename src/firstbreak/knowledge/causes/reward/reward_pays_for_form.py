@@ -21,8 +21,6 @@ https://arxiv.org/abs/2209.13085
 https://github.com/huggingface/open-r1/issues/373
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Policy, only
 from firstbreak.knowledge.causes.reward._exploited import reward_lost
 

@@ -20,8 +20,6 @@ with length.
 https://arxiv.org/abs/2310.03716
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.refutations import paid_less_as_it_grew
 from firstbreak.knowledge.causes.reward._exploited import reward_lost

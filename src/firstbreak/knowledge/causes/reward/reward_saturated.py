@@ -20,8 +20,6 @@ prompts are too easy.
 https://arxiv.org/abs/2503.14476
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import GRADED, Policy, only
 
 PRIOR = 0.4

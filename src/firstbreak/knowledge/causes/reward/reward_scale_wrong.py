@@ -19,8 +19,6 @@ Train 20 updates with rewards clipped at the 99th percentile. If the score rises
 https://arxiv.org/abs/2005.12729
 """
 
-from __future__ import annotations
-
 PRIOR = 0.7
 FINDINGS = {
     "reward-scale-apart": 0.6,

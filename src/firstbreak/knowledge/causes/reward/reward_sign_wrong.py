@@ -21,13 +21,8 @@ preference: For preference pairs, this means to swap chosen and rejected.
 https://arxiv.org/abs/1709.06560
 """
 
-from __future__ import annotations
-
-from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.refutations import right_answer_first
-from firstbreak.model import Weight, WeightKind
-
-HALF = 0.5  #: of what was gained
+from firstbreak.knowledge.causes._evidence import stops_half_way
 
 FINDINGS = {
     "right-completions-unpaid": 0.5,
@@ -44,18 +39,4 @@ FINDINGS = {
 }
 REFUTED_BY = (right_answer_first,)
 EXPERIMENT = ("reward-probe", "reward-negated")
-
-
-def weights(inputs: Inputs) -> list[Weight]:
-    """A wrong sign drives the score back to its start and below; the fall does not stop half-way."""
-    shape = inputs.trajectory
-    if shape is None or not shape.lost or shape.drop_fraction >= HALF:
-        return []
-    return [
-        Weight(
-            kind=WeightKind.CONFIGURATION,
-            finding="score-lost",
-            weight=-1.5,
-            text="the score keeps most of what it gained",
-        )
-    ]
+weights = stops_half_way

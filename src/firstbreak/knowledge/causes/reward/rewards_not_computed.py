@@ -20,8 +20,6 @@ Run a tenth of the run with a learning rate of nearly 0: rewards that are still 
 https://huggingface.co/docs/trl/grpo_trainer
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Method, without
 
 PRIOR = 0.4

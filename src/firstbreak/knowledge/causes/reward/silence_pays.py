@@ -19,8 +19,6 @@ differences.
 https://arxiv.org/abs/2209.13085
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import GRADED, Policy, only
 
 FAMILIES = only(Policy.TEXT, *GRADED)  # only policies that write text

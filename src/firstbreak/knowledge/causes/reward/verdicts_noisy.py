@@ -18,8 +18,6 @@ Grade 100 completions three times, and count those whose grades differ.
 https://arxiv.org/abs/2510.00915
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import GRADED, Policy, only
 
 PRIOR = 0.5

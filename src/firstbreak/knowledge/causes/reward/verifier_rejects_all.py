@@ -18,15 +18,12 @@ Score one right answer by hand: it must get more than a wrong one.
 https://github.com/huggingface/trl
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import GRADED, Policy, only
-from firstbreak.engine.refutations import recorded_inside as applies
-
-__all__ = ["applies"]
+from firstbreak.engine.refutations import recorded_inside
 
 PRIOR = 0.5
 FAMILIES = only(Policy.TEXT, *GRADED)
+applies = recorded_inside
 FINDINGS = {
     "right-completions-unpaid": 0.9,
     "zero-variance-groups": 0.6,

@@ -26,7 +26,8 @@ from firstbreak.engine.families import SAMPLED, Policy, only
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.refutations import hardly_any_is_cut
 from firstbreak.engine.stats.points import median
-from firstbreak.model import Weight, WeightKind
+from firstbreak.knowledge.causes._evidence import configured
+from firstbreak.model import Weight
 from firstbreak.words import percent
 
 NEARLY_ALL = 0.9  #: of the completions: a limit that is too short leaves more of them (convention)
@@ -52,8 +53,4 @@ def weights(inputs: Inputs) -> list[Weight]:
         return []
     least = min(median(part.values) for part in (cut.finite.head(0.1), cut.finite.tail(0.5)))
     text = f"at least {percent(least)} of the completions are cut, at the start and later"
-    return [
-        Weight(
-            kind=WeightKind.CONFIGURATION, finding="truncation", weight=2.0 if least >= NEARLY_ALL else -2.0, text=text
-        )
-    ]
+    return [configured("truncation", 2.0 if least >= NEARLY_ALL else -2.0, text)]

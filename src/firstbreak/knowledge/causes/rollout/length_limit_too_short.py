@@ -30,7 +30,8 @@ from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import GRADED, Policy, only
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.refutations import hardly_any_is_cut
-from firstbreak.model import Weight, WeightKind
+from firstbreak.knowledge.causes._evidence import configured
+from firstbreak.model import Weight
 from firstbreak.words import percent
 
 PRIOR = 1.5
@@ -59,4 +60,4 @@ def weights(inputs: Inputs) -> list[Weight]:
     if groups < 0.5 or groups - completions < 0.4:
         return []
     text = f"{percent(groups)} of the groups have zero variance, and only {percent(completions)} of the completions are cut"
-    return [Weight(kind=WeightKind.CONFIGURATION, finding="zero-variance groups", weight=-2.0, text=text)]
+    return [configured("zero-variance groups", -2.0, text)]

@@ -17,8 +17,6 @@ Print the stored action and the argument of `env.step` for ten steps.
 https://gymnasium.farama.org/api/env/
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.refutations import measured_inside
 

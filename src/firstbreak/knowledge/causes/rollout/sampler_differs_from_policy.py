@@ -18,8 +18,6 @@ Sample 100 completions with default settings. If they end by themselves, the sam
 https://github.com/huggingface/trl/issues/235
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import GRADED, Policy, only
 from firstbreak.engine.refutations import drawn_from_the_policy, stored_right_at_first
 

@@ -18,8 +18,6 @@ Sample one prompt 32 times, and count the distinct completions.
 https://arxiv.org/abs/2310.06452
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import GRADED, Policy, only
 
 PRIOR = 0.7

@@ -23,7 +23,8 @@ from __future__ import annotations
 from firstbreak.engine.families import GRADED, Policy, only
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.refutations import drawn_from_the_policy, stored_right_at_first
-from firstbreak.model import Weight, WeightKind
+from firstbreak.knowledge.causes._evidence import configured
+from firstbreak.model import Weight
 
 PRIOR = 0.7
 FAMILIES = only(Policy.TEXT, *GRADED)  # only policies that write text
@@ -54,14 +55,9 @@ def weights(inputs: Inputs) -> list[Weight]:
         return []
     if not changed:
         return [
-            Weight(
-                kind=WeightKind.CONFIGURATION,
-                finding="config",
-                weight=-0.5,
-                text="according to the configuration, rollouts are sampled at temperature 1 and top-p 1",
+            configured(
+                "config", -0.5, "according to the configuration, rollouts are sampled at temperature 1 and top-p 1"
             )
         ]
     what = " and ".join(f"{name} {value:g}" for name, value in changed.items())
-    return [
-        Weight(kind=WeightKind.CONFIGURATION, finding="config", weight=1.0, text=f"rollouts are sampled with {what}")
-    ]
+    return [configured("config", 1.0, f"rollouts are sampled with {what}")]

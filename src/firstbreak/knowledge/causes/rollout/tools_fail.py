@@ -18,15 +18,12 @@ Replay fifty logged calls without a policy. Calls that fail again are a fault of
 https://arxiv.org/abs/2504.13958
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import GRADED, Policy, only
-from firstbreak.engine.refutations import calls_tools as applies
-
-__all__ = ["applies"]
+from firstbreak.engine.refutations import calls_tools
 
 PRIOR = 0.5
 FAMILIES = only(Policy.TEXT, *GRADED)  # only policies that write text
+applies = calls_tools
 FINDINGS = {
     "tool-errors": 0.95,
     "zero-variance-groups": 0.3,

@@ -19,8 +19,6 @@ this run.
 https://arxiv.org/abs/2505.24298
 """
 
-from __future__ import annotations
-
 PRIOR = 0.4
 FINDINGS = {
     "step-time-spikes": 0.8,

@@ -22,8 +22,6 @@ text: It consists of the longest prompts and completions of the data set.
 https://arxiv.org/abs/1910.02054
 """
 
-from __future__ import annotations
-
 PRIOR = 0.4
 FINDINGS = {
     "memory-phase": 0.3,

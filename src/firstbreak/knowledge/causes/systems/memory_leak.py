@@ -19,8 +19,6 @@ Run 50 steps with logging, stored samples and evaluation switched off: if the me
 https://pytorch.org/docs/stable/notes/faq.html
 """
 
-from __future__ import annotations
-
 PRIOR = 0.4
 FINDINGS = {
     "memory-creep": 0.9,

@@ -18,8 +18,6 @@ Stop the run, restart it, and compare the first score with the last one before.
 https://huggingface.co/docs/transformers/main_classes/trainer
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.refutations import measured_inside
 

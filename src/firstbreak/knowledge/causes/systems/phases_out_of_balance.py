@@ -25,8 +25,6 @@ control: Repeat this with twice as many environments ({n_envs}): a rollout that 
 https://arxiv.org/abs/2505.24298
 """
 
-from __future__ import annotations
-
 PRIOR = 0.6
 FINDINGS = {
     "rollout-share": 0.7,

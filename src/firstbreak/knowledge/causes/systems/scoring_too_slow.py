@@ -20,8 +20,6 @@ fall, all of them wait for the same thing.
 https://arxiv.org/abs/2409.19256
 """
 
-from __future__ import annotations
-
 PRIOR = 0.3
 FINDINGS = {
     "scoring-share": 0.9,

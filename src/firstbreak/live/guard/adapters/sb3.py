@@ -63,9 +63,8 @@ def callback(guard: Guard, checkpoints: str | Path | None = None) -> BaseCallbac
             if isinstance(self.model, OnPolicyAlgorithm) and guard.begin_update():
                 self._before = {
                     "random": shared.random_state(),
-                    "buffer": copy.copy(
-                        self.model.rollout_buffer
-                    ),  # `reset()` creates new arrays, so these arrays stay unchanged
+                    # `reset()` creates new arrays, so these arrays stay unchanged
+                    "buffer": copy.copy(self.model.rollout_buffer),
                     "num_timesteps": self.model.num_timesteps,
                     "progress": self.model._current_progress_remaining,
                 }

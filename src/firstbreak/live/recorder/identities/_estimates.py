@@ -22,6 +22,11 @@ def of_tokens(
     return np.where(used, made, 0.0)
 
 
+def size_of(reading: Reading) -> float:
+    """The number of a reading."""
+    return reading[0] if isinstance(reading, tuple) else reading
+
+
 def distance(given: np.ndarray, own: np.ndarray) -> float:
     """Relative to the own ones."""
     return float(np.linalg.norm(given - own)) / max(float(np.linalg.norm(own)), 1e-12)

@@ -69,9 +69,8 @@ def measure(
     given[alone] = 0.0
     own = expected(scaled)
     used = given if scaled not in (None, "tokens") else _unscaled(given, own, groups if scaled is None else [kept])
-    usual = (
-        1.0 if scaled in ("group", "batch") else float(np.ptp(np.nan_to_num(summed)))
-    )  # of an advantage that says something
+    # of an advantage that says something
+    usual = 1.0 if scaled in ("group", "batch") else float(np.ptp(np.nan_to_num(summed)))
     least = SMALLEST * usual * len(own) ** 0.5
     error = float(np.linalg.norm(used - own)) / max(float(np.linalg.norm(own)), float(np.linalg.norm(used)), least)
     if moved is not None and moved.any():  # advantages that moved as well are another order's, which is not known

@@ -45,9 +45,5 @@ def measure(
     if not apart:
         return {"reward_twins": share}
     i, j = apart[0]
-    return {
-        "reward_twins": (
-            share,
-            row(j, prompts, f": {completions[j][-40:]!r} gets {paid[j]:.4g}, and {paid[i]:.4g} in row {i}"),
-        )
-    }
+    said = row(j, prompts, f": {completions[j][-40:]!r} gets {paid[j]:.4g}, and {paid[i]:.4g} in row {i}")
+    return {"reward_twins": (share, said)}

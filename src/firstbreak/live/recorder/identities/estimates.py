@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from firstbreak.live.hooks.firstbreak_loop import advantages
-from firstbreak.live.recorder.identities._estimates import TOLERANCE, distance, target
+from firstbreak.live.recorder.identities._estimates import TOLERANCE, distance, size_of, target
 from firstbreak.live.recorder.measuring import Reading
 
 SAME = 0.9999  #: correlation
@@ -38,7 +38,7 @@ def measure(
     found = _compared(step_advantages, own)
     if (ended[:-1] != 0).any() or ((ended[-1] != 0) & (last_values != 0)).any():
         late = [] if begun is None else [begun, np.concatenate([begun[:-1], ended[-1:]])]
-        wrong = _size(found["advantage_error"]) > TOLERANCE
+        wrong = size_of(found["advantage_error"]) > TOLERANCE
         through = wrong and any(
             distance(step_advantages, estimated(ends)) <= TOLERANCE for ends in (np.zeros_like(ended), *late)
         )
@@ -67,7 +67,3 @@ def _compared(given: np.ndarray, own: np.ndarray) -> dict[str, Reading]:
 def _ends_named(ended: np.ndarray) -> Reading:
     t, i = np.argwhere(ended != 0)[0]
     return float((ended != 0).sum()), f"row {i}: step {t} ends an episode, and what follows it is added"
-
-
-def _size(reading: Reading) -> float:
-    return reading[0] if isinstance(reading, tuple) else reading

@@ -50,9 +50,8 @@ def measure(
     spread = float(np.std(np.concatenate([own, elsewhere])))
     if not np.isfinite(spread) or spread == 0:
         return {}
-    more = (
-        ((own - elsewhere) / spread).reshape(len(both), -1).mean(1)
-    )  # completions of a prompt are no independent ones
+    # completions of a prompt are no independent ones
+    more = ((own - elsewhere) / spread).reshape(len(both), -1).mean(1)
     return {
         "own_lift": float(more.mean()),
         "own_error": float(more.std(ddof=1)) / len(more) ** 0.5,

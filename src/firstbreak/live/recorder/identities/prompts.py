@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from firstbreak.live.hooks.firstbreak_texts import prompts_compared
+from firstbreak.live.hooks.firstbreak_texts import common_ends, prompts_compared
 from firstbreak.live.recorder.measuring import Reading
 
 MIN_ROWS = 16
@@ -29,7 +29,7 @@ def measure(training_prompts: Sequence[str], evaluation_prompts: Sequence[str] |
     }  # fmt: skip
     if not evaluation_prompts or len(set(evaluation_prompts)) < MIN_ROWS:
         return found
-    start, end = _ends(evaluation_prompts)
+    start, end = common_ends(evaluation_prompts)
     begun = [p.startswith(start) if start else True for p in training_prompts]
     ended = [p.endswith(end) if end else True for p in training_prompts]
     unlike = float(prompts_compared(training_prompts, evaluation_prompts)["prompts_unlike"])
@@ -54,12 +54,3 @@ def _unseen(known: Sequence[str], asked: Sequence[str]) -> Reading:
     i = next((i for i, characters in enumerate(missing) if characters), 0)
     said = f"{min(missing[i], default='')!r} is in {asked[i][-60:]!r}, and in none of {len(known)} training prompts"
     return (unseen, said) if unseen > 0.5 else unseen
-
-
-def _ends(texts: Sequence[str]) -> tuple[str, str]:
-    return _common(texts), _common([text[::-1] for text in texts])[::-1]
-
-
-def _common(texts: Sequence[str]) -> str:
-    first, last = min(texts), max(texts)
-    return first[: next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))]

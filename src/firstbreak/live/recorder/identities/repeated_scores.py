@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from firstbreak.live.recorder.identities._rows import row, total
+from firstbreak.live.recorder.identities.preferred_texts import Score
 from firstbreak.live.recorder.measuring import Reading
 
 TOLERANCE = 1e-4
 ALONE = 6  #: completions that are scored by themselves
-
-Score = Callable[[Sequence[int], Mapping[int, str]], np.ndarray]
 
 
 def measure(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from firstbreak.live.recorder.identities import advantages as of_completions
-from firstbreak.live.recorder.identities._estimates import of_tokens, target
+from firstbreak.live.recorder.identities._estimates import of_tokens, size_of, target
 from firstbreak.live.recorder.identities._rows import row, total
 from firstbreak.live.recorder.measuring import Reading
 
@@ -45,7 +45,7 @@ def measure(
     valued = np.zeros_like(token_rewards) if values is None else values
     own = of_tokens(token_rewards, valued, used, discount, gae_lambda)
     found = _compared(advantages, own, used, prompts)
-    if centred and "advantage_error" in found and _size(found["advantage_error"]) <= TOLERANCE:
+    if centred and "advantage_error" in found and size_of(found["advantage_error"]) <= TOLERANCE:
         found |= _off_centre(advantages[used])
     if targets is not None:
         found |= target(targets * used, (own + valued) * used, "row {at[0]}: token {at[1]}")
@@ -54,7 +54,9 @@ def measure(
     paid = np.asarray(token_rewards.sum(1) + (0.0 if penalties is None else (penalties * used).sum(1)))
     if group is not None and not np.allclose(paid, total(rewards, reward_weights), rtol=TOLERANCE, atol=TOLERANCE):
         before = of_completions.measure(paid, rewards, group, reward_weights, prompts=prompts)
-        found |= {name: reading for name, reading in before.items() if _size(reading) >= _size(found.get(name, 0.0))}
+        found |= {
+            name: reading for name, reading in before.items() if size_of(reading) >= size_of(found.get(name, 0.0))
+        }
     if penalties is not None:
         found["penalty_turned"] = _turned(paid, (penalties * used).sum(1), prompts)
     return found
@@ -117,7 +119,3 @@ def _turned(paid: np.ndarray, penalty: np.ndarray, prompts: Sequence[str] | None
     turned = clear & (np.sign(paid - penalty) == -np.sign(paid))
     i, share = int(np.argmax(turned)), float(turned.sum() / clear.sum())
     return (share, row(i, prompts, f": reward {paid[i]:.4g}, penalty {penalty[i]:.4g}")) if share else 0.0
-
-
-def _size(reading: Reading) -> float:
-    return reading[0] if isinstance(reading, tuple) else reading

@@ -102,10 +102,8 @@ def _compared(
 ) -> dict[str, Any]:
     """What the completions' rewards were compared with, where that can be seen from here."""
     norm = actor.reward_norm
-    if cut.any() and (
-        actor.mask_no_eos_with_zero or data.get("values") is not None
-    ):  # cut completions get something else
-        return {}
+    if cut.any() and (actor.mask_no_eos_with_zero or data.get("values") is not None):
+        return {}  # cut completions get something else
     scored = (array(data["rewards"]) + actor.reward_bias) * actor.reward_scaling
     rewards = np.clip(scored, -actor.reward_clip, actor.reward_clip)
     if norm is None:

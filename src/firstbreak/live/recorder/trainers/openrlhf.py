@@ -138,9 +138,8 @@ def _loss(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
             fresh=True,
             stages=finite({"the policy's output": sampled, "the loss": made[0]}),
         )
-        whole = (
-            loss.policy_loss_type == "ppo" and loss.is_correction_level == "off"
-        )  # others leave tokens out on purpose
+        # others leave tokens out on purpose
+        whole = loss.policy_loss_type == "ppo" and loss.is_correction_level == "off"
 
         def with_gradient(gradient: Any) -> dict[str, Any]:
             return {"gradient": gradient, "advantages": given["advantages"], "lengths": mask, "fresh": whole}

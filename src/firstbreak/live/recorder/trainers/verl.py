@@ -115,7 +115,8 @@ def _estimated(
     if name == "gdpo":
         config = given["config"]
         made["rewards"] = np.stack([np.asarray(known[key], dtype=float) for key in config["gdpo_reward_keys"]], 1)
-        made["reward_weights"] = _list(config.get("gdpo_reward_weights"))
+        weights = config.get("gdpo_reward_weights")
+        made["reward_weights"] = None if weights is None else [float(weight) for weight in weights]
     return made | by_row(advantages, mask)
 
 
@@ -123,10 +124,6 @@ def _scaled(name: str, given: Mapping[str, Any]) -> bool:
     if name == "grpo":
         return bool(given["norm_adv_by_std_in_grpo"])
     return bool(given["config"].get("norm_adv_by_std_in_grpo", True))
-
-
-def _list(values: Any) -> list[float] | None:
-    return None if values is None else [float(value) for value in values]
 
 
 def _mask(mask: np.ndarray, attended: np.ndarray, *, corrected: bool) -> dict[str, Any]:
@@ -176,9 +173,8 @@ def _loss(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
         else:
             seen |= {"logps": logps, "old_logps": old, "fresh": True}
         record.batch(step, **seen)
-        plain = (
-            given["config"].policy_loss.get("loss_mode", "vanilla") == "vanilla"
-        )  # others leave tokens out on purpose
+        # others leave tokens out on purpose
+        plain = given["config"].policy_loss.get("loss_mode", "vanilla") == "vanilla"
         whole = plain and "rollout_is_weights" not in data
 
         def with_gradient(gradient: Any) -> dict[str, Any]:

@@ -36,13 +36,8 @@ class Scored:
 
         `passes`: log-probabilities that were worked out while it was made. `known`: the right answers of the data.
         """
-        trainer, inputs, prompts, completions, ids = (
-            self.trainer,
-            self.inputs,
-            self.prompts,
-            self.completions,
-            self.ids,
-        )
+        trainer, inputs, ids = self.trainer, self.inputs, self.ids
+        prompts, completions = self.prompts, self.completions
         texts, answers = [text_of(p) for p in prompts], [text_of(c) for c in completions]
         lengths = np.array([len(row) for row in ids], dtype=float)
         rewards = self.own_rewards.detach().float().cpu().numpy()
@@ -118,13 +113,8 @@ class Scored:
 
     def _scorer(self) -> Callable[[Sequence[int], Mapping[int, str]], np.ndarray] | None:
         """Scores rows of the last batch with copies of the reward functions; None where they cannot be copied."""
-        trainer, inputs, prompts, completions, ids = (
-            self.trainer,
-            self.inputs,
-            self.prompts,
-            self.completions,
-            self.ids,
-        )
+        trainer, inputs, ids = self.trainer, self.inputs, self.ids
+        prompts, completions = self.prompts, self.completions
         functions = list(trainer.reward_funcs)
         plain = [f for f in functions if not hasattr(f, "parameters") and not inspect.iscoroutinefunction(f)]
         if len(plain) < len(functions) or getattr(trainer, "environments", None) is not None:

@@ -54,9 +54,8 @@ class WrappedMethods:
         adapted = (m for m in trainer.model.modules() if isinstance(getattr(m, "disable_adapters", None), bool))
         self.adapter = next(adapted, None)  #: one layer of it: switched off, another model samples
         first = self.optimizer.register_step_pre_hook(lambda *_: self._before())
-        self.optimizer._optimizer_step_pre_hooks.move_to_end(
-            first.id, last=False
-        )  # before a guard asks for the numbers
+        # before a guard asks for the numbers
+        self.optimizer._optimizer_step_pre_hooks.move_to_end(first.id, last=False)
         self.optimizer.register_step_post_hook(lambda *_: self._after())
 
     @property
