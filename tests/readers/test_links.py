@@ -25,7 +25,7 @@ SOURCE = Path(opening.__file__).parents[1]
 OF_NO_RUN = re.compile(
     r"/(preflight|experiments|evals|cli|reports|live/hooks|compare/survey|engine|knowledge)/|audit/(page|marks)"
     r"|web/(app|listen|token)|mcp/server|readers/(opening|_sqlite|__init__)\.py|context\.py|/(processes|plugins)\.py"
-    r"|dialects/_small\.py"
+    r"|dialects/(_small|__init__)\.py"
 )
 
 

@@ -1,4 +1,4 @@
-"""The filter decides the reward of the trained samples; the reward of all rollouts goes another way.
+"""A filter decides the reward of the trained samples, and hides the others.
 
 ## What it looks for
 The mean reward of what was trained on beside that of everything that was generated. Where they differ, groups are left out
