@@ -50,6 +50,7 @@ ERRORS = 2.0  #: standard errors of a difference: a smaller loss may be noise
 FEW = 10  #: scores whose error is not known: a dip among fewer may come back (convention)
 MIN_SCORES = 30  #: scores in which a rise would show through the noise (convention)
 PROBABLE = 0.3  #: a cause less probable than this is a guess: what separates the causes comes first (convention)
+INSEPARABLE = 2.0  #: ratio of two probabilities below which the log cannot separate them (convention)
 SUSPECTED = 0.2  #: a cause less probable than this moves no sign to another link (convention)
 RESTATE = frozenset({Role.SCORE_FELL, Role.SCORE_UNMOVED})  #: findings that say what the score did, and not why
 
@@ -383,6 +384,8 @@ def _told_apart(link: Link, probabilities: Mapping[Link, float]) -> tuple[Link |
     if alone > 0.5 or not others:
         return None, alone if probabilities else 1.0
     rival = max(others, key=lambda other: others[other])
+    if others[rival] * INSEPARABLE < alone:
+        return None, alone  # far less probable than this one
     return rival, alone + others[rival]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from firstbreak.engine import facts
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.inputs import Inputs, highest
-from firstbreak.engine.judgement import PROBABLE, RESTATE, Judgement, Worst, goes_nowhere, is_blind
+from firstbreak.engine.judgement import INSEPARABLE, PROBABLE, RESTATE, Judgement, Worst, goes_nowhere, is_blind
 from firstbreak.engine.stats.ceiling import expected_gain
 from firstbreak.engine.stats.rate import MIN_POINTS, Course, Rate, rate
 from firstbreak.engine.stats.shape import IMMATERIAL, Trajectory
@@ -36,7 +36,6 @@ from firstbreak.words import axis_word, joined, link_word, lowered, moment, numb
 TOO_FEW = "too few points to tell"
 MIN_PROBABILITY = 0.1  #: a cause less probable than this is not named in a summary (convention)
 MIN_SCORES = 30  #: points of a divergence that show whether it still grows (convention)
-INSEPARABLE = 2.0  #: ratio of the probabilities of two causes below which the log cannot separate them (convention)
 STOPS = (Action.STOP, Action.ROLLBACK)
 
 

@@ -94,7 +94,11 @@ def detect(
     sure = share >= min_share_sure and value_loss is not None and _errs(value_loss, min_value_loss)
     harmful = trajectory is not None and (trajectory.lost or trajectory.kind in ("flat", "oscillating"))
     return Finding(
-        message=_constant(late) if constant else _worse(late, max_explained_variance),
+        message=_constant(late)
+        if constant
+        else _lost(variance, since)
+        if was_better and since is not None
+        else _worse(late, max_explained_variance),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH if harmful or was_better else Confidence.MEDIUM if sure else Confidence.LOW,
         metric="value.explained_variance",
@@ -123,6 +127,16 @@ def _constant(late: Series) -> str:
         "everywhere; bring returns to a size of about 1, and train the critic alone on a frozen batch",
         low=facts.of(Statistic.QUANTILE, late, 0.05),
         high=facts.of(Statistic.QUANTILE, late, 0.95),
+    )
+
+
+def _lost(variance: Series, since: float) -> str:
+    return facts.tell(
+        "explained variance was {before} and is {now} since {since}: the critic became worse than a constant; check the scale of "
+        "the returns at that step, then lower the critic's learning rate",
+        before=facts.settled(variance, since),
+        now=facts.settled(variance),
+        since=facts.at(variance, since),
     )
 
 
