@@ -364,8 +364,11 @@ def _doubts(outcomes: Sequence[Outcome]) -> list[Outcome]:
 
 
 def _link_of(sign: Outcome, ranked: Sequence[RankedCause]) -> Link:
-    """The link of a probable cause, where it explains the sign; else the sign's own."""
+    """The link of a probable cause, where it explains the sign and no cause at the sign's own link is about as probable."""
     top = next((c for c in ranked if c.link is not None and c.probability >= SUSPECTED), None)
+    own = max((c.probability for c in ranked if c.link is sign.link and sign.detector in explained(c)), default=0.0)
+    if top is not None and own * INSEPARABLE > top.probability:
+        return sign.link
     if top is not None and top.link is not None and sign.detector in explained(top) and Role.PROOF not in sign.roles:
         return top.link
     return sign.link

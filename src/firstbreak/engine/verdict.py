@@ -361,6 +361,8 @@ def risk(judged: Judgement, inputs: Inputs) -> str:
         )
     if judged.signs:
         return "some: what was found has done no harm to the score yet"
+    if judged.worst is Worst.DOUBT and not inputs.run.unread:
+        return "some: what may have been found has done no harm to the score yet"
     if score is not None and score.course in ("plateau", "flat") and not score.hidden:
         return f"low for the {who}, but more compute gains little"
     return "low, as far as the log shows"
