@@ -9,7 +9,10 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
 
 from firstbreak.model import Diagnosis, Link, LinkStatus, Outcome, RankedCause
 from firstbreak.reports import content, sparkline
@@ -17,10 +20,7 @@ from firstbreak.reports.content import ReportLine, Section
 from firstbreak.reports.terminal_style import APART, STYLE, Page, TerminalStyle, to_string
 from firstbreak.words import link_word, percent
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-_Section = Callable[[Diagnosis, TerminalStyle], "Iterator[RenderableType]"]
+_Section = Callable[[Diagnosis, TerminalStyle], Iterator[RenderableType]]
 
 BOX = 15  # columns of one link in the picture of the loop, "policy update" and its frame
 RING = 5 * BOX + 4  # columns of the picture of the loop
@@ -36,7 +36,7 @@ def render(dx: Diagnosis, width: int = 80, color: bool = False, encoding: str = 
 
 def renderable(dx: Diagnosis) -> Page:
     """The report for `rich.print`, with width, colours and encoding from the console."""
-    return Page(partial(_parts, dx), plain=True)
+    return Page(partial(_parts, dx))
 
 
 def _parts(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
@@ -45,15 +45,15 @@ def _parts(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     for section in sections:
         if section is Section.LOOP and beside:
             right = [part for s in beside for part in _section(s, dx, how)]
-            yield how.kit.Text()
-            yield how.side_by_side(how.kit.Group(*_headed(section, dx, how)), how.kit.Group(*right[1:]), RING)
+            yield Text()
+            yield how.side_by_side(Group(*_headed(section, dx, how)), Group(*right[1:]), RING)
         elif section not in beside:
             yield from _section(section, dx, how)
 
 
 def _section(section: Section, dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     if section is not Section.VERDICT:
-        yield how.kit.Text()
+        yield Text()
     yield from _headed(section, dx, how)
 
 
@@ -65,8 +65,8 @@ def _headed(section: Section, dx: Diagnosis, how: TerminalStyle) -> Iterator[Ren
 
 def _verdict(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     action = content.mark(dx.verdict)
-    head = how.kit.Text.assemble(
-        how.kit.Text(f" {how.symbol[action]} {content.ACTION_WORD[action].upper()} ", style=f"{STYLE[action]} reverse"),
+    head = Text.assemble(
+        Text(f" {how.symbol[action]} {content.ACTION_WORD[action].upper()} ", style=f"{STYLE[action]} reverse"),
         "  ",
         how.text(dx.run.path, "bold"),
     )
@@ -74,7 +74,7 @@ def _verdict(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     yield head
     if about:
         yield how.text(about, "dim")
-    yield how.kit.Text()
+    yield Text()
     yield how.text(dx.verdict.summary, "bold")
 
 
@@ -92,12 +92,12 @@ def _loop(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
 
 def _list(dx: Diagnosis, how: TerminalStyle) -> RenderableType:
     """The loop on a narrow screen: one line for each link."""
-    rows = [how.kit.Text()]
+    rows = [Text()]
     for link in Link:
         status = dx.links[link].status
         line = f"{link.order + 1:>3} {how.symbol[status]} {link_word(link):<14} {content.status_word(dx, link)}"
-        rows.append(how.kit.Text(line, style=STYLE[status]))
-    return how.kit.Group(*rows[1:])  # type: ignore[no-any-return]
+        rows.append(Text(line, style=STYLE[status]))
+    return Group(*rows[1:])
 
 
 def _ring(dx: Diagnosis, how: TerminalStyle) -> RenderableType:
@@ -105,19 +105,19 @@ def _ring(dx: Diagnosis, how: TerminalStyle) -> RenderableType:
     right, down, left, up = how.arrows
     links = list(Link)
     upper, lower = links[:5], links[:4:-1]
-    between = how.kit.Text.assemble(
+    between = Text.assemble(
         up.center(BOX), how.text(content.headline(dx)[: 3 * BOX].center(3 * BOX + 4), "dim"), down.center(BOX)
     )
-    return how.kit.Group(*_row(dx, upper, right, how), between, *_row(dx, lower, left, how))  # type: ignore[no-any-return]
+    return Group(*_row(dx, upper, right, how), between, *_row(dx, lower, left, how))
 
 
-def _row(dx: Diagnosis, links: list[Link], arrow: str, how: TerminalStyle) -> list[Any]:
+def _row(dx: Diagnosis, links: list[Link], arrow: str, how: TerminalStyle) -> list[Text]:
     boxes = [_box(link, dx.links[link].status, content.status_word(dx, link), how) for link in links]
     joints = (" ", arrow, " ", " ")
-    return [how.kit.Text(joint).join(parts) for joint, parts in zip(joints, zip(*boxes, strict=True), strict=True)]
+    return [Text(joint).join(parts) for joint, parts in zip(joints, zip(*boxes, strict=True), strict=True)]
 
 
-def _box(link: Link, status: LinkStatus, word: str, how: TerminalStyle) -> list[Any]:
+def _box(link: Link, status: LinkStatus, word: str, how: TerminalStyle) -> list[Text]:
     frame, style, inner = how.frame[status], STYLE[status], BOX - 2
     top_left, top_right, bottom_right, bottom_left = frame.corners
     number, symbol = f" {link.order + 1} ", f" {how.symbol[status]} "
@@ -127,15 +127,15 @@ def _box(link: Link, status: LinkStatus, word: str, how: TerminalStyle) -> list[
         f"{frame.vertical}{word:^{inner}}{frame.vertical}",
         f"{bottom_left}{frame.horizontal * inner}{bottom_right}",
     )
-    return [how.kit.Text(row, style=style) for row in rows]
+    return [Text(row, style=style) for row in rows]
 
 
 def _findings(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     for i, outcome in enumerate(dx.findings):
         if i:
-            yield how.kit.Text()
+            yield Text()
         yield from _finding(dx, outcome, how)
-    yield how.kit.Text()
+    yield Text()
     yield how.text(content.EXPLAINED, "dim")
 
 
@@ -143,8 +143,8 @@ def _finding(dx: Diagnosis, outcome: Outcome, how: TerminalStyle) -> Iterator[Re
     finding = outcome.finding
     assert finding is not None
     severity = finding.severity
-    yield how.kit.Text.assemble(
-        how.kit.Text(f"{how.symbol[severity]} {content.SEVERITY_WORD[severity].upper()} ", style=STYLE[severity]),
+    yield Text.assemble(
+        Text(f"{how.symbol[severity]} {content.SEVERITY_WORD[severity].upper()} ", style=STYLE[severity]),
         how.text(outcome.detector, _linked(outcome.detector, "bold")),
         overflow="fold",
     )
@@ -178,45 +178,45 @@ def _exhibit(dx: Diagnosis, exhibit: content.Exhibit, how: TerminalStyle) -> Ite
 
 def _causes(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     full, empty = how.bar
-    table = how.kit.Table.grid(padding=(0, 1))
+    table = Table.grid(padding=(0, 1))
     table.add_column(no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
     table.add_column(overflow="fold")
     for cause in content.causes(dx):
         filled = round(cause.probability * BAR)
-        bar = how.kit.Text.assemble((full * filled, "cyan"), (empty * (BAR - filled), "dim"))
+        bar = Text.assemble((full * filled, "cyan"), (empty * (BAR - filled), "dim"))
         place = content.cause_place(cause)
-        title = how.kit.Text.assemble(
+        title = Text.assemble(
             how.text(cause.title, _linked(cause.id, "bold")), how.text(f" ({place})" if place else "", "dim")
         )
-        table.add_row(bar, how.kit.Text(percent(cause.probability)), title)
+        table.add_row(bar, Text(percent(cause.probability)), title)
     yield table
     if content.other_causes(dx):
         yield how.text(content.other_causes(dx), "dim")
-    argued: list[RenderableType] = [how.kit.Group(*_weights(cause, how)) for cause in content.argued(dx)]
+    argued: list[RenderableType] = [Group(*_weights(cause, how)) for cause in content.argued(dx)]
     half = (how.screen - APART) // 2
     if half >= WEIGHTS:
         rows = [
             how.side_by_side(left, right, half)
-            for left, right in zip_longest(argued[::2], argued[1::2], fillvalue=how.kit.Text())
+            for left, right in zip_longest(argued[::2], argued[1::2], fillvalue=Text())
         ]
     else:
         rows = argued
     for row in rows:
-        yield how.kit.Text()
+        yield Text()
         yield row
 
 
 def _weights(cause: RankedCause, how: TerminalStyle) -> Iterator[RenderableType]:
     table_of_weights = content.weight_table(cause)
     yield how.text(f"Why {percent(cause.probability)}: {cause.title}")
-    table = how.kit.Table.grid(padding=(0, 2))
+    table = Table.grid(padding=(0, 2))
     table.add_column(justify="right", no_wrap=True)
     table.add_column(overflow="fold")
     for weight, text in table_of_weights.rows:
-        table.add_row(how.kit.Text(f"{weight:+.2f}", style="green" if weight >= 0 else "red"), how.text(text))
+        table.add_row(Text(f"{weight:+.2f}", style="green" if weight >= 0 else "red"), how.text(text))
     table.add_row(
-        how.kit.Text(f"{table_of_weights.total:+.2f}", style="bold"), how.text(f"total ({content.WEIGHTS_NOTE})", "dim")
+        Text(f"{table_of_weights.total:+.2f}", style="bold"), how.text(f"total ({content.WEIGHTS_NOTE})", "dim")
     )
     yield how.indented(table)
 

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
-from functools import cache
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.constrain import Constrain
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
 
 from firstbreak.model import Action, LinkStatus, Severity
-from firstbreak.reports import plain, sparkline
+from firstbreak.reports import sparkline
 from firstbreak.reports.content import ReportLine
 from firstbreak.reports.text import to_ascii, visible
 from firstbreak.values import dataclass
-
-if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-    from rich.text import Text
 
 WIDEST = 100  # columns of text: longer lines are hard to read
 WIDEST_DRAWING = 160  # columns of a curve, and of two parts beside each other
@@ -48,12 +46,11 @@ class TerminalStyle:
     inks: str  # of the parts of a stacked bar
     room: str  # what is left of a stacked bar
     bullets: str
-    kit: Any  # what parts are made of: `plain`, or `in_colours()`
 
     def text(self, text: str, style: str = "") -> Text:
         """`text` for display: control characters are made visible, and markup is not interpreted."""
         shown = visible(text)
-        return self.kit.Text(shown if self.unicode else to_ascii(shown), style=style, overflow="fold")  # type: ignore[no-any-return]
+        return Text(shown if self.unicode else to_ascii(shown), style=style, overflow="fold")
 
     def heading(self, text: str) -> Text:
         """The heading of a section."""
@@ -63,7 +60,7 @@ class TerminalStyle:
         """Labels and texts in two columns."""
         labels = [self.text(line.label) for line in lines]
         widest = max((label.cell_len for label in labels), default=0)
-        table = self.kit.Table.grid(padding=(0, 2))
+        table = Table.grid(padding=(0, 2))
         table.add_column(min_width=min(widest, self.width // 2), overflow="fold", style="dim")
         table.add_column(overflow="fold")
         for label, line in zip(labels, lines, strict=True):
@@ -72,11 +69,11 @@ class TerminalStyle:
 
     def bullet(self, text: str) -> RenderableType:
         """One item of a list."""
-        return self.hanging(self.kit.Text(self.bullets), self.text(text))
+        return self.hanging(Text(self.bullets), self.text(text))
 
     def hanging(self, mark: Text, text: Text) -> RenderableType:
         """`text` beside `mark`, with further lines under the first one."""
-        table = self.kit.Table.grid(padding=(0, 1))
+        table = Table.grid(padding=(0, 1))
         table.add_column(no_wrap=True)
         table.add_column(overflow="fold")
         table.add_row(mark, text)
@@ -84,15 +81,15 @@ class TerminalStyle:
 
     def indented(self, what: RenderableType) -> RenderableType:
         """Indent by two columns."""
-        return self.kit.Padding(what, (0, 0, 0, 2))  # type: ignore[no-any-return]
+        return Padding(what, (0, 0, 0, 2))
 
     def wide(self, what: RenderableType) -> RenderableType:
         """A drawing, which may be wider than text."""
-        return self.kit.Constrain(what, self.screen)  # type: ignore[no-any-return]
+        return Constrain(what, self.screen)
 
     def side_by_side(self, left: RenderableType, right: RenderableType, left_width: int) -> RenderableType:
         """Two parts beside each other: the left one takes `left_width` columns, the right one what is left."""
-        table = self.kit.Table.grid(padding=(0, APART))
+        table = Table.grid(padding=(0, APART))
         table.add_column(width=left_width)
         table.add_column(width=self.screen - left_width - APART)
         table.add_row(left, right)
@@ -100,7 +97,7 @@ class TerminalStyle:
 
     def lines(self, lines: Iterable[str], style: str = "") -> Text:
         """Drawn lines, which must not wrap."""
-        return self.kit.Text("\n".join(lines), style=style, no_wrap=True, overflow="crop")  # type: ignore[no-any-return]
+        return Text("\n".join(lines), style=style, no_wrap=True, overflow="crop")
 
 
 _THIN, _HEAVY = Frame(("╭", "╮", "╯", "╰"), "─", "│"), Frame(("┏", "┓", "┛", "┗"), "━", "┃")
@@ -168,24 +165,9 @@ _UNICODE = (sparkline.BLOCKS, _UNICODE_SYMBOLS, _UNICODE_FRAMES, ("→", "↓", 
 _ASCII = (sparkline.ASCII, _ASCII_SYMBOLS, _ASCII_FRAMES, (">", "v", "<", "^"), ("#", "."), "#=+%o*x@", ".", "-")
 
 
-@cache
-def in_colours() -> Any:
-    """What parts are made of that rich draws."""
-    from rich.console import Group
-    from rich.constrain import Constrain
-    from rich.padding import Padding
-    from rich.table import Table
-    from rich.text import Text
-
-    return SimpleNamespace(Constrain=Constrain, Group=Group, Padding=Padding, Table=Table, Text=Text)
-
-
-def terminal_style(width: int, unicode: bool = True, kit: Any = None) -> TerminalStyle:
-    """The style for a terminal of `width` columns. `kit`: what parts are made of, else what rich draws."""
-    kit = kit or in_colours()
-    screen = min(width, WIDEST_DRAWING)
-    width = min(width, WIDEST)
-    return TerminalStyle(width, screen, unicode, *(_UNICODE if unicode else _ASCII), kit)
+def terminal_style(width: int, unicode: bool = True) -> TerminalStyle:
+    """The style for a terminal of `width` columns."""
+    return TerminalStyle(min(width, WIDEST), min(width, WIDEST_DRAWING), unicode, *(_UNICODE if unicode else _ASCII))
 
 
 @dataclass(frozen=True)
@@ -193,24 +175,14 @@ class Page:
     """A renderable for `rich.print`. The parts get width and characters from the console."""
 
     parts: Callable[[TerminalStyle], Iterator[RenderableType]]
-    plain: bool = False  #: whether all of them are made of the style's own kit, so that no colours need no rich
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         how = terminal_style(options.max_width, unicode=not options.ascii_only)
-        Constrain = how.kit.Constrain
-        yield how.kit.Group(
-            *(part if isinstance(part, Constrain) else Constrain(part, how.width) for part in self.parts(how))
-        )
+        yield Group(*(part if isinstance(part, Constrain) else Constrain(part, how.width) for part in self.parts(how)))
 
 
 def to_string(page: Page, width: int, color: bool, encoding: str) -> str:
     """The page as a string, with ANSI colours where `color` is true and NO_COLOR is not set."""
-    if page.plain and not color and width <= WIDEST and encoding.startswith("utf"):
-        with suppress(plain.Unfit):
-            lines = (line for part in page.parts(terminal_style(width, kit=plain)) for line in part.lines(width))  # type: ignore[union-attr]
-            return "\n".join(line.rstrip() for line in lines).rstrip()
-    from rich.console import Console
-
     stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding, newline="\n", write_through=True)
     console = Console(
         file=stream,
