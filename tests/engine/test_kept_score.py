@@ -8,6 +8,7 @@ import pytest
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.inputs import Inputs
 from firstbreak.model import Action, BreakKind, Run
+from firstbreak.reports.terminal import render
 from tests.make import noise, run
 
 N = 200
@@ -53,6 +54,7 @@ def test_signs_that_have_done_no_harm_are_watched_and_are_no_break(since: float)
     diagnosis = diagnose(run(curves, algorithm="ppo", trainer="sb3"))
     assert diagnosis.first_break is not None
     assert (diagnosis.first_break.kind, diagnosis.verdict.action) == (BreakKind.FIRST_SIGN, Action.WATCH)
+    assert "first sign: policy update" in render(diagnosis)
     assert diagnosis.verdict.risk == "some: what was found has done no harm to the score yet"
 
 

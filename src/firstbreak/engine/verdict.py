@@ -425,13 +425,14 @@ def _next(judged: Judgement, outcomes: Sequence[Outcome], ranked: Sequence[Ranke
         return top.fix[0]
     if telling:
         return f"First find out whether it is the cause that is named: {telling[0].text}"
-    return _watch(outcomes) if judged.action not in STOPS else ""
+    return _watch(outcomes, first) if judged.action not in STOPS else ""
 
 
-def _watch(outcomes: Sequence[Outcome]) -> str:
-    """What to keep an eye on: the curve of the worst finding, and what it says."""
+def _watch(outcomes: Sequence[Outcome], first: FirstBreak | None = None) -> str:
+    """What to keep an eye on: the curve of the first break, else of the worst finding, and what it says."""
     found = [o.finding for o in outcomes if o.finding is not None and not o.roles & RESTATE]
-    worst = max(found, key=lambda f: f.severity.rank, default=None)
+    metric = None if first is None else first.metric
+    worst = max(found, key=lambda f: (metric is not None and f.metric == metric, f.severity.rank), default=None)
     if worst is None:
         return "Watch the score, and diagnose the run again after some more steps."
     curve = f"`{worst.metric}`" if worst.metric else "the curve of the first warning"

@@ -24,6 +24,7 @@ from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.verdict import leading_cause_and_rival
 from firstbreak.model import (
     Action,
+    BreakKind,
     Cost,
     Departure,
     Diagnosis,
@@ -174,11 +175,17 @@ def headline(dx: Diagnosis) -> str:
     """The picture of the loop in one line."""
     if dx.first_break is not None:
         both = " or ".join(map(link_word, dx.first_break.links))
-        return f"first break: {place(dx) if dx.first_break.also is None else both}"
+        return f"{kind_of_break(dx)}: {place(dx) if dx.first_break.also is None else both}"
     if not dx.verdict.known:
         return "cannot tell yet: too few points"
     unseen = len(_unseen(dx))
     return f"no break found; {unseen} of {len(Link)} links not measured" if unseen else "no break found"
+
+
+def kind_of_break(dx: Diagnosis) -> str:
+    """'first sign' of what has done no harm yet, else 'first break'."""
+    sign = dx.first_break is not None and dx.first_break.kind is BreakKind.FIRST_SIGN
+    return "first sign" if sign else "first break"
 
 
 def place(dx: Diagnosis) -> str:
@@ -476,14 +483,14 @@ def summary_table(dx: Diagnosis) -> tuple[ReportLine, ...]:
     found = ", ".join(f"{count_of[s]} {SEVERITY_WORD[s]}" for s in SEVERITY_WORD if count_of[s])
     unseen = ", ".join(map(link_word, _unseen(dx)))
     first = dx.first_break
-    broke = headline(dx).removeprefix("first break: ")
+    broke = headline(dx).removeprefix(f"{kind_of_break(dx)}: ")
     if first is not None and (time := moment(dx.run.axis_of(first.metric), first.step, first.interval)):
         broke += f", since {time}"
     spent = next((line.text for line in outlook(dx) if line.label == "Spent since the break"), "")
     best = next((line for line in outlook(dx) if line.label.startswith("Best")), ReportLine("Best score", ""))
     lines = (
         ReportLine("Run", title(dx.run)),
-        ReportLine("First break", broke),
+        ReportLine(kind_of_break(dx).capitalize(), broke),
         ReportLine("Why", reason(dx)),
         ReportLine("Do this first", dx.verdict.do_first),
         ReportLine("Found", found),

@@ -251,7 +251,9 @@ def _drawing(dx: Diagnosis, uid: str, base: str | None) -> Markup | None:
         for i, s in enumerate(drawn)
     ]
     if interval is not None and same:
-        legend.append(element("li", "first break", element("span", "and where it lies"), class_="key break"))
+        legend.append(
+            element("li", content.kind_of_break(dx), element("span", "and where it lies"), class_="key break")
+        )
     if best is not None:
         legend.append(element("li", "best checkpoint" if best.path else "best score", class_="key best"))
     domain = content.domain(dx, drawn[0])

@@ -112,7 +112,7 @@ def _middle(dx: Diagnosis) -> Markup:
     else:
         step = "" if first.step is None else f"at {moment(dx.run.axis_of(first.metric), first.step, None)}"
         *either, last = map(link_word, first.links)
-        lines = [("first break", "small"), *((f"{name} or", "big") for name in either), (last, "big")]
+        lines = [(content.kind_of_break(dx), "small"), *((f"{name} or", "big") for name in either), (last, "big")]
         lines += [(line, "small") for line in ("or earlier" if first.or_earlier else "", *_short(step)) if line]
     top = CENTRE[1] - 9 * (len(lines) - 1)
     return join(

@@ -65,7 +65,7 @@ class TerminalStyle:
         table.add_column(overflow="fold")
         for label, line in zip(labels, lines, strict=True):
             table.add_row(label, self.text(line.text, "cyan" if line.literal else ""))
-        return table  # type: ignore[no-any-return]
+        return table
 
     def bullet(self, text: str) -> RenderableType:
         """One item of a list."""
@@ -77,7 +77,7 @@ class TerminalStyle:
         table.add_column(no_wrap=True)
         table.add_column(overflow="fold")
         table.add_row(mark, text)
-        return table  # type: ignore[no-any-return]
+        return table
 
     def indented(self, what: RenderableType) -> RenderableType:
         """Indent by two columns."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from firstbreak.engine.diagnose import diagnose
 from firstbreak.model import Severity, Status
 from tests.detectors.look import found, look, silent
 from tests.make import noise, run
@@ -30,3 +33,16 @@ def test_a_method_without_advantages_hears_of_its_targets() -> None:
     curves = {"value.mean": noise(60, 0.1, 1), "returns.mean": RETURNS}
     assert "advantages" in found(ID, run(curves, algorithm="ppo")).message
     assert "targets" in found(ID, run(curves, algorithm="dqn")).message
+
+
+def test_no_state_is_worth_more_than_its_episode() -> None:
+    returns = 25 + noise(80, 3)
+    curves = {"value.mean": np.linspace(2, 57, 80), "reward.mean": returns, "epsilon": np.full(80, 0.05)}
+    finding = found(ID, run(curves, algorithm="dqn"))
+    assert "whole episode" in finding.message
+    assert 40 <= finding.onset <= 60
+    assert (
+        "`value.mean`" in diagnose(run(curves, algorithm="dqn")).verdict.do_first
+    )  # of the sign, and not of another finding
+    assert silent(ID, run({**curves, "value.mean": np.linspace(2, 20, 80)}, algorithm="dqn"))
+    assert silent(ID, run({**curves, "reward.mean": returns - 60}, algorithm="dqn"))

@@ -2,14 +2,18 @@
 
 ## What it looks for
 The difference of mean value and mean return over the second half of the run, divided by the size of the returns: above
-`min_gap`.
+`min_gap`. Where no returns are logged: a mean value above `beyond` times what episodes return, where no return is negative. The
+value of a state is what is still to come in its episode, so that no critic that is right lies above it.
 
 ## Why it matters
 If the values are far from the returns, every advantage has the same sign. The policy then makes everything that it does
-more probable, or everything less probable, and cannot tell good from bad.
+more probable, or everything less probable, and cannot tell good from bad. A method that acts by its values takes what is only
+estimated for what pays: targets that go past the end of an episode, next observations that are overwritten in the replay
+buffer, or a target network that follows at once.
 
 ## When it is a false alarm
-Values and returns that are normalised differently in the log. Returns close to 0, where a ratio says little.
+Values and returns that are normalised differently in the log. Returns close to 0, where a ratio says little. Rewards that are
+scaled for training and not in the log; a discount so near to 1 that values go beyond a time limit.
 
 ## Fix
 - Normalise rewards or returns; start the last layer of the critic at the mean return.
@@ -28,18 +32,31 @@ import numpy as np
 
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at
-from firstbreak.engine.families import Method
+from firstbreak.engine.families import Method, Policy
+from firstbreak.engine.stats.changes import for_good
+from firstbreak.engine.stats.points import median, quantile
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 
 
 def detect(
     value_mean: Series,
-    returns_mean: Series,
+    returns_mean: Series | None = None,
     method: Method | None = None,
+    reward_mean: Series | None = None,
+    eval_reward: Series | None = None,
+    policy: Policy = Policy.TEXT,
     *,
     min_gap: float = at(0.8, "share", "A critic that lags behind the returns is nearer to them than this."),
+    beyond: float = at(
+        1.2, "ratio", "Of the highest mean returns of an episode: their noise is left out by a quantile."
+    ),
+    far: float = at(1.5, "ratio", "Of the same: no noise and no lag of the policy explains so much."),
     min_points: int = at(10, "points", "Fewer points do not show more than the start of the critic."),
 ) -> Finding | NotMeasured | None:
+    if returns_mean is None:
+        if policy is not Policy.CONTROL or reward_mean is None or len(value_mean.finite) < min_points:
+            return NotMeasured("neither the critic's returns nor those of episodes are logged")
+        return _beyond_episodes(value_mean.finite, reward_mean.finite, eval_reward, beyond, far, min_points)
     values, returns = value_mean.finite.tail(0.5), returns_mean.finite.tail(0.5)
     if min(len(values), len(returns)) < min_points:
         return NotMeasured(
@@ -66,4 +83,38 @@ def detect(
         onset=float(values.steps[0]),
         interval=(float(value_mean.steps[0]), float(values.steps[0])),
         evidence=(Evidence(text="values", series=value_mean), Evidence(text="returns", series=returns_mean)),
+    )
+
+
+def _beyond_episodes(
+    values: Series, returns: Series, evaluation: Series | None, beyond: float, far: float, min_points: int
+) -> Finding | NotMeasured | None:
+    """Values above what any episode returns, from some update on to the end."""
+    if len(returns) < min_points:
+        return NotMeasured(f"{len(returns)} returns of episodes are too few (needs {min_points})")
+    scores = evaluation.finite.tail(0.5).values if evaluation is not None else np.empty(0)
+    if returns.values.min() < 0 or (len(scores) and scores.min() < 0):
+        return None
+    most = max(quantile(returns.values, 0.95), median(scores) if len(scores) else 0.0)
+    first = for_good(values.values > beyond * most, 0.9) if most > 0 else None
+    if first is None or len(values) - first < min_points:
+        return None
+    since, late = float(values.steps[first]), facts.settled(values)
+    return Finding(
+        message=facts.tell(
+            "the mean value is {value}, and episodes return {returned}: a state cannot be worth more than its whole episode; "
+            "check that targets stop at the end of an episode, and that next observations in the buffer are copies",
+            value=late,
+            returned=facts.settled(returns),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH if late.value >= far * most else Confidence.MEDIUM,
+        metric="value.mean",
+        onset=since,
+        interval=(float(values.steps[max(first - 1, 0)]), since),
+        evidence=(
+            Evidence(text="values", series=values, since=since),
+            Evidence(text="return of episodes", series=returns),
+        ),
+        numbers={"most": most},
     )
