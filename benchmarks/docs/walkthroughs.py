@@ -1,13 +1,15 @@
-"""The two walk-throughs of the training debug guide, on runs of the lab: a page made by really diagnosing them."""
+"""The two walk-throughs of the training debug guide, and the five cells of divergence against score: really diagnosed."""
 
 from __future__ import annotations
 
+import tempfile
 from io import StringIO
 from pathlib import Path
 
 from firstbreak_lab.corpus import opened
 from rich.console import Console
 
+from benchmarks.judgement.courses import Course, written
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.readers.read import read
 from firstbreak.reports import terminal
@@ -40,14 +42,38 @@ EXAMPLES = (
     ),
 )
 
+#: heading, how the score goes, how the divergence from the reference goes, what a practitioner makes of it
+CELLS = (
+    ("Divergence and score rise", "rise", "kl line", "The policy changes, and what it learns is useful: continue."),
+    (
+        "The divergence rises, the score is flat",
+        "rise then flat",
+        "kl line",
+        "The policy moves away and gains nothing any more: each further step costs compute, and makes it harder to go back.",
+    ),
+    (
+        "The divergence rises, the score falls",
+        "peaked",
+        "kl line",
+        "The policy gets worse while it moves away: stop, and go back to the best checkpoint.",
+    ),
+    ("The divergence stands still, the score rises", "rise", "kl steady", "The best case, and a rare one: continue."),
+    (
+        "The divergence stands still, the score is flat",
+        "rise then flat",
+        "kl steady",
+        "Training has converged: whether to stop depends on whether this score is enough.",
+    ),
+)
+
 
 def page() -> str:
     """docs/walkthroughs.md"""
     lines = [
-        "# Two walk-throughs",
+        "# Walk-throughs",
         "",
-        "Made by `make docs` from runs of the lab's corpus; nothing in the reports is typed. The reports go on with what was",
-        "not measured and what was read.",
+        "Made by `make docs`; nothing in the reports is typed. The first two are runs of the lab's corpus; their reports go on",
+        "with what was not measured and what was read.",
     ]
     for heading, archive, command, seen, order in EXAMPLES:
         lines += [
@@ -64,14 +90,36 @@ def page() -> str:
             "",
             order,
         ]
+    lines += [
+        "",
+        "## Divergence from the reference, against the score",
+        "",
+        "Five drawn logs of TRL's GRPO: 200 steps of 32 prompts with 8 completions, 11 evaluations of 400 problems. Of each",
+        "report: the verdict, and what to expect if the run continues.",
+    ]
+    for heading, score, divergence, meaning in CELLS:
+        lines += ["", f"### {heading}", "", meaning, "", "```text", *_cell(score, divergence), "```"]
     return "\n".join(lines)
 
 
 def _report(archive: str) -> list[str]:
     """The report up to the parts that count checks: a new check must not change this page."""
     with opened(CORPUS, archive) as (folder, _):
-        run = read(folder)
-        text = StringIO()
-        Console(file=text, width=100, force_terminal=False, color_system=None).print(terminal.renderable(diagnose(run)))
-    shown, _, _ = text.getvalue().replace(str(folder), "run").partition("\nNot measured\n")
-    return [line.rstrip() for line in shown.splitlines()]
+        shown, _, _ = _printed(folder).partition("\nNot measured\n")
+    return shown.splitlines()
+
+
+def _cell(score: str, divergence: str) -> list[str]:
+    """The first part of the report of one drawn run, and the part about its future."""
+    with tempfile.TemporaryDirectory() as folder:
+        text = _printed(written(Course("trl", score, score, (divergence,), 200, 11, seed=1), Path(folder)))
+    verdict, _, rest = text.partition("\nThe training loop\n")
+    future, _, _ = rest.partition("If the run continues\n")[2].partition("\n\n")
+    return [*verdict.splitlines(), "", "If the run continues", *future.splitlines()]
+
+
+def _printed(folder: Path) -> str:
+    text = StringIO()
+    report = terminal.renderable(diagnose(read(folder)))
+    Console(file=text, width=100, force_terminal=False, color_system=None).print(report)
+    return "\n".join(line.rstrip() for line in text.getvalue().replace(str(folder), "run").splitlines())
