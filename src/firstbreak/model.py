@@ -141,6 +141,7 @@ class Role(enum.StrEnum):
     SCORE_UNMOVED = "score_unmoved"  #: found: the score went nowhere
     WEIGHTS_LOST = "weights_lost"  #: found, and critical: no checkpoint after the onset is good
     PROOF = "proof"  #: an identity: what breaks it is its cause, and no fault elsewhere
+    RELATION = "relation"  #: two numbers of every sound run fit each other: found, they do not
     SCORE_FELL = "score_fell"  #: found: a sign that the score fell; several signs are one event, and the surest counts
     EVALUATION_APART = "evaluation_apart"  #: found: training improves and the evaluation does not
     DRIFT_UNREWARDED = "drift_unrewarded"  #: found: the policy moves away from its reference and gains nothing

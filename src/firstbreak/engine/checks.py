@@ -149,5 +149,12 @@ def _outcome(check: Check, answer: Answer | Exception) -> Outcome:
         finding=finding,
         note=note,
         expected=isinstance(answer, Expected),
-        roles=check.roles,
+        roles=_roles(check.roles, finding),
     )
+
+
+def _roles(roles: frozenset[Role], finding: Finding | None) -> frozenset[Role]:
+    """A relation that only the recorder can prove: what the log alone shows of it is no proof."""
+    if finding is None or Role.RELATION not in roles or (finding.metric or "").startswith("proof."):
+        return roles
+    return roles - {Role.PROOF}

@@ -266,10 +266,12 @@ def dead_since(outcomes: Sequence[Outcome]) -> float | None:
     return next((f.onset for f in found if f.severity is Severity.CRITICAL), None)
 
 
-def _by_onset(outcome: Outcome) -> tuple[float, int, int]:
+def _by_onset(outcome: Outcome) -> tuple[float, bool, int, int]:
+    """The earliest first; of one step, a relation that is broken comes before a trend."""
     finding = outcome.finding
     assert finding is not None
-    return (np.inf if finding.onset is None else finding.onset, -finding.severity.rank, outcome.link.order)
+    onset = np.inf if finding.onset is None else finding.onset
+    return (onset, Role.RELATION not in outcome.roles, -finding.severity.rank, outcome.link.order)
 
 
 # action -----------------------------------------------------------------------------------------------------------------

@@ -694,6 +694,23 @@ def missing_inputs(dx: Diagnosis) -> tuple[ReportLine, ...]:
     return tuple(ReportLine(link_word(link), note) for link, notes in lacking.items() for note in notes)
 
 
+def relations(dx: Diagnosis) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The relations between numbers that could be checked: those that hold, and those that are broken."""
+    checked = [o for o in dx.outcomes if Role.RELATION in o.roles and o.status in (Status.OK, Status.FOUND)]
+    broken = [o for o in checked if o.finding is not None and o.finding.severity is not Severity.NOTICE]
+    return tuple(o.detector for o in checked if o not in broken), tuple(o.detector for o in broken)
+
+
+def relations_line(dx: Diagnosis) -> str:
+    """'22 relations between the numbers checked: they hold', or which of them are broken; empty where none was checked."""
+    hold, broken = relations(dx)
+    if not hold + broken:
+        return ""
+    holds = "it holds" if len(hold) == 1 else "they hold"
+    verdict = f"broken: {', '.join(broken)}" + (f"; {len(hold)} hold" if hold else "") if broken else holds
+    return f"{count(len(hold + broken), 'relation')} between the numbers checked: {verdict}"
+
+
 def crashed(dx: Diagnosis) -> tuple[str, ...]:
     """The checks that crashed, one line for each."""
     return tuple(f"check {o.detector} crashed: {o.note}" for o in dx.outcomes if o.status is Status.CRASHED)

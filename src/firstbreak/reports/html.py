@@ -172,6 +172,8 @@ def _loop(dx: Diagnosis, uid: str, about: About) -> Markup:
         element("li", element("strong", f"{link_word(link)} ({status}):"), prose(f" {why}"))
         for link, status, why in content.link_reasons(dx)
     ]
+    if relations := content.relations_line(dx):
+        reasons.append(element("li", prose(relations)))
     base = uid.removesuffix(Section.LOOP.value)
     return join(svg.ring(dx, f"{uid}-ring", partial(_address, dx, base)), element("ul", *reasons) if reasons else None)
 

@@ -97,6 +97,7 @@ def _loop(dx: Diagnosis) -> Iterator[str]:
         word = _EMPHASIS.get(dx.links[link].status, "{}").format(content.status_word(dx, link))
         yield f"| {link.order + 1} | {link_word(link)} | {word} |"
     reasons = [f"{link_word(link)} ({status}): {why}" for link, status, why in content.link_reasons(dx)]
+    reasons += [relations] if (relations := content.relations_line(dx)) else []
     if reasons:
         yield ""
         yield from _bullets(reasons)

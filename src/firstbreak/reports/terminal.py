@@ -88,6 +88,8 @@ def _loop(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     yield _ring(dx, how) if how.width >= RING else _list(dx, how)
     for link, status, why in content.link_reasons(dx):
         yield how.bullet(f"{link_word(link)} ({status}): {why}")
+    if relations := content.relations_line(dx):
+        yield how.text(relations, "dim")
 
 
 def _list(dx: Diagnosis, how: TerminalStyle) -> RenderableType:

@@ -38,8 +38,10 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.stats.changes import for_good, turned
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity, Statistic
+from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Role, Series, Severity, Statistic
 from firstbreak.words import number
+
+ROLES = (Role.RELATION,)
 
 
 def detect(

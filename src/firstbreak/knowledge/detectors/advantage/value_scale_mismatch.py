@@ -35,7 +35,9 @@ from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.stats.changes import for_good
 from firstbreak.engine.stats.points import median, quantile
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Series, Severity
+
+ROLES = (Role.RELATION,)
 
 
 def detect(

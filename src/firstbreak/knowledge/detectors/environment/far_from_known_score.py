@@ -33,9 +33,10 @@ import numpy as np
 from firstbreak.engine import environments, facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
-from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 from firstbreak.words import number, percent
 
+ROLES = (Role.RELATION,)
 FAMILIES = only(Policy.CONTROL, why="the tasks of a language model have no known score")
 
 

@@ -40,9 +40,21 @@ import numpy as np
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, only
-from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Run, Series, Severity
+from firstbreak.model import (
+    Confidence,
+    Config,
+    Evidence,
+    Finding,
+    NotApplicable,
+    NotMeasured,
+    Role,
+    Run,
+    Series,
+    Severity,
+)
 from firstbreak.words import number
 
+ROLES = (Role.RELATION,)
 FAMILIES = only(Method.PREFERENCE)
 
 START = math.log(2)  #: the loss of a policy that equals its reference model: https://arxiv.org/abs/2305.18290

@@ -39,9 +39,10 @@ from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.inputs import AT_CEILING
 from firstbreak.engine.stats.trend import trend
-from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Role, Series, Severity
 from firstbreak.words import number
 
+ROLES = (Role.RELATION,)
 FAMILIES = without(Method.SUPERVISED)
 
 

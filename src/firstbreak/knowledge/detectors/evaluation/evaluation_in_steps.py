@@ -30,9 +30,10 @@ import numpy as np
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.stats.points import distinct
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Series, Severity
 from firstbreak.words import percent
 
+ROLES = (Role.RELATION,)
 FAMILIES = without(Method.SUPERVISED)
 
 

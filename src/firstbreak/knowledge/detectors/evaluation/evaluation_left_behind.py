@@ -33,9 +33,10 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import SAMPLED, Policy, only
 from firstbreak.engine.stats.shape import trajectory
-from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 
 FIRST = 3  #: returns of the untrained policy: the smoothed start of a fast learner has left them behind (convention)
+ROLES = (Role.RELATION,)
 FAMILIES = only(Policy.CONTROL, *SAMPLED, why="only where training and evaluation run the same task")
 
 

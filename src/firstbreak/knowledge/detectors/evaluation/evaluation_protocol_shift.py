@@ -48,10 +48,11 @@ from firstbreak.engine.stats.onset import MIN_POINTS
 from firstbreak.engine.stats.shape import trajectory as shape_of
 from firstbreak.engine.stats.smooth import smooth
 from firstbreak.engine.stats.trend import trend
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Series, Severity
 from firstbreak.values import replace
 from firstbreak.words import number
 
+ROLES = (Role.RELATION,)
 FAMILIES = without(Method.SUPERVISED)
 BEYOND = 3  # points on either side of a jump, in a short curve
 NEAR_TOP = 0.8  # of a rise

@@ -35,8 +35,10 @@ from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.knowledge.detectors._start import continued
 from firstbreak.knowledge.detectors.exploration._words import entropy_weight
-from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 from firstbreak.words import percent
+
+ROLES = (Role.RELATION,)
 
 
 def detect(

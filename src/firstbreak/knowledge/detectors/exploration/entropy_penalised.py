@@ -24,7 +24,9 @@ https://arxiv.org/abs/1602.01783
 from __future__ import annotations
 
 from firstbreak.engine import facts
-from firstbreak.model import Confidence, Config, Finding, NotMeasured, Run, Series, Severity
+from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Run, Series, Severity
+
+ROLES = (Role.RELATION,)
 
 
 def detect(run: Run, config: Config, policy_entropy: Series | None = None) -> Finding | NotMeasured | None:

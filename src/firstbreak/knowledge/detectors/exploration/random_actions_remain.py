@@ -31,9 +31,13 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.stats.changes import for_good
 from firstbreak.engine.stats.direction import fell_since
-from firstbreak.model import Confidence, Evidence, Finding, Interval, Message, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, Interval, Message, NotMeasured, Role, Series, Severity
+from firstbreak.words import number
+
+ROLES = (Role.RELATION,)
 
 LATE = 0.2  #: of the points
+RESTARTS = 2  #: times that a schedule goes back up: once may be a resumed run
 
 
 def detect(
@@ -52,6 +56,20 @@ def detect(
     curve = epsilon.finite
     if len(curve) < min_points:
         return NotMeasured(f"{len(curve)} values of epsilon are too few to see a schedule (needs {min_points})")
+    again = np.flatnonzero(np.diff(curve.values) > rise) + 1
+    if len(again) >= RESTARTS:
+        step = float(curve.steps[again[0]])
+        return _finding(
+            curve,
+            facts.tell(
+                "the share of random actions goes back up {times} times, first at {step}, to {highest}: the schedule begins "
+                "again; let it run over all steps (each call of `learn` starts it)",
+                times=number(len(again)),
+                step=facts.at(curve, step),
+                highest=facts.highest(curve.between(step)),
+            ),
+            (step, (float(curve.steps[again[0] - 1]), step)),
+        )
     risen = curve.values - np.minimum.accumulate(curve.values) > rise
     first = for_good(risen, 1.0)
     if first:

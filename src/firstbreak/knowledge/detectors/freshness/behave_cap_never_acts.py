@@ -29,8 +29,10 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy
 from firstbreak.knowledge.detectors._unbound import unbound
-from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Series, Severity, Statistic
+from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Role, Series, Severity, Statistic
 from firstbreak.words import number, percent
+
+ROLES = (Role.RELATION,)
 
 
 def detect(

@@ -32,14 +32,17 @@ https://arxiv.org/abs/1707.06347
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, without
-from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 from firstbreak.words import number
 
+ROLES = (Role.RELATION,)
 FAMILIES = without(
     Method.VALUE_BASED,
     Method.PREFERENCE,
@@ -53,6 +56,7 @@ def detect(
     kl_old: Series | None = None,
     first_ratio: Series | None = None,
     proof_ratio_first: Series | None = None,
+    lr: Series | None = None,
     *,
     tolerance: float = at(5e-3, "nats or ratio", "Rounding and nondeterministic kernels."),
     tolerance_per_update: float = at(0.02, "nats or ratio", "How far one optimizer step may move the policy."),
@@ -75,6 +79,8 @@ def detect(
     ]
     if not recorded:
         return NotMeasured(f"neither the ratio nor the KL divergence from the old policy has {first_points} points")
+    if lr is not None and (found := _without_updates(recorded, lr.finite, tolerance_per_update, first_points)):
+        return found
     updates = config.number("updates_per_batch")
     curve, perfect = max(recorded, key=lambda pair: abs(_first(pair[0], first_points) - pair[1]))
     value, step = _first(curve, first_points), float(curve.finite.steps[0])
@@ -99,6 +105,37 @@ def detect(
         interval=(step, step),
         evidence=(Evidence(text=f"{number(value)} at the first steps", series=curve, level=perfect),),
         numbers={"off": off, "updates": updates},
+    )
+
+
+def _without_updates(recorded: Sequence[tuple[Series, float]], lr: Series, limit: float, points: int) -> Finding | None:
+    """A policy that differs from itself while the learning rate is 0: nothing but the computation can differ."""
+    moving = np.flatnonzero(lr.values != 0)
+    until = float(lr.steps[moving[0]]) if len(moving) else np.inf
+    for curve, perfect in recorded:
+        still = curve.finite.between(-np.inf, np.nextafter(until, -np.inf))
+        if len(lr) and len(still) >= points and np.all(np.abs(still.values - perfect) > limit):
+            return _told(
+                curve,
+                "{curve} is {value} while the learning rate is 0, and must be {perfect}: sampler and trainer compute different "
+                "log-probabilities, or run other weights; compare the log-probabilities of one batch",
+                still,
+                perfect,
+            )
+    return None
+
+
+def _told(curve: Series, what: str, still: Series, perfect: float) -> Finding:
+    step = float(still.steps[0])
+    return Finding(
+        message=facts.tell(what, curve=curve.name, value=facts.median(still), perfect=number(perfect)),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        metric=curve.name,
+        onset=step,
+        interval=(step, step),
+        evidence=(Evidence(text="without an update", series=curve, level=perfect),),
+        numbers={"off": float(np.median(still.values)) - perfect, "updates": 0},
     )
 
 

@@ -39,8 +39,10 @@ from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.knowledge.detectors._updates import recorded_updates
-from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Run, Series, Severity
+from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Role, Run, Series, Severity
 from firstbreak.words import number
+
+ROLES = (Role.RELATION,)
 
 SUMMED = frozenset({"nemo_rl"})  #: trainers that log the sum over the updates of a step
 

@@ -2,7 +2,8 @@
 
 ## What it looks for
 The smallest log-probability of the batch, over the second half of the run, compared with what sampling can produce; and
-the mean log-probability, compared with that of a uniform choice from a large vocabulary. Also the largest difference
+the mean log-probability, compared with that of a uniform choice from a large vocabulary and with the entropy: on average a
+policy's own samples have minus its entropy. Also the largest difference
 between the log-probabilities of the inference engine and the trainer: steps in which one token is off by `apart` nats or
 more, and `unusual` times as far as usual, that come again and again.
 
@@ -38,9 +39,10 @@ from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.changes import for_good
 from firstbreak.engine.stats.onset import first_sustained
-from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 from firstbreak.words import number
 
+ROLES = (Role.RELATION,)
 FAMILIES = only(Policy.TEXT, why="the log-density of a continuous action may take any value")
 
 
@@ -49,12 +51,18 @@ def detect(
     behave_logp_min: Series | None = None,
     policy_logp_mean: Series | None = None,
     rollout_train_logp_absdiff_max: Series | None = None,
+    policy_entropy: Series | None = None,
     *,
     low: float = at(
         -30.0, "nats", "The rarest of a million sampled tokens lies at about -14; one at -30 was not sampled."
     ),
     low_mean: float = at(
         -9.0, "nats per token", "A uniform choice from a large vocabulary has a mean of about -9 to -12."
+    ),
+    unlike: float = at(
+        1.0,
+        "nats per token",
+        "A batch of 1,000 tokens tells the mean to 0.1; and three times the entropy, for temperatures.",
     ),
     apart: float = at(8.0, "nats", "The same token is then 3,000 times as probable for one side as for the other."),
     unusual: float = at(8.0, "ratio", "Against the median of the run: rare tokens always differ."),
@@ -70,6 +78,10 @@ def detect(
             return finding
         if not recorded:
             return None
+    if policy_logp_mean is not None and policy_entropy is not None:
+        found = _unlike_entropy(policy_logp_mean.finite, policy_entropy.finite, unlike, min_points)
+        if found is not None:
+            return found
     if not recorded:
         return NotMeasured(f"no log-probability of sampled tokens is logged for {min_points} steps")
     extreme = [(s, limit) for s, limit in recorded if _late(s) < limit]
@@ -94,6 +106,37 @@ def detect(
         interval=None if onset is None else (onset, onset),
         evidence=tuple(Evidence(text=s.name, series=s, since=onset, level=at) for s, at in extreme),
         numbers={"logp": _late(curve)},
+    )
+
+
+def _unlike_entropy(logp: Series, entropy: Series, unlike: float, min_points: int) -> Finding | None:
+    """Samples that are far less probable than those of a policy of this entropy, at every step from some step on."""
+    if min(len(logp), len(entropy)) < min_points or entropy.values.min() < 0 or logp.values.max() > 0:
+        return None
+    usual = np.interp(logp.steps, entropy.steps, entropy.values)
+    off = -logp.values - usual > np.maximum(unlike, 2 * usual)
+    first = for_good(off, 1.0)
+    if first is None or len(off) - first < min_points:
+        return None
+    since = float(logp.steps[first])
+    return Finding(
+        message=facts.tell(
+            "{logp} is {now} at an entropy of {entropy}, and a policy's own samples have about minus the entropy: the "
+            "log-probabilities are those of other tokens than the sampled ones (a shift by one, a mask, another template)",
+            logp=logp.name,
+            now=facts.median(logp.between(since)),
+            entropy=facts.median(entropy.between(since)),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric=logp.name,
+        onset=since,
+        interval=(float(logp.steps[max(0, first - 1)]), since),
+        evidence=(
+            Evidence(text="log-probability", series=logp, since=since),
+            Evidence(text="entropy", series=entropy, since=since),
+        ),
+        numbers={"logp": float(np.median(logp.values[first:])), "entropy": float(np.median(usual[first:]))},
     )
 
 

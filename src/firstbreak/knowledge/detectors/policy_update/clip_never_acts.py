@@ -34,9 +34,10 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, without
 from firstbreak.knowledge.detectors._unbound import unbound
-from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 from firstbreak.words import number, percent
 
+ROLES = (Role.RELATION,)
 FAMILIES = without(
     Method.VALUE_BASED,
     Method.PREFERENCE,

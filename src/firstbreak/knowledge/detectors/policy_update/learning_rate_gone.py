@@ -33,8 +33,10 @@ import numpy as np
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.stats.changes import rounded_away
-from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Role, Series, Severity
 from firstbreak.words import percent
+
+ROLES = (Role.RELATION,)
 
 
 def detect(

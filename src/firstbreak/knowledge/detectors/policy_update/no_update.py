@@ -40,7 +40,20 @@ from firstbreak.engine.checks import at
 from firstbreak.engine.stats.changes import for_good, rounded_away
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Run, Series, Severity, Statistic
+from firstbreak.model import (
+    Confidence,
+    Evidence,
+    Expected,
+    Finding,
+    NotMeasured,
+    Role,
+    Run,
+    Series,
+    Severity,
+    Statistic,
+)
+
+ROLES = (Role.RELATION,)
 
 #: what these trainers log from the first gradient step on, with every line that they write
 LOGS_LOSSES = frozenset({"sb3"})

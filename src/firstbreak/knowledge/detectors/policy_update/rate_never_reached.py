@@ -2,7 +2,8 @@
 
 ## What it looks for
 The recorder logs the rate in force as a share of the configured one. The check reports where it never passed `above`
-in ten updates or more.
+in ten updates or more. Without the recorder, it compares the logged rates with the configured one, and reports where the
+highest of them is less than `reached` of it.
 
 ## Why it matters
 Nothing is learned although everything else is right.
@@ -22,22 +23,53 @@ https://github.com/huggingface/trl
 
 from __future__ import annotations
 
+from firstbreak.engine import facts
 from firstbreak.engine.checks import at
+from firstbreak.engine.stats.changes import rounded_away
 from firstbreak.knowledge.detectors._proof import proved
-from firstbreak.model import Config, Finding, Role, Series
+from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.words import number
 
-ROLES = (Role.PROOF,)
+ROLES = (Role.RELATION, Role.PROOF)
 MIN_POINTS = 10  #: updates (convention)
 
 
 def detect(
-    proof_rate_reached: Series,
     config: Config,
+    proof_rate_reached: Series | None = None,
+    lr: Series | None = None,
     *,
     above: float = at(0.02, "share", "A warm-up of a sound run passes it within a few updates."),
-) -> Finding | None:
-    reached = proof_rate_reached.finite
-    if len(reached) < MIN_POINTS or float(reached.values.max()) > above:
+    reached: float = at(0.5, "share", "The rate that was chosen is in force at some time, or nearly."),
+) -> Finding | NotMeasured | None:
+    if proof_rate_reached is not None:
+        shares = proof_rate_reached.finite
+        if len(shares) < MIN_POINTS or float(shares.values.max()) > above:
+            return None
+        what = "the learning rate is {value} of the configured one: shorten the warm-up"
+        return proved(shares, config, what, below=above)
+    configured = config.number("learning_rate")
+    if lr is None or len(lr.finite) < MIN_POINTS or not configured or "learning_rate" in config.defaulted:
+        return NotMeasured("the learning rate is not logged, or not configured")
+    rates = lr.finite
+    highest = float(rates.values.max())
+    if highest >= reached * configured or highest <= 0 or rounded_away(rates.values):
         return None
-    what = "the learning rate is {value} of the configured one: shorten the warm-up"
-    return proved(reached, config, what, below=above)
+    first, warmup = float(rates.steps[0]), config.number("warmup_steps")
+    steps = f" of {number(warmup)} steps" if warmup else ""
+    return Finding(
+        message=facts.tell(
+            "the learning rate is {highest} at its highest, and configured as {configured}: shorten the warm-up{steps}, or find "
+            "what changes the rate",
+            highest=facts.highest(rates),
+            configured=number(configured),
+            steps=steps,
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric=rates.name,
+        onset=first,
+        interval=(first, first),
+        evidence=(Evidence(text="learning rate", series=rates, level=configured),),
+        numbers={"share": highest / configured},
+    )

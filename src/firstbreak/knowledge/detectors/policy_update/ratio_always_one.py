@@ -32,8 +32,10 @@ from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.knowledge.detectors._updates import recorded_updates
-from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Run, Series, Severity
+from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Role, Run, Series, Severity
 from firstbreak.words import percent, quoted
+
+ROLES = (Role.RELATION,)
 
 #: trainers whose update stands in the user's script; a library stores the old log-probabilities
 OWN = (None, "cleanrl")

@@ -2,7 +2,9 @@
 
 ## What it looks for
 Before the first update, the recorder compares the log-probabilities of policy and reference. The check reports a mean
-distance above `above`.
+distance above `above`. Without the recorder, it looks at the first logged divergence of a log that begins at the first step:
+it must be 0. The check reports one above `logged` that the next values do not leave far behind, as those of a policy that moves
+do.
 
 ## Why it matters
 The penalty, or the margin of a pair, pulls the policy towards another model.
@@ -22,21 +24,38 @@ https://arxiv.org/abs/2305.18290
 
 from __future__ import annotations
 
+from firstbreak.engine import facts
 from firstbreak.engine.checks import at
+from firstbreak.engine.stats.points import median
+from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.knowledge.detectors._proof import proved
-from firstbreak.model import Config, Finding, NotMeasured, Role, Series
+from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Role, Run, Series, Severity
 
-ROLES = (Role.PROOF,)
+ROLES = (Role.RELATION, Role.PROOF)
+BEFORE = frozenset({"trl", "verl", "openrlhf"})  #: trainers that log the divergence of a batch before its update
+NEXT = 4  #: divergences after the first one
 
 
 def detect(
     config: Config,
     proof_reference_start: Series | None = None,
     proof_reference_gap: Series | None = None,
+    kl_ref: Series | None = None,
+    trajectory: Trajectory | None = None,
+    run: Run | None = None,
     *,
     above: float = at(0.05, "nats", "16-bit arithmetic gives 0.01."),
+    logged: float = at(0.01, "nats per token", "Arithmetic of 16 bits gives a tenth of it."),
 ) -> Finding | NotMeasured | None:
     start = proof_reference_start if proof_reference_start is not None else _begun(proof_reference_gap)
+    if (
+        start is None
+        and kl_ref is not None
+        and run is not None
+        and run.trainer in BEFORE
+        and _from_the_start(kl_ref.finite)
+    ):
+        return _apart(kl_ref.finite, logged, trajectory is not None and trajectory.learned)
     if start is None:
         return NotMeasured("policy and reference were not compared before the first update")
     return proved(
@@ -51,3 +70,33 @@ def _begun(gap: Series | None) -> Series | None:
     """The first batch of a loop that began at its first step: no update was made by then."""
     points = gap.finite if gap is not None else None
     return points.head(0.0) if points is not None and len(points) and points.steps[0] <= 1 else None
+
+
+def _from_the_start(curve: Series) -> bool:
+    """Whether the first value is that of the first batch: no mean over several, and no later part of a run."""
+    if len(curve) <= NEXT or curve.axis != "step":
+        return False
+    first, second = curve.steps[:2]
+    return bool(first <= 1 and second - first <= 1)
+
+
+def _apart(curve: Series, logged: float, learned: bool) -> Finding | None:
+    first, after = float(curve.values[0]), median(curve.values[1 : 1 + NEXT])
+    if first <= logged or after > 2 * first:
+        return None
+    step = float(curve.steps[0])
+    return Finding(
+        message=facts.tell(
+            "{curve} is {first} nats at the first step, before any update, and must be 0: the reference is not the policy at the "
+            "start; load both from the same weights, and compute both log-probabilities in the same way",
+            curve=curve.name,
+            first=facts.first(curve),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.MEDIUM if learned else Confidence.HIGH,
+        metric=curve.name,
+        onset=step,
+        interval=(step, step),
+        evidence=(Evidence(text="divergence from the reference", series=curve, level=0.0),),
+        numbers={"first": first},
+    )

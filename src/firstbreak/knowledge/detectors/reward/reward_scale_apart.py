@@ -31,10 +31,11 @@ import numpy as np
 
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
-from firstbreak.model import Confidence, Evidence, Expected, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Evidence, Expected, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 from firstbreak.words import number
 
 WHOLE = 0.9  #: share of returns that are whole numbers; a mean of two episodes may be a half (convention)
+ROLES = (Role.RELATION,)
 FAMILIES = only(Policy.CONTROL, why="rewards of text are often weighted sums that the evaluation does not share")
 
 

@@ -33,7 +33,9 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.points import median, medians
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Series, Severity
+
+ROLES = (Role.RELATION,)
 
 WINDOW = 5  #: steps on each side that show the level
 

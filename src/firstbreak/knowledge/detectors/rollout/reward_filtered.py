@@ -36,7 +36,9 @@ from firstbreak.engine.stats.direction import departure
 from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.trend import trend
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Series, Severity
+
+ROLES = (Role.RELATION,)
 
 
 def detect(

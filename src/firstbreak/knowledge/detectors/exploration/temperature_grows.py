@@ -1,0 +1,73 @@
+"""The temperature of soft actor-critic grows without end: its target entropy is out of reach.
+
+## What it looks for
+The temperature (`ent_coef`, alpha) is at its end more than `growth` times its level before it began to grow, it still grows, and
+the score does not rise with it.
+
+## Why it matters
+The temperature is steered so that the entropy of the policy meets a target. It grows while the entropy is below the target. Where
+actions cannot be as random as the target asks (a target with the wrong sign, or for other units of the actions), it grows until
+the bonus outweighs every reward, and the policy only acts at random.
+
+## When it is a false alarm
+Rewards that grow as much: the temperature has their unit.
+
+## Fix
+- Set {target_entropy} to minus the number of action dimensions, with actions scaled to -1 to 1.
+- Check the sign of the temperature's loss.
+
+## Smallest experiment
+Train with a constant {entropy_coef} of 0.1: if the score rises, the target was out of reach.
+
+## References
+https://arxiv.org/abs/1812.05905
+https://stable-baselines3.readthedocs.io/en/master/modules/sac.html
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import at
+from firstbreak.engine.stats.points import median
+from firstbreak.engine.stats.shape import Trajectory
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Series, Severity
+
+ROLES = (Role.RELATION,)
+
+
+def detect(
+    alpha: Series,
+    trajectory: Trajectory | None = None,
+    solved: bool | None = None,
+    *,
+    growth: float = at(10.0, "ratio", "The temperature of sound runs falls, or follows the reward's scale by less."),
+    min_points: int = at(20, "points", "Fewer values show no steady growth."),
+) -> Finding | NotMeasured | None:
+    curve = alpha.finite
+    if len(curve) < min_points or curve.values.min() <= 0:
+        return NotMeasured(f"the temperature has fewer than {min_points} positive values")
+    low = int(np.argmin(curve.values))
+    end, lowest = median(curve.tail(0.05).values), float(curve.values[low])
+    still = end > 1.05 * median(curve.tail(0.3).head(1 / 3).values)
+    rising = trajectory is not None and trajectory.kind == "rising"
+    if end < growth * lowest or end < float(curve.values[0]) or not still or rising or solved:
+        return None
+    step = float(curve.steps[low])
+    return Finding(
+        message=facts.tell(
+            "the temperature grew from {low} at {step} to {end} and still grows: the entropy stays below its target, which the "
+            "policy cannot reach; check the target entropy and the range of the actions",
+            low=facts.lowest(curve),
+            step=facts.at(curve, step),
+            end=facts.median(curve.tail(0.05)),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric=curve.name,
+        onset=step,
+        interval=(step, step),
+        evidence=(Evidence(text="temperature", series=curve, since=step),),
+        numbers={"growth": end / lowest},
+    )
