@@ -216,6 +216,26 @@ class Sample:
     messages: Sequence[Any] = ()  #: the completion as it was recorded, where it is a list of messages
 
 
+class Happened(enum.StrEnum):
+    """What a line of text in a log says."""
+
+    ERROR = "error"  #: an exception, or no memory left
+    RESUMED = "resumed"  #: the run goes on from a saved state
+    TIMEOUT = "timeout"
+    SKIPPED = "skipped"  #: an update was left out
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """What happened, beside the numbers."""
+
+    kind: Happened
+    text: str  #: the line, cut
+    step: float | None = None  #: the last one that was logged before it, on the run's axis
+    source: str = ""  #: the file, relative to the run
+    last: bool = False  #: no number was logged after it
+
+
 Opener = Callable[[], Iterable[Sample]]
 
 
@@ -292,6 +312,7 @@ class Run:
         str, ...
     ] = ()  #: files of which nothing could be read and which may hold the score, relative to `path`
     notes: tuple[str, ...] = ()  #: facts about the recording: restarts merged, sampling, axis chosen
+    events: tuple[Event, ...] = ()  #: what lines of text say, in order
 
     @property
     def first_step(self) -> float | None:

@@ -41,6 +41,7 @@ from typing import Any
 import numpy as np
 
 from firstbreak import plugins
+from firstbreak.model import Event
 
 FOLDER = Path(__file__).parent
 INDEX = FOLDER / "index.json"
@@ -92,6 +93,7 @@ class Recording:
     has_samples: bool = False  #: the module's `samples(path)` yields at least one sample
     damage: list[str] = field(default_factory=list)  #: what was lost, each with place and remedy
     unread: list[str] = field(default_factory=list)  #: files of it that were not read at all, each with the remedy
+    events: list[tuple[float, Event]] = field(default_factory=list)  #: with the `Curve.index` of the last number before
     notes: list[str] = field(default_factory=list)  #: facts: "tail is still being written", versions, ...
     resume: Any = None  #: opaque: pass it to the next read() of the same file
     replaces: bool = False  #: resumed on a file that was rewritten since: these curves replace the earlier ones

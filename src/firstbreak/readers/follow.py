@@ -116,6 +116,7 @@ def _appended(known: Recording, latest: Recording) -> Recording:
         damage=known.damage + latest.damage,
         unread=latest.unread,
         notes=list(dict.fromkeys(latest.notes or known.notes)),
+        events=[(at, replace(e, last=e.last and not latest.curves)) for at, e in known.events] + latest.events,
         order=known.order,
         restarts_at=known.restarts_at,
     )

@@ -35,7 +35,7 @@ import numpy as np
 from firstbreak import dialects
 from firstbreak.dialects import Name, Origin, hyperparameters
 from firstbreak.masking import Mask
-from firstbreak.model import EMPTY, Run, Sample, Samples, Series
+from firstbreak.model import EMPTY, Event, Happened, Run, Sample, Samples, Series
 from firstbreak.patterns import pattern
 from firstbreak.readers import Curve, Recording, Unreadable, _null, _repeats, _stages, budget, readers, wandb_api
 from firstbreak.readers._samples import PART, Span
@@ -175,6 +175,7 @@ def assemble(
             *(_relative(p, base) for p, r in recordings if r.unread),
         ),
         notes=tuple(dict.fromkeys(notes)),
+        events=tuple(_events(filled, raw, base)),
     )
     return replace(run, checkpoints=on_the_axis(checkpoints_in(place), run)) if place.is_dir() else run
 
@@ -514,6 +515,27 @@ def _streams(
                 name = _prefixed(series.raw, path, base)
                 parts[name].append(replace(series, name=name, raw=name, source=_relative(path, base)))
         yield from map(merge_restarts, parts.values())
+
+
+def _events(recordings: list[tuple[Path, Recording]], raw: list[Series], base: Path) -> Iterator[Event]:
+    """What happened, on the steps of the run: the lines of text, and where a later file of events goes on."""
+    began: dict[Path, float] = {}
+    for path, recording in sorted(recordings, key=lambda piece: (piece[1].order, _natural(piece[0]))):
+        source = _relative(path, base)
+        own = [s for s in raw if s.source == source and len(s)]
+        longest = max(own, key=len, default=None)
+        rows = recording.curves[longest.raw].index if longest is not None and longest.raw in recording.curves else None
+        for index, event in recording.events:
+            step = None
+            if longest is not None and rows is not None and len(rows) == len(longest):
+                place = int(np.searchsorted(rows, index, side="right")) - 1
+                step = float(longest.steps[max(place, 0)])
+            yield replace(event, step=step, source=source)
+        first = min((float(curve.index[0]) for curve in recording.curves.values() if len(curve.index)), default=None)
+        if recording.format == "tensorboard" and first is not None:
+            if path.parent in began and first > began[path.parent]:
+                yield Event(kind=Happened.RESUMED, text=f"{source} goes on", step=first, source=source)
+            began.setdefault(path.parent, first)
 
 
 def _machine_on_steps(raw: list[Series], notes: list[str]) -> list[Series]:

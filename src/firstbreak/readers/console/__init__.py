@@ -27,6 +27,7 @@ from firstbreak.readers.budget import NAME, POINT, spend
 from firstbreak.readers.console import pairs, prime_rl, steps, verl
 from firstbreak.readers.console._reading import LineKind, ParsedLine
 from firstbreak.readers.console.bullets import Bullets
+from firstbreak.readers.console.events import Events
 from firstbreak.readers.console.progress_bars import InterleavedBars, ProgressBars
 from firstbreak.readers.console.records import DictLines
 from firstbreak.readers.console.tables import Tables
@@ -127,6 +128,7 @@ class Console:
         self._weak: dict[str, list[tuple[int, float | None, float]]] = {}
         self._seen: Counter[str] = Counter()  #: points of weak names, over all reads
         self._config: dict[str, Any] = {}
+        self._events = Events()
 
     def feed(self, text: str) -> None:
         """Reads whole lines."""
@@ -137,6 +139,8 @@ class Console:
                 if reading is not None:
                     self._take(reading)
                     break
+            if reading is None or not reading.values:
+                self._events.see(line, self._row, self._step)
 
     def _take(self, reading: ParsedLine) -> None:
         self._config.update(reading.config)
@@ -185,6 +189,7 @@ class Console:
             nulls={name: _curve(points, has_steps).index for name, points in self._nulls.items()},
             indexed_by="step" if has_steps else "row",
             config=dict(self._config),
+            events=self._events.told(self._row, has_steps),
         )
         self._points, self._weak, self._nulls = {}, {}, {}
         return recording
