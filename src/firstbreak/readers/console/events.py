@@ -1,0 +1,66 @@
+"""Lines of a log that hold no number and say what happened: an error, a resumed run, a time-out, a skipped step."""
+
+from __future__ import annotations
+
+import re
+
+from firstbreak.masking import by_look
+from firstbreak.model import Event, Happened
+from firstbreak.values import replace
+
+MOST = 200  #: events of one kind that are kept; more are the same again
+LONGEST = 200  #: characters of a line
+_KINDS = (
+    (
+        Happened.ERROR,
+        r"out of memory|segmentation fault|core dumped|\bkilled\b(?! \d)|^\w*(?:\.\w+)*(?:Error|Exception): ",
+    ),
+    (
+        Happened.RESUMED,
+        r"\bresum(?:ed|ing)\b.{0,40}\b(?:from|at|training)\b|\b(?:load(?:ed|ing)|restor(?:ed|ing))\b.{0,30}\bcheckpoint\b"
+        r"|\bcontinuing training from\b",
+    ),
+    (Happened.TIMEOUT, r"\btime[d-]?[ -]?out\b(?!\s*[:=]\s*\d)"),
+    (Happened.SKIPPED, r"\bskipp(?:ed|ing)\b.{0,40}\b(?:step|update|batch|optimizer)|\bgradient overflow\b"),
+)
+_PATTERNS = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _KINDS)
+_TRACEBACK = "Traceback (most recent call last)"
+_RAISED = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Warning)?(?::|$)")
+
+
+class Events:
+    """Lines in, events out; it remembers a traceback that is not over."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[int, Event]] = []  #: with the row that was read last
+        self._counts: dict[Happened, int] = {}
+        self._inside = False  #: a traceback
+
+    def see(self, line: str, row: int, step: float | None) -> None:
+        """Takes the line where it says what happened."""
+        if _TRACEBACK in line:
+            self._inside = True
+            return
+        if self._inside:
+            if line[0] in " \t|+" or not _RAISED.match(line):
+                return
+            self._inside = False
+            self._take(Happened.ERROR, line, row, step)
+            return
+        if len(line) <= 10 * LONGEST:
+            kind = next((kind for kind, pattern in _PATTERNS if pattern.search(line)), None)
+            if kind is not None:
+                self._take(kind, line, row, step)
+
+    def told(self, row: int, has_steps: bool) -> list[tuple[float, Event]]:
+        """What was found since the last call, each with the index of the last number before it."""
+        found, self.found = self.found, []
+        return [
+            ((event.step or 0.0) if has_steps else float(at), replace(event, last=at == row, step=None))
+            for at, event in found
+        ]
+
+    def _take(self, kind: Happened, line: str, row: int, step: float | None) -> None:
+        self._counts[kind] = self._counts.get(kind, 0) + 1
+        if self._counts[kind] <= MOST:
+            self.found.append((row, Event(kind=kind, text=by_look(line.strip())[:LONGEST], step=step)))
