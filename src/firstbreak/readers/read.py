@@ -534,7 +534,12 @@ def _events(recordings: list[tuple[Path, Recording]], raw: list[Series], base: P
         first = min((float(curve.index[0]) for curve in recording.curves.values() if len(curve.index)), default=None)
         if recording.format == "tensorboard" and first is not None:
             if path.parent in began and first > began[path.parent]:
-                yield Event(kind=Happened.RESUMED, text=f"{source} goes on", step=first, source=source)
+                yield Event(
+                    kind=Happened.RESUMED,
+                    text=f"{source} goes on",
+                    step=float(np.nextafter(first, -np.inf)),
+                    source=source,
+                )
             began.setdefault(path.parent, first)
 
 

@@ -80,8 +80,7 @@ def _ended(run: Run, event: Event) -> Finding | None:
 def _fell(event: Event, score: Series, min_fall: float, min_size: float, around: int) -> Finding | None:
     """The finding that the score falls at once at the step of the line."""
     assert event.step is not None
-    before = score.between(-np.inf, np.nextafter(event.step, -np.inf))
-    after = score.between(event.step)
+    before, after = score.between(-np.inf, event.step), score.between(np.nextafter(event.step, np.inf))
     if min(len(before), len(after)) < around:
         return None
     level, then = median(before.values[-around:]), median(after.values[:around])

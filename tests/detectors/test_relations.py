@@ -1,0 +1,149 @@
+"""Relations: for each, numbers that do not fit each other, and a sound look-alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from firstbreak.engine.diagnose import diagnose
+from firstbreak.engine.registry import detectors
+from firstbreak.model import Action, Happened, Link, Role, Run, Status
+from firstbreak.readers.read import read
+from firstbreak.reports import json as json_report
+from firstbreak.reports import terminal
+from tests.detectors.look import found, silent
+from tests.make import noise, run
+
+N = 100
+X = np.arange(N)
+DECAY = np.linspace(1.0, 0.05, N)
+PARTS = {"right": 0.5 + noise(N, 0.1, seed=1), "format": 0.8 + noise(N, 0.1, seed=2)}
+SUM = 2 * PARTS["right"] + 0.5 * PARTS["format"]
+
+
+def parts(reward: np.ndarray) -> dict[str, Any]:
+    return {f"reward.component.{name}.mean": values for name, values in PARTS.items()} | {"reward.mean": reward}
+
+
+def grpo(series: dict[str, Any], **more: Any) -> Run:
+    return run(series, trainer="trl", algorithm="grpo", **more)
+
+
+#: id -> a run that breaks it, what the message must say, and sound look-alikes
+PAIRS: dict[str, tuple[Callable[[], Run], str, list[Callable[[], Run]]]] = {
+    "rate-never-reached": (
+        lambda: grpo({"lr": 1e-5 * (X + 1) / 2000}, config={"learning_rate": 1e-5, "warmup_steps": 2000}),
+        "shorten the warm-up of 2000 steps",
+        [
+            lambda: grpo({"lr": 1e-5 * np.minimum(1, X / 20) * DECAY}, config={"learning_rate": 1e-5}),
+        ],
+    ),
+    "reference-not-initial": (
+        lambda: grpo({"kl.ref": 0.045 + 0.0005 * X}),
+        "the reference is not the policy at the start",
+        [lambda: grpo({"kl.ref": 0.002 * X}), lambda: grpo({"kl.ref": 0.04 + 0.1 * X})],
+    ),
+    "logprob-extremes": (
+        lambda: grpo({"policy.logp.mean": np.full(N, -8.0), "policy.entropy": np.full(N, 0.3)}),
+        "minus the entropy",
+        [lambda: grpo({"policy.logp.mean": np.full(N, -0.4), "policy.entropy": np.full(N, 0.3)})],
+    ),
+    "first-update-not-on-policy": (
+        lambda: grpo({"policy.ratio.mean": np.full(N, 0.9), "lr": np.zeros(N)}),
+        "while the learning rate is 0",
+        [lambda: grpo({"policy.ratio.mean": np.full(N, 1.0), "lr": np.zeros(N)})],
+    ),
+    "random-actions-remain": (
+        lambda: run({"epsilon": np.tile(np.linspace(1, 0.05, 25), 4)}, algorithm="dqn"),
+        "each call of `learn` starts it",
+        [lambda: run({"epsilon": np.maximum(0.05, 1 - X / 30)}, algorithm="dqn")],
+    ),
+    "no-random-actions": (
+        lambda: run({"epsilon": np.full(N, 0.05)}, algorithm="dqn"),
+        "from",
+        [lambda: run({"epsilon": np.maximum(0.05, 0.3 - X / 100)}, algorithm="dqn")],
+    ),
+    "temperature-grows": (
+        lambda: run({"alpha": np.exp(0.04 * X), "reward.mean": noise(N, 1.0)}, algorithm="sac"),
+        "check the target entropy",
+        [
+            lambda: run({"alpha": np.exp(-0.04 * X)}, algorithm="sac"),
+            lambda: run({"alpha": np.exp(0.04 * X), "reward.mean": 5.0 * X + noise(N, 1.0)}, algorithm="sac"),
+        ],
+    ),
+    "reward-not-its-parts": (
+        lambda: grpo(parts(np.where(X < 60, SUM, SUM + 0.4))),
+        "weights of the steps before (2, 0.5)",
+        [lambda: grpo(parts(SUM)), lambda: grpo(parts(SUM + np.where(X == 60, 0.4, 0)))],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_a_relation_that_is_broken_is_told_and_its_look_alike_is_not(name: str) -> None:
+    broken, says, sound = PAIRS[name]
+    assert Role.RELATION in detectors()[name].roles
+    assert says in found(name, broken()).message
+    for one in sound:
+        silent(name, one())
+
+
+def test_the_report_says_how_many_relations_hold_and_which_do_not() -> None:
+    sound = diagnose(grpo(parts(SUM)))
+    broken = diagnose(PAIRS["reward-not-its-parts"][0]())
+    assert "relations between the numbers checked: they hold" in terminal.render(sound, width=100)
+    assert "broken: reward-not-its-parts" in terminal.render(broken, width=100)
+    assert json_report.payload(broken)["relations"]["broken"] == ["reward-not-its-parts"]
+
+
+def test_what_the_log_shows_of_a_proof_is_no_proof() -> None:
+    outcome = next(o for o in diagnose(PAIRS["rate-never-reached"][0]()).outcomes if o.detector == "rate-never-reached")
+    assert outcome.status is Status.FOUND
+    assert outcome.roles == {Role.RELATION}
+
+
+# lines of text ----------------------------------------------------------------------------------------------------------
+
+
+def console(folder: Path, reward: np.ndarray, lines: dict[int, str]) -> Run:
+    text = []
+    for i, value in enumerate(reward):
+        text += [lines[i]] if i in lines else []
+        text.append(f"step {i}: {{'loss': 0.1, 'reward': {value:.4f}, 'kl': {0.001 * i:.4f}}}")
+    text += [lines[len(reward)]] if len(reward) in lines else []
+    (folder / "train.log").write_text("\n".join(text) + "\n")
+    return read(folder)
+
+
+RISE = 0.2 + 0.008 * np.minimum(X, 60) + noise(N, 0.01)
+TRACEBACK = 'Traceback (most recent call last):\n  File "a.py", line 1, in f\n    g()\nValueError: no more prompts'
+
+
+def test_an_exception_after_the_last_number_is_told(tmp_path: Path) -> None:
+    finding = found("reported-in-text", console(tmp_path, RISE, {N: TRACEBACK}))
+    assert 'ends after step 99 with "ValueError: no more prompts"' in finding.message
+
+
+def test_an_exception_that_the_run_survives_is_an_event_and_no_finding(tmp_path: Path) -> None:
+    survived = console(tmp_path, RISE, {50: TRACEBACK})
+    assert [(e.kind, e.step) for e in survived.events] == [(Happened.ERROR, 49)]
+    silent("reported-in-text", survived)
+
+
+def test_a_fall_where_the_run_was_resumed_is_of_systems(tmp_path: Path) -> None:
+    fallen = console(tmp_path, np.where(X < 60, RISE, 0.25 + noise(N, 0.01)), {60: "resuming from checkpoint step-60"})
+    finding = found("reported-in-text", fallen)
+    assert finding.interval == (59, 60)
+    first = diagnose(fallen).first_break
+    assert first is not None
+    assert first.link is Link.SYSTEMS
+
+
+def test_a_resumed_run_that_goes_on_is_sound(tmp_path: Path) -> None:
+    resumed = console(tmp_path, RISE, {60: "resuming from checkpoint step-60"})
+    silent("reported-in-text", resumed)
+    assert diagnose(resumed).verdict.action is Action.CONTINUE
