@@ -27,6 +27,18 @@ def test_a_wrong_sign_does_not_stop_half_way(cause: str, kept: float, spoken_aga
     assert any(w.weight < 0 for w in weights) is spoken_against
 
 
+RISES = np.linspace(0, 1, 200)
+LOST = np.concatenate([np.linspace(0, 1, 120), np.linspace(1, -0.2, 80)])
+WON_AGAIN = np.concatenate([np.linspace(0, 1, 80), np.zeros(20), np.linspace(0, 1, 100)])
+DENTED = np.concatenate([np.linspace(0, 1, 80), np.full(20, 0.6), np.linspace(0.6, 1.2, 100)])
+
+
+@pytest.mark.parametrize(("reward", "against"), [(RISES, False), (DENTED, False), (LOST, True), (WON_AGAIN, True)])
+def test_a_reward_that_was_lost_speaks_against_an_exploited_one(reward: np.ndarray, against: bool) -> None:
+    weights = causes()["verifier-exploited"].weights(Inputs(run({"reward.mean": reward + noise(200, 0.03)})))
+    assert [w.weight < 0 for w in weights] == [True] * against
+
+
 def test_what_is_over_optimised_rises() -> None:
     fallen = np.concatenate([ROSE, np.full(60, 0.1) + noise(60, 0.02)])
     cause = causes()["reward-over-optimised"]

@@ -19,9 +19,9 @@ SOURCE = Path(registry.__file__).parents[1] / "knowledge"
 
 
 @pytest.mark.parametrize("kind", ["detectors", "causes"])
-def test_every_file_and_every_row_of_a_link_folder_is_found(kind: str) -> None:
+def test_every_file_and_every_row_of_a_link_is_found(kind: str) -> None:
     files = {p.stem.replace("_", "-") for p in (SOURCE / kind).glob("*/*.py") if not p.stem.startswith("_")}
-    rows = [name for p in (SOURCE / kind).glob("*/proofs.toml") for name in tomllib.loads(p.read_text("utf-8"))]
+    rows = [name for p in (SOURCE / kind).rglob("*.toml") for name in tomllib.loads(p.read_text("utf-8"))]
     found = registry.detectors() if kind == "detectors" else registry.causes()
     assert sorted(found) == sorted([*files, *rows])
     assert [item.link.order for item in found.values()] == sorted(item.link.order for item in found.values())

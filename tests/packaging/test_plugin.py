@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -113,10 +114,15 @@ def test_in_a_checkout_both_files_go_where_they_belong(tmp_path: Path) -> None:
             "tests/lab/faults/test_odd_load.py",
         ),
         ("reader", "odd", "src/firstbreak/readers/odd.py", "tests/readers/test_odd.py"),
+        ("cause", "reward/odd", "src/firstbreak/knowledge/causes/reward.toml", "tests/causes/test_odd.py"),
+        ("cause", "reward/even", "src/firstbreak/knowledge/causes/reward.toml", "tests/causes/test_even.py"),
     ):
         assert runner.invoke(new, [kind, name, "--into", str(tmp_path)]).exit_code == 0
         source = (tmp_path / module).read_text()
-        compile(source, module, "exec")
+        if kind == "cause":
+            assert list(tomllib.loads(source))[-1] == name.partition("/")[2]  # after the rows that were there
+        else:
+            compile(source, module, "exec")
         assert not re.search(r"^LINK = ", source, re.MULTILINE)  # the folder is the link
         assert (tmp_path / test).exists()
         assert runner.invoke(new, [kind, name, "--into", str(tmp_path)]).exit_code == 2  # nothing is written over

@@ -18,7 +18,7 @@ from firstbreak.values import dataclass
 class Kind:
     """One kind of addition: where its two files go in a checkout, and how a plugin names it."""
 
-    module: str  #: path of the file, with {link} and {file}
+    module: str  #: path of the file, with {link} and {file}; a table gets a row
     test: str  #: path of its test
     group: str = ""  #: entry-point group of plugins; empty where no plugin can add one
     of_a_link: bool = False  #: it belongs to a link of the loop, and NAME is LINK/my-name
@@ -32,7 +32,7 @@ KINDS = {
         of_a_link=True,
     ),
     "cause": Kind(
-        "src/firstbreak/knowledge/causes/{link}/{file}.py",
+        "src/firstbreak/knowledge/causes/{link}.toml",
         "tests/causes/test_{file}.py",
         group="firstbreak.causes",
         of_a_link=True,
@@ -64,7 +64,7 @@ KINDS = {
     help="A checkout of firstbreak, or the package folder of your own plugin.  [default: the current folder]",
 )
 def command(kind: str, name: str, into: Path) -> None:
-    """Write a file of this KIND and its test. There is no list to edit.
+    """Write a file of this KIND (of a cause: a row of its link's table) and its test. There is no list to edit.
 
     NAME is LINK/my-name (reward/my-check) for a detector, a cause, an audit row or a fault, and my-name for the rest.
     Both files are a small example that works and passes all tests. Replace its texts and its rule.
@@ -77,13 +77,14 @@ def command(kind: str, name: str, into: Path) -> None:
         _refuse(f"{into}: a {kind} belongs to the lab; give a checkout of firstbreak with --into")
     places = (chosen.module, chosen.test) if own else ("{file}.py", "test_{file}.py")
     module, test = (into / place.format(link=link, file=file) for place in places)
-    taken = next((path for path in (module, test) if path.exists()), None)
+    taken = next((path for path in (module, test) if path.exists() and path.suffix == ".py"), None)
     if taken is not None:
         _refuse(f"{taken}: there is such a file already; take another name")
     words = _words(ident, file, link, own) | ({"cause": _cause_of(link)} if kind == "fault" else {})
-    for path, template in ((module, f"{kind}.txt"), (test, f"test_{kind}.txt")):
+    first = _filled(f"{kind}.txt", words) if module.suffix == ".py" else _with_row(module, kind, words)
+    for path, text in ((module, first), (test, _filled(f"test_{kind}.txt", words))):
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(_filled(template, words), "utf-8")
+        path.write_text(text, "utf-8")
         click.echo(path)
     if own:
         click.echo("\nReplace the example in both files, then: python -m benchmarks.docs")
@@ -123,6 +124,14 @@ def _cause_of(link: str) -> str:
     from firstbreak.engine.registry import causes
 
     return next((cause.id for cause in causes().values() if cause.link == link), "")
+
+
+def _with_row(table: Path, kind: str, words: dict[str, str]) -> str:
+    """A table with one more row."""
+    before = table.read_text("utf-8") if table.exists() else ""
+    if f"[{words['id']}]" in before.splitlines():
+        _refuse(f"{table}: there is a row of this name already; take another name")
+    return f"{before}\n{_filled(f'{kind}_row.txt', words)}".lstrip()
 
 
 def _filled(template: str, words: dict[str, str]) -> str:

@@ -10,7 +10,6 @@ from firstbreak import dialects
 from firstbreak.dialects import signals
 from firstbreak.engine.checks import Check, run_check
 from firstbreak.engine.inputs import DERIVED, GIVEN, Inputs
-from firstbreak.engine.refutations import recorded_inside
 from firstbreak.engine.registry import detectors
 from firstbreak.engine.stats.agreement import denies
 from firstbreak.engine.stats.power import hidden
@@ -34,7 +33,7 @@ class OfRun(Inputs):
             return f"no {name} recorded"
         signal = signals.BY_PARAMETER[name].name
         if signal.startswith("proof."):
-            used = "measured nothing of it" if recorded_inside(self) else "was not used"
+            used = "measured nothing of it" if self.recorded("proof.") else "was not used"
             return f"firstbreak.recorder() {used}"
         how = dialects.how_to_log(self.run.trainer, signal)
         return f"{signal} is not logged" + (f": {how}" if how else "")

@@ -160,6 +160,12 @@ OF_LINK: Mapping[Link, Families] = (
 )
 
 _NAMES: Mapping[str, Member] = {member.value: member for axis in (Policy, Method, Data) for member in axis}
+#: what a table calls them, groups of them included
+NAMED: Mapping[str, tuple[Member, ...]] = {name: (member,) for name, member in _NAMES.items()} | {
+    "unknown": (UNKNOWN,),
+    "sampled": SAMPLED,
+    "graded": GRADED,
+}
 _TAG = rf"((?:{'|'.join(_NAMES)})(?:, (?:{'|'.join(_NAMES)}))*): (?=\S)"
 _TAGGED = pattern(_TAG)
 _LINES = pattern(rf"^((?:- )?){_TAG}", re.MULTILINE)

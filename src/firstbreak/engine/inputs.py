@@ -761,6 +761,10 @@ class Inputs:
         if score is not None:
             self._known["score"] = score
 
+    def recorded(self, *beginnings: str) -> bool:
+        """Whether the name of any curve begins so: `proof.` for the identities that a recorder measures inside the trainer."""
+        return any(name.startswith(beginnings) for name in self.run.series)
+
     def ask(self, name: str) -> Any:
         """The input of this name, or None where the run does not hold it."""
         if name not in self._known:

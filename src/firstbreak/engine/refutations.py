@@ -1,4 +1,4 @@
-"""What a run can show that a cause denies. A cause names those that refute it (`REFUTED_BY`).
+"""What a run can show that a cause denies. A cause names those that refute it (`refuted_by`).
 
 Each function returns what was logged, as a sentence, where it contradicts the cause, else None.
 """
@@ -32,21 +32,6 @@ EQUAL = 1e-4  #: distance of a ratio from 1 that 32-bit arithmetic leaves (conve
 ROUNDING = 0.01  #: relative: single precision and 16-bit rewards leave less (convention)
 MORE = 0.1  #: share of completions that are cut later and were not cut first (convention)
 _SHARES = ("accuracy", "success_rate", "pass_at")
-
-
-def recorded_inside(inputs: Inputs) -> bool:
-    """Whether a recorder measured identities inside the trainer: some causes can be told by these alone."""
-    return any(name.startswith("proof.") for name in inputs.run.series)
-
-
-def calls_tools(inputs: Inputs) -> bool:
-    """Only agents that call tools."""
-    return any(name.startswith("tool.") for name in inputs.run.series)
-
-
-def measured_inside(*names: str) -> Callable[[Inputs], bool]:
-    """Whether a recorder measured one of these identities."""
-    return lambda inputs: any(f"proof.{name}" in inputs.run.series for name in names)
 
 
 def scored_well_at_first(inputs: Inputs) -> str | None:

@@ -3,7 +3,7 @@
 A detector's signature is its metadata: positional parameters are the inputs it needs, positional parameters with the
 default `None` are used if recorded, keyword-only parameters are thresholds. An input is a signal (`kl.ref` is asked
 for as `kl_ref`), a derived input (see inputs.py), or one of `run`, `config`, `samples`. Detectors that are one limit of one
-identity of the recorder are rows of a link's proofs.toml."""
+identity of the recorder are rows of a link's proofs.toml, and causes are rows of a link's table; a plug-in's are modules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from firstbreak import plugins
-from firstbreak.engine import index, refutations
+from firstbreak.engine import index
 from firstbreak.engine.checks import Answer, Check, Threshold
 from firstbreak.engine.common_settings import Side
 from firstbreak.engine.families import EVERY, Families
@@ -29,7 +29,7 @@ from firstbreak.values import dataclass
 
 @dataclass(frozen=True)
 class Cause:
-    """One file of causes/<link>/."""
+    """One row of causes/<link>.toml, or a module of a plug-in."""
 
     id: str
     link: Link
@@ -75,57 +75,27 @@ class Listed(Check):
         return self._whole.thresholds
 
 
-class ListedCause(Cause):
-    """A cause whose file is imported only where it is asked something, or shown."""
-
-    @cached_property
-    def _whole(self) -> Cause:
-        return _cause(importlib.import_module(self.__dict__["module"]), self.link)
-
-    @cached_property
-    def doc(self) -> str:
-        return self._whole.doc
-
-    @cached_property
-    def applies(self) -> Callable[[Inputs], bool]:
-        return importlib.import_module(self.__dict__["module"]).applies  # type: ignore[no-any-return]
-
-    @cached_property
-    def weights(self) -> Callable[[Inputs], list[Weight]]:
-        return importlib.import_module(self.__dict__["module"]).weights  # type: ignore[no-any-return]
-
-    @cached_property
-    def refuted_by(self) -> tuple[Refutation, ...]:
-        return self._whole.refuted_by
-
-
 @cache
 def detectors() -> Mapping[str, Check]:
     """Detector id -> detector, in loop order, then by id."""
-    return _by_link("detectors", "detect", _detector, _listed, _proofs())
+    return _by_link("detectors", [*_files(), *_proofs()], _detector)
 
 
 @cache
 def causes() -> Mapping[str, Cause]:
     """Cause id -> cause, in loop order, then by id."""
-    return _by_link("causes", "FINDINGS", _cause, _listed_cause)
+    table = _table_of("causes")
+    rows = (
+        (name, link, row)
+        for link, _, known in index.tables("causes")
+        for name, row in (known or table.rows(link)).items()
+    )
+    return _by_link("causes", [table.cause(*row) for row in rows], _cause)
 
 
-def _by_link(
-    kind: str,
-    attribute: str,
-    build: Callable[[ModuleType, Link], Any],
-    listed: Callable[[str, Link, index.Row], Any],
-    more: Iterable[Any] = (),
-) -> Mapping[str, Any]:
-    items = list(more)
-    for link, name, row in index.rows(kind):
-        if row is not None:
-            items.append(listed(name, link, row))
-        elif hasattr(module := importlib.import_module(name), attribute):
-            items.append(build(module, link))
+def _by_link(kind: str, own: Iterable[Any], build: Callable[[ModuleType, Link], Any]) -> Mapping[str, Any]:
     others = map(importlib.import_module, plugins.elsewhere(f"firstbreak.{kind}"))
-    items += [build(module, _link(module)) for module in others]
+    items = [*own, *(build(module, _link(module)) for module in others)]
     found: dict[str, Any] = {}
     for item in sorted(items, key=lambda item: (item.link.order, item.id)):
         if item.id in found:
@@ -134,16 +104,25 @@ def _by_link(
     return found
 
 
+def _files() -> Iterator[Check]:
+    for link, name, row in index.rows():
+        if row is not None:
+            yield _listed(name, link, row)
+        elif hasattr(module := importlib.import_module(name), "detect"):
+            yield _detector(module, link)
+
+
 def _proofs() -> Iterator[Check]:
-    for link, _, rows in index.proofs():
+    for link, _, rows in index.tables("proofs"):
         if rows is None:
-            yield from _table_of(link).values()
+            yield from _table_of("detectors").proofs(link).values()
         for name, row in (rows or {}).items():
-            yield _lazy(name, link, row, lambda link=link, name=name: _table_of(link)[name])  # type: ignore[misc]
+            yield _lazy(name, link, row, lambda link=link, name=name: _table_of("detectors").proofs(link)[name])  # type: ignore[misc]
 
 
-def _table_of(link: Link) -> Mapping[str, Check]:
-    return importlib.import_module("firstbreak.knowledge.detectors._table").proofs(link)  # type: ignore[no-any-return]
+def _table_of(kind: str) -> Any:
+    """The module that reads the tables of detectors or causes."""
+    return importlib.import_module(f"firstbreak.knowledge.{kind}._table")
 
 
 def _listed(module: str, link: Link, row: index.Row) -> Check:
@@ -181,52 +160,28 @@ def _lazy(
     return detector
 
 
-def _listed_cause(module: str, link: Link, row: index.Row) -> Cause:
-    cause = object.__new__(ListedCause)
-    known: dict[str, Any] = {
-        "applies": _FUNCTIONS.get(row.get("applies", "always")),
-        "weights": None if row.get("weights") else _no_weights,
-        "refuted_by": tuple(map(_FUNCTIONS.get, row.get("refuted_by", ()))),
-    }
-    if None in known["refuted_by"]:
-        known["refuted_by"] = None
-    vars(cause).update(
-        module=module,
-        id=plugins.identity(module.rpartition(".")[2]),
-        link=link,
-        title=row["title"],
-        findings=row["findings"],
-        prior=row.get("prior", 1.0),
-        families=index.families(row),
-        settings={name: Side(side) for name, side in row.get("settings", {}).items()},
-        experiments=tuple(row["experiments"]),
-        **{name: value for name, value in known.items() if value is not None},
-    )
-    return cause
-
-
-def _always(inputs: Inputs) -> bool:
+def always(inputs: Inputs) -> bool:
+    """A cause that is possible in every run of its families."""
     return True
 
 
-def _no_weights(inputs: Inputs) -> list[Weight]:
+def no_weights(inputs: Inputs) -> list[Weight]:
+    """A cause of which the configuration says nothing."""
     return []
-
-
-#: what many causes ask, by the name that it has in the table
-_FUNCTIONS: Mapping[str, Any] = {"always": _always} | {
-    name: function for name, function in vars(refutations).items() if inspect.isfunction(function)
-}
 
 
 def table() -> str:
     """The table as it has to be, for `make docs`."""
-    kinds = {"detectors": _row_of_file, "causes": _row_of_cause}
-    tables = {
-        link.value: {"bytes": size, "rows": {name: _row_of_detector(row) for name, row in _table_of(link).items()}}
-        for link, size, _ in index.proofs()
+    proofs, causes = _table_of("detectors").proofs, _table_of("causes").rows
+    told = {
+        "proofs": lambda link: {name: _row_of_detector(row) for name, row in proofs(link).items()},
+        "causes": causes,
     }
-    return index.text({kind: index.written(kind, say) for kind, say in kinds.items()} | {"proofs": tables})
+    tables = {
+        kind: {link.value: {"bytes": size, "rows": say(link)} for link, size, _ in index.tables(kind)}
+        for kind, say in told.items()
+    }
+    return index.text({"detectors": index.written(_row_of_file), **tables})
 
 
 def _row_of_file(name: str) -> dict[str, Any]:
@@ -246,27 +201,9 @@ def _row_of_detector(whole: Check) -> dict[str, Any]:
     return _filled(row)
 
 
-def _row_of_cause(name: str) -> dict[str, Any]:
-    module = importlib.import_module(name)
-    whole = _cause(module, _link(module))
-    names = {function: name for name, function in _FUNCTIONS.items()}
-    row = {
-        "title": whole.title,
-        "findings": dict(whole.findings),
-        "prior": whole.prior if whole.prior != 1.0 else None,
-        **index.saved(whole.families),
-        "settings": {name: side.value for name, side in whole.settings.items()},
-        "applies": names.get(whole.applies, "?") if whole.applies is not _always else None,
-        "weights": whole.weights is not _no_weights,
-        "refuted_by": [names.get(refutation, "?") for refutation in whole.refuted_by],
-        "experiments": list(whole.experiments),
-    }
-    return _filled(row)
-
-
 def _filled(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what is empty. "?" stands for a function of the file's own."""
-    return {name: value for name, value in row.items() if value or name in ("title", "experiments", "findings")}
+    """Without what is empty."""
+    return {name: value for name, value in row.items() if value or name == "title"}
 
 
 def _link(module: ModuleType) -> Link:
@@ -325,8 +262,8 @@ def _cause(module: ModuleType, link: Link) -> Cause:
         findings=module.FINDINGS,
         prior=getattr(module, "PRIOR", 1.0),
         families=getattr(module, "FAMILIES", EVERY),
-        applies=getattr(module, "applies", _always),
-        weights=getattr(module, "weights", _no_weights),
+        applies=getattr(module, "applies", always),
+        weights=getattr(module, "weights", no_weights),
         settings=getattr(module, "SETTINGS", EMPTY),
         refuted_by=tuple(getattr(module, "REFUTED_BY", ())),
         experiments=(named,) if isinstance(named := module.EXPERIMENT, str) else tuple(named),
