@@ -299,7 +299,8 @@ def first_break_of(
     harmed = harm in (Harm.LOST, Harm.LOSING, Harm.APART)
     drift = harm is Harm.APART and not _found(Role.EVALUATION_APART, outcomes)  # nothing is lost yet
     if harmed:  # slower is no reason why a score falls
-        found = [o for o in signs if o.link is not Link.SYSTEMS] or _doubts(outcomes) or list(signs)
+        found = [o for o in signs if o.link is not Link.SYSTEMS or Role.RELATION in o.roles]
+        found = found or _doubts(outcomes) or list(signs)
     else:
         found = [o for o in signs if _is_serious(o)]
     found = _without_consequences(found)

@@ -31,8 +31,9 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.engine.stats.points import median
-from firstbreak.model import Confidence, Event, Evidence, Finding, Happened, NotMeasured, Run, Series, Severity
+from firstbreak.model import Confidence, Event, Evidence, Finding, Happened, NotMeasured, Role, Run, Series, Severity
 
+ROLES = (Role.RELATION,)
 BY_HAND = "KeyboardInterrupt"
 
 
