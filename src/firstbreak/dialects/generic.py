@@ -156,7 +156,7 @@ def _set(words: str) -> frozenset[str]:
 
 
 _AMBIGUOUS = _GUESSES.keys() | _set(
-    "r q return returns value values ratio correct success score scores eps alpha ev tokens truncated turns updates length"
+    "r q return returns value values ratio correct score scores eps alpha tokens truncated turns updates length"
     " clip_ratio policy_kl total_reward reward_margin throughput"
 )
 _ENVIRONMENT = _set("env episode episodes episodic epsilon return returns qf")
@@ -285,7 +285,10 @@ def _time_limits(names: Set[str]) -> dict[str, str | Name]:
 
 def ambiguous(raw: str) -> bool:
     """Whether a plain name has two common meanings, so that it says nothing beside the names of a known trainer."""
-    return _plain(raw) in _AMBIGUOUS
+    plain, words = _plain(raw), _words(raw)
+    if plain in ("value", "values") and words[-1] in _STATISTICS:
+        return False  # `value_mean`: of a column of other values nobody logs the statistics
+    return plain in _AMBIGUOUS
 
 
 def _plain(raw: str) -> str:

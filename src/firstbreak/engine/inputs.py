@@ -597,6 +597,7 @@ def truncation(
     length_clipped_ratio: Series | None = None,
     length_mean: Series | None = None,
     length_max: Series | None = None,
+    length_terminated_frac: Series | None = None,
 ) -> Series | None:
     """The share of completions that are cut at the length limit: logged, or estimated from the mean length and the limit.
 
@@ -604,6 +605,9 @@ def truncation(
     """
     if length_clipped_ratio is not None:
         return length_clipped_ratio
+    if length_terminated_frac is not None and len(length_terminated_frac.finite):
+        ended = length_terminated_frac.finite
+        return replace(ended, name="length.clipped_ratio", values=1 - ended.values, note="those without an end token")
     if length_mean is None or len(length_mean.finite) < MIN_EVALUATIONS:
         return None
     lengths = length_mean.finite

@@ -11,11 +11,13 @@ Source: stable_baselines3/common/monitor.py, results_plotter.py (ts2xy)
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from firstbreak.model import Event, Happened
 from firstbreak.readers import Curve, Recording, Unreadable
 from firstbreak.readers._columns import Columns, as_float
 from firstbreak.readers._json import loads
@@ -87,6 +89,15 @@ def merge(recordings: Sequence[Recording]) -> Recording:
         merged.config.update(recording.config)
         merged.damage.extend(recording.damage)
         merged.notes.extend(recording.notes)
+    starts = sorted(
+        (float(np.min(_times(r.curves["l"]))), float(np.max(_times(r.curves["l"]))))
+        for r in recordings
+        if "l" in r.curves
+    )
+    for (_, end), (begin, _) in pairwise(starts):
+        if begin > end and len(steps):  # one after the other: no environments side by side
+            step = float(steps[np.searchsorted(np.sort(ended), begin) - 1])
+            merged.events.append((step, Event(kind=Happened.RESUMED, text="a further monitor file begins")))
     several = f"episodes of {len(recordings)} environments" if len(recordings) > 1 else "episodes"
     merged.notes.append(f"{several} in order of time")
     return merged

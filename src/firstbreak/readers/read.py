@@ -147,7 +147,8 @@ def assemble(
         recording, said = _null.as_nan(recording, rewards)
         notes += [f"{_relative(p, base)}: {note}" for note in said]
         filled.append((p, recording))
-    raw = [_in_range(series, notes) for series in _streams(filled, dialect, base, notes)]
+    events: list[Event] = []
+    raw = [_in_range(series, notes) for series in _streams(filled, dialect, base, notes, events)]
     rounded = {_relative(p, base) for p, r in recordings if getattr(readers().get(r.format), "ROUNDED", False)}
     raw = _machine_on_steps(raw, notes)
     logged = {s.raw for s in raw}
@@ -175,7 +176,7 @@ def assemble(
             *(_relative(p, base) for p, r in recordings if r.unread),
         ),
         notes=tuple(dict.fromkeys(notes)),
-        events=tuple(_events(filled, raw, base)),
+        events=(*events, *_events(filled, raw, base)),
     )
     return replace(run, checkpoints=on_the_axis(checkpoints_in(place), run)) if place.is_dir() else run
 
@@ -496,16 +497,18 @@ def _divided(roots: tuple[Path, ...], paths: Iterable[Path]) -> Iterator[list[tu
 
 
 def _streams(
-    recordings: list[tuple[Path, Recording]], dialect: ModuleType, base: Path, notes: list[str]
+    recordings: list[tuple[Path, Recording]], dialect: ModuleType, base: Path, notes: list[str], events: list[Event]
 ) -> Iterator[Series]:
-    """One series per raw name and format, over all files of that format."""
+    """One series per raw name and format, over all files of that format; what a merge tells is added to `events`."""
     by_format: dict[str, list[tuple[Path, Recording]]] = defaultdict(list)
     for path, recording in recordings:
         by_format[recording.format].append((path, recording))
     for format_, pieces in by_format.items():
         merge = getattr(readers().get(format_), "merge", None)  # there is no reader of what was recorded in memory
         if len(pieces) > 1 and merge:
-            pieces = [(pieces[0][0], merge([r for _, r in pieces]))]
+            merged = merge([r for _, r in pieces])
+            pieces = [(pieces[0][0], merged)]
+            events += [replace(e, step=step, source=_relative(pieces[0][0], base)) for step, e in merged.events]
         pieces.sort(key=lambda piece: (piece[1].order, _natural(piece[0])))
         parts: dict[str, list[Series]] = defaultdict(list)
         for path, recording in pieces:

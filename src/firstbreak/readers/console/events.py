@@ -18,7 +18,7 @@ _KINDS = (
     (
         Happened.RESUMED,
         r"\bresum(?:ed|ing)\b.{0,40}\b(?:from|at|training)\b|\b(?:load(?:ed|ing)|restor(?:ed|ing))\b.{0,30}\bcheckpoint\b"
-        r"|\bcontinuing training from\b",
+        r"|\bcontinuing training from\b|\bloaded\b.{0,120}\bcontinu|\brequeued?\b",
     ),
     (Happened.TIMEOUT, r"\btime[d-]?[ -]?out\b(?!\s*[:=]\s*\d)"),
     (Happened.SKIPPED, r"\bskipp(?:ed|ing)\b.{0,40}\b(?:step|update|batch|optimizer)|\bgradient overflow\b"),

@@ -2,7 +2,8 @@
 
 ## What it looks for
 The largest absolute mean advantage over the prompts of a batch (`advantage.of_prompt_absmax`), in group-relative methods,
-against the spread of the advantages: above `max_share` of the spread for most of the run.
+against the spread of the advantages: above `max_share` of the spread for most of the run. Where no such curve is logged, the
+dumped samples give it: those of whole groups, with as many samples of one prompt at one step as the group has.
 
 ## Why it matters
 A group baseline is the mean reward of the prompt's own completions, so the mean of its advantages is 0. If the mean is
@@ -26,21 +27,39 @@ https://github.com/PeterGriffinJin/Search-R1/pull/88
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
+from itertools import islice
+
 import numpy as np
 
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import UNKNOWN, Method, only
 from firstbreak.engine.stats.onset import first_sustained
-from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.model import (
+    Confidence,
+    Config,
+    Evidence,
+    Finding,
+    NotApplicable,
+    NotMeasured,
+    Role,
+    Samples,
+    Series,
+    Severity,
+)
 
+ROLES = (Role.RELATION,)
+MOST = 4000  #: samples that are read
 FAMILIES = only(Method.GROUP_RELATIVE, UNKNOWN, why="only where the baseline is the mean reward of a group of samples")
 
 
 def detect(
-    advantage_of_prompt_absmax: Series,
     config: Config,
+    advantage_of_prompt_absmax: Series | None = None,
     advantage_std: Series | None = None,
+    samples: Samples | None = None,
     *,
     max_share: float = at(0.4, "share", "Filters after the advantage was computed leave a smaller mean."),
     min_spread: float = at(0.5, "advantage", "A smaller spread is taken for this one, so that rounding is no finding."),
@@ -58,6 +77,12 @@ def detect(
         return NotApplicable(
             "a strong KL penalty is part of the advantages, so the mean of a prompt's advantages need not be 0"
         )
+    if advantage_of_prompt_absmax is None:
+        advantage_of_prompt_absmax = None if samples is None else _of_samples(samples, config.number("group_size"))
+        if advantage_of_prompt_absmax is None:
+            return NotMeasured(
+                "no mean advantage of a prompt is logged, and no samples of whole groups with their advantages"
+            )
     rest = advantage_of_prompt_absmax.finite
     if len(rest) < min_points:
         return NotMeasured(f"{len(rest)} values are too few (needs {min_points})")
@@ -89,3 +114,22 @@ def detect(
         evidence=(Evidence(text="largest mean advantage of a prompt", series=rest, since=since, level=limit),),
         numbers={"rest": late / scale if scale > 0 else late},
     )
+
+
+def _of_samples(samples: Samples, group: float | None) -> Series | None:
+    """The largest absolute mean advantage of a prompt at each step, of the groups that are whole."""
+    if not group or group < 2:
+        return None
+    sums: dict[tuple[float, str], list[float]] = defaultdict(list)
+    for sample in islice(samples, MOST):
+        if sample.step is not None and sample.advantage is not None and math.isfinite(sample.advantage):
+            sums[sample.step, sample.prompt].append(sample.advantage)
+    means: dict[float, float] = {}
+    for (step, _), advantages in sums.items():
+        if len(advantages) % group == 0:
+            means[step] = max(means.get(step, 0.0), abs(sum(advantages) / len(advantages)))
+    if not means:
+        return None
+    steps = sorted(means)
+    values = np.array([means[step] for step in steps])
+    return Series(name="advantage.of_prompt_absmax", steps=np.array(steps), values=values, note="of the dumped samples")

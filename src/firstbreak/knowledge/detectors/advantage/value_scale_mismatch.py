@@ -99,7 +99,8 @@ def _beyond_episodes(
         return None
     most = max(quantile(returns.values, 0.95), median(scores) if len(scores) else 0.0)
     first = for_good(values.values > beyond * most, 0.9) if most > 0 else None
-    if first is None or len(values) - first < min_points:
+    plain = first is not None and float(values.values[first:].min()) > 2 * beyond * most
+    if first is None or len(values) - first < (min_points // 2 if plain else min_points):
         return None
     since, late = float(values.steps[first]), facts.settled(values)
     return Finding(

@@ -25,6 +25,8 @@ https://arxiv.org/abs/2503.20783
 
 from __future__ import annotations
 
+import numpy as np
+
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
@@ -58,6 +60,8 @@ def detect(
     trained, evaluated, curve = found
     if evaluated - trained < min_gap or trained * min_ratio > evaluated:
         return None
+    if float(np.median(curve.tail(0.25).values)) * min_ratio > evaluated:
+        return None  # one task: training, which samples, has come near to the evaluation since
     first = float(curve.steps[0])
     return Finding(
         message=facts.tell(

@@ -43,20 +43,24 @@ FAMILIES = only(Policy.CONTROL, *SAMPLED, why="only where training and evaluatio
 def detect(
     eval_reward: Series,
     reward_mean: Series | None = None,
+    reward_episode: Series | None = None,
     *,
     max_gain: float = at(0.2, "share", "of the gain of training: the evaluation has hardly moved"),
     min_gap: float = at(
         0.5, "share", "of the gain of training: the evaluation lies nearer to the untrained policy than to training"
     ),
     min_share: float = at(0.8, "share", "of the evaluations of the second half: single bad evaluations are chance"),
-    min_points: int = at(6, "points", "with fewer returns or evaluations no shape is known"),
+    min_points: int = at(6, "points", "with fewer returns no shape is known"),
+    min_evaluations: int = at(4, "evaluations", "fewer may all be early or unlucky"),
 ) -> Finding | NotApplicable | NotMeasured | None:
-    if reward_mean is None or min(len(reward_mean.finite), len(eval_reward.finite)) < min_points:
-        return NotMeasured(f"fewer than {min_points} training returns and evaluations")
-    trained, scores = reward_mean.finite, eval_reward.finite
-    training, evaluation = trajectory(trained), trajectory(scores)
+    returns = reward_mean if reward_mean is not None else reward_episode
+    if returns is None or len(returns.finite) < min_points or len(eval_reward.finite) < min_evaluations:
+        return NotMeasured(f"fewer than {min_points} training returns, or than {min_evaluations} evaluations")
+    trained, scores = returns.finite, eval_reward.finite
+    training = trajectory(trained)
+    risen = float(scores.values.max() - scores.values[0])
     gain = training.best - min(training.start, float(np.median(trained.values[:FIRST])))
-    if not training.learned or training.lost or evaluation.best - evaluation.start > max_gain * gain:
+    if not training.learned or training.lost or risen > max_gain * gain:
         return None
     late = scores.tail(0.5)
     gap = np.interp(late.steps, trained.steps, trained.values) - late.values

@@ -2,7 +2,8 @@
 
 ## What it looks for
 The share of random actions (epsilon) is 0 from the first value to the last one; or it is at its floor, at most `floor`, in the
-first row already, within the first `early` of the run.
+first row already, within the first `early` of the run. Methods with a deterministic policy (TD3, DDPG) have action noise instead:
+the check reports a configuration that says there is none.
 
 ## Why it matters
 A method that learns the value of actions tries only what it takes for the best one, and never learns what the others are
@@ -28,22 +29,32 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.engine import facts
+from firstbreak.engine import environments, facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Role, Run, Series, Severity
 
 ROLES = (Role.RELATION,)
+DETERMINISTIC = frozenset({"td3", "ddpg"})
+FAR = 0.3  #: of the way from random actions to a solved task: less is no success
+NO_NOISE = (None, "", "none", "null", 0, 0.0)
 
 
 def detect(
-    epsilon: Series,
+    run: Run,
+    config: Config,
+    epsilon: Series | None = None,
+    score: Series | None = None,
     trajectory: Trajectory | None = None,
     *,
     min_points: int = at(8, "points", "Fewer values show no schedule."),
     floor: float = at(0.1, "share", "Usual final values are 0.01 to 0.1."),
     early: float = at(0.05, "share", "Of the run: usual schedules take a tenth of it, and more."),
 ) -> Finding | NotMeasured | None:
+    if epsilon is None:
+        if run.algorithm not in DETERMINISTIC or score is None or not len(score.finite):
+            return NotMeasured("no share of random actions is logged")
+        return _without_noise(config, score.finite, trajectory)
     curve = epsilon.finite
     if len(curve) < min_points:
         return NotMeasured(f"{len(curve)} values of epsilon are too few to see a schedule (needs {min_points})")
@@ -65,4 +76,30 @@ def detect(
         onset=first,
         interval=(first, first),
         evidence=(Evidence(text="share of random actions", series=curve, since=first),),
+    )
+
+
+def _without_noise(config: Config, score: Series, trajectory: Trajectory | None) -> Finding | NotMeasured | None:
+    """A deterministic policy whose configuration names the action noise and sets it to nothing."""
+    said = [value for name, value in config.raw.items() if name.rpartition(".")[2] == "action_noise"]
+    if not said:
+        return NotMeasured("the configuration does not say whether actions have noise")
+    quiet = (value.lower() if isinstance(value, str) else value for value in said)
+    if not all(isinstance(value, str | int | float | None) and value in NO_NOISE for value in quiet):
+        return None
+    task, first = environments.known(config), float(score.steps[0])
+    near = task is not None and float(score.tail(0.2).values.mean()) < task.random + FAR * (task.solved - task.random)
+    learned = trajectory is not None and trajectory.learned and not near
+    return Finding(
+        message=facts.tell(
+            "the policy is deterministic, and its actions have no noise ({option}), so it tries nothing new: add noise of a tenth "
+            "to a third of the action range",
+            option=config.option("action_noise"),
+        ),
+        severity=Severity.NOTICE if learned else Severity.WARNING,
+        confidence=Confidence.MEDIUM if learned else Confidence.HIGH,
+        metric=score.name,
+        onset=first,
+        interval=(first, first),
+        evidence=(Evidence(text="score", series=score),),
     )

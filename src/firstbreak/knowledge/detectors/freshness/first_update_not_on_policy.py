@@ -59,6 +59,9 @@ def detect(
     lr: Series | None = None,
     *,
     tolerance: float = at(5e-3, "nats or ratio", "Rounding and nondeterministic kernels."),
+    clear: float = at(
+        0.02, "nats or ratio", "What lies below has many explanations: a second minibatch, a mean over tokens."
+    ),
     tolerance_per_update: float = at(0.02, "nats or ratio", "How far one optimizer step may move the policy."),
     deviation_critical: float = at(0.5, "nats or ratio", "No healthy first update is this far away."),
     first_ratio_critical: float = at(0.05, "ratio", "Before any step nothing can excuse a difference of this size."),
@@ -88,7 +91,7 @@ def detect(
     several = min(deviation_critical, tolerance_per_update * updates) if updates else deviation_critical
     if off <= (tolerance if updates == 1 else several):
         return None
-    certain = updates == 1 and "updates_per_batch" not in config.defaulted
+    certain = updates == 1 and "updates_per_batch" not in config.defaulted and off > clear
     return Finding(
         message=facts.tell(
             "{curve} is {value} at the first steps, and {must} be {perfect}: the first data do not come from this policy; run "

@@ -31,6 +31,8 @@ https://huggingface.co/docs/trl/grpo_trainer
 
 from __future__ import annotations
 
+import numpy as np
+
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, Policy, only
@@ -38,13 +40,17 @@ from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.points import median
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 
-FAMILIES = only(Policy.TEXT, Method.GROUP_RELATIVE, why="other methods log the divergence of a whole completion")
+FAMILIES = only(
+    Policy.TEXT, Method.GROUP_RELATIVE, Method.PREFERENCE, why="other methods log the divergence of a whole completion"
+)
 
 
 def detect(
     kl_ref: Series | None = None,
     kl_ref_k3: Series | None = None,
     kl_ref_k1: Series | None = None,
+    policy_token_accuracy: Series | None = None,
+    pref_logp_chosen: Series | None = None,
     *,
     max_divergence: float = at(
         1.0,
@@ -54,7 +60,10 @@ def detect(
     ),
     min_share: float = at(0.5, "share of the run", "Spikes that come back are another finding."),
     min_points: int = at(10, "points", "Fewer values show no level."),
+    min_kept: float = at(0.5, "share", "of the tokens of chosen answers that the model predicted at the start"),
 ) -> Finding | NotMeasured | None:
+    if policy_token_accuracy is not None and pref_logp_chosen is not None:
+        return _text_lost(policy_token_accuracy.finite, pref_logp_chosen.finite, min_kept, min_points)
     curves = [s.finite for s in (kl_ref, kl_ref_k3, kl_ref_k1) if s is not None]
     curve = next((s for s in curves if len(s) >= min_points), None)
     if curve is None:
@@ -75,4 +84,39 @@ def detect(
         onset=since,
         interval=None if since is None else (float(curve.steps[0]), since),
         evidence=(Evidence(text="divergence", series=curve, since=since, level=max_divergence),),
+    )
+
+
+def _text_lost(accuracy: Series, chosen: Series, min_kept: float, min_points: int) -> Finding | None:
+    """Training on pairs that makes the chosen answers as improbable as the rejected ones: the model forgets the text."""
+    if min(len(accuracy), len(chosen)) < min_points:
+        return None
+    first, limit = float(accuracy.values[0]), min_kept * float(accuracy.values[0])
+    since = first_sustained(accuracy, lambda values: values < limit)
+    if (
+        first < 0.2
+        or since is None
+        or median(accuracy.tail(0.5).values) >= limit
+        or chosen.values[-1] >= chosen.values[0]
+    ):
+        return None
+    before = accuracy.between(-np.inf, np.nextafter(since, -np.inf))
+    return Finding(
+        message=facts.tell(
+            "the model predicts {late:%} of the tokens of the chosen answers, after {first:%} at the start, and their "
+            "log-probability fell from {before} to {after}: the updates destroy the text; divide the learning rate by ten",
+            late=facts.median(accuracy.tail(0.5)),
+            first=facts.first(accuracy),
+            before=facts.first(chosen),
+            after=facts.last(chosen),
+        ),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        metric=accuracy.name,
+        onset=since,
+        interval=(float(before.steps[-1]) if len(before) else since, since),
+        evidence=(
+            Evidence(text="token accuracy", series=accuracy, since=since),
+            Evidence(text="log-probability of chosen answers", series=chosen, since=since),
+        ),
     )

@@ -82,6 +82,9 @@ def detect(
     near: float = at(
         0.01, "nats per token", "After so many updates a policy that learns is farther from its reference."
     ),
+    still_near: float = at(2e-4, "nats per token", "One update of a usual rate moves a policy about so far."),
+    large_rate: float = at(1e-5, "", "Of a language model: a tenth of it moves a policy by more in so many updates."),
+    min_still: int = at(60, "points", "Updates of a large rate."),
     min_near: int = at(200, "points", "In fewer, a slow start shows nothing yet."),
     min_points: int = at(5, "points", "Fewer updates may all be warm-up; a standstill needs twice as many."),
 ) -> Finding | Expected | NotMeasured | None:
@@ -98,6 +101,9 @@ def detect(
         and not solved
     ):
         kl, late = divergence.finite, divergence.finite.tail(0.25).values
+        rate = median(lr.finite.values) if lr is not None and len(lr.finite) else 0.0
+        if len(kl) >= min_still and rate >= large_rate and abs(median(late)) < still_near and late.any():
+            return _stays_near(kl)
         if min(len(kl), len(score.finite)) >= min_near and abs(median(late)) < near and late.any():
             return _stays_near(kl)
     shown = [s.finite for s in (grad_norm, lr) if s is not None and len(s.finite) >= min_points]

@@ -40,9 +40,10 @@ from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series,
 
 
 def detect(
-    reward_component_mean: dict[str, Series],
-    answer_parts: dict[str, Series],
     reward_mean: Series,
+    reward_component_mean: dict[str, Series] | None = None,
+    answer_parts: dict[str, Series] | None = None,
+    success_rate: Series | None = None,
     policy: Policy = Policy.TEXT,
     *,
     min_points: int = at(30, "points", "In fewer points, an answer component may not yet have begun to rise."),
@@ -53,7 +54,11 @@ def detect(
         "LOG.md, Public logs, 2026-11-21",
     ),
 ) -> Finding | NotMeasured | None:
-    parts = {name: s.finite for name, s in reward_component_mean.items() if len(s.finite) >= min_points}
+    if success_rate is not None and min(len(success_rate.finite), len(reward_mean.finite)) >= min_points:
+        apart = falls(success_rate) and rises(reward_mean)
+        return _without_success(reward_mean.finite, success_rate.finite) if apart else None
+    answer_parts = answer_parts or {}
+    parts = {name: s.finite for name, s in (reward_component_mean or {}).items() if len(s.finite) >= min_points}
     answers = {name: s for name, s in parts.items() if name in answer_parts}
     others = {k: s for k, s in parts.items() if k not in answers}
     if not answers or not others:
@@ -95,6 +100,27 @@ def detect(
             *(Evidence(text=f"checks the {aim}: {k}", series=s) for k, s in answers.items()),
         ),
         numbers={"component": driver, "frozen": frozen},
+    )
+
+
+def _without_success(reward: Series, success: Series) -> Finding:
+    """The return rises, and fewer episodes succeed."""
+    start = departure(success)
+    return Finding(
+        message=facts.tell(
+            "the reward rises by {change}, and the share of successes falls from {before} to {now}: something else than success "
+            "pays; compare the returns of episodes that succeed and that fail",
+            change=facts.of(Statistic.CHANGE, reward),
+            before=facts.mean(success.head(0.25)),
+            now=facts.mean(success.tail(0.25)),
+        ),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        metric=success.name,
+        onset=start[0] if start else float(success.steps[0]),
+        interval=start[1] if start else None,
+        evidence=(Evidence(text="reward", series=reward), Evidence(text="share of successes", series=success)),
+        numbers={"component": success.name, "frozen": False},
     )
 
 

@@ -25,11 +25,14 @@ https://arxiv.org/abs/2503.14476
 
 from __future__ import annotations
 
+import numpy as np
+
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import SAMPLED, Method, Policy, only
-from firstbreak.model import Confidence, Config, Finding, NotApplicable, NotMeasured, Severity
+from firstbreak.model import Confidence, Config, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 
+ROLES = (Role.RELATION,)
 FAMILIES = only(
     Policy.TEXT,
     *(m for m in SAMPLED if m is not Method.PREFERENCE),
@@ -39,9 +42,11 @@ FAMILIES = only(
 
 def detect(
     config: Config,
+    zero_variance_groups: Series | None = None,
     *,
     min_temperature: float = at(0.45, "temperature", "training samples at 0.6 to 1"),
     min_top_p: float = at(0.8, "share", "training samples with a top-p of 0.9 or more"),
+    min_equal: float = at(0.8, "share", "of the groups with equal rewards: there is hardly anything to learn from"),
 ) -> Finding | NotApplicable | NotMeasured | None:
     known = {name: config.number(name) for name in ("temperature", "top_p") if name not in config.defaulted}
     if all(value is None for value in known.values()):
@@ -53,14 +58,18 @@ def detect(
         return None
     narrow = {"a temperature of {value}": ("temperature", too_cold), "a top-p of {value}": ("top_p", too_narrow)}
     what = (facts.tell(said, value=facts.setting(config, name)) for said, (name, holds) in narrow.items() if holds)
+    groups = zero_variance_groups.finite if zero_variance_groups is not None else None
+    equal = groups is not None and len(groups) > 0 and float(np.median(groups.values)) >= min_equal
+    first = float(groups.steps[0]) if groups is not None and equal else None
     return Finding(
         message=facts.tell(
             "rollouts are sampled with {what}: the completions of one prompt hardly differ; sample rollouts with 1, and keep "
             "the lower value for the evaluation",
             what=facts.joined(what, " and "),
         ),
-        severity=Severity.WARNING,
+        severity=Severity.CRITICAL if equal else Severity.WARNING,
         confidence=Confidence.HIGH,
-        onset=None,
+        onset=first,
+        interval=None if first is None else (first, first),
         numbers={"temperature": temperature, "top_p": top_p},
     )

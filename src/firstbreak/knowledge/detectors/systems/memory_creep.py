@@ -38,6 +38,7 @@ from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.ceiling import arrival
 from firstbreak.engine.stats.onset import onset
+from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.trend import Trend, trend
 from firstbreak.knowledge.detectors.systems.memory_tight import device_size
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
@@ -50,6 +51,7 @@ def detect(
     memory_cpu: Series | None = None,
     replay_size: Series | None = None,
     machine: Mapping[str, list[Series]] | None = None,
+    time: Mapping[str, Series] | None = None,
     policy: Policy = Policy.TEXT,
     *,
     min_increase: float = at(0.05, "share", "Less over half of the run is no leak."),
@@ -58,6 +60,7 @@ def detect(
         0.5, "ratio", "Late over early slope of the second half: with less the memory levels off."
     ),
     min_points: int = at(20, "points", "Fewer readings show no growth."),
+    slower: float = at(2.0, "ratio", "What grows and is gone through at every step makes the steps longer as well."),
 ) -> Finding | Expected | NotMeasured | None:
     recorded = [
         s.finite
@@ -94,13 +97,19 @@ def detect(
             beside=beside,
         ),
         severity=Severity.WARNING if soon or steep else Severity.NOTICE,
-        confidence=Confidence.MEDIUM,
+        confidence=Confidence.HIGH if steep and _slower(time, slower) else Confidence.MEDIUM,
         metric=memory.name,
         onset=began,
         interval=ramp.interval if ramp else (float(memory.steps[0]), began),
         evidence=(Evidence(text=f"{number(top)} GB at most", series=memory, since=began, level=limit),),
         numbers={"gb": top, "growth": line.change, "steps_left": left[0] if left else None},
     )
+
+
+def _slower(time: Mapping[str, Series] | None, slower: float) -> bool:
+    """Whether a phase of the step takes this many times as long at the end as at the start."""
+    phases = (s.finite for name, s in (time or {}).items() if name not in ("elapsed", "unix"))
+    return any(len(s) >= 8 and median(s.tail(0.25).values) >= slower * median(s.head(0.25).values) > 0 for s in phases)
 
 
 def _still_grows(memory: Series, min_increase: float, min_slope_ratio: float) -> Trend | None:

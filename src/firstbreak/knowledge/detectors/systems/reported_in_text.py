@@ -40,6 +40,7 @@ BY_HAND = "KeyboardInterrupt"
 def detect(
     run: Run,
     training_score: Series | None = None,
+    reward_episode: Series | None = None,
     *,
     min_fall: float = at(0.25, "share", "of the range of the reward so far: less comes and goes"),
     min_size: float = at(6.0, "standard errors", "of the level of a few values"),
@@ -49,10 +50,11 @@ def detect(
         return NotMeasured("no console log with lines of text, and no second file of events, was read")
     if (end := next((e for e in reversed(run.events) if e.kind is Happened.ERROR and e.last), None)) is not None:
         return _ended(run, end)
+    score = reward_episode if reward_episode is not None else training_score
     for event in run.events:
-        if event.step is None or training_score is None or event.kind is Happened.ERROR:
+        if event.step is None or score is None or event.kind is Happened.ERROR:
             continue
-        if (found := _fell(event, training_score.finite, min_fall, min_size, around)) is not None:
+        if (found := _fell(event, score.finite, min_fall, min_size, around)) is not None:
             return found
     return None
 
