@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,13 @@ import pytest
 
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.registry import detectors
-from firstbreak.model import Action, Happened, Link, Role, Run, Status
+from firstbreak.model import Action, Config, Happened, Link, Role, Run, Status
 from firstbreak.readers.read import read
 from firstbreak.reports import json as json_report
 from firstbreak.reports import terminal
+from firstbreak.values import replace
 from tests.detectors.look import found, silent
-from tests.make import noise, run
+from tests.make import learning, noise, run, series
 
 N = 100
 X = np.arange(N)
@@ -31,6 +33,18 @@ def parts(reward: np.ndarray) -> dict[str, Any]:
 
 def grpo(series: dict[str, Any], **more: Any) -> Run:
     return run(series, trainer="trl", algorithm="grpo", **more)
+
+
+def slow(kl: float, lr: float) -> dict[str, Any]:
+    """A flat reward, and a divergence that levels off."""
+    return {"reward.mean": 1.2 + noise(N, 0.1), "kl.ref": kl * (1 - np.exp(-X / 20)), "lr": np.full(N, lr)}
+
+
+def control(training: np.ndarray, evaluation: np.ndarray) -> Run:
+    at = X[4::10]
+    curves = run({"reward.episode": training}, algorithm="ppo", trainer="cleanrl").series
+    scores = {name: series(name, evaluation[at], at + 1) for name in ("eval.reward",)}
+    return replace(run(algorithm="ppo", trainer="cleanrl"), series={**curves, **scores})
 
 
 #: id -> a run that breaks it, what the message must say, and sound look-alikes
@@ -66,6 +80,62 @@ PAIRS: dict[str, tuple[Callable[[], Run], str, list[Callable[[], Run]]]] = {
         lambda: run({"epsilon": np.full(N, 0.05)}, algorithm="dqn"),
         "from",
         [lambda: run({"epsilon": np.maximum(0.05, 0.3 - X / 100)}, algorithm="dqn")],
+    ),
+    "far-from-reference": (
+        lambda: run(
+            {"policy.token_accuracy": np.where(X < 5, 0.85, 0.07), "pref.logp.chosen": np.where(X < 5, -6.0, -75.0)},
+            algorithm="dpo",
+        ),
+        "the updates destroy the text",
+        [
+            lambda: run(
+                {"policy.token_accuracy": 0.85 - 0.001 * X, "pref.logp.chosen": -6.0 - 0.1 * X},
+                algorithm="dpo",
+            )
+        ],
+    ),
+    "reward-proxy-only": (
+        lambda: run({"reward.mean": 5 + 0.04 * X + noise(N, 0.2), "success_rate": 0.6 - 0.003 * X + noise(N, 0.02)}),
+        "something else than success pays",
+        [lambda: run({"reward.mean": 5 + 0.04 * X + noise(N, 0.2), "success_rate": 0.2 + 0.006 * X + noise(N, 0.02)})],
+    ),
+    "no-update": (
+        lambda: grpo(slow(kl=1e-4, lr=2e-5)),
+        "too small to learn anything",
+        [lambda: grpo(slow(kl=1e-4, lr=1e-6)), lambda: grpo(slow(kl=5e-3, lr=2e-5))],
+    ),
+    "sampling-narrow": (
+        lambda: grpo({"reward.zero_std_frac": np.ones(N)}, config={"temperature": 0.05}),
+        "a temperature of 0.05",
+        [lambda: grpo({"reward.zero_std_frac": np.ones(N)}, config={"temperature": 1.0})],
+    ),
+    "return-mirrored": (
+        lambda: control(training=np.linspace(-20.0, 200.0, N), evaluation=-np.linspace(-20.0, 200.0, N)),
+        "the opposite sign",
+        # a maze that is learned by heart: the untrained policy fails in both
+        [lambda: control(training=np.where(X < 20, -0.8, 0.84), evaluation=np.full(N, -0.69))],
+    ),
+    "evaluation-left-behind": (
+        lambda: control(training=np.where(X < 20, -0.8, 0.84), evaluation=np.full(N, -0.69)),
+        "the evaluation stays at",
+        [lambda: control(training=learning(N), evaluation=learning(N, seed=1))],
+    ),
+    "value-scale-mismatch": (
+        lambda: run(
+            {
+                "value.mean": 50 - 45 * np.exp(-X / 10),
+                "reward.mean": 10 + noise(N, 1.0),
+                "episode.length": np.full(N, 10),
+            },
+            algorithm="ppo",
+        ),
+        "a state cannot be worth more",
+        [
+            lambda: run(
+                {"value.mean": 5 + noise(N, 0.5), "reward.mean": 10 + noise(N, 1.0), "episode.length": np.full(N, 10)},
+                algorithm="ppo",
+            )
+        ],
     ),
     "temperature-grows": (
         lambda: run({"alpha": np.exp(0.04 * X), "reward.mean": noise(N, 1.0)}, algorithm="sac"),
@@ -147,3 +217,51 @@ def test_a_resumed_run_that_goes_on_is_sound(tmp_path: Path) -> None:
     resumed = console(tmp_path, RISE, {60: "resuming from checkpoint step-60"})
     silent("reported-in-text", resumed)
     assert diagnose(resumed).verdict.action is Action.CONTINUE
+
+
+def test_a_second_monitor_that_begins_after_the_first_is_a_resumed_run(tmp_path: Path) -> None:
+    for i, (start, returns) in enumerate(((0.0, range(50, 150)), (1000.0, range(20, 60)))):
+        rows = [f"{r}.0,{r},{j + 1}.0" for j, r in enumerate(returns)]
+        head = f'#{{"t_start": {1e9 + start}, "env_id": "CartPole-v1"}}'
+        (tmp_path / f"{i}.monitor.csv").write_text("\n".join([head, "r,l,t", *rows]) + "\n")
+    resumed = read(tmp_path)
+    (event,) = resumed.events
+    assert event.kind is Happened.RESUMED
+    assert event.step == sum(range(50, 150))
+    assert "a further monitor file begins" in found("reported-in-text", resumed).message
+
+
+def test_the_advantages_of_dumped_groups_add_up_to_0(tmp_path: Path) -> None:
+    """Advantages over blocks of rows, where one prompt stands in every second row."""
+    rng = np.random.default_rng(0)
+    for name, order in (("own", [0, 0, 0, 0, 1, 1, 1, 1]), ("other", [0, 1, 0, 1, 0, 1, 0, 1])):
+        rows = []
+        for step in range(1, 13):
+            scores = np.array([[1.0, 0.0][p] if rng.random() < 0.9 else 0.5 for p in order]).reshape(2, 4)
+            advantages = (scores - scores.mean(1, keepdims=True)) / (scores.std(1, keepdims=True) + 0.1)
+            for p, score, advantage in zip(order, scores.ravel(), advantages.ravel(), strict=True):
+                row = {
+                    "step": step,
+                    "prompt": f"p{p} of {step}",
+                    "response": "x",
+                    "score": score,
+                    "advantage": advantage,
+                }
+                rows.append(json.dumps(row))
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "rollouts.jsonl").write_text("\n".join(rows) + "\n")
+        lines = [json.dumps({"step": s, "critic/score/mean": 0.5, "actor/pg_loss": 0.1}) for s in range(1, 13)]
+        (tmp_path / name / "metrics.jsonl").write_text("\n".join(lines) + "\n")
+        (tmp_path / name / "config.yaml").write_text(
+            "algorithm:\n  adv_estimator: grpo\nactor_rollout_ref:\n  rollout:\n    n: 4\n"
+        )
+    silent("advantages-not-centred", read(tmp_path / "own"))
+    assert "compared with those of other prompts" in found("advantages-not-centred", read(tmp_path / "other")).message
+
+
+@pytest.mark.parametrize(("noise", "told"), [(None, True), (0.1, False)])
+def test_a_deterministic_policy_without_noise(noise: float | None, told: bool) -> None:
+    flat = replace(
+        run({"reward.mean": np.full(N, 5.0)}, algorithm="td3"), config=Config(raw={"algo.action_noise": noise})
+    )
+    (found if told else silent)("no-random-actions", flat)

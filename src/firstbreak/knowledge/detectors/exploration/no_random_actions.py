@@ -92,8 +92,8 @@ def _without_noise(config: Config, score: Series, trajectory: Trajectory | None)
     learned = trajectory is not None and trajectory.learned and not near
     return Finding(
         message=facts.tell(
-            "the policy is deterministic, and its actions have no noise ({option}), so it tries nothing new: add noise of a tenth "
-            "to a third of the action range",
+            "the policy is deterministic, and its actions have no noise ({option}), so it tries nothing new: add noise of a "
+            "tenth to a third of the action range",
             option=config.option("action_noise"),
         ),
         severity=Severity.NOTICE if learned else Severity.WARNING,

@@ -38,8 +38,9 @@ from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, Policy, only
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.points import median
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Series, Severity
 
+ROLES = (Role.RELATION,)
 FAMILIES = only(
     Policy.TEXT, Method.GROUP_RELATIVE, Method.PREFERENCE, why="other methods log the divergence of a whole completion"
 )

@@ -64,8 +64,8 @@ def detect(
     if step is None or float(mirrored.between(step).values.mean()) < min_share:
         return None
     before = scores.steps[scores.steps < step]
-    first = float(np.median(trained.values[:min_returns]))
-    if not len(before) and first * float(np.median(scores.values)) > 0:
+    first = float(np.median(trained.values[:min_returns])) / (float(scores.values[0]) or np.nan)
+    if not len(before) and 1 / max_ratio < first < max_ratio:
         return None  # the untrained policy scored alike in both: training learned what the evaluation does not show
     agreed = bool(np.median(ratio[scores.steps < step]) > 0) if len(before) else False
     since = float(before[-1]) if len(before) else float(trained.steps[0])

@@ -36,7 +36,9 @@ from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.direction import departure, falls, rises
 from firstbreak.engine.stats.trend import trend
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity, Statistic
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Series, Severity, Statistic
+
+ROLES = (Role.RELATION,)
 
 
 def detect(
