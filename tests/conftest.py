@@ -119,11 +119,13 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    marks = {
+        path: ["thorough"] * path.is_relative_to(ROOT / "tests" / "lab") + ["draws"] * draws(path)
+        for path in {item.path for item in items}
+    }
     for item in items:
-        if item.path.is_relative_to(ROOT / "tests" / "lab"):
-            item.add_marker("thorough")
-        if draws(item.path):
-            item.add_marker("draws")
+        for name in marks[item.path]:
+            item.add_marker(name)
     # Long files first: one that a process begins with at the end keeps the others waiting (`--no-loadscope-reorder`).
     long = {item.path for item in items if any(item.get_closest_marker(name) for name in LONG)}
     items.sort(key=lambda item: item.path not in long)
