@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import re
@@ -131,7 +132,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path not in long)
 
 
+def pytest_collection() -> None:
+    gc.disable()  # what is made to collect thousands of tests stays until the end
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
+    gc.freeze()
+    gc.enable()
     session.config.stash[IMPORTED_FOR_COLLECTION] = [name for name in HEAVY if name in sys.modules]
 
 
