@@ -86,7 +86,8 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
 #: What makes a test draw from torch's random numbers: its own file, or what it imports of the tests, imports one of these.
 DRAWS = re.compile(
     r"(?:^\s*(?:import|from) |lazy\(\"|importorskip\(\")"
-    r"(?:torch|trl|transformers|peft|stable_baselines3|sb3_contrib|pytorch_lightning|skrl|ray\.rllib|firstbreak_lab)\b",
+    r"(?:torch(?!\.utils\.tensorboard)|trl|transformers|peft|stable_baselines3|sb3_contrib|pytorch_lightning|skrl|ray\.rllib"
+    r"|firstbreak_lab(?!\.(?:archives|corpus)\b))\b",
     re.MULTILINE,
 )
 IMPORTED = re.compile(r"(?:^from |lazy\(\")(tests(?:\.\w+)+)", re.MULTILINE)
@@ -96,6 +97,7 @@ HEAVY = (
     "trl",
     "transformers",
     "datasets",
+    "pandas",
     "ray",
     "gymnasium",
     "stable_baselines3",
