@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import re
@@ -85,7 +86,8 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
 #: What makes a test draw from torch's random numbers: its own file, or what it imports of the tests, imports one of these.
 DRAWS = re.compile(
     r"(?:^\s*(?:import|from) |lazy\(\"|importorskip\(\")"
-    r"(?:torch|trl|transformers|peft|stable_baselines3|sb3_contrib|pytorch_lightning|skrl|ray\.rllib|firstbreak_lab)\b",
+    r"(?:torch(?!\.utils\.tensorboard)|trl|transformers|peft|stable_baselines3|sb3_contrib|pytorch_lightning|skrl|ray\.rllib"
+    r"|firstbreak_lab(?!\.(?:archives|corpus)\b))\b",
     re.MULTILINE,
 )
 IMPORTED = re.compile(r"(?:^from |lazy\(\")(tests(?:\.\w+)+)", re.MULTILINE)
@@ -95,6 +97,7 @@ HEAVY = (
     "trl",
     "transformers",
     "datasets",
+    "pandas",
     "ray",
     "gymnasium",
     "stable_baselines3",
@@ -119,17 +122,25 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    marks = {
+        path: ["thorough"] * path.is_relative_to(ROOT / "tests" / "lab") + ["draws"] * draws(path)
+        for path in {item.path for item in items}
+    }
     for item in items:
-        if item.path.is_relative_to(ROOT / "tests" / "lab"):
-            item.add_marker("thorough")
-        if draws(item.path):
-            item.add_marker("draws")
+        for name in marks[item.path]:
+            item.add_marker(name)
     # Long files first: one that a process begins with at the end keeps the others waiting (`--no-loadscope-reorder`).
     long = {item.path for item in items if any(item.get_closest_marker(name) for name in LONG)}
     items.sort(key=lambda item: item.path not in long)
 
 
+def pytest_collection() -> None:
+    gc.disable()  # what is made to collect thousands of tests stays until the end
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
+    gc.freeze()
+    gc.enable()
     session.config.stash[IMPORTED_FOR_COLLECTION] = [name for name in HEAVY if name in sys.modules]
 
 

@@ -1,6 +1,6 @@
 """Packages that take a second or more to import, imported when a test first asks for something of them.
 
-Every process of xdist collects all tests. With `torch = lazy("torch")` at its top in place of `import torch`, a file of tests is
+Every process of xdist collects all tests. With `ray = lazy("ray")` at its top in place of `import ray`, a file of tests is
 collected at once, and a test of it is skipped where an extra would bring the package.
 """
 

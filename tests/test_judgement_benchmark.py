@@ -6,8 +6,11 @@ import json
 from typing import Any
 
 import pytest
-from benchmarks.judgement import measures
 from benchmarks.judgement.contradictions import RULES, Said, contradictions
+
+from tests.lazy import lazy
+
+measures = lazy("benchmarks.judgement.measures")
 
 pytestmark = pytest.mark.thorough
 

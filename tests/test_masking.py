@@ -75,7 +75,7 @@ def test_the_flag_of_a_password_is_not_that_of_a_port() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["a" * 10**6, "a." * 500_000, "-eyJ" * 300_000, "://" + "a." * 400_000, "a =" * 300_000]
+    "text", ["a" * 250_000, "a." * 125_000, "-eyJ" * 75_000, "://" + "a." * 100_000, "a =" * 75_000]
 )
 def test_no_text_takes_long(text: str) -> None:
     assert Mask({"API_KEY": KEEP}).text(text) == text

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 
 import pytest
-from benchmarks.docs import signals as vocabulary
 from hypothesis import given
 from hypothesis import strategies as st
 
 from firstbreak.dialects import signals
 from firstbreak.model import Link
 from tests.every import every
+from tests.lazy import lazy
+
+vocabulary = lazy("benchmarks.docs.signals")
 
 ASKED_FOR = """
 reward.mean reward.std reward.min reward.max reward.group_std reward.zero_std_frac reward.solve_all_frac

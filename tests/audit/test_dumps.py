@@ -7,8 +7,6 @@ import json
 import math
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
@@ -25,6 +23,8 @@ from tests.audit.dumps import by_length, dump, longer_and_longer
 from tests.lazy import lazy
 
 firstbreak_lab_corpus = lazy("firstbreak_lab.corpus")
+pa = lazy("pyarrow")
+pq = lazy("pyarrow.parquet")
 
 ROOT = Path(__file__).parent.parent.parent
 HEALTHY = ROOT / "tests" / "data" / "trl_grpo_healthy"

@@ -11,8 +11,6 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
-from model2vec import StaticModel
-from tokenizers import Tokenizer, models, pre_tokenizers
 
 from firstbreak.audit.audit import audit
 from firstbreak.audit.embeddings import clusters, load
@@ -20,6 +18,10 @@ from firstbreak.cli.audit import command
 from firstbreak.cli.demo import RUN
 from firstbreak.model import Sample
 from firstbreak.readers import Unreadable
+from tests.lazy import lazy
+
+model2vec = lazy("model2vec")
+tokenizers = lazy("tokenizers")
 
 MEANINGS = (("add", "sum", "plus"), ("sorry", "cannot", "refuse"), ("guess", "maybe", "perhaps"))
 
@@ -28,11 +30,13 @@ MEANINGS = (("add", "sum", "plus"), ("sorry", "cannot", "refuse"), ("guess", "ma
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with static embeddings of nine words of three meanings."""
     words = ["[UNK]", *(word for meaning in MEANINGS for word in meaning)]
-    tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(words)}, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer = tokenizers.Tokenizer(
+        tokenizers.models.WordLevel({word: i for i, word in enumerate(words)}, unk_token="[UNK]")
+    )
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
     vectors = np.vstack([np.zeros(3), np.repeat(np.eye(3), 3, axis=0)]).astype(np.float32)
     folder = tmp_path_factory.mktemp("model")
-    StaticModel(vectors, tokenizer).save_pretrained(folder)
+    model2vec.StaticModel(vectors, tokenizer).save_pretrained(folder)
     return folder
 
 

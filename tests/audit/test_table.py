@@ -96,7 +96,7 @@ def test_memory_does_not_grow_with_the_dump() -> None:
         return most
 
     peak(500)
-    assert peak(16_000) < 1.2 * peak(8000)
+    assert peak(8000) < 1.2 * peak(4000)
 
 
 @pytest.mark.parametrize("steps", [MOST_STEPS, 5 * MOST_STEPS + 3])

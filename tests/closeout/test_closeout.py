@@ -39,10 +39,8 @@ def statuses(folder: Path) -> dict[str, str]:
     return {name: entry["status"] for name, entry in deliverables.items()}
 
 
-@pytest.fixture
-def broken(tmp_path: Path) -> Path:
+def broken_run(run: Path) -> Path:
     """The demonstration run, which pays for length from step 60 on, with models saved and its context recorded."""
-    run = tmp_path / "broken"
     shutil.copytree(RUN, run)
     for step in (20, 70, 90, 120):
         (run / f"checkpoint-{step}").mkdir()
@@ -50,6 +48,24 @@ def broken(tmp_path: Path) -> Path:
     file = run / context.FILE
     file.write_text(json.dumps({"schema": context.SCHEMA, "code": {"commit": "abcdef0123456789", "dirty": True}}))
     return run
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> Path:
+    return broken_run(tmp_path / "broken")
+
+
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("closed")
+    closeout(broken_run(folder / "broken"), "-o", folder / "out", "--ledger", folder / "none.db")
+    return folder / "out"
+
+
+@pytest.fixture
+def closed(once: Path, tmp_path: Path) -> Path:
+    """A close-out of that run, for a test to change."""
+    return Path(shutil.copytree(once, tmp_path / "out"))
 
 
 @pytest.fixture
@@ -170,21 +186,16 @@ def test_a_private_set_opened_twice_is_said_in_the_report(tmp_path: Path, broken
         (lambda out: (out / "extra.bin").write_bytes(b"x"), "was added"),
     ],
 )
-def test_a_check_finds_what_is_not_what_it_was(
-    change: Callable[[Path], object], problem: str, tmp_path: Path, broken: Path
-) -> None:
-    out = tmp_path / "out"
-    closeout(broken, "-o", out, "--ledger", tmp_path / "none.db")
-    assert "all files are unchanged" in closeout(out, "--check").output
-    change(out)
-    result = closeout(out, "--check")
+def test_a_check_finds_what_is_not_what_it_was(change: Callable[[Path], object], problem: str, closed: Path) -> None:
+    assert "all files are unchanged" in closeout(closed, "--check").output
+    change(closed)
+    result = closeout(closed, "--check")
     assert result.exit_code == 1
     assert problem in result.output
 
 
-def test_closing_out_again_leaves_nothing_of_the_first_time(tmp_path: Path, broken: Path) -> None:
-    out = tmp_path / "out"
-    closeout(broken, "-o", out, "--ledger", tmp_path / "none.db")
+def test_closing_out_again_leaves_nothing_of_the_first_time(tmp_path: Path, closed: Path, broken: Path) -> None:
+    out = closed
     shutil.rmtree(broken / "checkpoint-120")
     closeout(broken, "-o", out, "--ledger", tmp_path / "none.db")
     assert [p.parent.name for p in (out / "last").rglob("*.safetensors")] == ["checkpoint-90"]
@@ -275,9 +286,8 @@ def test_a_malformed_manifest_is_one_line(tmp_path: Path, content: str) -> None:
         _clear(tmp_path)
 
 
-def test_a_check_names_links_and_pipes(tmp_path: Path, broken: Path) -> None:
-    out = tmp_path / "out"
-    closeout(broken, "-o", out, "--ledger", tmp_path / "none.db")
+def test_a_check_names_links_and_pipes(tmp_path: Path, closed: Path) -> None:
+    out = closed
     (tmp_path / "same.md").write_bytes((out / "summary.md").read_bytes())
     (out / "summary.md").unlink()
     (out / "summary.md").symlink_to(tmp_path / "same.md")
@@ -287,9 +297,8 @@ def test_a_check_names_links_and_pipes(tmp_path: Path, broken: Path) -> None:
     assert problems == {"summary.md": "is a link or no regular file", "more": "was added", "pipe": "was added"}
 
 
-def test_filling_again_deletes_nothing_behind_a_link(tmp_path: Path, broken: Path) -> None:
-    out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
-    closeout(broken, "-o", out, "--ledger", tmp_path / "none.db")
+def test_filling_again_deletes_nothing_behind_a_link(tmp_path: Path, closed: Path, broken: Path) -> None:
+    out, elsewhere = closed, tmp_path / "elsewhere"
     shutil.move(out / "diagnosis", elsewhere)
     (out / "diagnosis").symlink_to(elsewhere)
     before = sorted(elsewhere.iterdir())

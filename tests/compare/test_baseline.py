@@ -10,8 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from firstbreak.cli.diagnose import command
+from firstbreak.compare import baseline
 from firstbreak.compare.baseline import MOST, depart, earlier_runs, limit, stand
-from firstbreak.model import Series
+from firstbreak.engine.diagnose import diagnose
+from firstbreak.model import Diagnosis, Run, Series
 from firstbreak.readers.read import read
 from firstbreak.reports import json as report
 from tests.lazy import lazy
@@ -45,6 +47,23 @@ def write(folder: Path, *, seed: int, level: float = 0.8, kl_from: int | None = 
         )  # fmt: skip
     (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return folder
+
+
+@pytest.fixture(scope="module")
+def known() -> dict[bytes, Diagnosis]:
+    """Content of an earlier run -> its diagnosis."""
+    return {}
+
+
+@pytest.fixture(autouse=True)
+def _each_earlier_run_is_diagnosed_once(known: dict[bytes, Diagnosis], monkeypatch: pytest.MonkeyPatch) -> None:
+    def diagnosed_once(run: Run) -> Diagnosis:
+        content = b"".join(file.read_bytes() for file in sorted(Path(run.path).iterdir()))
+        if content not in known:
+            known[content] = diagnose(run)
+        return known[content]
+
+    monkeypatch.setattr(baseline, "diagnose", diagnosed_once)
 
 
 @pytest.fixture

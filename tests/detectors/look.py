@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from firstbreak.engine.detection import check
-from firstbreak.model import Finding, Outcome, Run, Status
+from firstbreak.model import Finding, Outcome, Run, Sample, Samples, Status
 
 
 def look(detector: str, run: Run) -> Outcome:
@@ -25,3 +25,17 @@ def silent(detector: str, run: Run) -> bool:
     outcome = look(detector, run)
     assert outcome.status is Status.OK, outcome
     return True
+
+
+def dump(*rows: tuple[str, str, float]) -> Samples:
+    """Samples of (completion, reference, reward), one a step."""
+    samples = [
+        Sample(step=float(i), completion=text, reward=reward, meta={"answer": answer})
+        for i, (text, answer, reward) in enumerate(rows)
+    ]
+    return Samples(lambda: iter(samples), ("samples.jsonl",))
+
+
+def proved(run: Run) -> set[str]:
+    """The detectors of proofs that found something."""
+    return {o.detector for o in check(run) if "proof" in o.roles and o.finding is not None}

@@ -293,16 +293,21 @@ def test_a_resumed_transformers_trainer_keeps_its_trials_settings(
     assert (tmp_path / "interventions.jsonl").exists() is ("another" not in given)
 
 
-def test_a_dry_run_says_where_it_starts(tmp_path: Path) -> None:
-    late(tmp_path / "run")
-    settings = tmp_path / "firstbreak.toml"
+def dry_run(run: str, folder: Path, checkpoints: str = "") -> list[str]:
+    """The command, with settings that it writes."""
+    settings = folder / "firstbreak.toml"
     settings.write_text(
-        '[experiment]\ncommand = "train {overrides}"\nsyntax = "flags"\ncheckpoints = "run"\n'
+        f'[experiment]\ncommand = "train {{overrides}}"\nsyntax = "flags"\n{checkpoints}'
         '[experiment.options]\ntotal_steps = "steps"\nlearning_rate = "lr"\nresume_from = "init"\n'
         "[experiment.now]\ntotal_steps = 500\nlearning_rate = 0.001\n"
     )
+    return ["experiment", "run", "rate-tenth", run, "--settings", str(settings), "--dry-run"]
+
+
+def test_a_dry_run_says_where_it_starts(tmp_path: Path) -> None:
+    late(tmp_path / "run")
     file = str(tmp_path / "run" / "metrics.jsonl")
-    done = CliRunner().invoke(app, ["experiment", "run", "rate-tenth", file, "--settings", str(settings), "--dry-run"])
+    done = CliRunner().invoke(app, dry_run(file, tmp_path, 'checkpoints = "run"\n'))
     assert done.exit_code == 0, done.output
     assert done.output.startswith("# start: from checkpoint-")
     assert f"--init {tmp_path / 'run' / 'checkpoint-'}" in done.output
@@ -310,14 +315,7 @@ def test_a_dry_run_says_where_it_starts(tmp_path: Path) -> None:
 
 def test_a_trial_that_ends_before_the_break_says_so_before_it_is_run(tmp_path: Path) -> None:
     late(tmp_path / "run")
-    settings = tmp_path / "firstbreak.toml"
-    settings.write_text(
-        '[experiment]\ncommand = "train {overrides}"\nsyntax = "flags"\n'
-        '[experiment.options]\ntotal_steps = "steps"\nlearning_rate = "lr"\nresume_from = "init"\n'
-        "[experiment.now]\ntotal_steps = 500\nlearning_rate = 0.001\n"
-    )
-    run, options = str(tmp_path / "run"), ["--settings", str(settings)]
-    asked = ["experiment", "run", "rate-tenth", run, *options, "--dry-run"]
+    asked = dry_run(str(tmp_path / "run"), tmp_path)
     assert "before the break" not in CliRunner().invoke(app, asked).output, "a checkpoint is there"
     for saved in (tmp_path / "run").glob("checkpoint-*"):
         shutil.rmtree(saved)
@@ -330,7 +328,7 @@ def test_a_trial_that_ends_before_the_break_says_so_before_it_is_run(tmp_path: P
     assert at + steps <= 500 * share < at + steps + 5, "the proposed length reaches behind the break"
     assert "a checkpoint from before step" in done.stderr
     assert "before the break" not in CliRunner().invoke(app, [*asked, "--length", said[3]]).output
-    planned = CliRunner().invoke(app, ["experiment", "plan", run, *options])
+    planned = CliRunner().invoke(app, ["experiment", "plan", *asked[3:-1]])
     assert "it can only answer for the beginning" in " ".join(planned.output.split())
 
 

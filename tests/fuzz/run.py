@@ -30,6 +30,7 @@ from benchmarks.size import place, sized
 
 from firstbreak.readers import Recording, Unreadable, readers
 from tests.fuzz.mutate import mutate
+from tests.fuzz.seeds import names as read_by
 from tests.fuzz.seeds import seeds
 
 SECONDS, BY_THE_CLOCK = 2.0, 30.0
@@ -79,8 +80,8 @@ def execute(name: str, seed: int, number: int, folder: Path) -> None:
     """One mutant, read as it is; every fourth one grows or is rewritten, and is read again from where it ended."""
     reader = readers()[name]
     rng = random.Random(f"{name}:{seed}:{number}")
-    file, data = rng.choice(seeds()[name])
-    mutant = mutate(rng, data, rng.choice(seeds()[name])[1])
+    file, data = rng.choice(seeds(name))
+    mutant = mutate(rng, data, rng.choice(seeds(name))[1])
     path = folder / file
     place = lay_out(name, folder, file)
     path.write_bytes(mutant)
@@ -104,7 +105,7 @@ def lay_out(name: str, folder: Path, file: str) -> Path:
     """Writes a whole recording, of which `file` is or will be a part; returns the file or folder to read."""
     reader, whole = readers()[name], [(file, b"")]
     if hasattr(reader, "claims"):
-        whole = [(other, data) for other, data in seeds()[name] if Path(other).parts[0] == Path(file).parts[0]]
+        whole = [(other, data) for other, data in seeds(name) if Path(other).parts[0] == Path(file).parts[0]]
     for other, data in whole:
         path = folder / other
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -184,7 +185,7 @@ def main() -> int:
         "--output", type=Path, help="write the tallies into this JSON file; those of other readers stay"
     )
     options = parser.parse_args()
-    names = options.reader or sorted(readers().keys() & seeds().keys())
+    names = options.reader or sorted(readers().keys() & set(read_by()))
     limit_memory()
     if options.only is not None:
         with workplace() as folder, alarm():

@@ -37,8 +37,10 @@ def digits(completions: Sequence[str], **_: Any) -> list[float]:
     return [sum(c.isdigit() for c in text) / max(len(text), 1) for text in completions]
 
 
-def trainer(folder: Path, kind: str = "grpo", *, nan_from: float = float("inf"), **options: Any) -> Any:
-    """A trainer for sorting digits; from the step `nan_from` on its loss is NaN."""
+def trainer(
+    folder: Path, kind: str = "grpo", *, nan_from: float = float("inf"), adapter: Any = None, **options: Any
+) -> Any:
+    """A trainer for sorting digits; from the step `nan_from` on its loss is NaN. `adapter`: a configuration of PEFT."""
     start, tokenizer = policy()
     set_seed(0)
     problems = SETTINGS.task.draw(random.Random(0), 256)
@@ -70,7 +72,8 @@ def trainer(folder: Path, kind: str = "grpo", *, nan_from: float = float("inf"),
     else:
         configuration, make = {"grpo": (GRPOConfig, GRPOTrainer), "rloo": (RLOOConfig, RLOOTrainer)}[kind]
         arguments = configuration(beta=0.02, num_generations=4, max_completion_length=12, **shared)
-        built = make(str(start), [digits], arguments, Dataset.from_dict(columns), processing_class=tokenizer)
+        data = Dataset.from_dict(columns)
+        built = make(str(start), [digits], arguments, data, processing_class=tokenizer, peft_config=adapter)
     built.remove_callback(PrinterCallback)
     compute_loss = built.compute_loss
 

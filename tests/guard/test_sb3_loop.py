@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from firstbreak.engine.detection import check
@@ -16,6 +14,7 @@ from firstbreak.live.guard.adapters import sb3_loop
 from firstbreak.model import Run, Status
 from firstbreak.readers.read import read
 from tests.lazy import lazy
+from tests.recorder.test_environment import late
 
 gymnasium = lazy("gymnasium")
 stable_baselines3 = lazy("stable_baselines3")
@@ -65,36 +64,6 @@ def test_a_sound_environment_is_silent_and_measured(tmp_path: Path) -> None:
 
 
 @cache
-def late() -> Any:
-    class Late(gymnasium.ObservationWrapper[Any, Any, Any]):
-        """Shows what was seen three steps ago."""
-
-        def __init__(self, env: Any) -> None:
-            super().__init__(env)
-            self.seen: deque[Any] = deque(maxlen=4)
-
-        def observation(self, observation: Any) -> Any:
-            self.seen.append(observation)
-            return self.seen[0]
-
-    return Late
-
-
-@cache
-def blind() -> Any:
-    class Blind(gymnasium.ObservationWrapper[Any, Any, Any]):
-        """Loses the speeds after 600 steps."""
-
-        steps = 0
-
-        def observation(self, observation: Any) -> Any:
-            self.steps += 1
-            return observation * np.array([1, 0, 1, 0]) if self.steps > 600 else observation
-
-    return Blind
-
-
-@cache
 def reversed() -> Any:
     class Reversed(gymnasium.Wrapper[Any, Any, Any, Any]):
         """Pushes the other way after 600 steps."""
@@ -109,18 +78,9 @@ def reversed() -> Any:
 
 
 @pytest.mark.thorough
-def test_late_observations_are_named(tmp_path: Path) -> None:
-    assert "observations-off" in found(learned(tmp_path, late()))
-
-
-@pytest.mark.thorough
-def test_lost_components_are_named(tmp_path: Path) -> None:
-    assert "observations-off" in found(learned(tmp_path, blind()))
-
-
-@pytest.mark.thorough
-def test_other_dynamics_are_named(tmp_path: Path) -> None:
-    assert "action-effect-moved" in found(learned(tmp_path, reversed()))
+@pytest.mark.parametrize(("wrap", "named"), [(late, "observations-off"), (reversed, "action-effect-moved")])
+def test_what_is_broken_is_named(wrap: Callable[[], Any], named: str, tmp_path: Path) -> None:
+    assert named in found(learned(tmp_path, wrap()))
 
 
 def test_a_done_mask_that_is_missing_is_named(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,6 +94,7 @@ def of_the_run(result: CallToolResult) -> dict[str, Any]:
     return {key: value for key, value in result.structured_content.items() if key != "untrusted"}
 
 
+@cache
 def expected(root: Path) -> dict[str, Any]:
     return report.payload(diagnose(read(root / "demo")))
 
@@ -295,7 +297,7 @@ def test_every_string_of_the_log_is_named_as_untrusted(tmp_path: Path) -> None:
 
 
 def test_answers_are_bounded_and_paged(tmp_path: Path) -> None:
-    rows = [{"step": i, "reward": i / 50, **{f"metric {n} {'x' * 200}": 0.5 for n in range(1500)}} for i in range(3)]
+    rows = [{"step": i, "reward": i / 50, **{f"metric {n} {'x' * 200}": 0.5 for n in range(1200)}} for i in range(2)]
     (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     server = mcp_server.create(tmp_path)
     for tool, list_ in (("diagnose", "run.not_understood"), ("inspect", "not_understood")):

@@ -34,7 +34,7 @@ def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worlds, "SECONDS", PATIENCE)
     for module in (env, episodes, baseline):
         monkeypatch.setattr(module, "SPELL", PATIENCE)
-    monkeypatch.setattr(env, "RECORDED_STEPS", 1000)
+    monkeypatch.setattr(env, "RECORDED_STEPS", 600)
 
 
 def checked(name: str, expert: str | None = None, episodes: int = 20, steps: int = 1000) -> Report:

@@ -15,11 +15,13 @@ from hypothesis import strategies as st
 
 import firstbreak
 from firstbreak.readers import Recording, Unreadable, _tfrecord, tensorboard
+from tests.lazy import lazy
 
 pytest.importorskip("tensorboard")
 from tensorboard.compat.proto import event_pb2, summary_pb2, tensor_pb2, types_pb2
 from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
-from tensorboard.summary.writer.record_writer import RecordWriter
+
+record_writer = lazy("tensorboard.summary.writer.record_writer")
 
 ANY_FILE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
@@ -27,7 +29,7 @@ ANY_FILE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture],
 def write(path: Path, events: list[event_pb2.Event], mode: str = "wb") -> Path:
     """The events, framed by TensorBoard's own record writer."""
     with path.open(mode) as file:
-        writer = RecordWriter(file)
+        writer = record_writer.RecordWriter(file)
         for event in events:
             writer.write(event.SerializeToString())
         writer.flush()
@@ -367,7 +369,7 @@ def test_valid_records_that_hold_no_event(tmp_path, payloads):
     path = tmp_path / "tfevents"
     with path.open("wb") as file:
         for payload in payloads:
-            RecordWriter(file).write(payload)
+            record_writer.RecordWriter(file).write(payload)
     write(path, [scalar("loss", 3, 1.0)], mode="ab")
     assert (3.0, "1.0") in points(tensorboard.read(path))["loss"]
 
@@ -383,7 +385,7 @@ def test_damage_behind_a_valid_checksum(tmp_path, data):
         payload[data.draw(st.integers(0, len(payload) - 1))] = data.draw(st.integers(0, 255))
     path = write(tmp_path / "tfevents", [event] * 3)
     with path.open("ab") as file:
-        RecordWriter(file).write(bytes(payload))
+        record_writer.RecordWriter(file).write(bytes(payload))
     write(path, [scalar("loss", 3, 1.0)], mode="ab")
     recording = tensorboard.read(path)
     assert recording.curves["loss"].values.tolist() == [1]

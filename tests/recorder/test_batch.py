@@ -12,6 +12,7 @@ import pytest
 import firstbreak
 from firstbreak.live.recorder import measuring as module
 from firstbreak.live.recorder.batch import BatchRecorder
+from tests.detectors.look import proved
 from tests.detectors.recorded import BATCH
 from tests.lazy import lazy
 
@@ -57,20 +58,16 @@ def train(folder: Path, sign: float = -1.0, updates: int = 3) -> Any:
     return firstbreak.read(folder)
 
 
-def failed(run: Any) -> set[str]:
-    return {o.detector for o in firstbreak.check(run) if "proof" in o.roles and o.finding is not None}
-
-
 def test_a_sound_loop_is_measured_and_proves_nothing(tmp_path: Path) -> None:
     run = train(tmp_path)
     measured = {name.removeprefix("proof.") for name in run.series}
     assert {"advantage_error", "group_mixed", "mask_extra", "gradient_turned", "sampling_z"} <= measured
-    assert failed(run) == set()
+    assert proved(run) == set()
 
 
 def test_a_plus_for_a_minus_is_proved(tmp_path: Path) -> None:
     run = train(tmp_path, sign=1.0)
-    assert failed(run) == {"loss-turned-round"}
+    assert proved(run) == {"loss-turned-round"}
     found = firstbreak.diagnose(run).first_break
     assert found is not None
     assert found.step == 1
@@ -119,7 +116,7 @@ def test_a_number_that_cannot_be_worked_out_tells_of_one_that_is_not_finite(tmp_
         "advantages": np.array([1.0, -1, 1, -1]),
     }
     record.batch(1, **given)
-    assert "tensor-not-finite" in failed(firstbreak.read(tmp_path))
+    assert "tensor-not-finite" in proved(firstbreak.read(tmp_path))
 
 
 def test_a_second_run_in_one_folder_is_told_from_the_first(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

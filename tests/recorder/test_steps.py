@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import firstbreak
+from tests.detectors.look import proved
 from tests.lazy import lazy
 
 gymnasium = lazy("gymnasium")
@@ -115,10 +116,6 @@ def train_ppo(folder: Path, change: dict[str, Change] | None = None, dropout: fl
             )  # fmt: skip
             optimizer.step()
     return firstbreak.read(folder)
-
-
-def proved(run: Any) -> set[str]:
-    return {o.detector for o in firstbreak.check(run) if "proof" in o.roles and o.finding is not None}
 
 
 def test_a_sound_loop_is_measured_and_proves_nothing(tmp_path: Path) -> None:

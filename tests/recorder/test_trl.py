@@ -299,28 +299,21 @@ def test_the_trainer_of_the_library_passes_every_event_to_it(tmp_path: Path) -> 
         getattr(record, "no_event")  # noqa: B009
 
 
-@pytest.mark.thorough
-def test_an_adapter_samples_with_the_model_inside_of_it(tmp_path: Path) -> None:
-    from benchmarks.recorder import healthy
-    from benchmarks.recorder.script import Script, run
+def switch_off(built: Any) -> None:
+    """Samples without the adapter."""
+    generate = built._generate_single_turn
 
-    script = Script(steps=2)
-    healthy.HEALTHY["adapter"](script)
-    run(script, tmp_path, [firstbreak.recorder()])
-    assert set(firstbreak.read(tmp_path).series["proof.sampled_elsewhere"].values) == {0.0}
+    def plain(*given: Any, **options: Any) -> Any:
+        with built.accelerator.unwrap_model(built.model).disable_adapter():
+            return generate(*given, **options)
+
+    built._generate_single_turn = plain
 
 
-def test_samples_of_an_adapter_that_is_switched_off_are_another_models(tmp_path: Path) -> None:
-    from benchmarks.recorder import healthy
-    from benchmarks.recorder.script import Script, run
-
-    class Plain:
-        def _generate_single_turn(self, *given: Any, **options: Any) -> Any:
-            with self.accelerator.unwrap_model(self.model).disable_adapter():
-                return super()._generate_single_turn(*given, **options)
-
-    script = Script(steps=2)
-    healthy.HEALTHY["adapter"](script)
-    script.mixins.append(Plain)
-    run(script, tmp_path, [firstbreak.recorder()])
-    assert set(firstbreak.read(tmp_path).series["proof.sampled_elsewhere"].values) == {1.0}
+@pytest.mark.parametrize(("change", "elsewhere"), [(lambda built: None, 0.0), (switch_off, 1.0)])
+def test_samples_of_an_adapter_that_is_switched_off_are_another_models(
+    tmp_path: Path, change: Callable[[Any], None], elsewhere: float
+) -> None:
+    lora = pytest.importorskip("peft").LoraConfig(r=8, target_modules=["c_attn", "c_proj", "c_fc"], fan_in_fan_out=True)
+    run = recorded(tmp_path, "grpo", change, adapter=lora)
+    assert set(run.series["proof.sampled_elsewhere"].values) == {elsewhere}

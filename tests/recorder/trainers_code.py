@@ -21,6 +21,7 @@ import pytest
 
 import firstbreak
 from firstbreak.live.recorder import seams
+from tests.detectors import look
 
 TRACKERS = Path(sys.prefix) / "trackers"
 
@@ -94,8 +95,7 @@ def trainer(package: str, needs: Sequence[str], folder: Path) -> Iterator[None]:
 
 def proved(folder: Path) -> set[str]:
     """The checks of proofs that fail on what was recorded."""
-    run = firstbreak.read(folder)
-    return {o.detector for o in firstbreak.check(run) if "proof" in o.roles and o.finding is not None}
+    return look.proved(firstbreak.read(folder))
 
 
 def measured(folder: Path) -> set[str]:

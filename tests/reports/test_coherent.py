@@ -31,7 +31,7 @@ firstbreak_lab_archives = lazy("firstbreak_lab.archives")
 pytestmark = pytest.mark.slow  # seconds: `make quick` leaves it to `make test`
 
 ROOT = Path(__file__).parents[2]
-FEW, MANY = 6, pytest.param(40, marks=pytest.mark.thorough)  #: runs, spread over the variants of the corpus
+FEW, MANY = 4, pytest.param(40, marks=pytest.mark.thorough)  #: runs, spread over the variants of the corpus
 STEPS = np.arange(200)
 FALL = np.concatenate([learning(120), np.linspace(1.0, 0.1, 80) + noise(80, 0.03)])
 DIP = np.concatenate([learning(140), np.linspace(1.0, 0.75, 60) + noise(60, 0.01)])

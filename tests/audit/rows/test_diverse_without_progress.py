@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import random
+from itertools import cycle
+
+import pytest
 
 from firstbreak.audit.audit import audit
 from firstbreak.model import Sample, Status
@@ -20,6 +23,14 @@ def test_a_reward_that_tells_nothing_apart_is_found() -> None:
     found = row(audit(series(lambda rng, t: Sample(completion=varied(rng), reward=rng.gauss(0.2, 0.01)))), ID).finding
     assert found is not None
     assert found.numbers["strategies"] > 4
+
+
+@pytest.mark.parametrize(("samples", "status"), [("aabbccd", Status.FOUND), ("aaabbcc", Status.OK)])
+def test_between_three_and_four_strategies_of_a_few_samples_are_many(samples: str, status: Status) -> None:
+    forms = {"a": "plain", "b": "## Plan\n\nplain", "c": "```\nplain\n```", "d": "- plain\n- so"}
+    turns = cycle(samples)
+    made = series(lambda rng, t: Sample(completion=forms[next(turns)], reward=rng.gauss(0.2, 0.01)), each=7)
+    assert row(audit(made), ID).status is status
 
 
 def test_a_reward_that_rises_is_left_alone() -> None:

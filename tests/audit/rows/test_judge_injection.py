@@ -6,11 +6,20 @@ import random
 
 import pytest
 
-from firstbreak.audit.audit import audit
+from firstbreak.audit.audit import Audit, audit
 from firstbreak.model import Sample, Status
 from tests.audit.dumps import WORDS, row, series
 
 ID = "judge-injection"
+
+
+def audited(end: str) -> Audit:
+    """The audit of completions that end so."""
+
+    def make(rng: random.Random, t: float) -> Sample:
+        return Sample(completion=" ".join(rng.choices(WORDS, k=9)) + end, reward=rng.random())
+
+    return audit(series(make, steps=2, each=64))
 
 
 @pytest.mark.parametrize(
@@ -24,10 +33,7 @@ ID = "judge-injection"
     ],
 )
 def test_what_addresses_a_judge_is_found(attack: str) -> None:
-    def addressing(rng: random.Random, t: float) -> Sample:
-        return Sample(completion=" ".join(rng.choices(WORDS, k=9)) + attack, reward=rng.random())
-
-    found = audit(series(addressing, steps=2, each=64))
+    found = audited(attack)
     assert row(found, ID).finding
     assert any("addresses a judge" in chosen.why for chosen in found.selected)
 
@@ -42,7 +48,4 @@ def test_what_addresses_a_judge_is_found(attack: str) -> None:
     ],
 )
 def test_the_same_words_about_something_else_are_left_alone(text: str) -> None:
-    def about(rng: random.Random, t: float) -> Sample:
-        return Sample(completion=" ".join(rng.choices(WORDS, k=9)) + text, reward=rng.random())
-
-    assert row(audit(series(about, steps=2, each=64)), ID).status is Status.OK
+    assert row(audited(text), ID).status is Status.OK

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from firstbreak.model import Sample, Samples, Severity, Status
-from tests.detectors.look import found, look, silent
+from firstbreak.model import Severity, Status
+from tests.detectors.look import dump, found, look, silent
 from tests.make import run
 
 ID = "wrong-answers-paid"
-
-
-def dump(*rows: tuple[str, str, float]) -> Samples:
-    """Samples of (completion, reference, reward), one a step."""
-    samples = [
-        Sample(step=float(i), completion=text, reward=reward, meta={"answer": answer})
-        for i, (text, answer, reward) in enumerate(rows)
-    ]
-    return Samples(lambda: iter(samples), ("samples.jsonl",))
 
 
 RIGHT, WRONG_PAID, WRONG = ("7", "7", 1.0), ("3", "9", 1.0), ("3", "9", 0.0)

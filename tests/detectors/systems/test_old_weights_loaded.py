@@ -8,6 +8,7 @@ from pathlib import Path
 
 import firstbreak
 from firstbreak.live.recorder.measuring import Price
+from tests.detectors.look import proved
 from tests.lazy import lazy
 
 torch = lazy("torch")
@@ -31,11 +32,7 @@ def found(folder: Path, between: Callable[[int, nn.Module], None], *, every: boo
         record.batch(step, rewards=torch.randn(8), advantages=torch.randn(8), group=4)
         optimizer.step()
         between(step, model)
-    run = firstbreak.read(folder)
-    return {o.detector for o in firstbreak.check(run) if "proof" in o.roles and o.finding is not None} & {
-        "old-weights-loaded",
-        "weights-overwritten",
-    }
+    return proved(firstbreak.read(folder)) & {"old-weights-loaded", "weights-overwritten"}
 
 
 def test_an_old_state_that_is_loaded_once_is_proved(tmp_path: Path) -> None:

@@ -9,10 +9,12 @@ import struct
 import tempfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from firstbreak.readers._crc32c import crc32c, masked
+from tests.lazy import available
 from tests.readers.blocklog import block_log, field, varint, wandb_file, wandb_item, wandb_row
 
 _FLOAT32, _FLOAT64 = 5, 1  #: wire types
@@ -138,7 +140,7 @@ _TRACE = {
     "info": {"advantage": 0.25},
 }
 
-SEEDS: dict[str, list[tuple[str, bytes]]] = {
+SEEDS: dict[str, Any] = {
     "tensorboard": [("events.out.tfevents.1700000000.host.1.0", _events())],
     "wandb": [("run-abc.wandb", _wandb())],
     "swanlab": [("run-abc.swanlab", _swanlab())],
@@ -157,15 +159,16 @@ SEEDS: dict[str, list[tuple[str, bytes]]] = {
     ],
 }
 
-try:
+
+def _parquet() -> list[tuple[str, bytes]]:
     import pyarrow as pa
     import pyarrow.parquet as pq
-except ImportError:  # the parquet extra is not installed
-    pass
-else:
-    _metrics, _completions = io.BytesIO(), io.BytesIO()
-    pq.write_table(pa.table({"_step": [0, 1, 2], "loss": [0.5, None, 0.25], "stage": ["a", "b", "b"]}), _metrics)
-    pq.write_table(
-        pa.table({"prompt": [_CHAT[:1]], "completion": ["4"], "advantage": [0.5], "step": [1]}), _completions
-    )
-    SEEDS["parquet"] = [("0000.parquet", _metrics.getvalue()), ("completions_1.parquet", _completions.getvalue())]
+
+    metrics, completions = io.BytesIO(), io.BytesIO()
+    pq.write_table(pa.table({"_step": [0, 1, 2], "loss": [0.5, None, 0.25], "stage": ["a", "b", "b"]}), metrics)
+    pq.write_table(pa.table({"prompt": [_CHAT[:1]], "completion": ["4"], "advantage": [0.5], "step": [1]}), completions)
+    return [("0000.parquet", metrics.getvalue()), ("completions_1.parquet", completions.getvalue())]
+
+
+if available("pyarrow"):  # the parquet extra
+    SEEDS["parquet"] = _parquet
