@@ -114,7 +114,7 @@ def _families(named: Callable[..., Any], row: Mapping[str, Any]) -> families.Fam
 
 def _applies(named: Callable[..., Any], row: Mapping[str, Any]) -> Callable[[Inputs], bool]:
     if "measured_inside" not in row:
-        return named("applies", row["applies"], APPLIES) if "applies" in row else always  # type: ignore[no-any-return]
+        return named("applies", row["applies"], APPLIES) if "applies" in row else always
     identities = [named("measured_inside", one, PROOFS) for one in row["measured_inside"]]
     return lambda inputs: any(identity in inputs.run.series for identity in identities)
 
