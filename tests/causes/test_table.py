@@ -54,12 +54,13 @@ def test_groups_of_families_have_a_name() -> None:
     )
 
 
-def test_the_part_of_a_row_is_its_whole() -> None:
+def test_a_page_holds_the_texts_of_its_row() -> None:
+    """They are read without the reader of TOML, so they have to be plain."""
     for link, _, _ in index.tables("causes"):
-        whole = tomllib.loads(index.file_of("causes", link).read_text("utf-8"))
-        assert {name: tomllib.loads(part)[name] for name, part in _table._parts(link).items()} == whole
-        for name, row in whole.items():
-            assert all(row[key] in registry.causes()[name].doc for key in _table.PAGE)
+        for name, row in tomllib.loads(index.file_of("causes", link).read_text("utf-8")).items():
+            texts = registry.sections(registry.causes()[name].doc)
+            expected = {"": row["title"], **{heading: row[key] for key, heading in _table.PAGE.items()}}
+            assert texts == expected, f"{link}: {name}: double quotes, no escapes, no line that begins with a bracket"
 
 
 def test_no_predicate_and_no_weight_is_without_a_row() -> None:

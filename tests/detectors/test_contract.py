@@ -107,7 +107,7 @@ def test_options_in_the_page_are_canonical_hyperparameters() -> None:
 
 
 def test_the_id_is_the_file_name_or_a_row_of_the_links_table() -> None:
-    rows = {link: proofs(link) for link, _, _ in index.proofs()}
+    rows = {link: proofs(link) for link, _, _ in index.tables("proofs")}
 
     def named(detector: Check) -> None:
         assert re.fullmatch(r"[a-z]+(-[a-z]+)*", detector.id)

@@ -34,7 +34,7 @@ from tests.make import run
 
 Batches = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
-MEASURED_IN_STEPS = {"values-through-ends", "targets-not-of-rewards", "ratio-computed-wrongly"}
+MEASURED_IN_STEPS = {"values-through-ends", "ratio-computed-wrongly", "targets-not-of-rewards"}
 
 # --- environment ------------------------------------------------------------------------------------------------------
 
@@ -55,6 +55,9 @@ def pairs(chosen: float, rejected: float) -> dict[str, Any]:
     """Four pairs of three tokens with these log-probabilities, and a padded place."""
     logps = np.repeat([[chosen], [rejected]], 4, axis=0) * np.ones((8, 4))
     return {"pair_logps": logps, "pair_counted": np.array([[1.0, 1, 1, 0]] * 8)}
+
+
+PAIRS = {"pair_ids": np.array([[1, 2], [1, 3], [1, 4], [1, 5]])}
 
 
 def answered(prompts: list[str], answers: list[str], **more: Any) -> dict[str, Any]:
@@ -79,6 +82,30 @@ def judged(judge: Callable[[str, str], float], texts: Sequence[str] = scored.TEX
     )
 
 
+def unread(text: str, answer: str) -> float:
+    """A verifier that compares a text with a number."""
+    return float(text == int(answer))  # type: ignore[comparison-overlap]
+
+
+def late(prompts: Any, texts: Any, answers: Any) -> list[float]:
+    """The scores of the rows before."""
+    scores = scored.right(prompts, texts, answers)
+    return scores[-1:] + scores[:-1]
+
+
+def cached() -> scored.Judge:
+    """The score of a prompt's first completion for all of its completions."""
+    known: dict[str, float] = {}
+
+    def judge(prompts: Any, texts: Any, answers: Any) -> list[float]:
+        for prompt, score in zip(prompts, scored.right(prompts, texts, answers), strict=True):
+            known.setdefault(prompt, score)
+        return [known[prompt] for prompt in prompts]
+
+    return judge
+
+
+DOWN = judged(lambda *_: 0.0)  #: a judge that does not answer: an exception that became 0
 RIGHT = scored.batch(scored.right)
 DICE = itertools.count()  #: another number in every call
 FORMED = [f"<{answer}>" if i % 3 == 0 else "no idea" for i, answer in enumerate(scored.ANSWERS)]
@@ -120,14 +147,15 @@ AGED = {"versions": VERSIONS, "version": 10, "oldest": 2, "mask": np.ones_like(V
 UNMOVED = {"parameters": [weights(after=np.zeros(4))]}
 NOW = {"logps": -MASK, "mask": MASK}
 BEFORE = {"logps_before": -MASK, "mask": MASK, "advantages": ADVANTAGES}
-ROSE = 0.1 * ADVANTAGES.reshape(-1, 1)
-PAIR_IDS = {"pair_ids": np.array([[1, 2], [1, 3], [1, 4], [1, 5]])}
-ENDS = {"end_logps": np.full((8, 10), np.log(0.1)), "mask": np.ones((8, 10)), "fresh": True}
-BIAS = weights(name="bias", size=1)
 UPDATE = {"advantages": ADVANTAGES, "lengths": LENGTHS, "fresh": True}
 COLUMN = ADVANTAGES.reshape(-1, 1)
 NEW, OLD = np.array([-1.0, -2.0, -0.5]), np.array([-1.2, -1.5, -0.5])
 RATIO = {"newlogprob": NEW, "logprob": OLD, "ratio": np.exp(NEW - OLD)}
+FIRST = np.arange(5) == 0
+MASKED = {"mask": MASK, "lengths": LENGTHS}
+CLIPPED_FIRST = MASKED | {"gradient": np.where(FIRST, 0.0, GRADIENT), "advantages": ADVANTAGES, "fresh": True}
+BIAS = weights(name="bias", size=1)
+TWO = {"parameters": [weights(), weights(name="bias", size=1, gradient=None)], "rate": 1e-3}
 LAST = np.arange(5) == LENGTHS.reshape(-1, 1) - 1
 
 
@@ -154,6 +182,7 @@ PROVED: Mapping[str, Sequence[tuple[str | tuple[str, ...], Batches]]] = {
     "batch-of-one-prompt": [("4 of 4 groups have the prompt 'a'", {"prompts": ["a"] * 8, "group": 2})],
     "batch-repeated": [("begin with 'a' and 'b'", [drawn_again()] * 6)],
     "chosen-texts-unlikely": [("a token of a chosen text has -5 nats, of a rejected one -0.5", pairs(-5, -0.5))],
+    "pairs-wrong": [("the rejected text of the data is used as the chosen one", PAIRS | {"chosen_first": np.zeros(4)})],
     "prompt-with-several-answers": [
         (
             "16 of 16 repeated prompts, such as 'aa': 'aaa' and 'baa'",
@@ -218,6 +247,18 @@ PROVED: Mapping[str, Sequence[tuple[str | tuple[str, ...], Batches]]] = {
             VERIFIED | {"rewards": VERIFIED["rewards"].reshape(8, 4)[:, :1].repeat(4, axis=1).ravel()},
         )
     ],
+    "rewards-of-neighbours": [
+        ("are those of other rows", scored.batch(cached())),
+        ("in the batch and", scored.batch(late)),
+    ],
+    "right-completions-no-longer-paid": [("Proved at step 3", [RIGHT, RIGHT, DOWN, DOWN])],
+    "right-completions-unpaid": [
+        ("'100' is right and gets 0", judged(unread)),
+        (
+            "is right and gets 0",
+            judged(unread, [text if text == "no idea" else f"so the answer is {text}." for text in scored.TEXTS]),
+        ),
+    ],
     "right-answer-below-nothing": [("right answer -1, empty text 0", judged(lambda text, answer: -(text == answer)))],
     "answer-beyond-limit": [
         ("has 12 tokens with its end, the limit is 8", CUT | {"limit": 8}),
@@ -238,6 +279,15 @@ PROVED: Mapping[str, Sequence[tuple[str | tuple[str, ...], Batches]]] = {
     ],
     "groups-of-several-prompts": [("share a group", {"prompts": PROMPTS[1:] + PROMPTS[:1], "group": 4})],
     "no-baseline": [("row 0", BATCH | {"advantages": REWARDS})],
+    "advantages-not-of-rewards": [("row 0", BATCH | {"advantages": np.linspace(-1, 1, 8)})],
+    "other-tokens-in-loss": [
+        ("token 3 of 3 counts and was not sampled", MASKED | {"mask": np.ones((8, 5)), "prompts": PROMPTS})
+    ],
+    "sampled-tokens-left-out": [
+        ("token 2 of 3 was sampled", MASKED | {"mask": np.where(LAST, 0, MASK)}),
+        ("was sampled and has no gradient", CLIPPED_FIRST),
+    ],
+    "targets-not-of-rewards": [("has the target", STEPS | {"returns": STEPS["advantages"]})],
     "values-through-ends": [("row 1: step 2 ends an episode", STEPS | estimated(ends=False))],
     "dropout-in-update": [
         ("h.0.drop is active", NOW | {"dropping": "h.0.drop", "eval_logps": -1.2 * MASK}),
@@ -259,6 +309,7 @@ PROVED: Mapping[str, Sequence[tuple[str | tuple[str, ...], Batches]]] = {
     "ratio-computed-wrongly": [("row 1: ratio", RATIO | {"ratio": np.exp(OLD - NEW)})],
     "ratio-not-one": [("before any update", NOW | {"fresh": True, "old_logps": -1.3 * MASK})],
     "step-far": [("3 nats", BEFORE | {"logps_after": -4 * MASK})],
+    "weights-left-out": [("layer.weight is trainable", TWO | {"parameters": [weights(owned=False), BIAS]})],
     "weights-decay-away": [("layer.weight has a weight decay of 20", decayed(0.2, 20.0))],
     "tensor-not-finite": [
         (
@@ -267,20 +318,6 @@ PROVED: Mapping[str, Sequence[tuple[str | tuple[str, ...], Batches]]] = {
         )
     ],
     "updates-rounded": [("layer.weight did not change", UNMOVED | {"rate": 1e-7})],
-    # of which a detector is a file of its own
-    "pairs-wrong": [
-        ("the rejected text of the data is used as the chosen one", PAIR_IDS | {"chosen_first": np.zeros(4)})
-    ],
-    "targets-not-of-rewards": [("has the target", STEPS | {"returns": STEPS["advantages"]})],
-    "advantages-of-other-rows-used": [("row 0", BATCH | {"advantages": np.roll(ADVANTAGES, 1)})],
-    "advantages-not-of-rewards": [("row 0", BATCH | {"advantages": np.linspace(-1, 1, 8)})],
-    "other-tokens-in-loss": [
-        ("token 3 of 3 counts and was not sampled", {"mask": np.ones((8, 5)), "lengths": LENGTHS, "prompts": PROMPTS})
-    ],
-    "ends-not-sampled": [("expected in 8 completions, 0 sampled", ENDS | {"ended": np.zeros(8)})],
-    "weights-left-out": [("layer.weight is trainable", {"parameters": [weights(owned=False), BIAS], "rate": 1e-3})],
-    "weights-overwritten": [("by something else", {"parameters": [weights(last=np.ones(4))], "rate": 1e-3})],
-    "update-against-advantages": [("its log-probability changed by -", BEFORE | {"logps_after": MASK * (-1 - ROSE)})],
 }
 
 #: id -> what looks alike and is sound: batches
@@ -301,6 +338,7 @@ SILENT: Mapping[str, Mapping[str, Batches]] = {
         "texts of a stronger model": pairs(-1.2, -0.8),
         "swapped pairs": pairs(-0.5, -5),
     },
+    "pairs-wrong": {"pairs as in the data": [PAIRS | {"chosen_first": np.ones(4)}] * 2},
     "prompt-with-several-answers": {
         "whole prompts": [answered(WORDS * 2, BACKWARDS * 2)] * 2,
         "games that begin alike": answered(["Guess the word."] * len(WORDS), WORDS, group=2),
@@ -353,7 +391,16 @@ SILENT: Mapping[str, Mapping[str, Batches]] = {
         "a verifier that reads the text": [VERIFIED, VERIFIED],
         "a form that is asked for": [BY_FORM, BY_FORM],
     },
-    "right-completions-unpaid": {"a form that is asked for": [BY_FORM, BY_FORM]},
+    "rewards-of-neighbours": {"a reward for right answers": RIGHT},
+    "right-completions-no-longer-paid": {"what never paid": [DOWN] * 2, "a judge that answers": [RIGHT] * 2},
+    "right-completions-unpaid": {
+        "a form that is asked for": [BY_FORM, BY_FORM],
+        "a verifier that pays": RIGHT,
+        "noise that ends in the right word": [
+            judged(unread, [f"{'ab'[i % 2] * i} {t}" for i, t in enumerate(scored.TEXTS)])
+        ]
+        * 2,
+    },
     "right-answer-below-nothing": {"a reward for right answers": RIGHT},
     "answer-beyond-limit": {
         "completions that end": CUT | {"limit": 8, "ended": np.ones(8)},
@@ -375,6 +422,20 @@ SILENT: Mapping[str, Mapping[str, Batches]] = {
     "baseline-of-other-prompts": {"a sound batch": [BATCH, BATCH]},
     "groups-of-several-prompts": {"a sound batch": [BATCH, BATCH]},
     "no-baseline": {"a sound batch": [BATCH, BATCH]},
+    "advantages-not-of-rewards": {"a sound batch": [BATCH] * 2},
+    "other-tokens-in-loss": {"a sound mask": [MASKED] * 2},
+    "sampled-tokens-left-out": {
+        "a sound mask": [MASKED] * 2,
+        "a policy that comes to sample the padding token": [
+            MASKED,
+            *[MASKED | {"mask": MASK * (np.arange(5) != 1)}] * 5,
+        ],
+        "clipped tokens need no gradient": [CLIPPED_FIRST | {"logps": -MASK, "old_logps": -MASK - 0.5 * FIRST}] * 2,
+    },
+    "targets-not-of-rewards": {
+        "a sound batch": [STEPS] * 2,
+        "values through ends, which are said once": STEPS | estimated(ends=False),
+    },
     "values-through-ends": {"a sound batch": [STEPS, STEPS]},
     "dropout-in-update": {"no noise": [NOW | {"dropping": "h.0.drop", "eval_logps": -MASK}] * 2},
     "loss-turned-round": {"a sound update": [{"gradient": GRADIENT, "advantages": ADVANTAGES}] * 2},
@@ -395,23 +456,10 @@ SILENT: Mapping[str, Mapping[str, Batches]] = {
     },
     "ratio-not-one": {"the same weights": [NOW | {"fresh": True, "old_logps": -MASK}] * 2},
     "step-far": {"a usual step": [BEFORE | {"logps_after": -1.05 * MASK}] * 2},
+    "weights-left-out": {"all are held": [TWO] * 2},
     "weights-decay-away": {f"a decay of {decay}": [decayed(0.9, decay)] * 2 for decay in (0.0, 0.01, 0.1, 1.0)},
     "tensor-not-finite": {"a finite loss": [{"stages": {"the loss": True}}] * 2},
     "updates-rounded": {"a rate of 0": [UNMOVED | {"rate": 0.0}] * 2},
-    "pairs-wrong": {"pairs in order": [PAIR_IDS | {"chosen_first": np.ones(4)}] * 2},
-    "targets-not-of-rewards": {
-        "a sound batch": [STEPS, STEPS],
-        "values through ends, which are said once": STEPS | estimated(ends=False),
-    },
-    "advantages-of-other-rows-used": {"a sound batch": [BATCH, BATCH]},
-    "advantages-not-of-rewards": {"a sound batch": [BATCH, BATCH]},
-    "other-tokens-in-loss": {"a sound batch": [{"mask": MASK, "lengths": LENGTHS}] * 2},
-    "ends-not-sampled": {"each ends": [ENDS | {"ended": np.ones(8)}] * 2},
-    "weights-left-out": {
-        "no gradient": [{"parameters": [weights(), weights(name="bias", size=1, gradient=None)], "rate": 1e-3}] * 2
-    },
-    "weights-overwritten": {"a sound update": [{"parameters": [weights()], "rate": 1e-3}] * 2},
-    "update-against-advantages": {"a sound update": [BEFORE | {"logps_after": MASK * (-1 + ROSE)}] * 2},
 }
 
 

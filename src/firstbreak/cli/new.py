@@ -64,7 +64,7 @@ KINDS = {
     help="A checkout of firstbreak, or the package folder of your own plugin.  [default: the current folder]",
 )
 def command(kind: str, name: str, into: Path) -> None:
-    """Write a file of this KIND (of a cause: a row of its link's table) and its test. There is no list to edit.
+    """Write a file of this KIND, or a row of its table, and its test. There is no list to edit.
 
     NAME is LINK/my-name (reward/my-check) for a detector, a cause, an audit row or a fault, and my-name for the rest.
     Both files are a small example that works and passes all tests. Replace its texts and its rule.
@@ -77,9 +77,9 @@ def command(kind: str, name: str, into: Path) -> None:
         _refuse(f"{into}: a {kind} belongs to the lab; give a checkout of firstbreak with --into")
     places = (chosen.module, chosen.test) if own else ("{file}.py", "test_{file}.py")
     module, test = (into / place.format(link=link, file=file) for place in places)
-    taken = next((path for path in (module, test) if path.exists() and path.suffix == ".py"), None)
-    if taken is not None:
-        _refuse(f"{taken}: there is such a file already; take another name")
+    for path in (module, test):
+        if path.exists() and path.suffix == ".py":
+            _refuse(f"{path}: there is such a file already; take another name")
     words = _words(ident, file, link, own) | ({"cause": _cause_of(link)} if kind == "fault" else {})
     first = _filled(f"{kind}.txt", words) if module.suffix == ".py" else _with_row(module, kind, words)
     for path, text in ((module, first), (test, _filled(f"test_{kind}.txt", words))):
@@ -128,10 +128,10 @@ def _cause_of(link: str) -> str:
 
 def _with_row(table: Path, kind: str, words: dict[str, str]) -> str:
     """A table with one more row."""
-    before = table.read_text("utf-8") if table.exists() else ""
-    if f"[{words['id']}]" in before.splitlines():
-        _refuse(f"{table}: there is a row of this name already; take another name")
-    return f"{before}\n{_filled(f'{kind}_row.txt', words)}".lstrip()
+    rows = table.read_text("utf-8") if table.exists() else ""
+    if f"[{words['id']}]" in rows.splitlines():
+        _refuse(f"{table}: there is such a row already; take another name")
+    return f"{rows}\n{_filled(f'{kind}_row.txt', words)}".lstrip()
 
 
 def _filled(template: str, words: dict[str, str]) -> str:

@@ -2,7 +2,8 @@
 
 <link>.toml has one table for each, by its id:
 
-- `title`, and the texts of the page (`PAGE`). A line for some families only begins with their names: `- text: ...`.
+- `title`, and the texts of the page (`PAGE`), in double quotes and without escapes. A line for some families only begins with
+  their names: `- text: ...`.
 - `findings`: [detector, probability that this cause shows it], in the order in which they are expected.
 - `experiments`: ids of the catalogue; the first that holds for the run's family is proposed.
 
@@ -31,6 +32,7 @@ from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.registry import Cause, always, no_weights
 from firstbreak.knowledge.causes import evidence, possible
 from firstbreak.model import Link
+from firstbreak.patterns import pattern
 from firstbreak.plugins import BadPlugin
 
 PAGE = {
@@ -42,6 +44,7 @@ PAGE = {
 }
 NEEDED = {"title", "findings", "experiments", *PAGE}
 MORE = {"prior", "settings", "families", "without", "applies", "measured_inside", "weights", "refuted_by"}
+_TEXT = pattern(r'^(\w+) = (?:"""\n(.*?)"""|"(.*?)")$', re.MULTILINE | re.DOTALL)
 
 
 def _functions(module: ModuleType) -> Mapping[str, Callable[[Inputs], Any]]:
@@ -60,7 +63,7 @@ class Row(Cause):
 
     @cached_property
     def doc(self) -> str:
-        return _page(self.link, self.id)
+        return _page(self.title, _parts(self.link)[self.id])
 
 
 def rows(link: Link) -> Mapping[str, Mapping[str, Any]]:
@@ -116,12 +119,10 @@ def _applies(named: Callable[..., Any], row: Mapping[str, Any]) -> Callable[[Inp
     return lambda inputs: any(identity in inputs.run.series for identity in identities)
 
 
-def _page(link: Link, name: str) -> str:
-    """The page of one cause; nothing else of its table is parsed."""
-    import tomllib
-
-    row = tomllib.loads(_parts(link)[name])[name]
-    return "\n\n".join([row["title"], *(f"## {heading}\n{row[key]}" for key, heading in PAGE.items())])
+def _page(title: str, part: str) -> str:
+    """The page of a cause. Its texts are plain: to load the reader of TOML would take longer than all of them."""
+    texts = {key: lines or line for key, lines, line in _TEXT.findall(part)}
+    return "\n\n".join([title, *(f"## {heading}\n{texts[key]}" for key, heading in PAGE.items())])
 
 
 @cache

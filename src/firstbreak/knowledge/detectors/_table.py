@@ -4,6 +4,8 @@
 
 - `proof`: the signal without `proof.`; `limit`: side ("above" or "below"), value, unit, why so much, and the source where it
   is no convention; `says`: the message, in which `{value}` is the first number that failed.
+- `also`: further signals; the first that fails counts. `unless`: signals of other checks, which say it where they are above 0.
+- `first`: where the first measurement must lie: "beyond" the limit, or "within".
 - `title` and the texts of the page (`PAGE`), one line each; `fix` and `references` may be lists.
 - `roles`, where it is not ["proof"].
 """
@@ -20,7 +22,7 @@ from typing import Any
 from firstbreak.engine.checks import Check, at
 from firstbreak.engine.inputs import known
 from firstbreak.knowledge.detectors._proof import proved
-from firstbreak.model import Config, Finding, Link, Role
+from firstbreak.model import Config, Finding, Link, Role, Series
 from firstbreak.plugins import BadPlugin
 
 PAGE = {
@@ -41,17 +43,21 @@ def proofs(link: Link) -> Mapping[str, Check]:
 
 
 def _check(name: str, link: Link, row: Mapping[str, Any], file: Path) -> Check:
-    need = f"proof_{row['proof']}"
-    if not known(need):
-        raise BadPlugin(f"{file}: [{name}]: {row['proof']!r} is no signal of the recorder")
+    signals, others = [row["proof"], *row.get("also", ())], row.get("unless", ())
+    for signal in (*signals, *others):
+        if not known(f"proof_{signal}"):
+            raise BadPlugin(f"{file}: [{name}]: {signal!r} is no signal of the recorder")
+    need, *also = [f"proof_{signal}" for signal in signals]
+    unless = [f"proof_{signal}" for signal in others]
     side, *said = row["limit"]
     return Check(
         id=name,
         link=link,
         title=row["title"],
         doc="\n\n".join([row["title"], *(f"## {heading}\n{_text(row[key])}" for key, heading in PAGE.items())]),
-        ask=_asked(need, row["says"], side, said[0]),
+        ask=_asked(row, [need, *also], unless),
         needs=(need, "config"),
+        uses=(*also, *unless),
         thresholds={side: at(*said).threshold},
         roles=frozenset(map(Role, row.get("roles", [Role.PROOF]))),
     )
@@ -64,8 +70,22 @@ def _text(said: str | Sequence[str]) -> str:
     return "\n".join(fill(line, 120, break_on_hyphens=False, **options) for line in lines)
 
 
-def _asked(need: str, says: str, side: str, value: float) -> Callable[..., Finding | None]:
+def _asked(row: Mapping[str, Any], signals: Sequence[str], unless: Sequence[str]) -> Callable[..., Finding | None]:
+    says, where, (side, value, *_) = row["says"], row.get("first"), row["limit"]
+
     def ask(config: Config, **given: Any) -> Finding | None:
-        return proved(given[need], config, says, **{side: given.get(side, value)})
+        limit = given.get(side, value)
+        if any((given[name].finite.values > 0).any() for name in unless if given.get(name) is not None):
+            return None
+        curves = [given[name] for name in signals if given.get(name) is not None]
+        asked = (curve for curve in curves if where is None or where == _begins(curve, side, limit))
+        return next(filter(None, (proved(curve, config, says, **{side: limit}) for curve in asked)), None)
 
     return ask
+
+
+def _begins(curve: Series, side: str, limit: float) -> str | None:
+    """Where the first measurement lies, None where there is none."""
+    first = curve.finite.values[:1]
+    beyond = first > limit if side == "above" else first < limit
+    return ("beyond" if beyond.all() else "within") if len(first) else None
