@@ -147,6 +147,10 @@ AGED = {"versions": VERSIONS, "version": 10, "oldest": 2, "mask": np.ones_like(V
 UNMOVED = {"parameters": [weights(after=np.zeros(4))]}
 NOW = {"logps": -MASK, "mask": MASK}
 BEFORE = {"logps_before": -MASK, "mask": MASK, "advantages": ADVANTAGES}
+ROSE = 0.1 * ADVANTAGES.reshape(-1, 1)
+PAIR_IDS = {"pair_ids": np.array([[1, 2], [1, 3], [1, 4], [1, 5]])}
+ENDS = {"end_logps": np.full((8, 10), np.log(0.1)), "mask": np.ones((8, 10)), "fresh": True}
+BIAS = weights(name="bias", size=1)
 UPDATE = {"advantages": ADVANTAGES, "lengths": LENGTHS, "fresh": True}
 COLUMN = ADVANTAGES.reshape(-1, 1)
 NEW, OLD = np.array([-1.0, -2.0, -0.5]), np.array([-1.2, -1.5, -0.5])
@@ -318,6 +322,11 @@ PROVED: Mapping[str, Sequence[tuple[str | tuple[str, ...], Batches]]] = {
         )
     ],
     "updates-rounded": [("layer.weight did not change", UNMOVED | {"rate": 1e-7})],
+    # of which a detector is a file of its own
+    "advantages-of-other-rows-used": [("row 0", BATCH | {"advantages": np.roll(ADVANTAGES, 1)})],
+    "ends-not-sampled": [("expected in 8 completions, 0 sampled", ENDS | {"ended": np.zeros(8)})],
+    "weights-overwritten": [("by something else", {"parameters": [weights(last=np.ones(4))], "rate": 1e-3})],
+    "update-against-advantages": [("its log-probability changed by -", BEFORE | {"logps_after": MASK * (-1 - ROSE)})],
 }
 
 #: id -> what looks alike and is sound: batches
@@ -460,6 +469,10 @@ SILENT: Mapping[str, Mapping[str, Batches]] = {
     "weights-decay-away": {f"a decay of {decay}": [decayed(0.9, decay)] * 2 for decay in (0.0, 0.01, 0.1, 1.0)},
     "tensor-not-finite": {"a finite loss": [{"stages": {"the loss": True}}] * 2},
     "updates-rounded": {"a rate of 0": [UNMOVED | {"rate": 0.0}] * 2},
+    "advantages-of-other-rows-used": {"a sound batch": [BATCH, BATCH]},
+    "ends-not-sampled": {"each ends": [ENDS | {"ended": np.ones(8)}] * 2},
+    "weights-overwritten": {"a sound update": [{"parameters": [weights()], "rate": 1e-3}] * 2},
+    "update-against-advantages": {"a sound update": [BEFORE | {"logps_after": MASK * (-1 + ROSE)}] * 2},
 }
 
 

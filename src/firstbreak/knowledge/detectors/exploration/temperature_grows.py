@@ -1,4 +1,4 @@
-"""The temperature of soft actor-critic grows without end: its target entropy is out of reach.
+"""The temperature of soft actor-critic grows without end.
 
 ## What it looks for
 The temperature (`ent_coef`, alpha) is at its end more than `growth` times its level before it began to grow, it still grows, and

@@ -47,6 +47,7 @@ def detect(
     max_ratio: float = at(3.0, "ratio", "Exploration makes training returns smaller, but by less than this."),
     min_share: float = at(0.8, "share", "Single evaluations may differ by chance."),
     min_evaluations: int = at(4, "evaluations", "Fewer evaluations can have the opposite sign by chance."),
+    near: float = at(0.3, "share", "of the first training returns: an evaluation so near to them has not moved."),
     min_returns: int = at(9, "points", "So many training returns around an evaluation show the level of training."),
 ) -> Finding | NotApplicable | NotMeasured | None:
     trained = next(
@@ -64,9 +65,10 @@ def detect(
     if step is None or float(mirrored.between(step).values.mean()) < min_share:
         return None
     before = scores.steps[scores.steps < step]
-    first = float(np.median(trained.values[:min_returns])) / (float(scores.values[0]) or np.nan)
-    if not len(before) and 1 / max_ratio < first < max_ratio:
-        return None  # the untrained policy scored alike in both: training learned what the evaluation does not show
+    first = float(np.median(trained.values[:min_returns]))
+    risen = float(np.median(there[scores.steps >= step])) > first
+    if risen and abs(float(np.median(scores.values)) - first) <= near * abs(first):
+        return None  # the evaluation is where training began: training learned what the evaluation does not show
     agreed = bool(np.median(ratio[scores.steps < step]) > 0) if len(before) else False
     since = float(before[-1]) if len(before) else float(trained.steps[0])
     return Finding(
