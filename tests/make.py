@@ -22,7 +22,8 @@ def some_quick(cases: Iterable[Any], every: int) -> list[Any]:
 
 def noise(n: int, sd: float = 1.0, seed: int = 0) -> np.ndarray:
     """White noise, the same at every call."""
-    return np.random.default_rng(seed).normal(0.0, sd, n)
+    drawn: np.ndarray = np.random.default_rng(seed).normal(0.0, sd, n)
+    return drawn
 
 
 def series(name: str, values: Any, steps: Any = None) -> Series:

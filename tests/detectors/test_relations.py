@@ -40,6 +40,22 @@ def slow(kl: float, lr: float) -> dict[str, Any]:
     return {"reward.mean": 1.2 + noise(N, 0.1), "kl.ref": kl * (1 - np.exp(-X / 20)), "lr": np.full(N, lr)}
 
 
+def box(high: float) -> Run:
+    """A Gaussian policy, and the range of its actions in the configuration."""
+    flat = run({"action.std": np.full(N, 1.0), "reward.mean": -60 + noise(N, 5.0)}, algorithm="ppo", trainer="sb3")
+    return replace(flat, config=Config(raw={"env.action_space": f"Box(-{high}, {high}, (1,), float32)"}))
+
+
+def clipped(returns: float) -> Run:
+    """A critic that explains nothing, with a clip of 0.2."""
+    curves = {
+        "value.loss": 1e4 + noise(N, 100),
+        "value.explained_variance": noise(N, 0.01),
+        "reward.mean": returns + noise(N),
+    }
+    return run({**curves, "value.loss": np.linspace(3e4, 1e4, N)}, algorithm="ppo", config={"clip_range_value": 0.2})
+
+
 def control(training: np.ndarray, evaluation: np.ndarray) -> Run:
     at = X[4::10]
     curves = run({"reward.episode": training}, algorithm="ppo", trainer="cleanrl").series
@@ -136,6 +152,32 @@ PAIRS: dict[str, tuple[Callable[[], Run], str, list[Callable[[], Run]]]] = {
                 algorithm="ppo",
             )
         ],
+    ),
+    "reference-is-policy": (
+        lambda: run(
+            {"pref.reward.chosen": np.zeros(N), "pref.reward.rejected": np.zeros(N), "pref.logp.chosen": -1 - X / 200}
+        ),
+        "the reference is the policy itself",
+        [
+            lambda: run(
+                {"pref.reward.chosen": X / 50, "pref.reward.rejected": -X / 50, "pref.logp.chosen": -1 - X / 200}
+            )
+        ],
+    ),
+    "action-range-unused": (
+        lambda: box(300.0),
+        "actions up to 300",
+        [lambda: box(2.0)],
+    ),
+    "critic-not-learning": (
+        lambda: clipped(returns=-1200.0),
+        "may change by 0.2 on a batch",
+        [lambda: clipped(returns=-12.0)],
+    ),
+    "mismatch-growing": (
+        lambda: grpo({"rollout_train.logp_absdiff.mean": np.where(X == 0, 1e-7, 0.02 * X)}),
+        "compare a checksum of the weights on both sides",
+        [lambda: grpo({"rollout_train.logp_absdiff.mean": 0.02 + noise(N, 0.001)})],
     ),
     "temperature-grows": (
         lambda: run({"alpha": np.exp(0.04 * X), "reward.mean": noise(N, 1.0)}, algorithm="sac"),

@@ -153,6 +153,7 @@ _PHRASES = {
         "sync": "weight sync|sync weights",
         "share": "hit rate",
         "success share": "win rate|winrate",
+        "success": "reached goal|goal reached|reached target|target reached|goal achieved",
         "group": "within group|in group",
         "lossscale": "loss scale|grad scale|grad scaler",
         "iter time": "iter seconds",

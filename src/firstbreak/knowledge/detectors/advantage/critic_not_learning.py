@@ -34,7 +34,10 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.words import number
+
+ROLES = (Role.RELATION,)
 
 FITTED = 10  #: updates in a row (most of them) in which a critic explains the returns (convention)
 
@@ -44,20 +47,28 @@ def detect(
     value_explained_variance: Series | None = None,
     trajectory: Trajectory | None = None,
     solved: bool | None = None,
+    config: Config | None = None,
+    reward_mean: Series | None = None,
     *,
     max_explained_variance: float = at(0.2, "share", "A critic that explains less removes next to no noise."),
     early_share: float = at(0.1, "share", "Of the run: the critic is still untrained there."),
     max_ratio: float = at(0.9, "ratio", "A loss at nine tenths of its first level has not fallen."),
     min_value_loss: float = at(1e-6, "squared return", "With a smaller loss there is nothing left to learn."),
+    far_returns: float = at(200.0, "ratio", "Of the value clip: so many updates on one batch nobody makes."),
     min_points: int = at(20, "points", "Fewer points do not show two levels."),
 ) -> Finding | NotMeasured | None:
     loss = value_loss.finite
     if len(loss) < min_points:
         return NotMeasured(f"{len(loss)} values of the critic's loss are too few (needs {min_points})")
     early, late = (float(np.median(part.values)) for part in (loss.head(early_share), loss.tail(0.5)))
+    explained = _late(value_explained_variance, min_points)
+    clip = config.number("clip_range_value") if config is not None and not config.get("normalize_reward") else None
+    poor = explained is not None and explained <= max_explained_variance and not solved
+    size = float(np.median(np.abs(reward_mean.finite.values))) if reward_mean is not None else 0.0
+    if clip and poor and reward_mean is not None and size > far_returns * clip:
+        return _clipped(value_loss, reward_mean.finite, clip)
     if solved or late < max_ratio * early or late < min_value_loss:
         return None
-    explained = _late(value_explained_variance, min_points)
     if explained is None:
         if trajectory is None or trajectory.kind != "flat":
             return None
@@ -93,6 +104,25 @@ def detect(
             ),
         ),
         numbers={"ratio": late / early if early > 0 else np.inf},
+    )
+
+
+def _clipped(loss: Series, returns: Series, clip: float) -> Finding:
+    """Values that may move by the clip only, at returns that are far larger."""
+    first = float(loss.steps[0])
+    return Finding(
+        message=facts.tell(
+            "a value may change by {clip} on a batch (the clip of the value function), and returns are {returns}: the critic "
+            "cannot reach them; normalise the rewards, or switch off the clip of the value function",
+            clip=number(clip),
+            returns=facts.median(returns),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric=loss.name,
+        onset=first,
+        interval=(first, first),
+        evidence=(Evidence(text="value loss", series=loss), Evidence(text="returns", series=returns)),
     )
 
 

@@ -4,6 +4,8 @@
 The size of the actions over half of the range that they may have: below `max_use` in the first quarter of the run, where the
 policy explores most.
 
+Without recorded transitions: the spread of a Gaussian policy (`train/std`) against the range of actions in the configuration.
+
 ## Why it matters
 A Gaussian policy starts with a standard deviation of 1. In a range of 1,000 that is no exploration at all: nearly all that
 the environment can do is never tried, and the steps of the update are as small.
@@ -24,22 +26,40 @@ https://stable-baselines3.readthedocs.io/en/master/guide/rl_tips.html
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.engine.stats.shape import Trajectory
+from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.patterns import pattern
+from firstbreak.words import number
 
+ROLES = (Role.RELATION,)
+BOX = pattern(r"Box\(-([\d.]+), ?([\d.]+)")
+HIGH = pattern(r"action_?(?:high|max|limit|bound)$|max_?action$", re.IGNORECASE)
 FAMILIES = only(Policy.CONTROL, why="only for policies that act in an environment")
 
 
 def detect(
-    env_action_use: Series,
+    env_action_use: Series | None = None,
+    action_std: Series | None = None,
+    config: Config | None = None,
+    trajectory: Trajectory | None = None,
+    solved: bool | None = None,
     *,
     max_use: float = at(0.02, "share", "a new Gaussian policy in a range of 50 to each side"),
     min_points: int = at(4, "points", "with fewer windows no level is known"),
 ) -> Finding | NotMeasured | None:
+    if env_action_use is None:
+        highest = None if config is None else _range(config)
+        if action_std is None or highest is None or len(action_std.finite) < min_points:
+            return NotMeasured("neither the actions, nor their spread beside a recorded range, are known")
+        rising = trajectory is not None and trajectory.kind == "rising"
+        return None if solved or rising else _beside(action_std.finite, highest, max_use)
     used = env_action_use.finite
     if len(used) < min_points:
         return NotMeasured(f"{len(used)} windows of transitions are too few (needs {min_points})")
@@ -60,4 +80,41 @@ def detect(
         interval=(first, first),
         evidence=(Evidence(text="size of the actions over their range", series=used, level=max_use),),
         numbers={"use": float(np.max(early.values))},
+    )
+
+
+def _range(config: Config) -> float | None:
+    """The largest size of an action that the configuration records, where it is the same to both sides."""
+    for name, value in config.raw.items():
+        if (
+            isinstance(value, str)
+            and "action" in name.lower()
+            and (box := BOX.search(value))
+            and float(box[1]) == float(box[2])
+        ):
+            return float(box[1])
+        if HIGH.search(name) and isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+            return float(value)
+    return None
+
+
+def _beside(spread: Series, highest: float, max_use: float) -> Finding | None:
+    """The spread of a Gaussian policy against the range of its actions."""
+    if float(np.max(spread.values)) > max_use * highest:
+        return None
+    first = float(spread.steps[0])
+    return Finding(
+        message=facts.tell(
+            "the actions spread by {spread} at most, and the environment takes actions up to {highest}: the policy explores next "
+            "to nothing of what it may do; declare actions between -1 and 1, and rescale them inside of the environment",
+            spread=facts.highest(spread),
+            highest=number(highest),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric=spread.name,
+        onset=first,
+        interval=(first, first),
+        evidence=(Evidence(text="spread of the actions", series=spread),),
+        numbers={"use": float(np.max(spread.values)) / highest},
     )

@@ -50,8 +50,10 @@ from firstbreak.knowledge.detectors.freshness._engines import (
     readings,
     sampler,
 )
-from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 from firstbreak.words import number
+
+ROLES = (Role.RELATION,)
 
 
 def detect(
@@ -121,8 +123,20 @@ def detect(
     )
 
 
+NOTHING = 1e-4  #: of the late distance: what two passes over the same weights differ by
+
+
 def _grown(
     distance: Series, growth_warning: float, min_level: float, zero_points: int, min_points: int
 ) -> Growth | None:
-    found = appearance(distance, zero_points) or growth(distance, min_points)
+    found = appearance(distance, zero_points) or _from_nothing(distance) or growth(distance, min_points)
     return found if found is not None and found.times >= growth_warning and found.late >= min_level else None
+
+
+def _from_nothing(distance: Series) -> Growth | None:
+    """A distance that is rounding at the first step, where both sides have the same weights, and grows from there on."""
+    first, late = float(distance.values[0]), float(np.median(distance.tail(0.25).values))
+    middle = float(np.median(distance.head(0.25).values))
+    if not 0 <= first < NOTHING * late or late < 2 * middle:
+        return None
+    return Growth(distance, early=max(first, NOTHING * late), late=late, appears=float(distance.steps[1]))

@@ -25,12 +25,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
-from firstbreak.model import Config, Finding, NotMeasured, Role, Series
+from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Role, Series, Severity
 
-ROLES = (Role.PROOF,)
+ROLES = (Role.RELATION, Role.PROOF)
 MIN_POINTS = 3  #: later batches (convention)
+MOVED = 1e-3  #: nats: no rounding of a log
 SAME = 1e-9  #: nats: two passes of one model in one precision
 
 
@@ -39,12 +41,17 @@ def detect(
     proof_reference_shared: Series | None = None,
     proof_reference_gap: Series | None = None,
     kl_ref: Series | None = None,
+    pref_reward_chosen: Series | None = None,
+    pref_reward_rejected: Series | None = None,
+    pref_logp_chosen: Series | None = None,
     *,
     above: float = at(0.5, "share", "Models may share an embedding on purpose."),
 ) -> Finding | NotMeasured | None:
     if proof_reference_shared is not None:
         what = "{value:%} of the trainable weights are the reference's as well: make the reference a copy"
         return proved(proof_reference_shared, config, what, above=above)
+    if proof_reference_gap is None and pref_reward_chosen is not None and pref_reward_rejected is not None:
+        return _of_pairs(pref_reward_chosen.finite, pref_reward_rejected.finite, pref_logp_chosen)
     if proof_reference_gap is None or kl_ref is None or len(proof_reference_gap.finite) <= MIN_POINTS:
         return NotMeasured("neither the memory of policy and reference nor their distance on fresh batches is recorded")
     later = proof_reference_gap.finite
@@ -56,3 +63,29 @@ def detect(
         "reference follows the policy; make it a copy"
     )
     return proved(later, config, what, below=2 * SAME)
+
+
+def _of_pairs(chosen: Series, rejected: Series, logp: Series | None) -> Finding | NotMeasured | None:
+    """Rewards of pairs are distances from the reference: exactly 0 in all rows, while the policy moves, they have none."""
+    if min(len(chosen), len(rejected)) <= MIN_POINTS or logp is None or len(logp.finite) <= MIN_POINTS:
+        return NotMeasured(
+            "fewer rewards of pairs, or log-probabilities, than show whether the policy leaves its reference"
+        )
+    if chosen.values.any() or rejected.values.any() or np.ptp(logp.finite.values) <= MOVED:
+        return None
+    first = float(chosen.steps[0])
+    return Finding(
+        message=facts.tell(
+            "the rewards of chosen and rejected answers are 0 in all {n} rows, while their log-probability goes from {before} to "
+            "{after}: the reference is the policy itself, or follows it at every step; keep a copy of the start as the reference",
+            n=facts.count(chosen),
+            before=facts.first(logp.finite),
+            after=facts.last(logp.finite),
+        ),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        metric=chosen.name,
+        onset=first,
+        interval=(first, first),
+        evidence=(Evidence(text="reward of the chosen answers", series=chosen, level=0.0),),
+    )

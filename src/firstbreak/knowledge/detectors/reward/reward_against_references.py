@@ -33,6 +33,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from firstbreak.engine.checks import at
+from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.knowledge.detectors.reward._verdicts import answer_and_reference, first, likeness, pairs
 from firstbreak.model import Confidence, Finding, NotMeasured, Samples, Severity
 from firstbreak.words import number
@@ -43,6 +44,7 @@ Judged = tuple[float, float]  #: likeness to the reference, reward
 
 def detect(
     samples: Samples,
+    trajectory: Trajectory | None = None,
     *,
     max_correlation: float = at(-0.1, "correlation", "A weaker negative correlation can come from style or length."),
     min_samples: int = at(24, "samples", "Fewer samples give too wide an interval of the correlation."),
@@ -76,7 +78,8 @@ def detect(
             f"answers that resemble their reference more get less reward (correlation {number(low)} to {number(high)} in the "
             f"{'first' if from_start else 'last'} third of the run): {meaning}; read ten samples with their rewards"
         ),
-        severity=Severity.CRITICAL,
+        # a score that rises and is not lost: what stands beside the answers may be no reference of this reward
+        severity=Severity.NOTICE if trajectory is not None and trajectory.learned else Severity.CRITICAL,
         confidence=Confidence.HIGH if from_start else Confidence.MEDIUM,
         metric="reward.mean",
         onset=since,
