@@ -37,11 +37,7 @@ def test_a_method_without_advantages_hears_of_its_targets() -> None:
 
 def test_no_state_is_worth_more_than_its_episode() -> None:
     returns = 25 + noise(80, 3)
-    curves = {
-        "value.mean": np.linspace(2, 57, 80),
-        "reward.mean": returns,
-        "epsilon": np.maximum(0.05, 1 - np.arange(80) / 20),
-    }
+    curves = {"value.mean": np.linspace(2, 57, 80), "reward.mean": returns, "epsilon": np.linspace(0.15, 0.05, 80)}
     finding = found(ID, run(curves, algorithm="dqn"))
     assert "whole episode" in finding.message
     assert 40 <= finding.onset <= 60
