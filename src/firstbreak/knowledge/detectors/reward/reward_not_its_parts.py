@@ -1,8 +1,8 @@
 """The reward is not the weighted sum of its parts any more.
 
 ## What it looks for
-The trained reward is a sum of logged parts, each times a constant weight. Weights are fitted to the first rows that give the
-reward exactly. The check reports a step from which on the same weights leave more than rounding.
+The trained reward is a sum of logged parts, each times a constant weight, and a constant. Weights are fitted to the first rows
+that give the reward exactly. The check reports a step from which on the same weights leave more than rounding.
 
 ## Why it matters
 Something else than the logged parts pays from there on: a weight was changed, a part is not logged, is not a number for some
@@ -45,14 +45,14 @@ def detect(
 ) -> Finding | NotMeasured | None:
     total, parts = reward_mean.finite, [part.finite for part in reward_component_mean.values()]
     rows = [p for p in parts if len(p) == len(total) and np.array_equal(p.steps, total.steps)]
-    need = max(min_points, 2 * len(parts) + 2)
+    need = max(min_points, 2 * len(parts) + 4)
     if len(rows) < len(parts) or len(total) < 2 * need:
         return NotMeasured(f"the reward and all of its parts are not logged together for {2 * need} steps")
-    values = np.stack([part.values for part in rows], axis=1)
+    values = np.stack([*(part.values for part in rows), np.ones(len(total))], axis=1)  # and a constant
     spread = float(np.ptp(total.values)) or 1.0
-    while need < len(total) // 2 and np.linalg.matrix_rank(values[:need]) < len(parts):
+    while need < len(total) // 2 and np.linalg.matrix_rank(values[:need]) < values.shape[1]:
         need += len(parts)  # a part that has not moved yet says nothing of its weight
-    if np.linalg.matrix_rank(values[:need]) < len(parts):
+    if np.linalg.matrix_rank(values[:need]) < values.shape[1]:
         return NotMeasured("the parts of the reward move together, so that their weights are not known")
     weights = np.linalg.lstsq(values[:need], total.values[:need], rcond=None)[0]
     left = np.abs(values @ weights - total.values) / spread
@@ -70,7 +70,7 @@ def detect(
             since=facts.at(total, since),
             now=facts.mean(total.between(since)),
             parts=number(float(expected.between(since).values.mean())),
-            weights=", ".join(number(float(weight)) for weight in weights),
+            weights=", ".join(number(float(weight)) for weight in weights[:-1]),
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
