@@ -307,3 +307,10 @@ def test_a_deterministic_policy_without_noise(noise: float | None, told: bool) -
         run({"reward.mean": np.full(N, 5.0)}, algorithm="td3"), config=Config(raw={"algo.action_noise": noise})
     )
     (found if told else silent)("no-random-actions", flat)
+
+
+@pytest.mark.parametrize(("rises", "link"), [(True, None), (False, Link.POLICY_UPDATE)])
+def test_a_policy_that_leaves_its_reference_and_gains_is_watched_and_no_break(rises: bool, link: Link | None) -> None:
+    score = learning(N) if rises else 0.5 + noise(N, 0.05)
+    first = diagnose(grpo({"kl.ref": 0.001 + 0.03 * X, "reward.mean": score})).first_break
+    assert (first.link if first else None) is link

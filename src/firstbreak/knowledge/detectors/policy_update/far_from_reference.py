@@ -38,6 +38,7 @@ from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, Policy, only
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.points import median
+from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Series, Severity
 
 ROLES = (Role.RELATION,)
@@ -52,6 +53,7 @@ def detect(
     kl_ref_k1: Series | None = None,
     policy_token_accuracy: Series | None = None,
     pref_logp_chosen: Series | None = None,
+    trajectory: Trajectory | None = None,
     *,
     max_divergence: float = at(
         1.0,
@@ -73,14 +75,17 @@ def detect(
     if median(late.values) <= max_divergence:
         return None
     since = first_sustained(curve, lambda values: values > max_divergence)
+    gains = (
+        trajectory is not None and trajectory.learned and not trajectory.lost
+    )  # it pays so far: to be watched, and no break
     return Finding(
         message=facts.tell(
             "the divergence from the reference model is {late} nats per token at the end, the median of half of the run: the "
             "policy no longer writes the reference's text; go back, and lower the learning rate or raise the penalty",
             late=facts.median(late),
         ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
+        severity=Severity.WARNING if gains else Severity.CRITICAL,
+        confidence=Confidence.MEDIUM if gains else Confidence.HIGH,
         metric=curve.name,
         onset=since,
         interval=None if since is None else (float(curve.steps[0]), since),
