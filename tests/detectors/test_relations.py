@@ -17,7 +17,7 @@ from firstbreak.readers.read import read
 from firstbreak.reports import json as json_report
 from firstbreak.reports import terminal
 from firstbreak.values import replace
-from tests.detectors.look import found, silent
+from tests.detectors.look import found, look, silent
 from tests.make import learning, noise, run, series
 
 N = 100
@@ -246,6 +246,21 @@ def test_an_exception_that_the_run_survives_is_an_event_and_no_finding(tmp_path:
     silent("reported-in-text", survived)
 
 
+@pytest.mark.parametrize(("after", "ends"), [(3, True), (60, False)])
+def test_an_exception_in_a_file_without_numbers_ends_the_run_only_where_the_text_ends(
+    tmp_path: Path, after: int, ends: bool
+) -> None:
+    rows = [json.dumps({"step": i, "reward": float(value), "loss": 0.1}) for i, value in enumerate(RISE)]
+    (tmp_path / "metrics.jsonl").write_text("\n".join(rows) + "\n")
+    (tmp_path / "train.err").write_text("\n".join([TRACEBACK, *["uploading the logs"] * after]) + "\n")
+    (event,) = read(tmp_path).events
+    assert event.last is ends
+
+
+def test_what_is_killed_in_a_game_ends_no_run(tmp_path: Path) -> None:
+    assert not console(tmp_path, RISE, {N: "the player was killed"}).events
+
+
 def test_a_fall_where_the_run_was_resumed_is_of_systems(tmp_path: Path) -> None:
     fallen = console(tmp_path, np.where(X < 60, RISE, 0.25 + noise(N, 0.01)), {60: "resuming from checkpoint step-60"})
     finding = found("reported-in-text", fallen)
@@ -306,7 +321,7 @@ def test_a_deterministic_policy_without_noise(noise: float | None, told: bool) -
     flat = replace(
         run({"reward.mean": np.full(N, 5.0)}, algorithm="td3"), config=Config(raw={"algo.action_noise": noise})
     )
-    (found if told else silent)("no-random-actions", flat)
+    assert (look("no-random-actions", flat).status is Status.FOUND) is told
 
 
 @pytest.mark.parametrize(("rises", "link"), [(True, None), (False, Link.POLICY_UPDATE)])

@@ -10,10 +10,12 @@ from firstbreak.values import replace
 
 MOST = 200  #: events of one kind that are kept; more are the same again
 LONGEST = 200  #: characters of a line
+TAIL = 30  #: lines: what trackers print after an error; a file without numbers that goes on for longer is of a run that went on
 _KINDS = (
     (
         Happened.ERROR,
-        r"out of memory|segmentation fault|core dumped|\bkilled\b(?! \d)|^\w*(?:\.\w+)*(?:Error|Exception): ",
+        r"out of memory|segmentation fault|core dumped|^\W*killed\W*$|\bprocess\b.{0,40}\bkilled\b|\bkilled by\b"
+        r"|^\w*(?:\.\w+)*(?:Error|Exception): ",
     ),
     (
         Happened.RESUMED,
@@ -32,12 +34,14 @@ class Events:
     """Lines in, events out; it remembers a traceback that is not over."""
 
     def __init__(self) -> None:
-        self.found: list[tuple[int, Event]] = []  #: with the row that was read last
+        self.found: list[tuple[int, int, Event]] = []  #: with the row and the line of text that were read last
+        self._lines = 0
         self._counts: dict[Happened, int] = {}
         self._inside = False  #: a traceback
 
     def see(self, line: str, row: int, step: float | None) -> None:
         """Takes the line where it says what happened."""
+        self._lines += 1
         if _TRACEBACK in line:
             self._inside = True
             return
@@ -55,12 +59,13 @@ class Events:
     def told(self, row: int, has_steps: bool) -> list[tuple[float, Event]]:
         """What was found since the last call, each with the index of the last number before it."""
         found, self.found = self.found, []
-        return [
-            ((event.step or 0.0) if has_steps else float(at), replace(event, last=at == row, step=None))
-            for at, event in found
-        ]
+        told = []
+        for at, line, event in found:
+            last = at == row and (row >= 0 or self._lines - line <= TAIL)
+            told.append(((event.step or 0.0) if has_steps else float(at), replace(event, last=last, step=None)))
+        return told
 
     def _take(self, kind: Happened, line: str, row: int, step: float | None) -> None:
         self._counts[kind] = self._counts.get(kind, 0) + 1
         if self._counts[kind] <= MOST:
-            self.found.append((row, Event(kind=kind, text=by_look(line.strip())[:LONGEST], step=step)))
+            self.found.append((row, self._lines, Event(kind=kind, text=by_look(line.strip())[:LONGEST], step=step)))
