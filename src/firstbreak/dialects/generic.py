@@ -159,6 +159,7 @@ _AMBIGUOUS = _GUESSES.keys() | _set(
     "r q return returns value values ratio correct score scores eps alpha tokens truncated turns updates length"
     " clip_ratio policy_kl total_reward reward_margin throughput"
 )
+_SCORES = _set("correct return returns score scores total_reward")
 _ENVIRONMENT = _set("env episode episodes episodic epsilon return returns qf")
 _EPISODES = {"length.mean": "episode.length", "eval.length.mean": "eval.episode_length"} | {
     f"{before}length.{statistic}": f"{after}.{statistic}"
@@ -288,6 +289,8 @@ def ambiguous(raw: str) -> bool:
     plain, words = _plain(raw), _words(raw)
     if plain in ("value", "values") and words[-1] in _STATISTICS:
         return False  # `value_mean`: of a column of other values nobody logs the statistics
+    if words[0] in _HELD_OUT and plain in _SCORES:
+        return False  # `eval/mean_return`: the score of an evaluation, whatever the training calls so
     return plain in _AMBIGUOUS
 
 

@@ -37,7 +37,18 @@ from firstbreak.dialects import Name, Origin, hyperparameters
 from firstbreak.masking import Mask
 from firstbreak.model import EMPTY, Event, Happened, Run, Sample, Samples, Series
 from firstbreak.patterns import pattern
-from firstbreak.readers import Curve, Recording, Unreadable, _null, _repeats, _stages, budget, readers, wandb_api
+from firstbreak.readers import (
+    Curve,
+    Recording,
+    Unreadable,
+    _columns,
+    _null,
+    _repeats,
+    _stages,
+    budget,
+    readers,
+    wandb_api,
+)
 from firstbreak.readers._samples import PART, Span
 from firstbreak.readers.checkpoints import NUMBERED, checkpoints_in, on_the_axis
 from firstbreak.readers.names import Names
@@ -48,6 +59,10 @@ from firstbreak.values import replace
 MAX_FILES = 20_000  #: a run folder with more files than this is listed only so far
 MAX_DEPTH = 8
 EVALUATION_FOLDERS = frozenset({"eval", "evaluation", "validation", "val", "test"})
+#: a table beside the log of the training
+EVALUATION_TABLE = pattern(
+    r"(eval|evaluations?|val|validation)([_-](log|metrics|results|scores|history))?\.(csv|tsv|jsonl)", re.I
+)
 PARTS_OF_A_RUN = pattern(
     r"(checkpoint|global_step|events|logs?$|runs?$|tb$|tensorboard|wandb|files$|eval|val|test|train|metrics|plots"
     r"|completions|rollouts|samples|scalars|configs?$|monitor|version_|trackio|mlruns|swanlog)",
@@ -601,15 +616,10 @@ def _before(series: Series, step: float) -> Series:
 
 
 def _prefixed(name: str, path: Path, base: Path) -> str:
-    """`loss` of <run>/eval/events... is `eval/loss`: TensorFlow-style loggers tell the phases apart by folder only."""
+    """`loss` of eval/events... or `mean_return` of evaluations.csv is `eval/loss`, `eval/mean_return`: only the place says it."""
     folder = _relative(path.parent, base).split(os.sep)[-1].lower()
-    if (
-        folder in EVALUATION_FOLDERS
-        and "tfevents" in path.name
-        and not name.lower().startswith(("eval", "val", "test"))
-    ):
-        return f"eval/{name}"
-    return name
+    held_out = folder in EVALUATION_FOLDERS and "tfevents" in path.name
+    return _columns.on_split(name, "eval/") if held_out or EVALUATION_TABLE.match(path.name) else name
 
 
 def on_axis(recording: Recording, dialect: ModuleType, notes: list[str]) -> Iterator[Series]:

@@ -10,7 +10,8 @@ a cost is used as a reward. The policy learns well, but away from the goal.
 
 ## When it is a false alarm
 Returns that cross zero while the policy improves, and that differ because training explores: then their sizes differ as
-well. With fewer than `min_returns` training returns, all evaluations are compared with the same ones.
+well. An evaluation that stands still while training moves mirrors nothing. With fewer than `min_returns` training
+returns, all evaluations are compared with the same ones.
 
 ## Fix
 - Step both environments with the same actions and print both rewards.
@@ -47,7 +48,9 @@ def detect(
     max_ratio: float = at(3.0, "ratio", "Exploration makes training returns smaller, but by less than this."),
     min_share: float = at(0.8, "share", "Single evaluations may differ by chance."),
     min_evaluations: int = at(4, "evaluations", "Fewer evaluations can have the opposite sign by chance."),
-    near: float = at(0.3, "share", "of the first training returns: an evaluation so near to them has not moved."),
+    near: float = at(
+        0.3, "share", "of the first training returns, or of their change: such an evaluation has not moved."
+    ),
     min_returns: int = at(9, "points", "So many training returns around an evaluation show the level of training."),
 ) -> Finding | NotApplicable | NotMeasured | None:
     trained = next(
@@ -69,6 +72,8 @@ def detect(
     risen = float(np.median(there[scores.steps >= step])) > first
     if risen and abs(float(np.median(scores.values)) - first) <= near * abs(first):
         return None  # the evaluation is where training began: training learned what the evaluation does not show
+    if np.ptp(scores.between(step).values) < near * np.ptp(there[scores.steps >= step]):
+        return None  # what training gains the evaluation would lose
     agreed = bool(np.median(ratio[scores.steps < step]) > 0) if len(before) else False
     since = float(before[-1]) if len(before) else float(trained.steps[0])
     return Finding(
