@@ -65,7 +65,7 @@ def control(training: np.ndarray, evaluation: np.ndarray) -> Run:
 
 #: id -> a run that breaks it, what the message must say, and sound look-alikes
 PAIRS: dict[str, tuple[Callable[[], Run], str, list[Callable[[], Run]]]] = {
-    "rate-never-reached": (
+    "rate-not-as-configured": (
         lambda: grpo({"lr": 1e-5 * (X + 1) / 2000}, config={"learning_rate": 1e-5, "warmup_steps": 2000}),
         "shorten the warm-up of 2000 steps",
         [
@@ -213,7 +213,9 @@ def test_the_report_says_how_many_relations_hold_and_which_do_not() -> None:
 
 
 def test_what_the_log_shows_of_a_proof_is_no_proof() -> None:
-    outcome = next(o for o in diagnose(PAIRS["rate-never-reached"][0]()).outcomes if o.detector == "rate-never-reached")
+    outcome = next(
+        o for o in diagnose(PAIRS["rate-not-as-configured"][0]()).outcomes if o.detector == "rate-not-as-configured"
+    )
     assert outcome.status is Status.FOUND
     assert outcome.roles == {Role.RELATION}
 

@@ -10,7 +10,7 @@ import enum
 import math
 import shlex
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import PurePath
 from typing import Any
@@ -694,16 +694,16 @@ def missing_inputs(dx: Diagnosis) -> tuple[ReportLine, ...]:
     return tuple(ReportLine(link_word(link), note) for link, notes in lacking.items() for note in notes)
 
 
-def relations(dx: Diagnosis) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def relations(outcomes: Iterable[Outcome]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The relations between numbers that could be checked: those that hold, and those that are broken."""
-    checked = [o for o in dx.outcomes if Role.RELATION in o.roles and o.status in (Status.OK, Status.FOUND)]
+    checked = [o for o in outcomes if Role.RELATION in o.roles and o.status in (Status.OK, Status.FOUND)]
     broken = [o for o in checked if o.finding is not None and o.finding.severity is not Severity.NOTICE]
     return tuple(o.detector for o in checked if o not in broken), tuple(o.detector for o in broken)
 
 
 def relations_line(dx: Diagnosis) -> str:
     """'22 relations between the numbers checked: they hold', or which of them are broken; empty where none was checked."""
-    hold, broken = relations(dx)
+    hold, broken = relations(dx.outcomes)
     if not hold + broken:
         return ""
     holds = "it holds" if len(hold) == 1 else "they hold"

@@ -68,7 +68,7 @@ def payload(dx: Diagnosis) -> dict[str, Any]:
         "verdict": fields(dx.verdict, "action", "summary", "upside", "risk", "do_first", "known"),
         "score": None if score is None else fields(score, *_OF_A_SCORE) | {"others": plain(score.others)},
         "harm": dx.harm.value,
-        "relations": dict(zip(("hold", "broken"), map(list, content.relations(dx)), strict=True)),
+        "relations": dict(zip(("hold", "broken"), map(list, content.relations(dx.outcomes)), strict=True)),
         "first_break": None if dx.first_break is None else _first_break(dx.first_break),
         "causes": [_cause(cause, dx.run) for cause in dx.causes],
         "findings": [finding_payload(outcome) for outcome in dx.findings],

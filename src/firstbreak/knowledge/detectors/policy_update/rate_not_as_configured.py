@@ -1,18 +1,19 @@
-"""The learning rate stays far below the configured one.
+"""The learning rate is not the configured one.
 
 ## What it looks for
 The recorder logs the rate in force as a share of the configured one. The check reports where it never passed `above`
 in ten updates or more. Without the recorder, it compares the logged rates with the configured one, and reports where the
-highest of them is less than `reached` of it.
+highest of them is less than `reached` of it, or where it is in force beyond 1 / `reached` of it.
 
 ## Why it matters
-Nothing is learned although everything else is right.
+Nothing is learned although everything else is right, or updates are larger than was meant.
 
 ## When it is a false alarm
-A long warm-up at the start of a much longer run.
+A long warm-up at the start of a much longer run. A rate that is scaled with the number of devices.
 
 ## Fix
 - Compare the warm-up with the number of updates of the run, not of the data set.
+- Print the rate of each group of the optimizer's parameters at the first update.
 
 ## Smallest experiment
 Train ten updates with a constant rate.
@@ -52,18 +53,18 @@ def detect(
     if lr is None or len(lr.finite) < MIN_POINTS or not configured or "learning_rate" in config.defaulted:
         return NotMeasured("the learning rate is not logged, or not configured")
     rates = lr.finite
-    highest = float(rates.values.max())
-    if highest >= reached * configured or highest <= 0 or rounded_away(rates.values):
+    share = float(rates.values.max()) / configured
+    if reached <= share <= 1 / reached or share <= 0 or rounded_away(rates.values):
         return None
     first, warmup = float(rates.steps[0]), config.number("warmup_steps")
     steps = f" of {number(warmup)} steps" if warmup else ""
+    why = f"shorten the warm-up{steps}, or find what changes the rate" if share < 1 else "find what sets it"
     return Finding(
         message=facts.tell(
-            "the learning rate is {highest} at its highest, and configured as {configured}: shorten the warm-up{steps}, or find "
-            "what changes the rate",
+            "the learning rate is {highest} at its highest, and configured as {configured}: {why}",
             highest=facts.highest(rates),
             configured=number(configured),
-            steps=steps,
+            why=why,
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
@@ -71,5 +72,5 @@ def detect(
         onset=first,
         interval=(first, first),
         evidence=(Evidence(text="learning rate", series=rates, level=configured),),
-        numbers={"share": highest / configured},
+        numbers={"share": share},
     )
