@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from firstbreak.model import Severity, Status
+from firstbreak.model import Run, Severity, Status
 from tests.detectors.look import found, look, silent
 from tests.make import learning, noise, run
 
@@ -110,3 +110,19 @@ def test_a_policy_that_stays_at_its_reference_beside_a_score_that_stands_is_foun
     assert "too small" in finding.message
     learns = {**near, "reward.mean": learning(200), "grad.norm": 0.3 + np.abs(noise(200, 0.1))}
     assert silent(ID, run(learns))
+
+
+def test_steps_that_are_rounded_away_are_found_by_how_little_the_policy_moves() -> None:
+    def trained(kl: float, norm: float = 10.0) -> Run:
+        curves = {
+            "reward.mean": 30 + noise(60),
+            "policy.entropy": 0.68 + noise(60, 0.001),
+            "kl.old": kl * (1 + np.abs(noise(60))),
+            "grad.norm": np.linspace(10, norm, 60),
+            "lr": np.full(60, 1e-4),
+        }
+        return run(curves, config={"epochs_per_batch": 8}, algorithm="ppo")
+
+    assert "rounded away" in found(ID, trained(2e-6)).message
+    assert silent(ID, trained(2e-3))
+    assert silent(ID, trained(2e-6, norm=0.1))  # nothing more to learn

@@ -48,3 +48,7 @@ def test_a_success_rate_is_no_return() -> None:
         {"reward.episode": -0.6 + noise(200, 0.05), "eval.success_rate": 0.3 + noise(200, 0.02)}, algorithm="ppo"
     )
     assert look(ID, rate).status is Status.NOT_MEASURED
+
+
+def test_an_evaluation_that_stands_still_mirrors_nothing() -> None:
+    assert silent(ID, played(np.linspace(20, 90, 200), np.full(20, -80.0)))

@@ -2,9 +2,11 @@
 
 ## What it looks for
 A gradient norm of exactly 0 in `min_share` of the updates of a run, or of its last part. A learning rate of 0 from the
-start (`learning-rate-gone` reports one that ends there). Or a policy that stands still: in every update, the KL divergence
-from the old policy is 0 and the entropy stays the same, both to rounding. Or exploration that has ended by its schedule, in
-a log without a single loss, although this trainer logs losses from the first gradient step on.
+start (`learning-rate-gone` reports one that ends there). Or a policy that stands still: in every update, the KL
+divergence from the old policy is 0 and the entropy stays the same, both to rounding. Or one that hardly moves: several
+epochs on each batch, a gradient and a learning rate as at first, and yet a divergence below `unmoved` and most of the
+first entropy. Or exploration that has ended by its schedule, in a log without a single loss, although this trainer logs
+losses from the first gradient step on.
 
 ## Why it matters
 The samples and the rewards have no effect on the weights: the run costs as much as a working one, and cannot learn.
@@ -73,6 +75,7 @@ def detect(
     divergence: Series | None = None,
     score: Series | None = None,
     *,
+    unmoved: float = at(2e-5, "nats", "Some epochs of a usual rate move a policy by a hundred times as much."),
     min_share: float = at(0.8, "share", "From there on, hardly any update reaches the weights."),
     min_end: float = at(0.1, "share", "The end of a schedule may be 0 for a smaller part of a run."),
     tolerance: float = at(1e-6, "nats", "Log-probabilities in float32 differ by this much where nothing has changed."),
@@ -108,6 +111,10 @@ def detect(
             return _stays_near(kl)
         if min(len(kl), len(score.finite)) >= min_near and abs(median(late)) < near and late.any():
             return _stays_near(kl)
+    if not solved and (run.config.number("epochs_per_batch") or 0) > 1:
+        hardly = _hardly_moves(policy_entropy, kl_old, grad_norm, lr, unmoved, 4 * min_points)
+        if hardly is not None:
+            return hardly
     shown = [s.finite for s in (grad_norm, lr) if s is not None and len(s.finite) >= min_points]
     if not shown:
         return NotMeasured(f"no gradient norm or learning rate is logged for {min_points} updates")
@@ -179,6 +186,29 @@ def _stands_still(entropy: Series | None, kl: Series | None, tolerance: float, m
         largest=facts.of(Statistic.LARGEST, kl),
     )
     return _finding(kl, what, float(kl.steps[0]))
+
+
+def _hardly_moves(
+    entropy: Series | None, kl: Series | None, grad: Series | None, lr: Series | None, unmoved: float, min_points: int
+) -> Finding | None:
+    """Gradient and rate are what they were, and many steps on a batch leave the policy where it was: they are rounded away."""
+    curves = [s.finite for s in (entropy, grad, lr) if s is not None]
+    if len(curves) < 3 or kl is None or min(map(len, [kl.finite, *curves])) < min_points:
+        return None
+    if any(median(s.tail(0.5).values) < 0.5 * median(s.head(0.2).values) for s in curves):
+        return None
+    late = kl.finite.tail(0.5)
+    if not late.values.any() or float(np.quantile(np.abs(late.values), 0.9)) > unmoved:
+        return None
+    what = facts.tell(
+        "several epochs on a batch leave the policy within {late} nats of the old one (the median of the second half), with a "
+        "gradient norm of {norm} at a learning rate of {rate}: check that the optimizer's steps are not rounded away in half "
+        "precision",
+        late=facts.median(late),
+        norm=facts.median(curves[1].tail(0.5)),
+        rate=facts.median(curves[2].tail(0.5)),
+    )
+    return _finding(kl.finite, what, float(kl.finite.steps[0]), Severity.WARNING)
 
 
 def _never_began(run: Run, epsilon: Series, min_idle_share: float, min_points: int) -> Finding | None:
