@@ -362,7 +362,8 @@ def test_texts_that_begin_like_a_table(tmp_path, text, name, claimed):
 
 def test_a_table_named_after_the_evaluation_holds_held_out_scores(tmp_path):
     (tmp_path / "progress.csv").write_text(
-        "time/total_timesteps,rollout/ep_rew_mean,train/approx_kl\n" + "".join(f"{i}000,{i},0.01\n" for i in range(1, 9))
+        "time/total_timesteps,rollout/ep_rew_mean,train/approx_kl\n"
+        + "".join(f"{i}000,{i},0.01\n" for i in range(1, 9))
     )
     (tmp_path / "evaluations.csv").write_text("timesteps,mean_return,std_return\n2000,-5,1\n4000,-6,1\n")
     run = read_run(tmp_path)

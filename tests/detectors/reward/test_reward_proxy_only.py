@@ -58,3 +58,9 @@ def test_the_message_speaks_of_what_the_policy_makes() -> None:
     curves = {"reward.mean": RISING, "reward.component.tag.mean": RISING, "reward.component.success.mean": [0.0] * 100}
     assert "watch the episodes" in found(ID, run({**curves, "episode.length": [200.0] * 100})).message
     assert "read the completions" in found(ID, run(curves, algorithm="grpo")).message
+
+
+def test_a_return_that_settles_without_a_success_is_found() -> None:
+    made = {"reward.mean": learning(200, -25, -5), "episode.length": learning(200, 25, 5)}
+    assert "something else than success pays" in found(ID, run({**made, "success_rate": [0.0] * 200})).message
+    assert silent(ID, run({**made, "success_rate": learning(200, 0, 0.7)}))

@@ -3,7 +3,9 @@
 ## What it looks for
 Among the logged reward components, those that check the answer (by name: correct, answer, accuracy, success, ...) are
 compared with the others (format, length, language, tags, ...). The check reports where the total rises, another component
-rises, and every answer component is constant, falls, or is still below `max_level` at the end of the run.
+rises, and every answer component is constant, falls, or is still below `max_level` at the end of the run. A share of
+successes is compared in the same way: it falls while the reward rises, or the reward has settled and hardly any episode
+succeeds.
 
 ## Why it matters
 The policy takes the easiest way to reward. The format can be learned without one right answer, and the total still looks
@@ -35,6 +37,7 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.direction import departure, falls, rises
+from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.trend import trend
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Series, Severity, Statistic
 
@@ -47,6 +50,7 @@ def detect(
     answer_parts: dict[str, Series] | None = None,
     success_rate: Series | None = None,
     policy: Policy = Policy.TEXT,
+    trajectory: Trajectory | None = None,
     *,
     min_points: int = at(30, "points", "In fewer points, an answer component may not yet have begun to rise."),
     max_level: float = at(
@@ -57,8 +61,11 @@ def detect(
     ),
 ) -> Finding | NotMeasured | None:
     if success_rate is not None and min(len(success_rate.finite), len(reward_mean.finite)) >= min_points:
-        apart = falls(success_rate) and rises(reward_mean)
-        return _without_success(reward_mean.finite, success_rate.finite) if apart else None
+        if falls(success_rate) and rises(reward_mean):
+            return _without_success(reward_mean.finite, success_rate.finite)
+        never = float(success_rate.finite.tail(0.5).values.mean()) < max_level and not rises(success_rate)
+        settled = trajectory is not None and trajectory.learned and trajectory.kind == "plateau"
+        return _never_succeeds(reward_mean.finite, success_rate.finite) if never and settled else None
     answer_parts = answer_parts or {}
     parts = {name: s.finite for name, s in (reward_component_mean or {}).items() if len(s.finite) >= min_points}
     answers = {name: s for name, s in parts.items() if name in answer_parts}
@@ -121,6 +128,24 @@ def _without_success(reward: Series, success: Series) -> Finding:
         metric=success.name,
         onset=start[0] if start else float(success.steps[0]),
         interval=start[1] if start else None,
+        evidence=(Evidence(text="reward", series=reward), Evidence(text="share of successes", series=success)),
+        numbers={"component": success.name, "frozen": False},
+    )
+
+
+def _never_succeeds(reward: Series, success: Series) -> Finding:
+    """The return rose and stays, and hardly any episode succeeds."""
+    return Finding(
+        message=facts.tell(
+            "the reward rose by {change} and stays there, and {share:%} of the episodes succeed: something else than success pays "
+            "best; compare the return of a success with that of an episode of now",
+            change=facts.of(Statistic.CHANGE, reward),
+            share=facts.mean(success.tail(0.5)),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric=success.name,
+        onset=float(reward.steps[0]),
         evidence=(Evidence(text="reward", series=reward), Evidence(text="share of successes", series=success)),
         numbers={"component": success.name, "frozen": False},
     )
