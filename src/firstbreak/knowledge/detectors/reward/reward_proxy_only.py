@@ -137,8 +137,8 @@ def _never_succeeds(reward: Series, success: Series) -> Finding:
     """The return rose and stays, and hardly any episode succeeds."""
     return Finding(
         message=facts.tell(
-            "the reward rose by {change} and stays there, and {share:%} of the episodes succeed: something else than success pays "
-            "best; compare the return of a success with that of an episode of now",
+            "the reward rose by {change} and stays there, and {share:%} of the episodes succeed: something else than success "
+            "pays best; compare the return of a success with that of an episode of now",
             change=facts.of(Statistic.CHANGE, reward),
             share=facts.mean(success.tail(0.5)),
         ),
