@@ -77,14 +77,15 @@ def detect(
         return NotApplicable(
             "a strong KL penalty is part of the advantages, so the mean of a prompt's advantages need not be 0"
         )
-    if advantage_of_prompt_absmax is None:
-        advantage_of_prompt_absmax = None if samples is None else _of_samples(samples, config.number("group_size"))
-        if advantage_of_prompt_absmax is None:
-            return NotMeasured(
-                "no mean advantage of a prompt is logged, and no samples of whole groups with their advantages"
-            )
-    rest = advantage_of_prompt_absmax.finite
-    if len(rest) < min_points:
+    largest, n = advantage_of_prompt_absmax, 0
+    if largest is None and samples is not None:
+        largest, n = _of_samples(samples, config.number("group_size"))
+    if largest is None:
+        return NotMeasured(
+            "no mean advantage of a prompt is logged, and no samples of whole groups with their advantages"
+        )
+    rest = largest.finite
+    if max(n, len(rest)) < min_points:
         return NotMeasured(f"{len(rest)} values are too few (needs {min_points})")
     # The early spread: when all rewards have become equal, what is left of the advantages is the penalty's share.
     scale = (
@@ -116,20 +117,21 @@ def detect(
     )
 
 
-def _of_samples(samples: Samples, group: float | None) -> Series | None:
-    """The largest absolute mean advantage of a prompt at each step, of the groups that are whole."""
+def _of_samples(samples: Samples, group: float | None) -> tuple[Series | None, int]:
+    """The largest absolute mean advantage of a prompt at each step, of the groups that are whole, and how many these are."""
     if not group or group < 2:
-        return None
+        return None, 0
     sums: dict[tuple[float, str], list[float]] = defaultdict(list)
     for sample in islice(samples, MOST):
         if sample.step is not None and sample.advantage is not None and math.isfinite(sample.advantage):
             sums[sample.step, sample.prompt].append(sample.advantage)
     means: dict[float, float] = {}
-    for (step, _), advantages in sums.items():
-        if len(advantages) % group == 0:
-            means[step] = max(means.get(step, 0.0), abs(sum(advantages) / len(advantages)))
+    whole = {key: advantages for key, advantages in sums.items() if len(advantages) % group == 0}
+    for (step, _), advantages in whole.items():
+        means[step] = max(means.get(step, 0.0), abs(sum(advantages) / len(advantages)))
     if not means:
-        return None
+        return None, 0
     steps = sorted(means)
     values = np.array([means[step] for step in steps])
-    return Series(name="advantage.of_prompt_absmax", steps=np.array(steps), values=values, note="of the dumped samples")
+    name = "advantage.of_prompt_absmax"
+    return Series(name=name, steps=np.array(steps), values=values, note="of the dumped samples"), len(whole)

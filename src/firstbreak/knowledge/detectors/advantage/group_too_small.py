@@ -39,6 +39,7 @@ def detect(
     zero_variance_groups: Series,
     *,
     min_share: float = at(0.6, "share", "With fewer zero-variance groups, enough groups are left to learn from."),
+    solved: float = at(0.8, "share", "Of prompts that are mostly solved, little is left to learn."),
 ) -> Finding | NotApplicable | NotMeasured | None:
     size = config.number("group_size")
     if size is None or "group_size" in config.defaulted:
@@ -61,7 +62,7 @@ def detect(
             more=number(4 * size),
             larger=percent(larger),
         ),
-        severity=Severity.WARNING,
+        severity=Severity.NOTICE if rate >= solved else Severity.WARNING,
         confidence=Confidence.HIGH,
         metric="reward.zero_std_frac",
         onset=float(zero_variance_groups.steps[0]),

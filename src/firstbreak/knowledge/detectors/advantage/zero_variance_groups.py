@@ -159,8 +159,11 @@ def _faded(spread: Series, equal: Series, normal: float, faded: float) -> Findin
 
 def _place(mean: Series | None, lowest: Series | None, highest: Series | None, right_level: float) -> Place:
     """Where the mean reward lies in the range of the rewards."""
-    if mean is None or lowest is None or highest is None or not min(len(s.finite) for s in (mean, lowest, highest)):
+    if mean is None or not len(mean.finite):
         return Place.UNKNOWN
+    if lowest is None or highest is None or not min(len(lowest.finite), len(highest.finite)):
+        share = bool(((mean.finite.values >= 0) & (mean.finite.values <= 1)).all())
+        return Place.RIGHT if share and float(np.mean(mean.finite.tail(0.5).values)) >= right_level else Place.UNKNOWN
     low, high = float(lowest.finite.values.min()), float(highest.finite.values.max())
     if high <= low:
         return Place.UNKNOWN

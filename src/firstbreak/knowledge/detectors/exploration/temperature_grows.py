@@ -43,10 +43,14 @@ def detect(
     solved: bool | None = None,
     *,
     growth: float = at(10.0, "ratio", "The temperature of sound runs falls, or follows the reward's scale by less."),
-    min_points: int = at(20, "points", "Fewer values show no steady growth."),
+    min_points: int = at(
+        20, "points", "Fewer values show no steady growth, unless each is higher than the one before."
+    ),
+    min_steady: int = at(8, "points", "So many values rise one after the other by chance once in 40,000 times."),
 ) -> Finding | NotMeasured | None:
     curve = alpha.finite
-    if len(curve) < min_points or curve.values.min() <= 0:
+    steady = len(curve) >= min_steady and bool((np.diff(curve.values) > 0).all())
+    if (len(curve) < min_points and not steady) or curve.values.min() <= 0:
         return NotMeasured(f"the temperature has fewer than {min_points} positive values")
     low = int(np.argmin(curve.values))
     end, lowest = median(curve.tail(0.05).values), float(curve.values[low])
