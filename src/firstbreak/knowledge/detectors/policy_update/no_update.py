@@ -1,7 +1,7 @@
 """The policy is not being updated.
 
 ## What it looks for
-A gradient norm of exactly 0 in `min_share` of the updates of a run, or of its last part. A learning rate of 0 from the
+A gradient norm of 0, or of rounding, in `min_share` of the updates of a run, or of its last part. A learning rate of 0 from the
 start (`learning-rate-gone` reports one that ends there). Or a policy that stands still: in every update, the KL
 divergence from the old policy is 0 and the entropy stays the same, both to rounding. Or one that hardly moves: several
 epochs on each batch, a gradient and a learning rate as at first, and yet a divergence below `unmoved` and most of the
@@ -54,6 +54,7 @@ from firstbreak.model import (
     Severity,
     Statistic,
 )
+from firstbreak.words import number, percent
 
 ROLES = (Role.RELATION,)
 
@@ -78,6 +79,7 @@ def detect(
     unmoved: float = at(2e-5, "nats", "Some epochs of a usual rate move a policy by a hundred times as much."),
     min_share: float = at(0.8, "share", "From there on, hardly any update reaches the weights."),
     min_end: float = at(0.1, "share", "The end of a schedule may be 0 for a smaller part of a run."),
+    nothing: float = at(1e-6, "gradient norm", "What rounding in float32 leaves of a gradient that cancels."),
     tolerance: float = at(1e-6, "nats", "Log-probabilities in float32 differ by this much where nothing has changed."),
     min_idle_share: float = at(
         0.5, "share", "From half of the log on, learning should have begun before the exploration ended."
@@ -109,8 +111,13 @@ def detect(
         rate = median(lr.finite.values) if lr is not None and len(lr.finite) else 0.0
         if len(kl) >= min_still and rate >= large_rate and abs(median(late)) < still_near and late.any():
             return _stays_near(kl)
-        if min(len(kl), len(score.finite)) >= min_near and abs(median(late)) < near and late.any():
-            return _stays_near(kl)
+        half = grad_norm is not None and _in_bfloat16(grad_norm.finite.values)
+        if (
+            min(len(kl), len(score.finite)) >= (min_still if half else min_near)
+            and abs(median(late)) < near
+            and late.any()
+        ):
+            return _stays_near(kl, half)
     if not solved and (run.config.number("epochs_per_batch") or 0) > 1:
         hardly = _hardly_moves(policy_entropy, kl_old, grad_norm, lr, unmoved, 4 * min_points)
         if hardly is not None:
@@ -119,7 +126,8 @@ def detect(
     if not shown:
         return NotMeasured(f"no gradient norm or learning rate is logged for {min_points} updates")
     for curve in shown:
-        zero = (curve.values if len(curve) == min_points else curve.values[:-1]) == 0  # a schedule may end at 0
+        least = nothing if curve.name == "grad.norm" and not (trajectory is not None and trajectory.learned) else 0.0
+        zero = (curve.values if len(curve) == min_points else curve.values[:-1]) <= least  # a schedule may end at 0
         if rounded_away(curve.values):
             continue
         first = for_good(zero, min_share)
@@ -130,8 +138,8 @@ def detect(
         since = float(curve.steps[first])
         rest = curve.between(since, float(curve.steps[len(zero) - 1]))
         where = facts.tell(
-            "{share:%} of the updates from {since} on",
-            share=facts.of(Statistic.EQUAL, rest),
+            "{share} of the updates from {since} on",
+            share=percent(float(np.mean(rest.values <= least))),
             since=facts.at(curve, since),
         )
         if curve.name == "grad.norm" and (solved or _all_equal(zero_variance_groups, since, min_share)):
@@ -142,25 +150,37 @@ def detect(
                     where=where,
                 )
             )
+        size = "exactly 0" if not rest.values.any() else f"{number(float(rest.values.max()))} at most"
         what = facts.tell(
-            "{curve} is exactly 0 in {where}: none of them reaches the weights", curve=curve.name, where=where
+            "{curve} is {size} in {where}: none of them reaches the weights", curve=curve.name, size=size, where=where
         )
         return _finding(curve, what, since)
     return None
 
 
-def _stays_near(kl: Series) -> Finding:
+def _stays_near(kl: Series, half: bool = False) -> Finding:
     """Neither the policy nor the score moves."""
+    why = "the updates are too small to learn anything"
+    if half:
+        why += ", and the gradient norms have the eight binary digits of bfloat16: weights in bfloat16 round small steps away"
     return _finding(
         kl,
         facts.tell(
-            "the KL divergence is {late} after {last}, and the score has not moved: the updates are too small to learn anything",
+            "the KL divergence is {late} after {last}, and the score has not moved: {why}",
             late=facts.median(kl.tail(0.25)),
             last=facts.at(kl, float(kl.steps[-1])),
+            why=why,
         ),
         float(kl.steps[0]),
         Severity.WARNING,
     )
+
+
+def _in_bfloat16(values: np.ndarray) -> bool:
+    """Whether each is a number of bfloat16: of float32, one in 65,536 is."""
+    shown = np.unique(values[values != 0]).astype(np.float32)
+    exact = bool((shown.astype(float) == np.unique(values[values != 0])).all())
+    return len(shown) >= 10 and exact and not (shown.view(np.uint32) & 0xFFFF).any()
 
 
 def _all_equal(groups: Series | None, since: float, min_share: float) -> bool:
@@ -171,7 +191,7 @@ def _all_equal(groups: Series | None, since: float, min_share: float) -> bool:
 
 def _stands_still(entropy: Series | None, kl: Series | None, tolerance: float, min_points: int) -> Finding | None:
     """No update has moved the policy: its entropy is the same, and so is the policy before the update."""
-    curves = [s.finite for s in (entropy, kl) if s is not None]
+    curves = [s.finite.tail(0.9) for s in (entropy, kl) if s is not None]  # the first update may be another one
     if len(curves) < 2 or min(map(len, curves)) < min_points:
         return None
     entropy, kl = curves
