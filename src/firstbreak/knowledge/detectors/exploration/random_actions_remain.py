@@ -2,7 +2,8 @@
 
 ## What it looks for
 The share of random actions (epsilon) lies above `high` and does not change any more in the last fifth of the log, or it
-rises by more than `rise` and stays there.
+rises by more than `rise` and stays there. Or it begins at `rise` or more in a run that goes on from a trained model: the
+number of updates is larger, by `carried` times, than the steps of this run can have made.
 
 ## Why it matters
 The training return is then that of a policy that is mostly random, whatever was learned, and the replay buffer fills with its
@@ -43,6 +44,7 @@ RESTARTS = 2  #: times that a schedule goes back up: once may be a resumed run
 def detect(
     epsilon: Series,
     training_score: Series | None = None,
+    progress_updates: Series | None = None,
     *,
     high: float = at(
         0.4,
@@ -51,6 +53,7 @@ def detect(
         "LOG.md, Detectors, 2026-11-25",
     ),
     rise: float = at(0.2, "share", "No schedule rises again; restarts rise less."),
+    carried: float = at(10.0, "ratio", "The first updates of a run come late, never early."),
     min_points: int = at(8, "points", "Fewer values show no schedule."),
 ) -> Finding | NotMeasured | None:
     curve = epsilon.finite
@@ -87,6 +90,18 @@ def detect(
             ),
             (step, (float(curve.steps[first - 1]), step)),
         )
+    if (before := _updates_before(progress_updates, carried)) and curve.values[0] >= rise:
+        start = float(curve.steps[0])
+        return _finding(
+            curve,
+            facts.tell(
+                "the run goes on from a model with {before} updates, and the share of random actions begins anew at {share}: "
+                "load the replay buffer too, and continue the count of steps (`reset_num_timesteps=False` in `learn`)",
+                before=number(before),
+                share=facts.first(curve),
+            ),
+            (start, (start, start)),
+        )
     late = curve.tail(LATE).values
     if late.min() <= high or late[0] > late[-1]:  # low, or still falling
         return None
@@ -100,6 +115,16 @@ def detect(
         ),
         (start, (start, start)),
     )
+
+
+def _updates_before(updates: Series | None, carried: float) -> float:
+    """Updates that were made before the first step of this run, judged by how many each step makes; 0 where there are none."""
+    if updates is None or len(updates.finite) < 4:
+        return 0.0
+    counts = updates.finite
+    for_each = (counts.values[-1] - counts.values[0]) / (counts.steps[-1] - counts.steps[0])
+    here = max(float(for_each * counts.steps[0]), 1.0)
+    return float(counts.values[0] - here) if for_each > 0 and counts.values[0] > carried * here else 0.0
 
 
 def _finding(curve: Series, said: Message, onset: tuple[float, Interval]) -> Finding:

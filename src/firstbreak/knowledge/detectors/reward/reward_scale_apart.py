@@ -1,8 +1,9 @@
-"""Training rewards have another scale than those of the evaluation.
+"""Training rewards have another scale than those of the evaluation, or than those that the critic learns from.
 
 ## What it looks for
 The mean training return divided by the evaluation's, at every evaluation where both are positive or both are negative:
-above `min_ratio`, or below 1 / `min_ratio`, in the whole run.
+above `min_ratio`, or below 1 / `min_ratio`, in the whole run. And where all returns have one sign: the values of the critic
+beside what one step pays. A critic that fits its targets, with values below `unpaid` of that, learns from other rewards.
 
 ## Why it matters
 The loss of the critic grows with the square of the rewards. With rewards that are hundreds of times too large, the
@@ -29,8 +30,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
+from firstbreak.engine.stats.points import median
 from firstbreak.model import Confidence, Evidence, Expected, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 from firstbreak.words import number
 
@@ -40,18 +43,25 @@ FAMILIES = only(Policy.CONTROL, why="rewards of text are often weighted sums tha
 
 
 def detect(
-    eval_reward: Series,
+    eval_reward: Series | None = None,
     reward_mean: Series | None = None,
     reward_episode: Series | None = None,
+    episode_length: Series | None = None,
+    value_mean: Series | None = None,
+    value_loss: Series | None = None,
+    loss_total: Series | None = None,
     *,
+    unpaid: float = at(0.2, "share", "A value holds at least the next reward."),
     min_ratio: float = at(12.0, "ratio", "Exploration and running means change the ratio too, but by less than this."),
     min_points: int = at(5, "points", "Fewer pairs of a return and an evaluation show no constant ratio."),
 ) -> Finding | Expected | NotApplicable | NotMeasured | None:
     trained = next(
         (s.finite for s in (reward_mean, reward_episode) if s is not None and len(s.finite) >= min_points), None
     )
-    scores = eval_reward.finite
-    if trained is None or len(scores) < min_points:
+    fitted = value_loss if value_loss is not None else loss_total
+    if trained is not None and (found := _never_paid(trained, episode_length, value_mean, fitted, unpaid, min_points)):
+        return found
+    if trained is None or eval_reward is None or len(scores := eval_reward.finite) < min_points:
         return NotMeasured(f"fewer than {min_points} training returns and evaluations")
     there = np.interp(scores.steps, trained.steps, trained.values)
     same = there * scores.values > 0
@@ -78,4 +88,40 @@ def detect(
         interval=(start, start),
         evidence=(Evidence(text="training return", series=trained), Evidence(text="evaluation", series=scores)),
         numbers={"factor": factor},
+    )
+
+
+def _never_paid(
+    returns: Series, length: Series | None, value: Series | None, loss: Series | None, unpaid: float, min_points: int
+) -> Finding | None:
+    """The critic has fitted its targets, and they do not hold what the episodes pay."""
+    if (
+        length is None
+        or value is None
+        or loss is None
+        or min(map(len, (length.finite, value.finite, loss.finite))) < min_points
+    ):
+        return None
+    late, values, errors = (s.finite.tail(0.5) for s in (returns, value, loss))
+    if not (late.values.min() > 0 or late.values.max() < 0):
+        return None
+    per_step = median(np.abs(late.values)) / max(median(length.finite.tail(0.5).values), 1.0)
+    if max(median(np.abs(values.values)), median(np.abs(errors.values)) ** 0.5) > unpaid * per_step:
+        return None
+    start = float(returns.steps[0])
+    return Finding(
+        message=facts.tell(
+            "the critic's mean value is {value} with a loss of {loss}, and episodes pay {per_step} a step: it learns from other "
+            "rewards than those of the episodes; print the rewards of a batch as they are stored, with their data type",
+            value=facts.median(values),
+            loss=facts.median(errors),
+            per_step=number(per_step),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric=value.name,
+        onset=start,
+        interval=(start, start),
+        evidence=(Evidence(text="return", series=returns), Evidence(text="mean value", series=value)),
+        numbers={"per_step": per_step},
     )
