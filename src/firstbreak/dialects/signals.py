@@ -75,6 +75,7 @@ def _less(name: str, meaning: str, unit: str = "fraction") -> _Row:
 
 _ENVIRONMENT: tuple[_Row, ...] = (
     ("episode.length", None, "environment steps", "steps from reset to termination or truncation"),
+    _less("env.transition_unchanged", "whether the next observation of a stored transition is the observation"),
     _less("env.observation_constant", "share of an observation's components that never change in a window"),
     ("env.observation_size", None, "", "root mean square of the largest component of the observation"),
     (

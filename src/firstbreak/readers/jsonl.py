@@ -25,6 +25,13 @@ SUFFIXES = {".jsonl", ".ndjson"}
 
 _LOG_NAMES = frozenset({"result.json", "progress.json", "metrics.json", "log.json"})
 _PEEK = 1 << 20
+#: how rows of a replay buffer name an observation and the one after it
+OBSERVED = tuple(
+    (name, after)
+    for name in ("state", "obs", "observation", "s")
+    for after in (f"next_{name}", f"{name}_next", f"new_{name}", f"{name}2", f"{name}_")
+)
+UNCHANGED = "env.transition_unchanged"
 
 Record = dict[str, Any]
 
@@ -92,6 +99,7 @@ class _Log:
         self.enveloped = enveloped  #: the lines are {"step": N, "data": {...}}; None before the first one
         self.line = line
         self.rows = 0
+        self.transitions = 0  #: rows of a replay buffer
         self.columns = Columns(quoted=True)
         self.broken: list[int] = []
 
@@ -106,6 +114,9 @@ class _Log:
         if self.enveloped:
             index = np.array([as_float(record["step"]) for record in records])
             records = [record["data"] for record in records]
+        if records and (pair := _transition(records[0])):
+            self.transitions += len(records)
+            records = [{UNCHANGED: float(record.get(pair[0]) == record.get(pair[1]))} for record in records]
         self.columns.add_records(all_by_split(records), index)
         self.rows += len(records)
 
@@ -132,12 +143,19 @@ class _Log:
 
     def recording(self) -> Recording:
         recording = self.columns.recording("jsonl", indexed_by="step" if self.enveloped else "row")
+        if self.transitions:
+            recording.notes.append(f"{self.transitions} stored transitions: read for whether the observation changes")
         if self.broken:
             count = len(self.broken)
             recording.damage.append(
                 f"line {self.broken[0]}: {count} lines are no JSON object, left out; check for a killed writer"
             )
         return recording
+
+
+def _transition(record: Record) -> tuple[str, str] | None:
+    """The names of the observation and of the next one in a row of a replay buffer."""
+    return next(((name, after) for name, after in OBSERVED if name in record and after in record), None)
 
 
 def _is_envelope(record: Record) -> bool:

@@ -11,6 +11,7 @@
     step 250: train loss 2.1013, val loss 2.2871                         nanoGPT
     step 12 | loss 0.42 | reward 0.31                                    print() of a script
     [12/500] loss 0.42 reward 0.31
+    Episode 0020/700 | loss 0.1551 | win rate (last 100) 0.03 | saved
 
 The counters of a line (global_step, epoch, episode, ...) become columns like the rest, in lower case.
 """
@@ -36,7 +37,9 @@ _SPOKEN = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _APART = re.compile(r"\s*[|,;]\s*|\s{2,}|\s-\s")
-_SAID = re.compile(rf"\s*(?P<name>[A-Za-z_][\w/%-]*(?: [A-Za-z_][\w/%-]*){{0,3}}) {VALUE}(?: ?[A-Za-z/]+)?\.?\s*")
+_SAID = re.compile(
+    rf"\s*(?P<name>[A-Za-z_][\w/%-]*(?: [A-Za-z_][\w/%-]*){{0,3}})(?: \([\w ]{{1,20}}\))? {VALUE}(?: ?[A-Za-z/]+)?\.?\s*"
+)
 _WORD_AND_NUMBER = re.compile(rf"(?P<name>[A-Za-z_][\w/%-]*) {VALUE}(?=\s|$)")
 _NAME_LENGTH = 80
 _LIST = re.compile(rf"[:=] ?\[(?P<items>{BARE}(?:[,\s] ?{BARE}){{1,4095}})\]")
@@ -109,13 +112,15 @@ def _of_list(name: str, items: list[float]) -> dict[str, float]:
 def _said(head: str, text: str) -> dict[str, float]:
     """Every `name number` after a step, apart by commas, bars or spaces: if nothing else is there, it is no sentence.
 
-    Where single spaces keep them apart, names have one word. One pair alone needs a mark between itself and the step.
+    Where single spaces keep them apart, names have one word. One pair alone needs a mark between itself and the step. Where
+    bars keep them apart, more than half have to be pairs.
     """
     found = [_SAID.fullmatch(part) for part in _APART.split(text)]
     if not all(found) and not _WORD_AND_NUMBER.sub("", text).strip():
         found = list(_WORD_AND_NUMBER.finditer(text))
     enough = len(found) > 1 or head.rstrip().endswith((":", "|", ",", ";"))
-    return {match["name"]: scaled(match) for match in found if match} if enough and all(found) else {}
+    barred = head.rstrip().endswith("|") and len(list(filter(None, found))) > len(found) / 2
+    return {match["name"]: scaled(match) for match in found if match} if enough and (all(found) or barred) else {}
 
 
 def _weak(line: str, values: dict[str, float]) -> ParsedLine | None:

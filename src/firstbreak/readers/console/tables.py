@@ -61,8 +61,8 @@ class Tables:
         cells = [cell.strip() for cell in line.split("|")]
         numbers = [number(cell) for cell in cells]
         if all(map(_NAME.fullmatch, cells)):
-            if all(number(cell.split()[-1]) is not None for cell in cells):
-                return None  # `step 12 | loss 0.4`: names with their numbers
+            if sum(number(cell.split()[-1]) is not None for cell in cells) > len(cells) / 2:
+                return None  # `step 12 | loss 0.4`, `Episode 12/700 | loss 0.4 | q 0.1`: names with their numbers
             self.header = cells
             return NOTHING
         if len(cells) != len(self.header) or any(

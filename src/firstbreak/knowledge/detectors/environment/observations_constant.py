@@ -2,6 +2,7 @@
 
 ## What it looks for
 The share of components that never change within a window of steps: `min_share` or more from the first window to the last.
+And in rows of a replay buffer beside the log, whether the next observation is the observation: in `min_same` of the rows.
 
 ## Why it matters
 A policy that sees the same numbers in every state can learn one action at best, whatever else is right.
@@ -27,17 +28,26 @@ import numpy as np
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy, only
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Series, Severity
 
 FAMILIES = only(Policy.CONTROL, why="only for policies that act in an environment")
 
+ROLES = (Role.RELATION,)
+
 
 def detect(
-    env_observation_constant: Series,
+    env_observation_constant: Series | None = None,
+    env_transition_unchanged: Series | None = None,
     *,
+    min_same: float = at(0.95, "share", "An action that changes nothing is usual, one after the other is not."),
+    min_rows: int = at(20, "transitions", "Fewer may be one episode at a wall."),
     min_share: float = at(0.999, "share", "of the components: nothing is left to react to"),
     min_points: int = at(4, "points", "with fewer windows no level is known"),
 ) -> Finding | NotMeasured | None:
+    if env_transition_unchanged is not None and len(env_transition_unchanged.finite) >= min_rows:
+        return _aliased(env_transition_unchanged.finite, min_same)
+    if env_observation_constant is None:
+        return NotMeasured("neither the recorder nor a dump of transitions shows observations")
     constant = env_observation_constant.finite
     if len(constant) < min_points:
         return NotMeasured(f"{len(constant)} windows of transitions are too few (needs {min_points})")
@@ -58,4 +68,25 @@ def detect(
         interval=(first, first),
         evidence=(Evidence(text="constant components", series=constant, level=min_share),),
         numbers={"share": float(np.min(constant.values))},
+    )
+
+
+def _aliased(same: Series, min_same: float) -> Finding | None:
+    """Stored transitions in which nothing happens."""
+    share = float(same.values.mean())
+    if share < min_same:
+        return None
+    return Finding(
+        message=facts.tell(
+            "in {share:%} of {n} stored transitions the next observation is the observation: the environment may return its own "
+            "array, which later steps overwrite; copy observations before they are stored",
+            share=facts.mean(same),
+            n=facts.count(same),
+        ),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        metric=same.name,
+        onset=0.0,
+        evidence=(Evidence(text="the next observation is the observation", series=same, level=min_same),),
+        numbers={"share": share},
     )
