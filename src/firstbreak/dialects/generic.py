@@ -53,7 +53,7 @@ _GROUPS: Mapping[str, str] = {
     "kl.ref": "kl_ref ref_kl kl_to_ref kl_with_ref kl_from_ref reference_kl kl_reference kl_div_ref kl_base kl_to_base kl_init",
     "kl.old": "approx_kl approxkl kl_old ppo_kl kl_update policy_kl kl_new_old",
     "kl.coef": "kl_coef kl_coeff kl_beta kl_weight kl_ctl",
-    "loss.total": "loss total_loss loss_total training_loss train_loss",
+    "loss.total": "loss total_loss loss_total training_loss train_loss kd_loss distill_loss distillation_loss",
     "loss.aux": "aux_loss",
     "sft.nll": "nll mean_nll",
     "sft.ppl.mean": "perplexity ppl",

@@ -3,7 +3,8 @@
 ## What it looks for
 The policy loss can do four things. Its size stays calm or shrinks slowly: this is in order. It oscillates round zero
 with as many values above as below. Its sign was positive and becomes negative for good. Its size grows or shrinks at
-once by `ratio_warning`, and stays there. What the learning rate and the gradient norm did at that step is told with it.
+once by `ratio_warning`, and stays there. And a supervised loss can be fitted to below `fitted` of its start while not one
+held-out answer is right. What the learning rate and the gradient norm did at that step is told with it.
 
 ## Why it matters
 The loss is the last quantity before the optimizer. A change of sign or a jump says that something changed abruptly: the
@@ -42,7 +43,7 @@ from firstbreak.engine.stats.changes import changes
 from firstbreak.engine.stats.direction import SURE, fell_since, move, rises
 from firstbreak.engine.stats.oscillation import SignReversal, oscillation, sign_reversal
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity, Statistic
 from firstbreak.values import replace
 from firstbreak.words import number, quoted
 
@@ -78,8 +79,15 @@ def detect(
         "share",
         "Nine losses in ten of one sign have a level: it can jump or turn round, and is not the noise round zero.",
     ),
+    fitted: float = at(0.1, "share", "A model that predicts its targets so well gives some right answers."),
+    min_evaluations: int = at(4, "evaluations", "Fewer may come before the first right answer."),
     min_points: int = at(20, "points", "Fewer losses show no pattern."),
 ) -> Finding | Expected | NotMeasured | None:
+    if method not in (Method.GROUP_RELATIVE, Method.ACTOR_CRITIC) and loss_total is not None and eval_score is not None:
+        scores, losses = eval_score.finite, loss_total.finite
+        never = len(scores) >= min_evaluations and not scores.values.any() and len(losses) >= min_points
+        if never and 0 < float(np.median(losses.tail(0.1).values)) < fitted * float(np.max(losses.head(0.1).values)):
+            return _fits_something_else(losses, scores)
     loss = (
         policy_loss
         if policy_loss is not None
@@ -115,6 +123,23 @@ def detect(
         return _jumped(loss, leap, beside, harmed=lost or fell(leap.step))
     flat = trajectory is not None and trajectory.kind == "flat"
     return _without_direction(loss, method, min_either_side) if flat else None
+
+
+def _fits_something_else(loss: Series, scores: Series) -> Finding:
+    return _finding(
+        loss,
+        facts.tell(
+            "the loss fell from {before} to {after}, and {score} is 0 in all {n} evaluations: the model fits something else than "
+            "what is asked; print the predicted and the target token of one sequence, shifted by one, without padding",
+            before=facts.of(Statistic.LARGEST, loss.head(0.1)),
+            after=facts.median(loss.tail(0.1)),
+            score=scores.name,
+            n=facts.count(scores),
+        ),
+        Severity.WARNING,
+        float(scores.steps[0]),
+        Confidence.HIGH,
+    )
 
 
 def _turned_round(loss: Series, reversal: SignReversal, *, fell: bool, lost: bool, scored: bool) -> Finding:
