@@ -195,9 +195,78 @@ PAIRS: dict[str, tuple[Callable[[], Run], str, list[Callable[[], Run]]]] = {
 }
 
 
+#: more ways in which a relation breaks
+MORE: list[tuple[str, Callable[[], Run], str, list[Callable[[], Run]]]] = [
+    (
+        "samples-of-other-weights",
+        lambda: grpo({"kl.ref": -0.005 * X + noise(N, 0.05)}),
+        "it cannot be below 0",
+        [lambda: grpo({"kl.ref": noise(N, 0.05)}), lambda: grpo({"kl.ref": 0.005 * X + noise(N, 0.05)})],
+    ),
+    (
+        "samples-of-other-weights",
+        lambda: run({"policy_version.mean": np.zeros(N), "grad.norm": 1 + noise(N, 0.1)}, algorithm="ppo"),
+        "the updates do not reach them",
+        [lambda: run({"policy_version.mean": X // 4, "grad.norm": 1 + noise(N, 0.1)}, algorithm="ppo")],
+    ),
+    (
+        "no-update",
+        lambda: run({"grad.norm": 1e-7 * np.exp(noise(N)), "reward.mean": noise(N)}, algorithm="ppo"),
+        "none of them reaches the weights",
+        [lambda: run({"grad.norm": 1e-3 * (1 + X % 3), "reward.mean": noise(N)}, algorithm="ppo")],
+    ),
+    (
+        "no-update",
+        lambda: grpo(slow(kl=8e-4, lr=5e-6) | {"grad.norm": (1 + X % 40 / 128)}),
+        "weights in bfloat16 round small steps away",
+        [lambda: grpo(slow(kl=8e-4, lr=5e-6) | {"grad.norm": 1 + X / 1000})],
+    ),
+    (
+        "temperature-grows",
+        lambda: run({"alpha": 1.3 * 1.5 ** np.arange(11)}, algorithm="sac"),
+        "still grows",
+        [lambda: run({"alpha": 1.3 * 0.9 ** np.arange(30)}, algorithm="sac")],
+    ),
+    ("reward-scale-apart", lambda: stored(0.0), "other rewards than those of the episodes", [lambda: stored(0.3)]),
+    (
+        "random-actions-remain",
+        lambda: carried_on(12_000),
+        "the share of random actions begins anew",
+        [lambda: carried_on(0)],
+    ),
+]
+
+
+def stored(reward: float) -> Run:
+    """Episodes of 50 steps that pay 0.3 each, and a critic that was fitted to rewards of another size."""
+    curves = {
+        "reward.mean": 15 + noise(N),
+        "episode.length": np.full(N, 50.0),
+        "value.mean": 10 * reward + noise(N, 0.003),
+        "value.loss": np.full(N, 1e-6),
+    }
+    return run(curves, algorithm="dqn")
+
+
+def carried_on(before: int) -> Run:
+    """Epsilon as at the start of a run, and so many updates before it."""
+    return run({"epsilon": np.maximum(0.05, 1 - X / 50), "progress.updates": before + 0.4 * (X + 1)}, algorithm="dqn")
+
+
 @pytest.mark.parametrize("name", PAIRS)
 def test_a_relation_that_is_broken_is_told_and_its_look_alike_is_not(name: str) -> None:
     broken, says, sound = PAIRS[name]
+    check_pair(name, broken, says, sound)
+
+
+@pytest.mark.parametrize("case", MORE, ids=lambda case: f"{case[0]}: {case[2]}")
+def test_a_relation_that_breaks_in_another_way_is_told(
+    case: tuple[str, Callable[[], Run], str, list[Callable[[], Run]]],
+) -> None:
+    check_pair(*case)
+
+
+def check_pair(name: str, broken: Callable[[], Run], says: str, sound: list[Callable[[], Run]]) -> None:
     assert Role.RELATION in detectors()[name].roles
     assert says in found(name, broken()).message
     for one in sound:

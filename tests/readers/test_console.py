@@ -430,3 +430,13 @@ def test_a_sentence_with_numbers_is_no_metric(tmp_path: Path, line: str) -> None
     (tmp_path / "train.log").write_text("".join(line.format(i=i) + "\n" for i in range(1, 16)))
     with pytest.raises(Unreadable):
         read_run(tmp_path)
+
+
+def test_bars_keep_pairs_apart_even_where_one_part_is_none():
+    text = "".join(
+        f"Episode {i:04}/700 | epsilon {1 - i / 80:.3f} | loss nan | win rate (last 100) {i / 100} | saved\n"
+        for i in range(20, 80, 20)
+    )
+    recording = read(console, text, "train.log")
+    assert values(recording, "win rate") == [0.2, 0.4, 0.6]
+    assert values(recording, "episode") == [20, 40, 60]

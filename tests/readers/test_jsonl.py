@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firstbreak.readers import Unreadable, jsonl
+from firstbreak.readers.read import read as read_run
 from tests.readers.files import file_of, points, read, values
 
 
@@ -183,3 +184,13 @@ def test_empty_records_and_texts_between_numbers():
     recording = read(jsonl, '{}\n{"a": "x"}\n{}\n{"a": 2, "b": null}\n{"b": 1.5}\n', "metrics.jsonl")
     assert points(recording, "a") == [(3, 2)]
     assert points(recording, "b") == [(4, 1.5)]
+
+
+def test_rows_of_a_replay_buffer_say_whether_the_observation_changes(tmp_path):
+    rows = [{"state": [i, 0], "action": 1, "reward": 0.0, "next_state": [i, i % 2], "done": False} for i in range(30)]
+    (tmp_path / "memory.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "log.csv").write_text("step,reward\n" + "".join(f"{i},{i}\n" for i in range(30)))
+    run = read_run(tmp_path)
+    assert list(run.series["env.transition_unchanged"].values) == [1.0, 0.0] * 15
+    assert max(run.series["reward.mean"].values) == 29  # the buffer's rewards are no curve
+    assert any("30 stored transitions" in note for note in run.notes)

@@ -59,9 +59,12 @@ def detect(
         (s.finite for s in (reward_mean, reward_episode) if s is not None and len(s.finite) >= min_points), None
     )
     fitted = value_loss if value_loss is not None else loss_total
-    if trained is not None and (found := _never_paid(trained, episode_length, value_mean, fitted, unpaid, min_points)):
+    critic = [s.finite for s in (episode_length, value_mean, fitted) if s is not None and len(s.finite) >= min_points]
+    if trained is not None and len(critic) == 3 and (found := _never_paid(trained, *critic, unpaid)) is not None:
         return found
     if trained is None or eval_reward is None or len(scores := eval_reward.finite) < min_points:
+        if trained is not None and len(critic) == 3:
+            return None
         return NotMeasured(f"fewer than {min_points} training returns and evaluations")
     there = np.interp(scores.steps, trained.steps, trained.values)
     same = there * scores.values > 0
@@ -91,21 +94,12 @@ def detect(
     )
 
 
-def _never_paid(
-    returns: Series, length: Series | None, value: Series | None, loss: Series | None, unpaid: float, min_points: int
-) -> Finding | None:
+def _never_paid(returns: Series, length: Series, value: Series, loss: Series, unpaid: float) -> Finding | None:
     """The critic has fitted its targets, and they do not hold what the episodes pay."""
-    if (
-        length is None
-        or value is None
-        or loss is None
-        or min(map(len, (length.finite, value.finite, loss.finite))) < min_points
-    ):
-        return None
-    late, values, errors = (s.finite.tail(0.5) for s in (returns, value, loss))
+    late, values, errors = (s.tail(0.5) for s in (returns, value, loss))
     if not (late.values.min() > 0 or late.values.max() < 0):
         return None
-    per_step = median(np.abs(late.values)) / max(median(length.finite.tail(0.5).values), 1.0)
+    per_step = median(np.abs(late.values)) / max(median(length.tail(0.5).values), 1.0)
     if max(median(np.abs(values.values)), median(np.abs(errors.values)) ** 0.5) > unpaid * per_step:
         return None
     start = float(returns.steps[0])
