@@ -119,7 +119,7 @@ def test_a_sound_environment_is_silent(tmp_path: Path, make: Any) -> None:
     assert found(run) == set()
 
 
-@pytest.mark.parametrize("make", [single, later, at_once])
+@pytest.mark.parametrize("make", [single, at_once, pytest.param(later, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize(
     ("wrap", "name"),
     [(late, "observations-off"), (reversed, "action-effect-moved"), (zero, "observations-constant")],
