@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -114,6 +115,32 @@ def draws(path: Path) -> bool:
     text = path.read_text("utf-8")
     helpers = (ROOT / Path(*module.split(".")).with_suffix(".py") for module in IMPORTED.findall(text))
     return bool(DRAWS.search(text)) or any(draws(helper) for helper in helpers if helper.exists() and helper != path)
+
+
+#: What says in a file of tests that it trains language models: their packages take twelve seconds to import.
+LANGUAGE = re.compile(
+    r"lazy\(\"tests\.guard\.language\"|importorskip\(\"(?:trl|transformers)\"|trainer\(\"(?:areal|verl)\""
+)
+
+
+@cache
+def trains_language_models(path: str) -> bool:
+    return bool(LANGUAGE.search((ROOT / path).read_text("utf-8")))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Files that train language models are one piece of work, so that one process of xdist imports their packages."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            path: str = super()._split_scope(nodeid)
+            return "language models" if trains_language_models(path) else path
+
+    return Scheduling(config, log)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -32,9 +32,9 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def _long() -> set[str]:
-    """Pages that take a minute to make, for a picture of a run at each name, and all but each twelfth picture."""
+    """Pages that take a minute to make, for a picture of a run at each name, and all but each 24th picture."""
     drawn = [name for name in benchmarks.docs.PAGES if re.match("pictures/(detectors|causes)/", name)]
-    return {"reference/detectors.md", "reference/causes.md", "gallery.md", *drawn} - {*drawn[::12]}
+    return {"reference/detectors.md", "reference/causes.md", "gallery.md", *drawn} - {*drawn[::24]}
 
 
 @pytest.mark.parametrize("long", [False, pytest.param(True, marks=pytest.mark.thorough)])

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 
 #: tutorials whose commands take a quarter of a minute, and are those of other tests
-LONG = ("guard", "closeout")
+LONG = ("guard", "closeout", "preflight")
 PAGES = [
     pytest.param(page, id=page.stem, marks=[pytest.mark.thorough] if page.stem in LONG else [])
     for page in benchmarks.tutorials.pages()

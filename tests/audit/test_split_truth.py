@@ -71,6 +71,7 @@ Sample = Any
 """
 
 
+@pytest.mark.thorough
 def test_a_metric_that_asks_for_the_truth_does_not_pass_mypy(tmp_path: Path) -> None:
     """The real wall, beside as little of the package as it needs: checking numpy would take half a minute."""
     package = tmp_path / "firstbreak" / "audit"

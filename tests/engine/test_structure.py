@@ -53,7 +53,7 @@ def compared(tree: ast.AST) -> Iterator[str]:
             yield f"line {node.lineno}: {ast.unparse(node)}"
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_no_text_for_people_is_compared() -> None:
     found = [
         f"{path.relative_to(SOURCE)} {said}"

@@ -1,4 +1,4 @@
-"""Trials on a real Ray cluster of this machine, a worker that is killed included."""
+"""A real Ray cluster of this machine, started once: trials on it, a worker that is killed included, and RLlib under the guard."""
 
 from __future__ import annotations
 
@@ -16,10 +16,14 @@ from firstbreak.compare.survey import survey
 from firstbreak.experiments import ray as on_cluster
 from firstbreak.experiments import supervisor
 from firstbreak.experiments.runner import Result, never, stored
+from firstbreak.live.guard import guard as guarding
+from firstbreak.live.guard.adapters import rllib
 from tests.cluster import cluster
 from tests.experiments.test_runner import gone, parent, pid_of, trial
-from tests.lazy import needs
+from tests.lazy import lazy, needs
 from tests.waiting import until
+
+ppo = lazy("ray.rllib.algorithms.ppo")
 
 pytestmark = [pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc"), needs("ray"), pytest.mark.slow]
 
@@ -31,7 +35,7 @@ def execute() -> Iterator[Callable[..., list[Result]]]:
 
 
 def test_trials_come_back_in_order_and_are_not_run_again(execute: Callable[..., list[Result]], tmp_path: Path) -> None:
-    trials = [trial(tmp_path, 0.1, f"treated-{i}") for i in range(3)]
+    trials = [trial(tmp_path, 0.1, f"treated-{i}") for i in range(2)]
     first = execute(trials, retries=0, stop=never, report=lambda result: None)
     assert [(r.trial, r.state) for r in first] == [(t.name, "finished") for t in trials]
     assert execute(trials, retries=0, stop=never, report=lambda result: None) == first
@@ -94,3 +98,26 @@ def test_a_survey_runs_on_the_cluster_as_well(execute: Callable[..., list[Result
     on_cores = survey([tmp_path / "runs"], store=tmp_path / "cores.jsonl")
     assert survey([tmp_path / "runs"], store=tmp_path / "ray.jsonl", ray_address="auto") == on_cores
     assert len(on_cores) == 3
+
+
+@pytest.mark.usefixtures("execute")
+def test_results_of_rllib_are_read_and_a_stop_ends_the_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its learner in this process."""
+    monkeypatch.setattr(guarding, "WRITING", 600.0)
+    guard = guarding.Guard("stop", folder=tmp_path, on_decision=lambda d: None)
+    config = ppo.PPOConfig().environment("CartPole-v1").env_runners(num_env_runners=0)
+    config = config.training(train_batch_size=128, minibatch_size=64, num_epochs=1, grad_clip=0.5)
+    training = config.callbacks(**rllib.callbacks(guard)).build_algo()
+    try:
+        assert not training.train()["done"]
+        (optimizer,) = training.learner_group._learner._named_optimizers.values()
+        assert len(optimizer._optimizer_step_pre_hooks) == 1
+        guard.stop("seen enough")
+        assert training.train()["done"]
+    finally:
+        training.stop()
+    assert guard.decision.bundle is not None
+    run = guard.run()
+    assert (run.trainer, run.algorithm) == ("rllib", "ppo")
+    assert {"reward.mean", "policy.entropy"} <= set(run.series)
+    assert run.config.number("grad_clip") == 0.5

@@ -99,7 +99,7 @@ def test_an_update_of_ordinary_numbers_comes_out_the_same(tmp_path: Path) -> Non
     assert {"reward.mean", "kl.ref", "policy.entropy", "grad.norm"} <= {n.removesuffix(".k3") for n in run.series}
 
 
-@pytest.mark.parametrize("kind", ["rloo", "dpo"])
+@pytest.mark.parametrize("kind", ["dpo", pytest.param("rloo", marks=pytest.mark.thorough)])
 def test_the_other_trainers_of_the_library(tmp_path: Path, kind: str) -> None:
     guard = Guard("stop", folder=tmp_path / "incidents", on_decision=lambda d: None)
     broken = language.trainer(tmp_path, kind, nan_from=2, max_steps=10, save_steps=1)

@@ -125,7 +125,7 @@ def test_over_standard_input_and_output(root: Path) -> None:
 MAIN = "from firstbreak.cli import main; main()"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def over_http(root: Path) -> Iterator[str]:
     command = [sys.executable, "-c", MAIN, "mcp", "--root", str(root), "--http", "--port", "0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:

@@ -31,7 +31,7 @@ STEPS, ENVS = 400, 4
 @pytest.fixture(autouse=True)
 def _brief(monkeypatch: pytest.MonkeyPatch) -> None:
     """Enough for these returns."""
-    monkeypatch.setattr(training, "STEPS", 400)
+    monkeypatch.setattr(training, "STEPS", 300)
 
 
 @pytest.fixture
@@ -216,7 +216,7 @@ def test_constant_returns_are_expected_to_explain_nothing(tmp_path: Path) -> Non
     assert outcomes["critic-fits"].status is Status.NOT_MEASURED
 
 
-@pytest.mark.parametrize("name", ["ppo", "dqn"])
+@pytest.mark.parametrize("name", ["ppo", pytest.param("dqn", marks=pytest.mark.thorough)])
 def test_a_model_of_stable_baselines_is_checked_with_its_own_rollouts(name: str) -> None:
     report = critic.check(f"{HERE}:{name}", steps=1000)
     assert not [o.note for o in report.outcomes if o.status is Status.CRASHED]

@@ -128,6 +128,7 @@ def test_the_repository_stays_as_it_is(repository):
     assert contents(repository) == before
 
 
+@pytest.mark.thorough
 def test_a_live_run_is_followed_and_its_writer_not_disturbed(tmp_path):
     writer = Writer(tmp_path)
     try:
@@ -150,6 +151,7 @@ def test_a_live_run_is_followed_and_its_writer_not_disturbed(tmp_path):
     assert recording.notes == []
 
 
+@pytest.mark.thorough
 def test_a_killed_run(tmp_path):
     writer = Writer(tmp_path)
     written = writer.track(700)

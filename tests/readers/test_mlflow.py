@@ -58,6 +58,7 @@ def real_database(tmp_path_factory) -> Path:
     return path
 
 
+@pytest.mark.thorough
 def test_a_real_database(real_database):
     assert mlflow_sqlite.sniff(real_database, real_database.read_bytes()[:4096])
     assert mlflow_sqlite.runs(real_database) == ["first", "second"]

@@ -56,6 +56,7 @@ def start(program: str, folder: Path) -> None:
 # --- Neptune ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_a_real_neptune_run(tmp_path):
     pytest.importorskip("neptune")
     start(NEPTUNE, tmp_path)

@@ -29,6 +29,7 @@ WRITER = """if True:
 """
 
 
+@pytest.mark.thorough
 def test_a_real_run(tmp_path):
     pytest.importorskip("swanlab")
     subprocess.run(

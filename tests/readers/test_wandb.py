@@ -115,6 +115,7 @@ def test_how_a_real_run_ended(finished):
     assert "the run ended with exit code 3" in wandb.read(finished).notes
 
 
+@pytest.mark.thorough
 def test_a_killed_run(tmp_path):
     pytest.importorskip("wandb")
     child = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], start_new_session=True)

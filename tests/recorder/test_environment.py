@@ -111,7 +111,7 @@ def found(run: Run) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("make", [single, later, at_once])
+@pytest.mark.parametrize("make", [single, at_once, pytest.param(later, marks=pytest.mark.thorough)])
 def test_a_sound_environment_is_silent(tmp_path: Path, make: Any) -> None:
     run = recorded(tmp_path, make(lambda env: env), 3000)
     assert {"env.action_shown", "env.episodes_ended"} <= set(run.series)
@@ -119,7 +119,7 @@ def test_a_sound_environment_is_silent(tmp_path: Path, make: Any) -> None:
     assert found(run) == set()
 
 
-@pytest.mark.parametrize("make", [single, later, at_once])
+@pytest.mark.parametrize("make", [single, at_once, pytest.param(later, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize(
     ("wrap", "name"),
     [(late, "observations-off"), (reversed, "action-effect-moved"), (zero, "observations-constant")],
@@ -128,7 +128,7 @@ def test_what_is_broken_is_named(tmp_path: Path, make: Any, wrap: Any, name: str
     assert name in found(recorded(tmp_path, make(wrap()), 3000))
 
 
-@pytest.mark.parametrize("make", [single, later, at_once])
+@pytest.mark.parametrize("make", [single, at_once, pytest.param(later, marks=pytest.mark.thorough)])
 def test_the_course_is_the_same_bit_by_bit(tmp_path: Path, make: Any) -> None:
     without = played(make(lambda env: env), 500)
     beside = played(firstbreak.recorder(tmp_path).env(make(lambda env: env)), 500)

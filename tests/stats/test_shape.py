@@ -17,7 +17,7 @@ LOST = {"declining", "peaked", "collapsed"}
 
 @pytest.mark.slow
 @pytest.mark.parametrize("story", SCORES)
-@pytest.mark.parametrize("n", [50, 300, 3000])
+@pytest.mark.parametrize("n", [50, 3000, pytest.param(300, marks=pytest.mark.thorough)])
 def test_each_story_is_told(story: str, n: int) -> None:
     rng = np.random.default_rng(n)
     kinds = [trajectory(score(rng, n, story, 15.0, 0.3)).kind for _ in range(25)]
@@ -26,7 +26,7 @@ def test_each_story_is_told(story: str, n: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("story", ["never moves", "rises steadily", "saturates", "saturates, last point bad"])
-@pytest.mark.parametrize("n", [8, 15, 40, 200])
+@pytest.mark.parametrize("n", [8, 40, 200, pytest.param(15, marks=pytest.mark.thorough)])
 def test_a_healthy_score_is_rarely_called_lost(story: str, n: int) -> None:
     rng = np.random.default_rng(n)
     kinds = [trajectory(score(rng, n, story, 10.0, 0.3)).kind for _ in range(60)]

@@ -35,7 +35,9 @@ def test_trl(tmp_path: Path) -> None:
     assert next(iter(run.samples)).prompt.startswith("sort:")
 
 
-@pytest.mark.parametrize("algorithm", ["ppo", "a2c", "dqn", "sac"])
+@pytest.mark.parametrize(
+    "algorithm", ["ppo", "dqn", *(pytest.param(other, marks=pytest.mark.thorough) for other in ("a2c", "sac"))]
+)
 def test_stable_baselines3(algorithm: str, tmp_path: Path) -> None:
     settings: classic.ClassicSettings = getattr(classic, algorithm)()
     steps = 512 if algorithm == "sac" else 2048  # SAC updates at each step

@@ -246,6 +246,7 @@ def test_runs_are_compared_side_by_side(page: Page, site: Served) -> None:
     assert "-" not in values
 
 
+@pytest.mark.thorough
 def test_the_differences_of_two_settings_are_named(page: Page, site: Served) -> None:
     page.goto(f"{site.address}/compare?run=demo&run=sb3")
     assert "learning_rate" in page.locator("#differences").inner_text()
@@ -474,6 +475,7 @@ def shown_names(page: Page) -> list[str]:
     return list(page.eval_on_selector_all(".runs tbody tr", shown))
 
 
+@pytest.mark.thorough
 def test_runs_are_ordered_by_when_they_broke_and_those_without_a_break_come_last(page: Page, many: Served) -> None:
     page.goto(many.address)
     until(page, "!document.querySelector('#tally').textContent.includes('being read')")
@@ -524,6 +526,7 @@ def test_what_each_check_lacks_can_be_opened(page: Page, site: Served) -> None:
     assert lacking.locator("dt").count() > 10
 
 
+@pytest.mark.thorough
 def test_many_runs_are_filtered_sorted_and_kept_in_the_address(page: Page, many: Served) -> None:
     page.goto(many.address)
     until(page, "!document.querySelector('#tally').textContent.includes('being read')")
@@ -567,6 +570,7 @@ def test_every_row_has_a_reason_a_unit_and_both_ends_of_its_name(page: Page, man
     assert page.locator(".bare li").all_inner_texts() == ["notes", "weights"]
 
 
+@pytest.mark.thorough
 def test_the_selection_is_bounded_before_the_button(page: Page, many: Served) -> None:
     page.goto(many.address)
     until(page, "!document.querySelector('#tally').textContent.includes('being read')")
@@ -717,6 +721,7 @@ def test_seeds_are_one_band_over_steps_or_tokens_before_every_table(page: Page, 
     assert "is worse, by more than seeds explain" in page.locator("#real").inner_text()
 
 
+@pytest.mark.thorough
 def test_single_runs_get_no_probability_and_nothing_unrecorded_is_the_same(page: Page, seeds: Served) -> None:
     page.goto(f"{seeds.address}/compare?run=other-b&run=other-c")
     text = page.locator("main").inner_text()

@@ -134,6 +134,7 @@ def test_the_worst_of_1000_runs_is_found(page: Page, tmp_path: Path) -> None:
         page.goto("about:blank")
 
 
+@pytest.mark.thorough
 def test_a_live_run_is_followed_through_a_disconnect(chromium: Browser, tmp_path: Path) -> None:
     log = tmp_path / "one" / "metrics.jsonl"
     write_jsonl(log, 60)
@@ -153,6 +154,7 @@ def test_a_live_run_is_followed_through_a_disconnect(chromium: Browser, tmp_path
         tab.close()
 
 
+@pytest.mark.thorough
 def test_a_page_goes_on_after_a_server_with_another_token_has_answered(chromium: Browser, tmp_path: Path) -> None:
     """The browser gives up after an answer of 401; the page does not."""
     write_jsonl(tmp_path / "one" / "metrics.jsonl", 60)

@@ -47,7 +47,14 @@ def roots_of(place: Path) -> tuple[Path, ...]:
 @contextmanager
 def beneath(*roots: Path) -> Iterator[None]:
     """Files are opened below these folders only, and those of a `beneath` round this one: a server allows its own folder."""
-    token = _ROOTS.set(_ROOTS.get() or tuple(root.resolve() for root in roots))
+    with beneath_resolved(_ROOTS.get() or tuple(root.resolve() for root in roots)):
+        yield
+
+
+@contextmanager
+def beneath_resolved(roots: tuple[Path, ...]) -> Iterator[None]:
+    """As `beneath`, with folders that `roots_of` gave: to resolve them for each sample takes longer than to read it."""
+    token = _ROOTS.set(_ROOTS.get() or roots)
     try:
         yield
     finally:

@@ -53,7 +53,7 @@ from firstbreak.readers._samples import PART, Span
 from firstbreak.readers.checkpoints import NUMBERED, checkpoints_in, on_the_axis
 from firstbreak.readers.names import Names
 from firstbreak.readers.names import for_run as names_for_run
-from firstbreak.readers.opening import beneath, head_of, leads_out, plain, roots_of
+from firstbreak.readers.opening import beneath, beneath_resolved, head_of, leads_out, plain, roots_of
 from firstbreak.values import replace
 
 MAX_FILES = 20_000  #: a run folder with more files than this is listed only so far
@@ -473,7 +473,7 @@ def _samples(paths: Sequence[Path], base: Path) -> Samples | None:
 def _samples_in(roots: tuple[Path, ...], places: Iterable[tuple[Path, Span | None]]) -> Iterator[Sample]:
     samples = _in_turn(places)
     while True:
-        with beneath(*roots):  # ends before a sample is handed out: what is allowed here is not allowed there
+        with beneath_resolved(roots):  # ends before a sample is handed out: what is allowed here is not allowed there
             sample = next(samples, None)
         if sample is None:
             return
@@ -491,7 +491,7 @@ def _divided(roots: tuple[Path, ...], paths: Iterable[Path]) -> Iterator[list[tu
     together: list[tuple[Path, Span | None]] = []
     size = 0
     for path in paths:
-        with beneath(*roots):
+        with beneath_resolved(roots):
             reader = _claim(path)
             spans = reader.parts(path) if reader is not None and hasattr(reader, "parts") else []
         if reader is None:

@@ -21,14 +21,15 @@ def problems(shares: np.ndarray) -> int | None:
     if len(values) < FEW or values[0] < 0 or values[-1] > 1:
         return None
     rounding = _rounding(values)
-    tried = 0.0
-    for n in range(2, MOST + 1):
-        tried += min(1.0, 2 * n * rounding) ** len(values)
-        if tried > BY_CHANCE:
+    fitting = np.arange(2, MOST + 1)
+    for value in values:
+        right = value * fitting
+        fitting = fitting[np.abs(right - np.round(right)) <= fitting * rounding + 1e-9]
+        if not len(fitting):
             return None
-        if np.all(np.abs(values * n - np.round(values * n)) <= n * rounding + 1e-9):
-            return n
-    return None
+    smallest = int(fitting[0])
+    by_chance = sum(min(1.0, 2 * n * rounding) ** len(values) for n in range(2, smallest + 1))
+    return None if by_chance > BY_CHANCE else smallest
 
 
 def _rounding(values: np.ndarray) -> float:

@@ -185,7 +185,9 @@ def same(a: Any, b: Any, tolerance: float = 0.0) -> bool:
         x, y = np.asarray(a), np.asarray(b)
         if x.dtype == object or y.dtype == object or x.dtype.kind in "US":
             return bool(np.all(a == b))
-        return x.shape == y.shape and bool(np.allclose(x, y, rtol=tolerance, atol=tolerance, equal_nan=True))
+        if x.shape != y.shape or bool((x == y).all()):  # nearly always, and much sooner known
+            return x.shape == y.shape
+        return bool(np.allclose(x, y, rtol=tolerance, atol=tolerance, equal_nan=True))
     except (TypeError, ValueError):
         return bool(a == b)
 
