@@ -297,12 +297,13 @@ def first_break_of(
     sign, or that of the most probable cause where it explains the sign.
     """
     harmed = harm in (Harm.LOST, Harm.LOSING, Harm.APART)
+    scored = harm is not Harm.NOT_MEASURED
     drift = harm is Harm.APART and not _found(Role.EVALUATION_APART, outcomes)  # nothing is lost yet
     if harmed:  # slower is no reason why a score falls
         found = [o for o in signs if o.link is not Link.SYSTEMS or Role.RELATION in o.roles]
-        found = found or _doubts(outcomes) or list(signs)
+        found = found or _doubts(outcomes) or [o for o in signs if not _slower(o)]
     else:
-        found = [o for o in signs if _is_serious(o)]
+        found = [o for o in signs if _is_serious(o) and not (scored and _slower(o))]
     found = _without_consequences(found)
     if not found:
         return None
@@ -358,6 +359,12 @@ def _is_serious(sign: Outcome) -> bool:
     """What may be named before it has done harm: critical, or sure."""
     finding = sign.finding
     return finding is not None and (finding.severity is Severity.CRITICAL or finding.confidence is Confidence.HIGH)
+
+
+def _slower(sign: Outcome) -> bool:
+    """Slower costs time, and breaks nothing; what does not return, or fills the memory, does."""
+    metric = "" if sign.finding is None else sign.finding.metric or ""
+    return sign.link is Link.SYSTEMS and metric.startswith(("throughput", "time."))
 
 
 def _doubts(outcomes: Sequence[Outcome]) -> list[Outcome]:

@@ -209,6 +209,8 @@ SHAPES = tuple(
             Shape("trl", frozenset({"prompt", "completion", "advantage"}), "prompt", "completion", "+", "advantage",
                   rewards="*"),
             Shape("roll", frozenset({"prompt", "responses", "scores"}), "prompt", "responses", "scores", step="global_step"),
+            Shape("", frozenset({"problem", "completion"}), "problem", "completion", "+", "advantage", rewards="*"),
+            Shape("", frozenset({"question", "completion"}), "question", "completion", "+", "advantage", rewards="*"),
             Shape("", frozenset({"prompt", "completion"}), "prompt", "completion", "reward", "advantage", rewards="rewards"),
             Shape("", frozenset({"prompt", "response", "score"}), "prompt", "response", "score", "advantage", group="uid"),
             Shape("", frozenset({"prompt", "response"}), "prompt", "response", "reward", "advantage", group="uid",

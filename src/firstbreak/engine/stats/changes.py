@@ -437,3 +437,10 @@ def _returned(change: Change, steps: np.ndarray, values: np.ndarray, width: int)
     back = median_above(side * values, width | 1, side * middle)
     near = np.flatnonzero(back[width // 2 :])
     return float(steps[near[0] + width // 2]) if len(near) else None
+
+
+def adapted(rate: Series, turns: int = 6) -> bool:
+    """Whether a learning rate goes up and down again and again, as one that follows the divergence does: no schedule does so."""
+    moves = np.sign(np.diff(rate.finite.values))
+    moves = moves[moves != 0]
+    return int(np.sum(moves[1:] != moves[:-1])) >= turns

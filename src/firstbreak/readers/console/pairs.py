@@ -12,6 +12,7 @@
     step 12 | loss 0.42 | reward 0.31                                    print() of a script
     [12/500] loss 0.42 reward 0.31
     Episode 0020/700 | loss 0.1551 | win rate (last 100) 0.03 | saved
+    iter    1 | ep_ret    27.700 +-   9.084 | kl 0.01113 | obs_rms n=554
 
 The counters of a line (global_step, epoch, episode, ...) become columns like the rest, in lower case.
 """
@@ -32,13 +33,14 @@ _LAP = re.compile(r"\bepoch\W{0,3}(\d{1,6})/\d{1,6}\W{0,3}\((\d{1,9})/(\d{1,9})\
 _ASSIGNED = re.compile(rf"[:=] ?{VALUE}(?: s\b)?(?=[\s,;|)\]}}]|\.(?:\s|$)|$)")
 _NAME = re.compile(r"(?<![\w./@-])[A-Za-z_][\w/@%+-]*(?: [A-Za-z_(][\w/@%()+-]*){0,3} ?$")
 _SPOKEN = re.compile(
-    r"""\W* (?: (?:iter|iteration|it|step|epoch|update|episode|ep) \W{0,2} (?P<counted>\d+) | (?P<alone>\d+) (?=/|\]) )
+    r"""\W* (?: (?:iter|iteration|it|step|epoch|update|episode|ep) (?:\W{0,2}|[ ]+) (?P<counted>\d+) | (?P<alone>\d+) (?=/|\]) )
         (?:/\d+)? \]? (?:\s*[:|,;]\s*|\s+-?\s*) (?=[A-Za-z])""",
     re.VERBOSE | re.IGNORECASE,
 )
 _APART = re.compile(r"\s*[|,;]\s*|\s{2,}|\s-\s")
 _SAID = re.compile(
-    rf"\s*(?P<name>[A-Za-z_][\w/%-]*(?: [A-Za-z_][\w/%-]*){{0,3}})(?: \([\w ]{{1,20}}\))? {VALUE}(?: ?[A-Za-z/]+)?\.?\s*"
+    rf"\s*(?P<name>[A-Za-z_][\w/%-]*(?: [A-Za-z_][\w/%-]*){{0,3}})(?: \([\w ]{{1,20}}\))? {VALUE}"
+    rf"(?: \+[-/]+ {BARE})?(?: ?[A-Za-z/]+)?\.?\s*"
 )
 _WORD_AND_NUMBER = re.compile(rf"(?P<name>[A-Za-z_][\w/%-]*) {VALUE}(?=\s|$)")
 _NAME_LENGTH = 80
@@ -54,9 +56,9 @@ def read(line: str) -> ParsedLine | None:
     if len(line) > _MAX_LINE:
         return None
     spoken = _SPOKEN.match(line)
-    values = (_pairs(line) if ":" in line or "=" in line else {}) or (
-        _said(spoken[0], line[spoken.end() :].strip()) if spoken else {}
-    )
+    values = _pairs(line) if ":" in line or "=" in line else {}
+    if spoken and (not values or spoken[0].rstrip().endswith("|")):
+        values = {**_said(spoken[0], line[spoken.end() :].strip()), **values}
     if not values:
         return None
     counters = {_counter_name(found): float(found["count"]) for found in _COUNTER.finditer(line)}
@@ -115,11 +117,13 @@ def _said(head: str, text: str) -> dict[str, float]:
     Where single spaces keep them apart, names have one word. One pair alone needs a mark between itself and the step. Where
     bars keep them apart, more than half have to be pairs.
     """
-    found = [_SAID.fullmatch(part) for part in _APART.split(text)]
+    bars = head.rstrip().endswith("|")
+    parts = (" ".join(part.split()) for part in text.split("|")) if bars else _APART.split(text)
+    found = [_SAID.fullmatch(part) for part in parts]
     if not all(found) and not _WORD_AND_NUMBER.sub("", text).strip():
         found = list(_WORD_AND_NUMBER.finditer(text))
     enough = len(found) > 1 or head.rstrip().endswith((":", "|", ",", ";"))
-    barred = head.rstrip().endswith("|") and len(list(filter(None, found))) > len(found) / 2
+    barred = bars and sum(match is not None for match in found) > len(found) / 2
     return {match["name"]: scaled(match) for match in found if match} if enough and (all(found) or barred) else {}
 
 

@@ -58,6 +58,7 @@ def detect(
     score_error: Series | None = None,
     second_score: Series | None = None,
     *,
+    top: float = at(0.85, "share", "Of a score between 0 and 1 that has settled so high, little is left to gain."),
     growth_warning: float = at(
         1.5, "ratio", "Below half as much again as in the second quarter, the divergence stands still."
     ),
@@ -125,6 +126,7 @@ def detect(
     if trajectory.kind not in ("flat", "plateau") or solved:
         return None
     paid = trajectory.kind == "plateau"  # what was gained before
+    at_top = bool(((points.values >= 0) & (points.values <= 1)).all()) and median(points.tail(0.25).values) >= top
     if not (
         paid and second_score is not None and not _goes_on(second_score)
     ):  # else both tell that the gain has stopped
@@ -146,7 +148,7 @@ def detect(
             end=facts.end(score, trajectory),
             samples=samples,
         ),
-        severity=Severity.WARNING,
+        severity=Severity.NOTICE if paid and at_top else Severity.WARNING,
         confidence=Confidence.LOW if doubtful else Confidence.MEDIUM,
         metric=divergence.name,
         onset=start[0] if start else None,

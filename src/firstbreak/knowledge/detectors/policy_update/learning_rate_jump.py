@@ -29,6 +29,7 @@ import numpy as np
 
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at
+from firstbreak.engine.stats.changes import adapted
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
 
 
@@ -42,6 +43,8 @@ def detect(
     rates = lr.finite
     if len(rates) < 2 * warmup_points:
         return NotMeasured(f"{len(rates)} learning rates are too few (needs {2 * warmup_points})")
+    if adapted(rates):
+        return None
     values = rates.values
     before, after = values[warmup_points:-within_points], values[warmup_points + within_points :]
     jumps = np.flatnonzero((before > 0) & (after >= growth_warning * before))

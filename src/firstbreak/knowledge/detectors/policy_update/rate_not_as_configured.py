@@ -9,7 +9,8 @@ highest of them is less than `reached` of it, or where it is in force beyond 1 /
 Nothing is learned although everything else is right, or updates are larger than was meant.
 
 ## When it is a false alarm
-A long warm-up at the start of a much longer run. A rate that is scaled with the number of devices.
+A long warm-up at the start of a much longer run. A rate that is scaled with the number of devices. One that follows the
+divergence goes up and down, and is not reported.
 
 ## Fix
 - Compare the warm-up with the number of updates of the run, not of the data set.
@@ -26,7 +27,7 @@ from __future__ import annotations
 
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at
-from firstbreak.engine.stats.changes import rounded_away
+from firstbreak.engine.stats.changes import adapted, rounded_away
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Role, Series, Severity
 from firstbreak.words import number
@@ -54,7 +55,7 @@ def detect(
         return NotMeasured("the learning rate is not logged, or not configured")
     rates = lr.finite
     share = float(rates.values.max()) / configured
-    if reached <= share <= 1 / reached or share <= 0 or rounded_away(rates.values):
+    if reached <= share <= 1 / reached or share <= 0 or rounded_away(rates.values) or adapted(rates):
         return None
     first, warmup = float(rates.steps[0]), config.number("warmup_steps")
     steps = f" of {number(warmup)} steps" if warmup else ""

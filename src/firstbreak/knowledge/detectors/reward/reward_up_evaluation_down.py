@@ -96,6 +96,8 @@ def detect(
         return None
     if solved and not fell:
         return None  # an evaluation at its highest value cannot follow
+    if not fell and shares(judged, reward) and _late(reward) <= _late(judged):
+        return None  # samples of training only come near to what the evaluation has shown from the start
     if not (fell or parted) and (
         up.signal_to_noise < min_signal_to_noise
         or (in_one_unit and _may_have_risen(judged, reward, up.change, hidden_share, top))
