@@ -62,6 +62,7 @@ _GROUPS: Mapping[str, str] = {
     "policy.clip_fraction": "clip_fraction clipped_fraction fraction_clipped clipfrac clip_frac clip_ratio pg_clipfrac",
     "policy.ratio.mean": "ratio importance_ratio prob_ratio",
     "policy.clip_range": "clip_range clip_epsilon",
+    "policy.stop_iter": "epochs_done num_epochs_done n_epochs_done stop_iter",
     "grad.norm": "grad_norm gradient_norm gradnorm global_norm grad_global_norm total_norm actor_grad_norm"
     " policy_grad_norm grad_gnorm",
     "lr": "lr learning_rate learningrate cur_lr current_lr actor_lr policy_lr",

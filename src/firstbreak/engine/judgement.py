@@ -301,7 +301,7 @@ def first_break_of(
     drift = harm is Harm.APART and not _found(Role.EVALUATION_APART, outcomes)  # nothing is lost yet
     if harmed:  # slower is no reason why a score falls
         found = [o for o in signs if o.link is not Link.SYSTEMS or Role.RELATION in o.roles]
-        found = found or _doubts(outcomes) or [o for o in signs if not _slower(o)]
+        found = [o for o in found or _doubts(outcomes) or signs if not _slower(o)]
     else:
         found = [o for o in signs if _is_serious(o) and not (scored and _slower(o))]
     found = _without_consequences(found)

@@ -2,8 +2,9 @@
 
 ## What it looks for
 The difference of mean value and mean return over the second half of the run, divided by the size of the returns: above
-`min_gap`. Where no returns are logged: a mean value above `beyond` times what episodes return, where no return is negative. The
-value of a state is what is still to come in its episode, so that no critic that is right lies above it.
+`min_gap`. Where no returns are logged: a mean value beyond `beyond` times what episodes return, where all returns have one
+sign. The value of a state is what is still to come in its episode, so that no critic that is right lies beyond it. And the
+support of a distribution of values (`v_min`, `v_max`) beside what episodes return, discounted.
 
 ## Why it matters
 If the values are far from the returns, every advantage has the same sign. The policy then makes everything that it does
@@ -35,17 +36,21 @@ from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.stats.changes import for_good
 from firstbreak.engine.stats.points import median, quantile
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.values import replace
+from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
 
 
 def detect(
-    value_mean: Series,
+    config: Config,
+    value_mean: Series | None = None,
     returns_mean: Series | None = None,
     method: Method | None = None,
     reward_mean: Series | None = None,
     eval_reward: Series | None = None,
+    episode_length: Series | None = None,
     policy: Policy = Policy.TEXT,
     *,
     min_gap: float = at(0.8, "share", "A critic that lags behind the returns is nearer to them than this."),
@@ -55,6 +60,11 @@ def detect(
     far: float = at(1.5, "ratio", "Of the same: no noise and no lag of the policy explains so much."),
     min_points: int = at(10, "points", "Fewer points do not show more than the start of the critic."),
 ) -> Finding | NotMeasured | None:
+    paid = reward_mean if reward_mean is not None else eval_reward
+    if paid is not None and len(paid.finite) and (found := _outside_support(config, paid.finite, episode_length)):
+        return found
+    if value_mean is None:
+        return NotMeasured("no value of the critic is logged")
     if returns_mean is None:
         if policy is not Policy.CONTROL or reward_mean is None or len(value_mean.finite) < min_points:
             return NotMeasured("neither the critic's returns nor those of episodes are logged")
@@ -88,6 +98,35 @@ def detect(
     )
 
 
+def _outside_support(config: Config, returns: Series, length: Series | None) -> Finding | None:
+    """The returns of episodes, discounted, lie beyond the values that a distribution can hold."""
+    raw = {key.rpartition(".")[2]: value for key, value in config.raw.items()}
+    low, high, gamma = raw.get("v_min"), raw.get("v_max"), config.number("gamma")
+    if not isinstance(low, float | int) or not isinstance(high, float | int) or gamma is None:
+        return None
+    steps = median(length.finite.values) if length is not None and len(length.finite) else 1.0
+    shrunk = (1 - gamma**steps) / ((1 - gamma) * steps) if gamma < 1 and steps > 1 else 1.0
+    worth = shrunk * median(returns.values)
+    if low <= worth <= high:
+        return None
+    start = float(returns.steps[0])
+    return Finding(
+        message=facts.tell(
+            "the values that the critic can hold go from {low} to {high}, and episodes return about {worth}, discounted: most "
+            "states get the value of the bound; set v_min and v_max to what episodes can return",
+            low=number(low),
+            high=number(high),
+            worth=number(worth),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric=returns.name,
+        onset=start,
+        interval=(start, start),
+        evidence=(Evidence(text="return", series=returns),),
+    )
+
+
 def _beyond_episodes(
     values: Series, returns: Series, evaluation: Series | None, beyond: float, far: float, min_points: int
 ) -> Finding | NotMeasured | None:
@@ -95,6 +134,12 @@ def _beyond_episodes(
     if len(returns) < min_points:
         return NotMeasured(f"{len(returns)} returns of episodes are too few (needs {min_points})")
     scores = evaluation.finite.tail(0.5).values if evaluation is not None else np.empty(0)
+    if returns.values.max() < 0 and (not len(scores) or scores.max() < 0):  # costs: the same with the other sign
+        values, returns, scores = (
+            replace(values, values=-values.values),
+            replace(returns, values=-returns.values),
+            -scores,
+        )
     if returns.values.min() < 0 or (len(scores) and scores.min() < 0):
         return None
     most = max(quantile(returns.values, 0.95), median(scores) if len(scores) else 0.0)

@@ -1,12 +1,12 @@
 """The policy is not being updated.
 
 ## What it looks for
-A gradient norm of 0, or of rounding, in `min_share` of the updates of a run, or of its last part. A learning rate of 0 from the
-start (`learning-rate-gone` reports one that ends there). Or a policy that stands still: in every update, the KL
-divergence from the old policy is 0 and the entropy stays the same, both to rounding. Or one that hardly moves: several
-epochs on each batch, a gradient and a learning rate as at first, and yet a divergence below `unmoved` and most of the
-first entropy. Or exploration that has ended by its schedule, in a log without a single loss, although this trainer logs
-losses from the first gradient step on.
+A gradient norm of 0, or of rounding, in `min_share` of the updates of a run, or of its last part. A learning rate of 0
+from the start (`learning-rate-gone` reports one that ends there). Or a policy that stands still: in every update, the
+KL divergence from the old policy is 0 and the entropy stays the same, both to rounding. Or most updates that the KL
+limit ends before their first step. Or one that hardly moves: several epochs on each batch, a gradient and a learning
+rate as at first, and yet a divergence below `unmoved` and most of the first entropy. Or exploration that has ended by
+its schedule, in a log without a single loss, although this trainer logs losses from the first gradient step on.
 
 ## Why it matters
 The samples and the rewards have no effect on the weights: the run costs as much as a working one, and cannot learn.
@@ -70,6 +70,7 @@ def detect(
     zero_variance_groups: Series | None = None,
     policy_entropy: Series | None = None,
     kl_old: Series | None = None,
+    policy_stop_iter: Series | None = None,
     epsilon: Series | None = None,
     trajectory: Trajectory | None = None,
     solved: bool | None = None,
@@ -97,6 +98,10 @@ def detect(
 ) -> Finding | Expected | NotMeasured | None:
     if epsilon is not None and (idle := _never_began(run, epsilon.finite, min_idle_share, 2 * min_points)):
         return idle
+    if policy_stop_iter is not None and (
+        ended := _ended_at_once(policy_stop_iter.finite, min_idle_share, 2 * min_points)
+    ):
+        return ended
     still = _stands_still(policy_entropy, kl_old, tolerance, 2 * min_points)
     if still is not None and not (trajectory is not None and trajectory.learned):
         return still
@@ -177,10 +182,15 @@ def _stays_near(kl: Series, half: bool = False) -> Finding:
 
 
 def _in_bfloat16(values: np.ndarray) -> bool:
-    """Whether each is a number of bfloat16: of float32, one in 65,536 is."""
-    shown = np.unique(values[values != 0]).astype(np.float32)
-    exact = bool((shown.astype(float) == np.unique(values[values != 0])).all())
-    return len(shown) >= 10 and exact and not (shown.view(np.uint32) & 0xFFFF).any()
+    """Whether each is a number of bfloat16, to the decimals that are logged: few numbers of float32 are."""
+    shown = np.unique(np.abs(values[values != 0]))
+    if len(shown) < 10:
+        return False
+    decimals = max(len(f"{value:.7f}".rstrip("0").partition(".")[2]) for value in shown)
+    step = 2.0 ** (np.floor(np.log2(shown)) - 7)  # between two numbers of bfloat16
+    near = np.abs(np.round(shown / step) * step - shown) <= 0.51 * 10.0**-decimals
+    by_chance = float(np.sum(np.log(np.minimum(1.0, 10.0**-decimals / step))))
+    return bool(near.all()) and by_chance < -20  # once in a billion
 
 
 def _all_equal(groups: Series | None, since: float, min_share: float) -> bool:
@@ -229,6 +239,22 @@ def _hardly_moves(
         rate=facts.median(curves[2].tail(0.5)),
     )
     return _finding(kl.finite, what, float(kl.finite.steps[0]), Severity.WARNING)
+
+
+def _ended_at_once(done: Series, min_share: float, min_points: int) -> Finding | None:
+    """The divergence is beyond its limit before anything was learned from the batch."""
+    late = done.tail(0.5)
+    if len(done) < min_points or float(np.mean(late.values <= 0)) < min_share:
+        return None
+    return _finding(
+        done,
+        facts.tell(
+            "the KL limit ends {share} of the later updates before their first step: the log-probabilities of the update are not "
+            "those of the rollout (state of a recurrent policy, dropout, normalisation), or the limit is too low",
+            share=percent(float(np.mean(late.values <= 0))),
+        ),
+        float(done.steps[int(np.argmax(done.values <= 0))]),
+    )
 
 
 def _never_began(run: Run, epsilon: Series, min_idle_share: float, min_points: int) -> Finding | None:

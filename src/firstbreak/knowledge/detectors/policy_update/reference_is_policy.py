@@ -2,7 +2,8 @@
 
 ## What it looks for
 The recorder compares where the weights lie in memory. The check reports where more than `above` of the trainable
-parameters are the reference's as well. Or both give every token of fresh batches the same probability, while the policy leaves
+parameters are the reference's as well. In the log: a divergence from the reference that was above `left` and is exactly 0
+again, after which it grows anew. Or both give every token of fresh batches the same probability, while the policy leaves
 the reference within its updates.
 
 ## Why it matters
@@ -45,6 +46,7 @@ def detect(
     pref_reward_rejected: Series | None = None,
     pref_logp_chosen: Series | None = None,
     *,
+    left: float = at(0.01, "nats", "A policy that was so far from its reference does not come back to it by training."),
     above: float = at(0.5, "share", "Models may share an embedding on purpose."),
 ) -> Finding | NotMeasured | None:
     if proof_reference_shared is not None:
@@ -52,6 +54,8 @@ def detect(
         return proved(proof_reference_shared, config, what, above=above)
     if proof_reference_gap is None and pref_reward_chosen is not None and pref_reward_rejected is not None:
         return _of_pairs(pref_reward_chosen.finite, pref_reward_rejected.finite, pref_logp_chosen)
+    if proof_reference_gap is None and kl_ref is not None and len(kl_ref.finite) > 2 * MIN_POINTS:
+        return _taken_anew(kl_ref.finite, left)
     if proof_reference_gap is None or kl_ref is None or len(proof_reference_gap.finite) <= MIN_POINTS:
         return NotMeasured("neither the memory of policy and reference nor their distance on fresh batches is recorded")
     later = proof_reference_gap.finite
@@ -63,6 +67,34 @@ def detect(
         "reference follows the policy; make it a copy"
     )
     return proved(later, config, what, below=2 * SAME)
+
+
+def _taken_anew(kl: Series, left: float) -> Finding | None:
+    """The divergence is 0 once more: since then the reference is the policy of that step."""
+    values = np.abs(kl.values)
+    again = [
+        i
+        for i in range(MIN_POINTS, len(kl) - MIN_POINTS)
+        if values[i] < SAME <= left < np.median(values[i - MIN_POINTS : i]) and np.median(values[i + 1 :]) > SAME
+    ]
+    if not again:
+        return None
+    step = float(kl.steps[again[0]])
+    return Finding(
+        message=facts.tell(
+            "the divergence from the reference was {before} and is 0 again at {step}{more}: the reference is taken anew from the "
+            "policy, as where a run is resumed; load the reference from the start of the first run",
+            before=facts.median(kl.between(float(kl.steps[again[0] - MIN_POINTS]), float(kl.steps[again[0] - 1]))),
+            step=facts.at(kl, step),
+            more=f", and {len(again) - 1} more times" if len(again) > 1 else "",
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric=kl.name,
+        onset=step,
+        interval=(float(kl.steps[again[0] - 1]), step),
+        evidence=(Evidence(text="divergence from the reference", series=kl, since=step, level=0.0),),
+    )
 
 
 def _of_pairs(chosen: Series, rejected: Series, logp: Series | None) -> Finding | NotMeasured | None:
