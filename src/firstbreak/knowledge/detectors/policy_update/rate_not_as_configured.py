@@ -55,7 +55,8 @@ def detect(
         return NotMeasured("the learning rate is not logged, or not configured")
     rates = lr.finite
     share = float(rates.values.max()) / configured
-    if reached <= share <= 1 / reached or share <= 0 or rounded_away(rates.values) or adapted(rates):
+    later = share > 1 and rates.values[0] <= configured / reached  # `learning-rate-jump` tells of a rate that grows
+    if later or reached <= share <= 1 / reached or share <= 0 or rounded_away(rates.values) or adapted(rates):
         return None
     first, warmup = float(rates.steps[0]), config.number("warmup_steps")
     steps = f" of {number(warmup)} steps" if warmup else ""
