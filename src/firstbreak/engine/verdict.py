@@ -123,7 +123,7 @@ def _summary(judged: Judgement, inputs: Inputs, outcomes: Sequence[Outcome], ran
     blind = [link_word(link) for link in Link if is_blind(link, outcomes)]
     if score is not None and score.metric == "sft.likelihood" and inputs.eval_loss is None:
         blind = ["over-fitting", *blind]
-    unseen = f" Cannot tell about {joined(blind)}: not measured." if blind else ""
+    unseen = cannot_tell_about(blind)
     doubt = sum(o.finding is not None and o.finding.severity is not Severity.NOTICE for o in outcomes)
     but = f" {doubt} warning{'s' * (doubt > 1)} to look at." if doubt else ""
     if unread := inputs.run.unread:
@@ -135,6 +135,11 @@ def _summary(judged: Judgement, inputs: Inputs, outcomes: Sequence[Outcome], ran
     else:
         lead = "No link is shown to be broken."
     return f"{lead}{told}{but}{_unproven(inputs)}{unseen}"
+
+
+def cannot_tell_about(blind: Sequence[str]) -> str:
+    """The sentence about the links that nothing was measured of. Empty where all were."""
+    return f" Cannot tell about {joined(blind)}: not measured." if blind else ""
 
 
 def _where(judged: Judgement, inputs: Inputs, first: FirstBreak) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 
 from firstbreak.model import Interval, Series
 from firstbreak.reports import curves
-from firstbreak.reports.curves import label
+from firstbreak.reports.text import LONG, short_number
 from firstbreak.values import dataclass
 
 GUTTER = 10  # columns for the labels of the y axis
@@ -41,6 +41,15 @@ def draw(
     return [f"{edge:>{GUTTER}} {row}".rstrip() for edge, row in zip(labels, rows, strict=True)]
 
 
+def line(series: Series, width: int, ink: Ink = BLOCKS) -> str:
+    """A curve over its own steps, in one row of `width` characters."""
+    domain = (float(series.steps[0]), float(series.steps[-1]))
+    values, broken = curves.columns(series, domain, max(8, width))
+    scale, top = curves.scale(series), len(ink.levels) - 1
+    heights = [0 if scale is None or v != v else 1 + round(float(scale(v)) * (top - 1)) for v in values]
+    return "".join(ink.gap if gap else ink.levels[h] for h, gap in zip(heights, broken, strict=True))
+
+
 def _blocks(series: Series, domain: Interval, n: int, scale: curves.Scale | None, ink: Ink) -> tuple[str, str]:
     """Two rows. A column with a value shows at least the lowest block, so that zero differs from no value."""
     shown, broken = curves.columns(series, domain, n)
@@ -71,6 +80,11 @@ def _axis(domain: Interval, n: int, onset: float | None, interval: Interval | No
         if all(c == " " for c in steps[max(0, place - 1) : place + len(text) + 1]):
             _write(steps, place, text)
     return "".join(line), "".join(steps)
+
+
+def label(value: float) -> str:
+    """A number at an edge: a long one is made short."""
+    return short_number(value) if LONG <= abs(value) < 1e15 else curves.label(value)
 
 
 def _column(place: float, domain: Interval, n: int) -> int:
