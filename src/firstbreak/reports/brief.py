@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -22,18 +23,22 @@ from firstbreak.model import (
     Role,
     Severity,
     Status,
+    WeightKind,
 )
+from firstbreak.readers import Unreadable
 from firstbreak.reports import content
 from firstbreak.reports.content import Exhibit, ReportLine, Section
 from firstbreak.reports.text import count, shorter
-from firstbreak.words import joined, link_word, percent
+from firstbreak.words import first_few, joined, link_word, moment, number, percent
 
 MOST_FINDINGS = 2
-MOST_SIGNALS = 2  # that are to be logged
-MOST_WORDS = 40  # of one text
+MOST_CAUSES = 2
+MOST_SIGNALS = 2  # that are to be logged; one where something broke
+MOST_NAMED = 2  # findings that a cause explains
+SCORE = "the score"
 
 
-def clipped(text: str, most: int = MOST_WORDS) -> str:
+def clipped(text: str, most: int) -> str:
     """The text as far as a clause ends within `most` words; "..." says that it goes on."""
     words = shorter(text).split(" ")
     if len(words) <= most:
@@ -70,8 +75,11 @@ def findings(dx: Diagnosis) -> tuple[Outcome, ...]:
     def later(outcome: Outcome) -> bool:
         return first is None or outcome.link not in first.links
 
-    serious = [o for o in dx.findings if o.finding is not None and o.finding.severity is not Severity.NOTICE]
-    return tuple(sorted(serious, key=later)[:MOST_FINDINGS])
+    return tuple(sorted(_serious(dx), key=later)[:MOST_FINDINGS])
+
+
+def _serious(dx: Diagnosis) -> list[Outcome]:
+    return [o for o in dx.findings if o.finding is not None and o.finding.severity is not Severity.NOTICE]
 
 
 def curve(dx: Diagnosis, finding: Finding) -> Exhibit | None:
@@ -84,24 +92,47 @@ def curve(dx: Diagnosis, finding: Finding) -> Exhibit | None:
 def score(dx: Diagnosis) -> Exhibit | None:
     """The curve of the score, for a run of which nothing is said to be broken."""
     found = content.scores(dx)
-    return Exhibit("the score", found[-1], None, None) if found else None
+    return Exhibit(SCORE, found[-1], None, None) if found else None
 
 
 def place(dx: Diagnosis, outcome: Outcome) -> str:
-    """'reward, since step 60 (between 50 and 70)'."""
-    link, when, *_ = content.finding_facts(dx, outcome)
-    return shorter(f"{link}, {when}" if when.startswith("since") else link)
+    """'reward, since step 60'."""
+    finding = outcome.finding
+    assert finding is not None
+    within = finding.interval if finding.onset is None else None
+    since = moment(dx.run.axis_of(finding.metric), finding.onset, within)
+    return shorter(", since ".join(filter(None, (link_word(outcome.link), since))))
+
+
+def caption(exhibit: Exhibit) -> str:
+    """The signal, and what the trainer calls it."""
+    series = exhibit.series
+    assert series is not None
+    raw = f" (logged as {series.raw})" if series.raw not in ("", series.name) else ""
+    return f"{series.name}{raw}{': ' + exhibit.text if exhibit.text == SCORE else ''}"
 
 
 def causes(dx: Diagnosis) -> tuple[tuple[RankedCause, str], ...]:
     """The causes in question, each with the strongest reason for it. None for a run that goes on."""
     asked = content.likely_causes(dx) if dx.findings and dx.verdict.action is not Action.CONTINUE else ()
-    return tuple((cause, _why(cause)) for cause in asked)
+    return tuple((cause, _why(dx, cause)) for cause in asked[:MOST_CAUSES])
 
 
-def _why(cause: RankedCause) -> str:
-    best = max((w for w in cause.evidence if w.text), key=lambda w: w.weight, default=None)
-    return clipped(f"{best.finding}: {best.text}", 20) if best is not None and best.weight > 0 else ""
+def _why(dx: Diagnosis, cause: RankedCause) -> str:
+    """Which findings a cause explains, and which it does not: 'explains score-lost, not kl-spike'."""
+    explained = _kept(dx, cause, WeightKind.FOUND, WeightKind.PROVED)
+    unexplained = [name for name in _kept(dx, cause, WeightKind.UNEXPLAINED) if name not in explained]
+    against = f", not {first_few(unexplained, MOST_NAMED)}" if unexplained else ""
+    return f"explains {first_few(explained, MOST_NAMED)}{against}" if explained else ""
+
+
+def _kept(dx: Diagnosis, cause: RankedCause, *kinds: WeightKind) -> list[str]:
+    """The serious findings among the evidence of these kinds, the weightiest first."""
+    serious = {o.detector for o in _serious(dx)}
+    weights = sorted(
+        (w for w in cause.evidence if w.finding in serious and w.kind in kinds), key=lambda w: -abs(w.weight)
+    )
+    return list(dict.fromkeys(w.finding for w in weights))
 
 
 def to_log(dx: Diagnosis) -> tuple[tuple[str, int, str], ...]:
@@ -114,7 +145,10 @@ def to_log(dx: Diagnosis) -> tuple[tuple[str, int, str], ...]:
         if outcome.detector in known
         for signal in _lacking(known[outcome.detector].needs, inputs)
     )
-    return tuple((name, n, dialects.how_to_log(dx.run.trainer, name)) for name, n in asked.most_common(MOST_SIGNALS))
+    return tuple(
+        (name, n, dialects.how_to_log(dx.run.trainer, name))
+        for name, n in asked.most_common(1 if findings(dx) else MOST_SIGNALS)
+    )
 
 
 def _lacking(needs: Iterable[str], inputs: Inputs) -> set[str]:
@@ -128,7 +162,7 @@ def _lacking(needs: Iterable[str], inputs: Inputs) -> set[str]:
         elif DERIVED[name].needs:
             found |= _lacking(DERIVED[name].needs, inputs)
         else:
-            found |= set(sorted(_lacking(DERIVED[name].uses, inputs))[:1])
+            found |= next(filter(None, (_lacking([use], inputs) for use in DERIVED[name].uses)), set())
     return found
 
 
@@ -154,10 +188,10 @@ def left_out(dx: Diagnosis) -> str:
 
 #: sections of which one screen says little or nothing, and what they hold
 _REST = {
-    Section.OUTLOOK: "what more steps gain and cost",
+    Section.OUTLOOK: "the outlook",
     Section.CAUSES: "the weights of the causes",
     Section.REMEDY: "fixes",
-    Section.TUNED: "tuned settings of others",
+    Section.TUNED: "tuned settings",
     Section.EXPECTED: "what is odd and right",
     Section.NOT_MEASURED: "what else to log",
     Section.READ: "the checks",
@@ -166,23 +200,58 @@ _REST = {
 
 def rest(dx: Diagnosis) -> tuple[ReportLine, ...]:
     """The causes in question, what to log, what could not be read, and where the rest is said."""
-    lines = [ReportLine("Cause", said) for said in _causes(dx)]
+    log = [f"{name} ({count(n, 'check')}): {clipped(how, 12)}" for name, n, how in to_log(dx)]
+    lines = [*_under("Cause", _causes(dx)), *_under("Log next", log)]
     lines += [ReportLine(line.label, shorter(line.text)) for line in content.baseline(dx)]
-    lines += [
-        ReportLine("Log next", f"{name} ({count(n, 'check')}): {clipped(how, 20)}") for name, n, how in to_log(dx)
-    ]
     lines += [ReportLine("Not read", clipped(part, 20)) for part in dx.run.damage[:1]]
     lines.append(ReportLine("--full", left_out(dx)))
     if names := [o.detector for o in findings(dx)]:
-        lines.append(ReportLine("Evidence", shlex.join(["firstbreak", "explain", dx.run.path, names[0]])))
+        command = shlex.join(["firstbreak", "explain", dx.run.path, names[0]])
+        lines.append(ReportLine("Evidence", command, literal=True, copied=True))
     return tuple(lines)
 
 
+def _under(label: str, lines: Iterable[str]) -> Iterator[ReportLine]:
+    """Lines of which the first has the label."""
+    return (ReportLine("" if i else label, line) for i, line in enumerate(lines))
+
+
 def _causes(dx: Diagnosis) -> Iterator[str]:
-    for cause, why in causes(dx):
+    asked = causes(dx)
+    for cause, why in asked:
         place = content.cause_place(cause)
-        yield (
-            f"{percent(cause.probability)} {cause.title}"
-            + (f" ({place})" if place else "")
-            + (f"; {why}" if why else "")
-        )
+        head = f"{percent(cause.probability)} {cause.title}" + (f" ({place})" if place else "")
+        yield f"{head}: {why}" if why else head
+    rest = 1 - sum(cause.probability for cause, _ in asked)
+    if asked and rest >= 0.005:
+        yield f"{percent(rest)} others together"
+
+
+def named(dx: Diagnosis, name: str) -> Outcome | RankedCause:
+    """The check or the cause of that name. Raises `Unreadable` with those that found something, and the causes."""
+    known: dict[str, Outcome | RankedCause] = {cause.id: cause for cause in dx.causes}
+    known |= {outcome.detector: outcome for outcome in dx.outcomes}
+    if name not in known:
+        near = [o.detector for o in dx.findings] + [cause.id for cause in content.causes(dx)]
+        raise Unreadable(name, f"{dx.run.path} has no finding or cause of that name", f"it has {first_few(near, 12)}")
+    return known[name]
+
+
+def weighed(dx: Diagnosis, outcome: Outcome) -> tuple[ReportLine, ...]:
+    """What a finding does to the odds of each cause that has a line of its own."""
+    return tuple(
+        ReportLine(_odds(weight.weight), f"{cause.title} ({percent(cause.probability)})")
+        for cause in content.causes(dx)
+        for weight in cause.evidence
+        if weight.finding == outcome.detector
+    )
+
+
+def evidence(cause: RankedCause) -> tuple[ReportLine, ...]:
+    """What the odds of a cause are made of."""
+    return tuple(ReportLine(_odds(weight), text) for weight, text in content.weight_table(cause).rows)
+
+
+def _odds(weight: float) -> str:
+    """A weight in nats as what it does to the odds: 'odds x 45', 'odds / 2.1'."""
+    return f"odds {'x' if weight >= 0 else '/'} {number(float(f'{math.exp(abs(weight)):.2g}'))}"

@@ -12,13 +12,14 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from firstbreak.model import Diagnosis, Link, Outcome
+from firstbreak.model import Diagnosis, Link, Outcome, RankedCause
 from firstbreak.reports import brief, content, sparkline, terminal
 from firstbreak.reports.content import Exhibit
 from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle, to_string
-from firstbreak.words import link_word, shortened
+from firstbreak.words import link_word, percent, shortened
 
 LINKS = 70  # columns of five links beside each other
+FIRST_WORDS, WORDS = 42, 28  # of the first action and the first finding, and of another finding
 NAME = 28  # columns for the name of a curve in one row
 
 
@@ -37,20 +38,60 @@ def _parts(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     yield how.text(brief.title(dx), "dim")
     yield Text()
     yield how.text(brief.summary(dx), "bold")
-    first = how.text(brief.clipped(dx.verdict.do_first))
+    first = how.text(brief.clipped(dx.verdict.do_first, FIRST_WORDS))
     yield how.hanging(how.text("Do this first:", STYLE[content.mark(dx.verdict)]), first)
     yield Text()
     yield links(dx, how)
     if marks := ", ".join(f"{how.symbol[status]} {word}" for status, word in brief.marks(dx)):
         yield how.text(marks, "dim")
     for i, outcome in enumerate(brief.findings(dx)):
-        yield Text()
+        if i == 0:
+            yield Text()
         yield from _finding(dx, outcome, i == 0, how)
     if not brief.findings(dx) and (curve := brief.score(dx)):
         yield Text()
-        yield from terminal.exhibit(dx, curve, how)
+        yield from terminal.exhibit(dx, curve, how, brief.caption(curve))
     yield Text()
     yield how.table(brief.rest(dx))
+
+
+def explained(dx: Diagnosis, name: str) -> Page:
+    """One check or cause of a run with its evidence. Raises `Unreadable` where the run has none of that name."""
+    return Page(partial(_explained, dx, brief.named(dx, name)))
+
+
+def _explained(dx: Diagnosis, what: Outcome | RankedCause, how: TerminalStyle) -> Iterator[RenderableType]:
+    yield terminal.head(dx, how)
+    yield Text()
+    yield from _outcome(dx, what, how) if isinstance(what, Outcome) else _cause(dx, what, how)
+    yield Text()
+    name = what.detector if isinstance(what, Outcome) else what.id
+    yield how.text(f"What {name} is in any run: firstbreak explain {name}", "dim")
+
+
+def _outcome(dx: Diagnosis, outcome: Outcome, how: TerminalStyle) -> Iterator[RenderableType]:
+    if outcome.finding is None:
+        yield how.text(outcome.detector, "bold")
+        yield how.indented(how.text(": ".join(filter(None, (content.OUTCOME_WORD[outcome.status], outcome.note)))))
+        return
+    yield from terminal.finding(dx, outcome, content.exhibits(dx, outcome.finding), how)
+    if weighed := brief.weighed(dx, outcome):
+        yield Text()
+        yield how.heading("What it says of the causes")
+        yield how.table(weighed)
+
+
+def _cause(dx: Diagnosis, cause: RankedCause, how: TerminalStyle) -> Iterator[RenderableType]:
+    place = content.cause_place(cause)
+    yield how.text(f"{percent(cause.probability)} {cause.title}" + (f" ({place})" if place else ""), "bold")
+    if evidence := brief.evidence(cause):
+        yield Text()
+        yield how.heading("Evidence")
+        yield how.table(evidence)
+    if cause.fix or cause.experiment is not None:
+        yield Text()
+        yield how.heading("What to do")
+        yield from terminal.remedy(dx, cause, how)
 
 
 def links(dx: Diagnosis, how: TerminalStyle) -> Table:
@@ -59,10 +100,8 @@ def links(dx: Diagnosis, how: TerminalStyle) -> Table:
     beside = 5 if how.width >= LINKS else 2
     for _ in range(beside):
         table.add_column(no_wrap=True)
-    cells = [
-        how.text(f"{how.symbol[v.status]} {link_word(link)}", STYLE[v.status])
-        for link, v in ((link, dx.links[link]) for link in Link)
-    ]
+    marked = ((link, dx.links[link].status) for link in Link)
+    cells = [how.text(f"{how.symbol[status]} {link_word(link)}", STYLE[status]) for link, status in marked]
     for i in range(0, len(cells), beside):
         table.add_row(*cells[i : i + beside])
     return table
@@ -73,10 +112,10 @@ def _finding(dx: Diagnosis, outcome: Outcome, first: bool, how: TerminalStyle) -
     finding = outcome.finding
     assert finding is not None
     yield terminal.named(outcome, how, how.text(f"  {brief.place(dx, outcome)}", "dim"))
-    yield how.indented(how.text(brief.clipped(finding.message)))
+    yield how.indented(how.text(brief.clipped(finding.message, FIRST_WORDS if first else WORDS)))
     curve = brief.curve(dx, finding)
     if curve is not None and curve.series is not None:
-        yield from terminal.exhibit(dx, curve, how) if first else (_row(curve, how),)
+        yield from terminal.exhibit(dx, curve, how, brief.caption(curve)) if first else (_row(curve, how),)
 
 
 def _row(curve: Exhibit, how: TerminalStyle) -> RenderableType:

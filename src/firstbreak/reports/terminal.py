@@ -178,9 +178,9 @@ def _linked(name: str, style: str) -> str:
     return style if address is None else f"{style} link {address}"
 
 
-def exhibit(dx: Diagnosis, shown: content.Exhibit, how: TerminalStyle) -> Iterator[RenderableType]:
-    """A curve of a finding with its caption."""
-    yield how.indented(how.text(content.caption(shown), "dim"))
+def exhibit(dx: Diagnosis, shown: content.Exhibit, how: TerminalStyle, caption: str = "") -> Iterator[RenderableType]:
+    """A curve of a finding, with its caption or another one."""
+    yield how.indented(how.text(caption or content.caption(shown), "dim"))
     if shown.series is None:
         return
     domain = content.domain(dx, shown.series)

@@ -57,9 +57,9 @@ _UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "K"))
 
 
 def short_number(value: float) -> str:
-    """23885000 as "23.9 M", 311296 as "311 K". `value`: from `LONG` to below 1e15."""
+    """23885000 as "23.9M", 311296 as "311K". `value`: from `LONG` to below 1e15."""
     size, unit = next((size, unit) for size, unit in _UNITS if abs(value) >= 0.9995 * size)
-    return f"{float(f'{value / size:.3g}'):g} {unit}"
+    return f"{float(f'{value / size:.3g}'):g}{unit}"
 
 
 def shorter(text: str) -> str:
