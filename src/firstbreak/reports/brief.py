@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from firstbreak import dialects
 from firstbreak.dialects import signals
+from firstbreak.engine.families import for_family
 from firstbreak.engine.inputs import DERIVED, GIVEN, Inputs
 from firstbreak.engine.registry import detectors
 from firstbreak.engine.verdict import cannot_tell_about, unmeasured
@@ -29,22 +30,26 @@ from firstbreak.readers import Unreadable
 from firstbreak.reports import content
 from firstbreak.reports.content import Exhibit, ReportLine, Section
 from firstbreak.reports.text import count, shorter
-from firstbreak.words import first_few, joined, link_word, moment, number, percent
+from firstbreak.words import first_few, joined, link_word, moment, number, percent, shortened
 
 MOST_FINDINGS = 2
 MOST_CAUSES = 2
 MOST_SIGNALS = 2  # that are to be logged; one where something broke
 MOST_NAMED = 2  # findings that a cause explains
+MOST_OF_A_VERDICT = 60  # words
+LETTERS = 7  # of a word, on average, and a space: more are those of a name
+LONGEST = 120  # letters of a name
 SCORE = "the score"
 
 
 def clipped(text: str, most: int) -> str:
-    """The text as far as a clause ends within `most` words; "..." says that it goes on."""
+    """The text as far as a clause ends within `most` words; "..." says that it goes on. A name of a log may be one long word."""
     words = shorter(text).split(" ")
-    if len(words) <= most:
-        return " ".join(words)
-    kept = next((n for n in range(most, most // 2, -1) if words[n - 1][-1:] in ".;:,"), most)
-    return f"{' '.join(words[:kept]).rstrip('.;:,')} ..."
+    kept = most
+    if len(words) > most:
+        kept = next((n for n in range(most, most // 2, -1) if words[n - 1][-1:] in ".;:,"), most)
+        words[kept - 1] = words[kept - 1].rstrip(".;:,") + " ..."
+    return shortened(" ".join(words[:kept]), max(LONGEST, LETTERS * most))
 
 
 def summary(dx: Diagnosis) -> str:
@@ -59,13 +64,15 @@ def title(dx: Diagnosis) -> str:
     run = dx.run
     unknown = f", {count(len(run.unknown), 'name')} not understood" if run.unknown else ""
     metrics = f"{count(len(run.series), 'metric')} read{unknown}"
-    return "; ".join(filter(None, (shorter(content.title(run)), metrics)))
+    return "; ".join(filter(None, (shortened(shorter(content.title(run)), LONGEST), metrics)))
 
 
 def marks(dx: Diagnosis) -> tuple[tuple[LinkStatus, str], ...]:
     """Each mark of the loop that needs a word, with the word."""
-    seen = ((dx.links[link].status, content.status_word(dx, link)) for link in Link)
-    return tuple(dict.fromkeys(one for one in seen if one[0] is not LinkStatus.OK))
+    seen = {(dx.links[link].status, content.status_word(dx, link)) for link in Link}
+    return tuple(
+        (status, word) for status in LinkStatus for of, word in sorted(seen) if of is status is not LinkStatus.OK
+    )
 
 
 def findings(dx: Diagnosis) -> tuple[Outcome, ...]:
@@ -109,7 +116,7 @@ def caption(exhibit: Exhibit) -> str:
     series = exhibit.series
     assert series is not None
     raw = f" (logged as {series.raw})" if series.raw not in ("", series.name) else ""
-    return f"{series.name}{raw}{': ' + exhibit.text if exhibit.text == SCORE else ''}"
+    return shortened(f"{series.name}{raw}{': ' + exhibit.text if exhibit.text == SCORE else ''}", LONGEST)
 
 
 def causes(dx: Diagnosis) -> tuple[tuple[RankedCause, str], ...]:
@@ -139,16 +146,14 @@ def to_log(dx: Diagnosis) -> tuple[tuple[str, int, str], ...]:
     """The signals that would tell most: name, how many of the checks that lack something ask for it, how to log it."""
     inputs, known = Inputs(dx.run), detectors()
     blind = (o for o in dx.outcomes if o.status is Status.NOT_MEASURED and Role.PROOF not in o.roles)
-    asked = Counter(
-        signal
-        for outcome in blind
-        if outcome.detector in known
-        for signal in _lacking(known[outcome.detector].needs, inputs)
-    )
-    return tuple(
-        (name, n, dialects.how_to_log(dx.run.trainer, name))
-        for name, n in asked.most_common(1 if findings(dx) else MOST_SIGNALS)
-    )
+    needs = (known[outcome.detector].needs for outcome in blind if outcome.detector in known)
+    asked = Counter(signal for names in needs for signal in _lacking(names, inputs))
+    most = asked.most_common(1 if findings(dx) else MOST_SIGNALS)
+    return tuple((name, n, _how(name, inputs)) for name, n in most)
+
+
+def _how(signal: str, inputs: Inputs) -> str:
+    return for_family(dialects.how_to_log(inputs.run.trainer, signal), inputs.family) or ""
 
 
 def _lacking(needs: Iterable[str], inputs: Inputs) -> set[str]:
@@ -158,17 +163,13 @@ def _lacking(needs: Iterable[str], inputs: Inputs) -> set[str]:
         if name in GIVEN or inputs.ask(name) is not None:
             continue
         if name not in DERIVED:
-            found |= {signals.BY_PARAMETER[name].name} if _loggable(name, inputs) else set()
+            signal = signals.BY_PARAMETER[name].name
+            found |= {signal} if _how(signal, inputs) else set()
         elif DERIVED[name].needs:
             found |= _lacking(DERIVED[name].needs, inputs)
         else:
             found |= next(filter(None, (_lacking([use], inputs) for use in DERIVED[name].uses)), set())
     return found
-
-
-def _loggable(name: str, inputs: Inputs) -> bool:
-    how = dialects.how_to_log(inputs.run.trainer, signals.BY_PARAMETER[name].name)
-    return bool(how) and not how.startswith("not logged")
 
 
 def left_out(dx: Diagnosis) -> str:
@@ -206,7 +207,8 @@ def rest(dx: Diagnosis) -> tuple[ReportLine, ...]:
     lines += [ReportLine("Not read", clipped(part, 20)) for part in dx.run.damage[:1]]
     lines.append(ReportLine("--full", left_out(dx)))
     if names := [o.detector for o in findings(dx)]:
-        command = shlex.join(["firstbreak", "explain", dx.run.path, names[0]])
+        path = dx.run.path if len(dx.run.path) <= LONGEST else "RUN"
+        command = shlex.join(["firstbreak", "explain", path, names[0]])
         lines.append(ReportLine("Evidence", command, literal=True, copied=True))
     return tuple(lines)
 
@@ -220,7 +222,7 @@ def _causes(dx: Diagnosis) -> Iterator[str]:
     asked = causes(dx)
     for cause, why in asked:
         place = content.cause_place(cause)
-        head = f"{percent(cause.probability)} {cause.title}" + (f" ({place})" if place else "")
+        head = f"{percent(cause.probability)} {clipped(cause.title, 20)}" + (f" ({place})" if place else "")
         yield f"{head}: {why}" if why else head
     rest = 1 - sum(cause.probability for cause, _ in asked)
     if asked and rest >= 0.005:
@@ -248,10 +250,12 @@ def weighed(dx: Diagnosis, outcome: Outcome) -> tuple[ReportLine, ...]:
 
 
 def evidence(cause: RankedCause) -> tuple[ReportLine, ...]:
-    """What the odds of a cause are made of."""
-    return tuple(ReportLine(_odds(weight), text) for weight, text in content.weight_table(cause).rows)
+    """What the odds of a cause are made of, without what changes them by less than a tenth."""
+    weights = sorted((w for w in cause.evidence if abs(w.weight) >= 0.1), key=lambda w: -w.weight)
+    said = ((w, w.text if w.kind is WeightKind.PRIOR else f"{w.finding}: {w.text}".removesuffix(": ")) for w in weights)
+    return tuple(ReportLine(_odds(weight.weight), shorter(text)) for weight, text in said)
 
 
 def _odds(weight: float) -> str:
     """A weight in nats as what it does to the odds: 'odds x 45', 'odds / 2.1'."""
-    return f"odds {'x' if weight >= 0 else '/'} {number(float(f'{math.exp(abs(weight)):.2g}'))}"
+    return f"odds {'x' if weight >= 0 else '/'} {shorter(number(float(f'{math.exp(abs(weight)):.2g}')))}"

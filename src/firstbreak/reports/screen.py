@@ -34,7 +34,7 @@ def renderable(dx: Diagnosis) -> Page:
 
 
 def _parts(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
-    yield terminal.head(dx, how)
+    yield terminal.head(dx, how, brief.LONGEST)
     yield how.text(brief.title(dx), "dim")
     yield Text()
     yield how.text(brief.summary(dx), "bold")

@@ -6,6 +6,7 @@ Text has at most 100 columns. A wider screen has longer curves, and parts that b
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import zip_longest
@@ -18,7 +19,7 @@ from firstbreak.model import Diagnosis, Link, LinkStatus, Outcome, RankedCause
 from firstbreak.reports import content, sparkline
 from firstbreak.reports.content import ReportLine, Section
 from firstbreak.reports.terminal_style import APART, STYLE, Page, TerminalStyle, to_string
-from firstbreak.words import link_word, percent
+from firstbreak.words import link_word, percent, shortened
 
 _Section = Callable[[Diagnosis, TerminalStyle], Iterator[RenderableType]]
 
@@ -63,11 +64,11 @@ def _headed(section: Section, dx: Diagnosis, how: TerminalStyle) -> Iterator[Ren
     yield from _SECTIONS[section](dx, how)
 
 
-def head(dx: Diagnosis, how: TerminalStyle) -> Text:
-    """The first line of a report: the action and the run."""
+def head(dx: Diagnosis, how: TerminalStyle, longest: int = sys.maxsize) -> Text:
+    """The first line of a report: the action and the run, in at most so many letters."""
     action = content.mark(dx.verdict)
     word = Text(f" {how.symbol[action]} {content.ACTION_WORD[action].upper()} ", style=f"{STYLE[action]} reverse")
-    return Text.assemble(word, "  ", how.text(dx.run.path, "bold"), overflow="fold")
+    return Text.assemble(word, "  ", how.text(shortened(dx.run.path, longest), "bold"), overflow="fold")
 
 
 def _verdict(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
