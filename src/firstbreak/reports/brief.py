@@ -37,8 +37,8 @@ MOST_CAUSES = 2
 MOST_SIGNALS = 2  # that are to be logged; one where something broke
 MOST_NAMED = 2  # findings that a cause explains
 MOST_OF_A_VERDICT = 60  # words
-LETTERS = 7  # of a word, on average, and a space: more are those of a name
-LONGEST = 120  # letters of a name
+LETTERS = 6  # of a word, on average, and a space: more are those of a name
+LONGEST = 100  # letters of a name
 SCORE = "the score"
 
 

@@ -16,6 +16,7 @@ from firstbreak.model import Diagnosis, Link, Outcome, RankedCause
 from firstbreak.reports import brief, content, sparkline, terminal
 from firstbreak.reports.content import Exhibit
 from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle, to_string
+from firstbreak.reports.text import short_number
 from firstbreak.words import link_word, percent, shortened
 
 LINKS = 70  # columns of five links beside each other
@@ -50,7 +51,7 @@ def _parts(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
         yield from _finding(dx, outcome, i == 0, how)
     if not brief.findings(dx) and (curve := brief.score(dx)):
         yield Text()
-        yield from terminal.exhibit(dx, curve, how, brief.caption(curve))
+        yield from terminal.exhibit(dx, curve, how, brief.caption(curve), short_number)
     yield Text()
     yield how.table(brief.rest(dx))
 
@@ -115,7 +116,9 @@ def _finding(dx: Diagnosis, outcome: Outcome, first: bool, how: TerminalStyle) -
     yield how.indented(how.text(brief.clipped(finding.message, FIRST_WORDS if first else WORDS)))
     curve = brief.curve(dx, finding)
     if curve is not None and curve.series is not None:
-        yield from terminal.exhibit(dx, curve, how, brief.caption(curve)) if first else (_row(curve, how),)
+        yield from (
+            terminal.exhibit(dx, curve, how, brief.caption(curve), short_number) if first else (_row(curve, how),)
+        )
 
 
 def _row(curve: Exhibit, how: TerminalStyle) -> RenderableType:
