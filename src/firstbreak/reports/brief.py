@@ -54,9 +54,8 @@ def clipped(text: str, most: int) -> str:
 
 def summary(dx: Diagnosis) -> str:
     """The verdict, without the links that nothing was measured of: they are marked in the loop."""
-    return shorter(
-        dx.verdict.summary.removesuffix(cannot_tell_about([link_word(link) for link in unmeasured(dx.outcomes)]))
-    )
+    blind = cannot_tell_about([link_word(link) for link in unmeasured(dx.outcomes)])
+    return clipped(dx.verdict.summary.removesuffix(blind), MOST_OF_A_VERDICT)
 
 
 def title(dx: Diagnosis) -> str:
@@ -173,17 +172,15 @@ def _lacking(needs: Iterable[str], inputs: Inputs) -> set[str]:
 
 
 def left_out(dx: Diagnosis) -> str:
-    """What one screen does not say: '3 more findings, fixes and an experiment, 4 notes'."""
-    more = len(dx.findings) - len(findings(dx))
+    """What one screen does not say: '3 more findings, 4 notes, the outlook and fixes'."""
     counted = (
-        (more, "more finding"),
+        (len(dx.findings) - len(findings(dx)), "more finding"),
+        (len(dx.run.damage) - 1, "more damaged part"),
         (len(content.crashed(dx)), "crashed check"),
-        (len(dx.thresholds), "threshold of yours"),
+        (len(dx.thresholds), "changed threshold"),
         (len(dx.run.notes), "note"),
     )
-    said = [
-        count(n, noun, "thresholds of yours" if n and noun.startswith("threshold") else "") for n, noun in counted if n
-    ]
+    said = [count(n, noun) for n, noun in counted if n > 0]
     return joined([*said, *(words for section, words in _REST.items() if section in content.sections(dx))])
 
 
