@@ -207,7 +207,8 @@ def _unproven(inputs: Inputs) -> str:
 
 def _trained(inputs: Inputs) -> str:
     """What training itself is scored by, in the words of its family: episodes have returns, completions rewards."""
-    returns = inputs.policy is Policy.CONTROL and inputs.family.policy_known
+    known = inputs.family.policy_known or inputs.run.trainer is not None
+    returns = inputs.policy is Policy.CONTROL and known
     return "training return" if returns else "training reward"
 
 
