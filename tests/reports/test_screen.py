@@ -182,3 +182,10 @@ def test_explain_with_a_run_names_what_there_is() -> None:
     assert "no finding or cause of that name" in str(done.exception)
     assert diagnose(read(RUN)).findings[0].detector in str(done.exception)
     assert CliRunner().invoke(app, ["explain", str(RUN), "a", "b"]).exit_code == 2
+
+
+def test_what_is_missing_is_said_in_the_words_of_the_family() -> None:
+    notes = " ".join(o.note for o in diagnose(read(DATA / "sb3_ppo_healthy")).outcomes)
+    assert "the evaluation score" in notes or "eval." in notes
+    assert "preference" not in notes
+    assert "held-out prompts" not in notes
