@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from firstbreak.cli import app
 from firstbreak.cli.demo import RUN
 from firstbreak.engine.diagnose import diagnose
-from firstbreak.engine.families import Policy
-from firstbreak.engine.inputs import Inputs
+from firstbreak.engine.families import Family, Method, Policy
+from firstbreak.engine.inputs import DERIVED, Inputs
 from firstbreak.model import Diagnosis, Severity
 from firstbreak.readers.read import read
 from firstbreak.reports import brief, content, screen, terminal
@@ -184,8 +184,22 @@ def test_explain_with_a_run_names_what_there_is() -> None:
     assert CliRunner().invoke(app, ["explain", str(RUN), "a", "b"]).exit_code == 2
 
 
-def test_what_is_missing_is_said_in_the_words_of_the_family() -> None:
-    notes = " ".join(o.note for o in diagnose(read(DATA / "sb3_ppo_healthy")).outcomes)
-    assert "the evaluation score" in notes or "eval." in notes
-    assert "preference" not in notes
-    assert "held-out prompts" not in notes
+@pytest.mark.parametrize(
+    ("policy", "method", "said"),
+    [
+        (Policy.CONTROL, Method.ACTOR_CRITIC, "Log an evaluation in a separate environment."),
+        (Policy.TEXT, Method.GROUP_RELATIVE, "Log an evaluation on held-out prompts."),
+        (Policy.TEXT, Method.PREFERENCE, "It is the share of held-out pairs that are ordered right."),
+    ],
+)
+def test_what_is_missing_is_said_in_the_words_of_the_family(policy: Policy, method: Method, said: str) -> None:
+    missing = DERIVED["eval_score"].missing(Family(policy=policy, policy_known=True, method=method, data=None))
+    assert said in missing
+    assert ("pairs" in missing) == (method is Method.PREFERENCE)
+    assert ("prompts" in missing) == (policy is Policy.TEXT)
+
+
+def test_a_control_run_speaks_of_its_return() -> None:
+    of_control = run("diagnose", str(DATA / "sb3_ppo_learning_rate"), "--fail-on", "never")
+    assert "training reward" not in of_control
+    assert "training reward" in run("diagnose", str(RUN), "--fail-on", "never")
