@@ -61,7 +61,7 @@ program()
         [sys.executable, "-c", code, "diagnose", str(DEMO)], capture_output=True, encoding="utf-8", env=unset
     )
     assert done.returncode == 1
-    assert "What was read" in done.stdout
+    assert "Do this first" in done.stdout
     assert done.stdout.endswith("ended None\n")
 
 

@@ -189,4 +189,4 @@ rich.print(diagnosis)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("<")
     assert "firstbreak" in done.stdout.splitlines()[0]
-    assert "The training loop" in done.stdout
+    assert "Do this first" in done.stdout

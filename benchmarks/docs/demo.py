@@ -14,7 +14,7 @@ from firstbreak.cli.demo import RUN
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.model import Diagnosis
 from firstbreak.readers.read import read
-from firstbreak.reports import html, terminal
+from firstbreak.reports import html, screen
 
 COLUMNS = 80
 NAME = "my-run"  #: in the place of the folder
@@ -46,14 +46,10 @@ def _diagnosed() -> Diagnosis:
 
 
 def picture() -> str:
-    """docs/pictures/demo.svg: the verdict, the loop and the first finding."""
-    lines = Text.from_ansi(terminal.render(_diagnosed(), width=COLUMNS, color=True)).split("\n")
-    plain = [line.plain for line in lines]
-    top, found = plain.index("First break"), plain.index("What was found")
-    second = next((i for i in range(found + 2, len(plain)) if plain[i].startswith("● ")), len(plain))
+    """docs/pictures/demo.svg: the screen."""
+    lines = Text.from_ansi(screen.render(_diagnosed(), width=COLUMNS, color=True)).split("\n")
     console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True, color_system="truecolor")
-    shown = [Text("$ firstbreak demo"), *lines[:top], Text("[...]", "dim"), Text(), *lines[found:second]]
-    console.print(*shown, sep="\n", soft_wrap=True)
+    console.print(Text("$ firstbreak demo"), *lines, sep="\n", soft_wrap=True)
     return console.export_svg(title="firstbreak demo", theme=THEME, code_format=FORMAT, unique_id="demo")
 
 

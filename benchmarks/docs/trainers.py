@@ -8,6 +8,7 @@ from benchmarks.docs.docstrings import prose
 from benchmarks.docs.markdown import table
 from firstbreak import dialects
 from firstbreak.dialects import hyperparameters, signals
+from firstbreak.engine.families import in_words
 from firstbreak.model import Link
 from firstbreak.words import link_word
 
@@ -78,7 +79,7 @@ def _logged(dialect: str) -> dict[str, str]:
     found = {}
     for signal in signals.SIGNALS:
         names = dialects.spellings(signal).get(dialect, ())
-        how = ", ".join(f"`{name}`" for name in names[:NAMES_SHOWN]) or prose(log.get(signal, ""))
+        how = ", ".join(f"`{name}`" for name in names[:NAMES_SHOWN]) or prose(in_words(log.get(signal, "")))
         if how:
             found[signal] = how
     return found

@@ -72,7 +72,8 @@ def page() -> str:
     lines = [
         "# Walk-throughs",
         "",
-        "Made by `make docs`; nothing in the reports is typed. The first two are runs of the lab's corpus; their reports go on",
+        "Made by `make docs`; nothing in the reports is typed. The first two are runs of the lab's corpus; their reports, of "
+        "`diagnose --full`, go on",
         "with what was not measured and what was read.",
     ]
     for heading, archive, command, seen, order in EXAMPLES:

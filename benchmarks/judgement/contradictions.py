@@ -260,7 +260,7 @@ def plateau_while_it_falls(said: Said) -> Iterator[str]:
 
     A training reward that falls contradicts nothing that is said of the evaluation, if the summary says so beside it.
     """
-    beside = "the training reward (?:falls|collapsed|peaked and fell|fell)"
+    beside = "the training re(?:ward|turn) (?:falls|collapsed|peaked and fell|fell)"
     trained = "evaluation" in said.verdict("summary") and re.search(beside, said.verdict("summary"))
     stays = re.search(
         r"(?:evaluation|score) (?:rose and stays on a plateau|still rises|is at its maximum)", said.verdict("summary")
@@ -308,8 +308,10 @@ def known_to_have_learned_and_flat(said: Said) -> Iterator[str]:
 
 def reward_rose_and_fell(said: Said) -> Iterator[str]:
     """One statement has the training reward rise, another has it fall."""
-    rose = re.search(r"the reward (?:rose|rises) by|the training reward (?:still rises|rose and stays)", said.line)
-    fell = re.search(r"the training reward (?:fell|falls)\b", said.line)
+    rose = re.search(
+        r"the reward (?:rose|rises) by|the training re(?:ward|turn) (?:still rises|rose and stays)", said.line
+    )
+    fell = re.search(r"the training re(?:ward|turn) (?:fell|falls)\b", said.line)
     if rose and fell:
         yield f"{rose[0]} / {fell[0]}"
 

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from firstbreak.model import Diagnosis
-from firstbreak.reports import json, markdown, terminal
+from firstbreak.reports import json, markdown, screen, terminal
 from tests.reports import fixtures
 
 GOLDEN = Path(__file__).parent / "golden"
 REPORTS: dict[str, Callable[[Diagnosis], str]] = {
     "txt": terminal.render,
+    "screen.txt": screen.render,
     "ascii.txt": lambda dx: terminal.render(dx, encoding="ascii"),
     "md": markdown.render,
     "json": json.render,

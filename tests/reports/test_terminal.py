@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from firstbreak.model import Diagnosis, Link
-from firstbreak.reports import content, terminal
+from firstbreak.reports import content, screen, terminal
 from firstbreak.reports.terminal_style import WIDEST, WIDEST_DRAWING
 from firstbreak.reports.text import visible
 from firstbreak.words import link_word
@@ -62,11 +62,11 @@ def test_a_terminal_without_unicode_gets_ascii(dx: Diagnosis, encoding: str) -> 
     assert "The training loop" in report
 
 
-def test_rich_prints_a_diagnosis_as_its_report() -> None:
+def test_rich_prints_a_diagnosis_as_one_screen() -> None:
     dx = fixtures.sb3_collapse()
     stream = io.StringIO()
     Console(file=stream, width=80).print(dx)
-    assert [line.rstrip() for line in stream.getvalue().rstrip().split("\n")] == terminal.render(dx).split("\n")
+    assert [line.rstrip() for line in stream.getvalue().rstrip().split("\n")] == screen.render(dx).split("\n")
 
 
 def test_nothing_in_a_log_moves_the_cursor_or_is_markup() -> None:

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from firstbreak.reports.text import visible
 
+if TYPE_CHECKING:
+    from firstbreak.reports.terminal_style import Page
+
 PATIENCE = 2.0  #: seconds before a wait is shown
 to_file = click.option(
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file, not to stdout."
 )
+
+whole = click.option("--full", is_flag=True, help="The whole report on the terminal, not one screen.")
 
 
 def formats(*names: str, help: str = "Format of the report.") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -40,15 +47,24 @@ def on_a_terminal() -> bool:
     return sys.stdout.isatty()
 
 
-def show(renderables: Sequence[Any]) -> None:
-    """Print rich renderables in the width and colours of the terminal."""
+def put(pages: Sequence[Page], output: Path | None = None) -> None:
+    """Pages of a report, as wide as the terminal or as COLUMNS says.
+
+    In colours on a terminal and where FORCE_COLOR asks for them, but not with NO_COLOR; plain into a pipe or a file.
+    """
+    from firstbreak.reports.terminal_style import to_string
+
+    if output is not None or not (on_a_terminal() or os.environ.get("FORCE_COLOR")):
+        width = shutil.get_terminal_size().columns
+        write("\n\n".join(to_string(page, width, color=False, encoding="utf-8") for page in pages), output)
+        return
     from rich.console import Console
 
     console = Console(highlight=False)
-    for i, renderable in enumerate(renderables):
+    for i, page in enumerate(pages):
         if i:
             console.print()
-        console.print(renderable)
+        console.print(page)
 
 
 @contextmanager

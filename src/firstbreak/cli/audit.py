@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from firstbreak.cli import _roots
-from firstbreak.cli._output import bar, formats, on_a_terminal, show, to_file, write
+from firstbreak.cli._output import bar, formats, put, to_file, write
 from firstbreak.model import Run, Samples, Severity
 
 FAILS = {
@@ -109,10 +109,8 @@ def command(
         from firstbreak.audit.page import render
 
         write(render(found, known), output)
-    elif output is None and on_a_terminal():
-        show([report.renderable(found, verdicts)])
     else:
-        write(report.render(found, verdicts), output)
+        put([report.renderable(found, verdicts)], output)
     if any(o.finding is not None and o.finding.severity in FAILS[fail_on] for o in found.outcomes):
         sys.exit(1)
 

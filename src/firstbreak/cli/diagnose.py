@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from firstbreak.cli import EXIT_BAD_INPUT, _grouping, _names, _roots, _thresholds
-from firstbreak.cli._output import bar, complain, formats, on_a_terminal, say, show, to_file, waiting, write
+from firstbreak.cli._output import bar, complain, formats, put, say, to_file, waiting, whole, write
 from firstbreak.cli._reading import read
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.thresholds import Thresholds, for_run, parsed
@@ -29,6 +29,7 @@ FAILS = {
 @click.command("diagnose")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @formats(*FORMATS)
+@whole
 @to_file
 @click.option(
     "--fail-on",
@@ -70,6 +71,7 @@ FAILS = {
 def command(
     paths: tuple[str, ...],
     format_: str,
+    full: bool,
     output: Path | None,
     fail_on: str,
     trainer: str | None,
@@ -116,7 +118,7 @@ def command(
                 raise
             complain(error)
             unread = True
-    report(diagnoses, format_, output, several=several)
+    report(diagnoses, format_, output, several=several, full=full)
     if unread:
         sys.exit(EXIT_BAD_INPUT)
     if any(dx.verdict.action in FAILS[fail_on] for dx in diagnoses):
@@ -180,8 +182,17 @@ def _survey(
     return {row.action for row in rows}
 
 
-def report(diagnoses: Sequence[Diagnosis], format_: str, output: Path | None = None, *, several: bool = False) -> None:
-    """Write the report of all diagnoses to stdout or into a file. With `several`, JSON is a list even for one run."""
+def report(
+    diagnoses: Sequence[Diagnosis],
+    format_: str,
+    output: Path | None = None,
+    *,
+    several: bool = False,
+    full: bool = False,
+) -> None:
+    """Write the report of all diagnoses to stdout or into a file. With `several`, JSON is a list even for one run. On a
+    terminal it is one screen, or all of it where it is to be `full`.
+    """
     match format_:
         case "json":
             from firstbreak.reports import json
@@ -200,9 +211,6 @@ def report(diagnoses: Sequence[Diagnosis], format_: str, output: Path | None = N
 
             write(ci.junit(diagnoses) if format_ == "junit" else ci.sarif(diagnoses), output)
         case _:
-            from firstbreak.reports import terminal
+            from firstbreak.reports import screen, terminal
 
-            if output is None and on_a_terminal():
-                show([terminal.renderable(dx) for dx in diagnoses])
-            else:
-                write("\n\n".join(terminal.render(dx, color=False) for dx in diagnoses), output)
+            put([terminal.renderable(dx) if full else screen.renderable(dx) for dx in diagnoses], output)

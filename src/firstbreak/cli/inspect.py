@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from firstbreak.cli import _grouping, _names, _roots
-from firstbreak.cli._output import formats, on_a_terminal, show, write
+from firstbreak.cli._output import formats, put, write
 from firstbreak.cli._reading import read
 from firstbreak.readers import names
 from firstbreak.readers.grouping import How
@@ -26,7 +26,5 @@ def command(path: str, format_: str, trainer: str | None, named: tuple[str, ...]
     runs = [read(run, trainer=trainer, named=meanings) for run in _grouping.runs_of(path, how)]
     if format_ == "json":
         write(inspection.render_json(runs))
-    elif on_a_terminal():
-        show([inspection.renderable(run) for run in runs])
     else:
-        write("\n\n".join(inspection.render(run, color=False) for run in runs))
+        put([inspection.renderable(run) for run in runs])

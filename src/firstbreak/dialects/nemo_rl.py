@@ -183,7 +183,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 }
 
 LOG = {
-    "policy.clip_fraction": "not logged: compare train/probs_ratio with train/probs_ratio_clamped",
+    "policy.clip_fraction": "compare train/probs_ratio with train/probs_ratio_clamped",
     "eval.accuracy": "set grpo.val_period > 0",
     "eval.reward": "set grpo.val_period > 0",
     "kl.ref": "set loss_fn.reference_policy_kl_penalty > 0",

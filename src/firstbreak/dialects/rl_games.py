@@ -90,7 +90,6 @@ CONFIG = {
 LOG = {
     "policy.clip_fraction": "set use_diagnostics: True",
     "value.explained_variance": "set use_diagnostics: True",
-    "grad.norm": "not logged by rl_games",
     "reward.component.<func>.mean": "put the parts into extras['episode'] of the environment",
     "success_rate": "put successes into infos['scores'] or extras",
 }

@@ -245,7 +245,6 @@ LOG = {
     "grad.norm": "config.training(grad_clip=..., grad_clip_by='global_norm') or config.reporting(log_gradients=True)",
     "kl.old": "logged by PPO as mean_kl_loss with use_kl_loss=True",
     "reward.mean": "logged as env_runners/episode_return_mean; absent until an episode ends",
-    "policy.clip_fraction": "not logged by RLlib",
     "success_rate": "log it in a callback: metrics_logger.log_value('success', ...)",
     "replay.size": "logged as replay_buffer/num_env_steps_stored",
 }

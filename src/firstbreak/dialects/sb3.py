@@ -196,14 +196,14 @@ LOG = {
     "episode.length": "wrap the environment in Monitor",
     "grad.norm": "log what clip_grad_norm_ returns in train() with self.logger.record('train/grad_norm', ...)",
     "kl.old": "logged by PPO as train/approx_kl; call model.set_logger(configure(folder, ['csv', 'tensorboard']))",
-    "policy.entropy": "logged by PPO and A2C as train/entropy_loss; SAC, TD3 and DQN log none",
+    "policy.entropy": "actor_critic: logged as train/entropy_loss",
     "policy.clip_fraction": "logged by PPO as train/clip_fraction",
     "value.explained_variance": "logged by PPO and A2C as train/explained_variance",
     "value.loss": "logged as train/value_loss or train/critic_loss; call model.set_logger(configure(folder, ['csv']))",
     "value.mean": "log the mean of replayed Q values in train() with self.logger.record('train/q_values', ...)",
     "advantage.std": "log rollout_buffer.advantages.std() in a callback's on_rollout_end",
     "alpha": "logged as train/ent_coef with ent_coef='auto'",
-    "epsilon": "logged by DQN as rollout/exploration_rate",
+    "epsilon": "value_based: logged by DQN as rollout/exploration_rate",
 }
 
 

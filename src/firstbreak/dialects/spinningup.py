@@ -100,8 +100,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 
 LOG = {
     "eval.reward": "only the off-policy methods test (num_test_episodes)",
-    "grad.norm": "not logged by Spinning Up",
-    "value.explained_variance": "not logged by Spinning Up: compare LossV with the variance of the returns",
+    "value.explained_variance": "compare LossV with the variance of the returns",
 }
 
 

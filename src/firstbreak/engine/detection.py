@@ -9,6 +9,7 @@ import numpy as np
 from firstbreak import dialects
 from firstbreak.dialects import signals
 from firstbreak.engine.checks import Check, run_check
+from firstbreak.engine.families import for_family
 from firstbreak.engine.inputs import DERIVED, GIVEN, Inputs
 from firstbreak.engine.registry import detectors
 from firstbreak.engine.stats.agreement import denies
@@ -28,14 +29,14 @@ class OfRun(Inputs):
     def missing(self, name: str) -> str:
         """What is missing, in the trainer's own words where they are known."""
         if name in DERIVED:
-            return DERIVED[name].missing
+            return DERIVED[name].missing(self.family)
         if name in GIVEN:
             return f"no {name} recorded"
         signal = signals.BY_PARAMETER[name].name
         if signal.startswith("proof."):
             used = "measured nothing of it" if self.recorded("proof.") else "was not used"
             return f"firstbreak.recorder() {used}"
-        how = dialects.how_to_log(self.run.trainer, signal)
+        how = for_family(dialects.how_to_log(self.run.trainer, signal), self.family)
         return f"{signal} is not logged" + (f": {how}" if how else "")
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from firstbreak.dialects import signals, writes_text
 from firstbreak.engine import environments
-from firstbreak.engine.families import DECOUPLED, METHODS, Data, Family, Method, Policy
+from firstbreak.engine.families import DECOUPLED, METHODS, Data, Family, Method, Policy, for_family
 from firstbreak.engine.stats.agreement import Fall, going_on, informed, won_late
 from firstbreak.engine.stats.agreement import fall as fall_of
 from firstbreak.engine.stats.granularity import binomial_error, problems
@@ -116,9 +116,10 @@ def eval_score(
 ) -> Series | None:
     """The evaluation score: accuracy or success rate, else the part of the reward that checks the answer, else the reward.
 
-    For training on preference pairs it is the share of held-out pairs that are ordered right.
+    preference: It is the share of held-out pairs that are ordered right.
 
-    Log an evaluation on held-out prompts or in a separate environment.
+    text: Log an evaluation on held-out prompts.
+    control: Log an evaluation in a separate environment.
     """
     checked = answer_parts(eval_reward_component_mean).values()
     candidates = [
@@ -665,11 +666,11 @@ class Derived(Generic[T]):
         given = {name: inputs.ask(name) for name in (*self.needs, *self.uses)}
         return None if any(given[name] is None for name in self.needs) else self.made(**given)
 
-    @property
-    def missing(self) -> str:
-        """What a user reads where the input is missing: what it is, and what to log."""
-        what, _, how = inspect.cleandoc(self.made.__doc__ or self.name).partition("\n")
-        return f"not recorded: {what[0].lower()}{what[1:].removesuffix('.')}. {' '.join(how.split())}".strip()
+    def missing(self, family: Family) -> str:
+        """What a user of a run of that family reads where the input is missing: what it is, and what to log."""
+        what, *how = inspect.cleandoc(self.made.__doc__ or self.name).split("\n")
+        told = " ".join(filter(None, (for_family(line, family) for line in how)))
+        return f"not recorded: {what[0].lower()}{what[1:].removesuffix('.')}. {told}".strip()
 
 
 class Always(Derived[T]):

@@ -123,7 +123,7 @@ def _summary(judged: Judgement, inputs: Inputs, outcomes: Sequence[Outcome], ran
     blind = [link_word(link) for link in Link if is_blind(link, outcomes)]
     if score is not None and score.metric == "sft.likelihood" and inputs.eval_loss is None:
         blind = ["over-fitting", *blind]
-    unseen = f" Cannot tell about {joined(blind)}: not measured." if blind else ""
+    unseen = cannot_tell_about(blind)
     doubt = sum(o.finding is not None and o.finding.severity is not Severity.NOTICE for o in outcomes)
     but = f" {doubt} warning{'s' * (doubt > 1)} to look at." if doubt else ""
     if unread := inputs.run.unread:
@@ -135,6 +135,11 @@ def _summary(judged: Judgement, inputs: Inputs, outcomes: Sequence[Outcome], ran
     else:
         lead = "No link is shown to be broken."
     return f"{lead}{told}{but}{_unproven(inputs)}{unseen}"
+
+
+def cannot_tell_about(blind: Sequence[str]) -> str:
+    """The sentence about the links that nothing was measured of. Empty where all were."""
+    return f" Cannot tell about {joined(blind)}: not measured." if blind else ""
 
 
 def _where(judged: Judgement, inputs: Inputs, first: FirstBreak) -> str:
@@ -181,7 +186,7 @@ def _what_it_does(judged: Judgement, inputs: Inputs, outcomes: Sequence[Outcome]
     second = inputs.second_score
     what = _SUPERVISED.get(score.metric, "the score" if second is None else "the evaluation")
     other = [
-        f"{'the training reward' if second is not None and name == second.name else name} {_COURSES_OF_SCORES[course]}"
+        f"{f'the {_trained(inputs)}' if second is not None and name == second.name else name} {_COURSES_OF_SCORES[course]}"
         for name, course in score.others.items()
         if course != score.course and not (score.course == "solved" and course in ("plateau", "rising"))
     ]
@@ -196,8 +201,15 @@ def _unproven(inputs: Inputs) -> str:
     """What a score that only training shows does not prove."""
     if inputs.score is None or inputs.eval_score is not None or inputs.supervised:
         return ""
-    what = "accuracy" if inputs.family.method is Method.PREFERENCE else "reward"
-    return f" No evaluation was recorded, and the training {what} does not prove ability."
+    what = "training accuracy" if inputs.family.method is Method.PREFERENCE else _trained(inputs)
+    return f" No evaluation was recorded, and the {what} does not prove ability."
+
+
+def _trained(inputs: Inputs) -> str:
+    """What training itself is scored by, in the words of its family: episodes have returns, completions rewards."""
+    known = inputs.family.policy_known or inputs.run.trainer is not None
+    returns = inputs.policy is Policy.CONTROL and known
+    return "training return" if returns else "training reward"
 
 
 def leading_cause_and_rival(
@@ -277,7 +289,7 @@ def _course(judged: Judgement, inputs: Inputs) -> str:
     falls = pace.early < 0 and pace.late < 0 and pace.course != "unknown"
     course = "the improvement turned into a loss" if turned else _FALLS[pace.course] if falls else _COURSES[pace.course]
     if score is inputs.second_score:
-        course = re.sub("improvement|fall(?!ing)", r"\g<0> of the training reward", course, count=1)
+        course = re.sub("improvement|fall(?!ing)", rf"\g<0> of the {_trained(inputs)}", course, count=1)
     halves = f"changed by {number(pace.early)} in the first half, by {number(pace.late)} in the second, along a line through each"
     return f"{course} ({score.name} {halves}; 95 % range of the difference {number(low)} to {number(high)})"
 
@@ -464,7 +476,7 @@ def _score_to_log(inputs: Inputs) -> str:
         if inputs.policy is Policy.TEXT
         else "an evaluation in a separate environment"
     )
-    return f"{held_out}, or at least the mean training reward"
+    return f"{held_out}, or at least the mean {_trained(inputs)}"
 
 
 def unmeasured(outcomes: Sequence[Outcome]) -> list[Link]:

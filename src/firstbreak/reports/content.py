@@ -770,16 +770,18 @@ def first(items: list[str], most: int) -> list[str]:
     return items[:most] + ([f"and {more} more"] if more > 0 else [])
 
 
+OUTCOME_WORD = {
+    Status.FOUND: "found something",
+    Status.OK: "found nothing",
+    Status.NOT_MEASURED: "not measured",
+    Status.NOT_APPLICABLE: "did not apply",
+    Status.CRASHED: "crashed",
+}
+
+
 def _tally(dx: Diagnosis) -> str:
-    words = {
-        Status.FOUND: "found something",
-        Status.OK: "found nothing",
-        Status.NOT_MEASURED: "not measured",
-        Status.NOT_APPLICABLE: "did not apply",
-        Status.CRASHED: "crashed",
-    }
     tally = Counter(outcome.status for outcome in dx.outcomes)
-    said = [f"{tally[status]} {word}" for status, word in words.items() if tally[status]]
+    said = [f"{tally[status]} {word}" for status, word in OUTCOME_WORD.items() if tally[status]]
     return ", ".join(said) or "none"
 
 

@@ -14,6 +14,7 @@ from rich.text import Text
 from firstbreak import dialects
 from firstbreak.dialects import signals
 from firstbreak.engine.detection import check
+from firstbreak.engine.families import for_family
 from firstbreak.engine.inputs import DERIVED, Inputs
 from firstbreak.engine.registry import detectors
 from firstbreak.engine.verdict import unmeasured
@@ -109,7 +110,8 @@ def gaps(run: Run) -> list[Gap]:
     asked = Counter(name for d in detectors().values() for name in _signals_of((*d.needs, *d.uses)))
     missing = [(name, checks) for name, checks in asked.most_common() if inputs.ask(name) is None]
     known = [(signals.BY_PARAMETER[name].name, checks) for name, checks in missing]
-    return [Gap(name, checks, how) for name, checks in known if (how := dialects.how_to_log(run.trainer, name))]
+    told = ((name, checks, for_family(dialects.how_to_log(run.trainer, name), inputs.family)) for name, checks in known)
+    return [Gap(name, checks, how) for name, checks, how in told if how]
 
 
 def _signals_of(names: Sequence[str]) -> set[str]:

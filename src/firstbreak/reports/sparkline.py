@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from firstbreak.model import Interval, Series
 from firstbreak.reports import curves
-from firstbreak.reports.curves import label
 from firstbreak.values import dataclass
 
+Label = Callable[[float], str]
 GUTTER = 10  # columns for the labels of the y axis
 
 
@@ -28,17 +30,32 @@ ASCII = Ink(levels=" .:|", gap="x", axis="-", between="=", onset="^")
 
 
 def draw(
-    series: Series, domain: Interval, width: int, onset: float | None, interval: Interval | None, ink: Ink = BLOCKS
+    series: Series,
+    domain: Interval,
+    width: int,
+    onset: float | None,
+    interval: Interval | None,
+    ink: Ink = BLOCKS,
+    label: Label = curves.label,
 ) -> list[str]:
-    """Four rows of at most `width` characters: highest, lowest, axis, steps."""
+    """Four rows of at most `width` characters: highest, lowest, axis, steps. `label`: how a number is written at an edge."""
     n = max(8, width - GUTTER - 1)
     scale = curves.scale(series)
     upper, lower = _blocks(series, domain, n, scale, ink)
     high, low = (label(scale.high), label(scale.low)) if scale else ("", "")
-    axis, steps = _axis(domain, n, onset, interval, ink)
+    axis, steps = _axis(domain, n, onset, interval, ink, label)
     labels = (high, low, "log scale" if scale and scale.log else "", "")
     rows = (upper, lower, axis, steps)
     return [f"{edge:>{GUTTER}} {row}".rstrip() for edge, row in zip(labels, rows, strict=True)]
+
+
+def line(series: Series, width: int, ink: Ink = BLOCKS) -> str:
+    """A curve over its own steps, in one row of `width` characters."""
+    domain = (float(series.steps[0]), float(series.steps[-1]))
+    values, broken = curves.columns(series, domain, max(8, width))
+    scale, top = curves.scale(series), len(ink.levels) - 1
+    heights = [0 if scale is None or v != v else 1 + round(float(scale(v)) * (top - 1)) for v in values]
+    return "".join(ink.gap if gap else ink.levels[h] for h, gap in zip(heights, broken, strict=True))
 
 
 def _blocks(series: Series, domain: Interval, n: int, scale: curves.Scale | None, ink: Ink) -> tuple[str, str]:
@@ -54,7 +71,9 @@ def _blocks(series: Series, domain: Interval, n: int, scale: curves.Scale | None
     return upper, "".join(ink.gap if gap else block for gap, block in zip(broken, lower, strict=True))
 
 
-def _axis(domain: Interval, n: int, onset: float | None, interval: Interval | None, ink: Ink) -> tuple[str, str]:
+def _axis(
+    domain: Interval, n: int, onset: float | None, interval: Interval | None, ink: Ink, label: Label
+) -> tuple[str, str]:
     line = [ink.axis] * n
     steps = [" "] * n
     first_label, last_label = label(domain[0]), label(domain[1])

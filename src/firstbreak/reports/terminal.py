@@ -6,6 +6,7 @@ Text has at most 100 columns. A wider screen has longer curves, and parts that b
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import zip_longest
@@ -15,10 +16,11 @@ from rich.table import Table
 from rich.text import Text
 
 from firstbreak.model import Diagnosis, Link, LinkStatus, Outcome, RankedCause
-from firstbreak.reports import content, sparkline
+from firstbreak.reports import content, curves, sparkline
 from firstbreak.reports.content import ReportLine, Section
+from firstbreak.reports.sparkline import Label
 from firstbreak.reports.terminal_style import APART, STYLE, Page, TerminalStyle, to_string
-from firstbreak.words import link_word, percent
+from firstbreak.words import link_word, percent, shortened
 
 _Section = Callable[[Diagnosis, TerminalStyle], Iterator[RenderableType]]
 
@@ -63,15 +65,16 @@ def _headed(section: Section, dx: Diagnosis, how: TerminalStyle) -> Iterator[Ren
     yield from _SECTIONS[section](dx, how)
 
 
-def _verdict(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
+def head(dx: Diagnosis, how: TerminalStyle, longest: int = sys.maxsize) -> Text:
+    """The first line of a report: the action and the run, in at most so many letters."""
     action = content.mark(dx.verdict)
-    head = Text.assemble(
-        Text(f" {how.symbol[action]} {content.ACTION_WORD[action].upper()} ", style=f"{STYLE[action]} reverse"),
-        "  ",
-        how.text(dx.run.path, "bold"),
-    )
+    word = Text(f" {how.symbol[action]} {content.ACTION_WORD[action].upper()} ", style=f"{STYLE[action]} reverse")
+    return Text.assemble(word, "  ", how.text(shortened(dx.run.path, longest), "bold"), overflow="fold")
+
+
+def _verdict(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     about = content.title(dx.run)
-    yield head
+    yield head(dx, how)
     if about:
         yield how.text(about, "dim")
     yield Text()
@@ -142,18 +145,29 @@ def _findings(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
 
 
 def _finding(dx: Diagnosis, outcome: Outcome, how: TerminalStyle) -> Iterator[RenderableType]:
-    finding = outcome.finding
-    assert finding is not None
-    severity = finding.severity
-    yield Text.assemble(
-        Text(f"{how.symbol[severity]} {content.SEVERITY_WORD[severity].upper()} ", style=STYLE[severity]),
-        how.text(outcome.detector, _linked(outcome.detector, "bold")),
-        overflow="fold",
-    )
+    assert outcome.finding is not None
+    yield from finding(dx, outcome, content.exhibits_once(dx, outcome.finding), how)
+
+
+def finding(
+    dx: Diagnosis, outcome: Outcome, exhibits: Sequence[content.Exhibit], how: TerminalStyle
+) -> Iterator[RenderableType]:
+    """A finding with its name, its facts, its message and its curves."""
+    assert outcome.finding is not None
+    yield named(outcome, how)
     yield how.indented(how.text(", ".join(content.finding_facts(dx, outcome)), "dim"))
-    yield how.indented(how.text(finding.message))
-    for exhibit in content.exhibits_once(dx, finding):
-        yield from _exhibit(dx, exhibit, how)
+    yield how.indented(how.text(outcome.finding.message))
+    for shown in exhibits:
+        yield from exhibit(dx, shown, how)
+
+
+def named(outcome: Outcome, how: TerminalStyle, *more: Text) -> Text:
+    """The severity and the name of a finding."""
+    assert outcome.finding is not None
+    severity = outcome.finding.severity
+    word = Text(f"{how.symbol[severity]} {content.SEVERITY_WORD[severity].upper()} ", style=STYLE[severity])
+    name = how.text(outcome.detector, _linked(outcome.detector, "bold"))
+    return Text.assemble(word, name, *more, overflow="fold")
 
 
 def _linked(name: str, style: str) -> str:
@@ -166,12 +180,15 @@ def _linked(name: str, style: str) -> str:
     return style if address is None else f"{style} link {address}"
 
 
-def _exhibit(dx: Diagnosis, exhibit: content.Exhibit, how: TerminalStyle) -> Iterator[RenderableType]:
-    yield how.indented(how.text(content.caption(exhibit), "dim"))
-    if exhibit.series is None:
+def exhibit(
+    dx: Diagnosis, shown: content.Exhibit, how: TerminalStyle, caption: str = "", label: Label = curves.label
+) -> Iterator[RenderableType]:
+    """A curve of a finding, with its caption or a shorter one."""
+    yield how.indented(how.text(caption or content.caption(shown), "dim"))
+    if shown.series is None:
         return
-    domain = content.domain(dx, exhibit.series)
-    rows = sparkline.draw(exhibit.series, domain, how.screen - 2, exhibit.onset, exhibit.interval, how.ink)
+    domain = content.domain(dx, shown.series)
+    rows = sparkline.draw(shown.series, domain, how.screen - 2, shown.onset, shown.interval, how.ink, label)
     plot = how.lines(rows)
     plot.stylize("cyan", 0, len("\n".join(rows[:2])))
     plot.highlight_regex(f"[{how.ink.between}{how.ink.onset}{how.ink.gap}]", "bold red")
@@ -226,10 +243,15 @@ def _weights(cause: RankedCause, how: TerminalStyle) -> Iterator[RenderableType]
 def _remedy(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     for cause in content.remedies(dx):
         yield how.text(cause.title, "bold")
-        for fix in cause.fix:
-            yield how.bullet(f"Fix: {fix}")
-        if cause.experiment is not None:
-            yield how.indented(how.table(content.experiment(dx.run, cause.experiment)))
+        yield from remedy(dx, cause, how)
+
+
+def remedy(dx: Diagnosis, cause: RankedCause, how: TerminalStyle) -> Iterator[RenderableType]:
+    """The fixes of a cause, and the experiment that shows whether it is the cause."""
+    for fix in cause.fix:
+        yield how.bullet(f"Fix: {fix}")
+    if cause.experiment is not None:
+        yield how.indented(how.table(content.experiment(dx.run, cause.experiment)))
 
 
 def _not_measured(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:

@@ -6,6 +6,7 @@ import re
 import unicodedata
 
 from firstbreak.masking import by_look
+from firstbreak.words import number
 
 _ESCAPES = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})  # controls, bidi and zero width, lone surrogates, line separators
@@ -49,3 +50,26 @@ def to_ascii(text: str) -> str:
 def count(n: int, noun: str, plural: str = "") -> str:
     """'1 check', '2 checks', '0 checks'."""
     return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
+
+
+LONG = 100_000  # from here on a number is written with three digits and a unit
+_LONG = re.compile(r"(?<![\w.,/@=-])\d{6,}(?:\.\d+)?(?![\w./])")
+_UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "K"))
+
+
+def short_number(value: float) -> str:
+    """23885000 as "23.9M", 311296 as "311K", 0.3125 as it is written elsewhere."""
+    if not LONG <= abs(value) < 1e15:
+        return number(value)
+    size, unit = next((size, unit) for size, unit in _UNITS if abs(value) >= 0.9995 * size)
+    return f"{float(f'{value / size:.3g}'):g}{unit}"
+
+
+def shorter(text: str) -> str:
+    """The text with long numbers made short. What stands between backticks is to be copied, and stays."""
+    return "".join(f"`{piece}`" if code else _LONG.sub(_of_a_text, piece) for piece, code in spans(text))
+
+
+def _of_a_text(found: re.Match[str]) -> str:
+    value = float(found.group())
+    return short_number(value) if value < 1e15 else found.group()

@@ -14,10 +14,10 @@ def html(diagnosis: Diagnosis) -> str:
 
 
 def rich(diagnosis: Diagnosis) -> Any:
-    """The report, for `rich.print`."""
-    from firstbreak.reports import terminal  # imports rich
+    """One screen, for `rich.print`."""
+    from firstbreak.reports import screen  # imports rich
 
-    return terminal.renderable(diagnosis)
+    return screen.renderable(diagnosis)
 
 
 def plot(diagnosis: Diagnosis) -> pages.Plot:

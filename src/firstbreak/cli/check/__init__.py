@@ -77,7 +77,5 @@ def write(report: Report, format_: str, output: Path | None = None) -> None:
         _output.write(preflight_html.render(report), output)
     elif format_ == "json":
         _output.write(json.dump(preflight.payload(report)), output)
-    elif output is None and _output.on_a_terminal():
-        _output.show([preflight.renderable(report)])
     else:
-        _output.write(preflight.render(report), output)
+        _output.put([preflight.renderable(report)], output)

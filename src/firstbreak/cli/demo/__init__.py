@@ -11,16 +11,19 @@ from pathlib import Path
 
 import click
 
+from firstbreak.cli._output import whole
+
 RUN = Path(__file__).parent / "run"
 ONSET = 60
 
 
 @click.command("demo")
 @click.option("--format", "format_", type=click.Choice(("terminal", "json", "html", "markdown")), default="terminal")
-def command(format_: str) -> None:
+@whole
+def command(format_: str, full: bool) -> None:
     """Diagnose a real run that ships with firstbreak: TRL's GRPO on a small model, with a fault injected half-way."""
     from firstbreak.cli.diagnose import report
     from firstbreak.engine.diagnose import diagnose
     from firstbreak.readers.read import read
 
-    report([diagnose(read(RUN))], format_)
+    report([diagnose(read(RUN))], format_, full=full)

@@ -11,10 +11,10 @@ from rich.text import Text
 
 from firstbreak.engine.inputs import Inputs
 from firstbreak.live.guard import synchronous
-from firstbreak.model import Diagnosis, Link, Run, Series
-from firstbreak.reports import content, curves
+from firstbreak.model import Diagnosis, Run, Series
+from firstbreak.reports import content, screen, sparkline, terminal
 from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle
-from firstbreak.words import link_word, number, percent
+from firstbreak.words import number, percent
 
 MOST_CURVES = 6
 MOST_FINDINGS = 3
@@ -37,18 +37,16 @@ def renderable(dx: Diagnosis) -> Page:
 
 
 def _files(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
-    action = content.mark(dx.verdict)
-    word = Text(f" {how.symbol[action]} {content.ACTION_WORD[action].upper()} ", style=f"{STYLE[action]} reverse")
-    yield Text.assemble(word, "  ", how.text(dx.run.path, "bold"))
+    yield terminal.head(dx, how)
     yield how.text(f"{content.title(dx.run)}  {progress(dx.run, how)}".strip(), "dim")
     yield Text()
     yield how.text(dx.verdict.summary, "bold")
-    yield how.hanging(how.text("Do this first:", STYLE[action]), how.text(dx.verdict.do_first))
+    yield how.hanging(how.text("Do this first:", STYLE[content.mark(dx.verdict)]), how.text(dx.verdict.do_first))
     if settings := synchronous.snippet(dx):
         yield how.text("To rule out stale data, train synchronously:")
         yield how.indented(how.lines(settings.splitlines(), "cyan"))
     yield Text()
-    yield _links(dx, how)
+    yield screen.links(dx, how)
     yield Text()
     yield _curves(dx, how)
     for outcome in dx.findings[:MOST_FINDINGS]:
@@ -69,22 +67,6 @@ def progress(run: Run, how: TerminalStyle) -> str:
     return f"{full * filled}{empty * (BAR - filled)} step {number(last)} of {number(total)} ({percent(last / total)})"
 
 
-def _links(dx: Diagnosis, how: TerminalStyle) -> Table:
-    """The ten links in two rows of five, in the order of the loop."""
-    table = Table.grid(padding=(0, 1), expand=False)
-    for _ in range(5):
-        table.add_column(no_wrap=True)
-    links = list(Link)
-    for row in (links[:5], links[5:]):
-        table.add_row(*(_link(dx, link, how) for link in row))
-    return table
-
-
-def _link(dx: Diagnosis, link: Link, how: TerminalStyle) -> Text:
-    status = dx.links[link].status
-    return how.text(f"{how.symbol[status]} {link_word(link)}", STYLE[status])
-
-
 def _curves(dx: Diagnosis, how: TerminalStyle) -> Table:
     table = Table.grid(padding=(0, 1))
     table.add_column(no_wrap=True)
@@ -93,7 +75,8 @@ def _curves(dx: Diagnosis, how: TerminalStyle) -> Table:
     for series in shown(dx):
         last = number(float(series.values[-1]))
         short = series.name if len(series.name) <= NAME else f"{series.name[: NAME - 2]}.."
-        table.add_row(how.text(short, "dim"), how.text(last), how.text(line(series, how, how.width - 40), "cyan"))
+        drawn = sparkline.line(series, how.width - 40, how.ink)
+        table.add_row(how.text(short, "dim"), how.text(last), how.text(drawn, "cyan"))
     return table
 
 
@@ -109,13 +92,3 @@ def shown(dx: Diagnosis) -> list[Series]:
 def _called(run: Run, name: str) -> list[Series]:
     """The curve of that name, or its first estimator."""
     return [s for key, s in run.series.items() if key == name or key in (f"{name}.k1", f"{name}.k2", f"{name}.k3")][:1]
-
-
-def line(series: Series, how: TerminalStyle, width: int) -> str:
-    """A curve in one row of characters."""
-    domain = (float(series.steps[0]), float(series.steps[-1]))
-    values, broken = curves.columns(series, domain, max(8, width))
-    scale = curves.scale(series)
-    top = len(how.ink.levels) - 1
-    heights = [0 if scale is None or v != v else 1 + round(float(scale(v)) * (top - 1)) for v in values]
-    return "".join(how.ink.gap if gap else how.ink.levels[h] for h, gap in zip(heights, broken, strict=True))

@@ -1,0 +1,258 @@
+"""What one screen says of a run: the first of each kind, in few words, and how much more there is."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from firstbreak import dialects
+from firstbreak.dialects import signals
+from firstbreak.engine.families import for_family
+from firstbreak.engine.inputs import DERIVED, GIVEN, Inputs
+from firstbreak.engine.registry import detectors
+from firstbreak.engine.verdict import cannot_tell_about, unmeasured
+from firstbreak.model import (
+    Action,
+    Diagnosis,
+    Finding,
+    Link,
+    LinkStatus,
+    Outcome,
+    RankedCause,
+    Role,
+    Severity,
+    Status,
+    WeightKind,
+)
+from firstbreak.readers import Unreadable
+from firstbreak.reports import content
+from firstbreak.reports.content import Exhibit, ReportLine, Section
+from firstbreak.reports.text import count, shorter
+from firstbreak.words import first_few, joined, link_word, moment, number, percent, shortened
+
+MOST_FINDINGS = 2
+MOST_CAUSES = 2
+MOST_SIGNALS = 2  # that are to be logged; one where something broke
+MOST_NAMED = 2  # findings that a cause explains
+MOST_OF_A_VERDICT = 60  # words
+LETTERS = 6  # of a word, on average, and a space: more are those of a name
+LONGEST = 100  # letters of a name
+SCORE = "the score"
+
+
+def clipped(text: str, most: int) -> str:
+    """The text as far as a clause ends within `most` words; "..." says that it goes on. A name of a log may be one long word."""
+    words = shorter(text).split(" ")
+    kept = most
+    if len(words) > most:
+        kept = next((n for n in range(most, most // 2, -1) if words[n - 1][-1:] in ".;:,"), most)
+        words[kept - 1] = words[kept - 1].rstrip(".;:,") + " ..."
+    return shortened(" ".join(words[:kept]), max(LONGEST, LETTERS * most))
+
+
+def summary(dx: Diagnosis) -> str:
+    """The verdict, without the links that nothing was measured of: they are marked in the loop."""
+    blind = cannot_tell_about([link_word(link) for link in unmeasured(dx.outcomes)])
+    return clipped(dx.verdict.summary.removesuffix(blind), MOST_OF_A_VERDICT)
+
+
+def title(dx: Diagnosis) -> str:
+    """What was read: trainer, algorithm, steps, how many metrics, how many names that are not understood."""
+    run = dx.run
+    unknown = f", {count(len(run.unknown), 'name')} not understood" if run.unknown else ""
+    metrics = f"{count(len(run.series), 'metric')} read{unknown}"
+    return "; ".join(filter(None, (shortened(shorter(content.title(run)), LONGEST), metrics)))
+
+
+def marks(dx: Diagnosis) -> tuple[tuple[LinkStatus, str], ...]:
+    """Each mark of the loop that needs a word, with the word."""
+    seen = {(dx.links[link].status, content.status_word(dx, link)) for link in Link}
+    return tuple(
+        (status, word) for status in LinkStatus for of, word in sorted(seen) if of is status is not LinkStatus.OK
+    )
+
+
+def findings(dx: Diagnosis) -> tuple[Outcome, ...]:
+    """What broke: the worst findings, that of the first break first. Notices are no news of a run that goes on."""
+    first = dx.first_break
+
+    def later(outcome: Outcome) -> bool:
+        return first is None or outcome.link not in first.links
+
+    return tuple(sorted(_serious(dx), key=later)[:MOST_FINDINGS])
+
+
+def _serious(dx: Diagnosis) -> list[Outcome]:
+    return [o for o in dx.findings if o.finding is not None and o.finding.severity is not Severity.NOTICE]
+
+
+def curve(dx: Diagnosis, finding: Finding) -> Exhibit | None:
+    """The one curve of a finding: that of its own metric, else the first."""
+    drawn = [exhibit for exhibit in content.exhibits(dx, finding) if exhibit.series is not None]
+    own = (e for e in drawn if e.series is not None and e.series.name == finding.metric)
+    return next(own, drawn[0] if drawn else None)
+
+
+def score(dx: Diagnosis) -> Exhibit | None:
+    """The curve of the score, for a run of which nothing is said to be broken."""
+    found = content.scores(dx)
+    return Exhibit(SCORE, found[-1], None, None) if found else None
+
+
+def place(dx: Diagnosis, outcome: Outcome) -> str:
+    """'reward, since step 60'."""
+    finding = outcome.finding
+    assert finding is not None
+    within = finding.interval if finding.onset is None else None
+    since = moment(dx.run.axis_of(finding.metric), finding.onset, within)
+    return shorter(", since ".join(filter(None, (link_word(outcome.link), since))))
+
+
+def caption(exhibit: Exhibit) -> str:
+    """The signal, and what the trainer calls it."""
+    series = exhibit.series
+    assert series is not None
+    raw = f" (logged as {series.raw})" if series.raw not in ("", series.name) else ""
+    return shortened(f"{series.name}{raw}{': ' + exhibit.text if exhibit.text == SCORE else ''}", LONGEST)
+
+
+def causes(dx: Diagnosis) -> tuple[tuple[RankedCause, str], ...]:
+    """The causes in question, each with the strongest reason for it. None for a run that goes on."""
+    asked = content.likely_causes(dx) if dx.findings and dx.verdict.action is not Action.CONTINUE else ()
+    return tuple((cause, _why(dx, cause)) for cause in asked[:MOST_CAUSES])
+
+
+def _why(dx: Diagnosis, cause: RankedCause) -> str:
+    """Which findings a cause explains, and which it does not: 'explains score-lost, not kl-spike'."""
+    explained = _kept(dx, cause, WeightKind.FOUND, WeightKind.PROVED)
+    unexplained = [name for name in _kept(dx, cause, WeightKind.UNEXPLAINED) if name not in explained]
+    against = f", not {first_few(unexplained, MOST_NAMED)}" if unexplained else ""
+    return f"explains {first_few(explained, MOST_NAMED)}{against}" if explained else ""
+
+
+def _kept(dx: Diagnosis, cause: RankedCause, *kinds: WeightKind) -> list[str]:
+    """The serious findings among the evidence of these kinds, the weightiest first."""
+    serious = {o.detector for o in _serious(dx)}
+    weights = sorted(
+        (w for w in cause.evidence if w.finding in serious and w.kind in kinds), key=lambda w: -abs(w.weight)
+    )
+    return list(dict.fromkeys(w.finding for w in weights))
+
+
+def to_log(dx: Diagnosis) -> tuple[tuple[str, int, str], ...]:
+    """The signals that would tell most: name, how many of the checks that lack something ask for it, how to log it."""
+    inputs, known = Inputs(dx.run), detectors()
+    blind = (o for o in dx.outcomes if o.status is Status.NOT_MEASURED and Role.PROOF not in o.roles)
+    needs = (known[outcome.detector].needs for outcome in blind if outcome.detector in known)
+    asked = Counter(signal for names in needs for signal in _lacking(names, inputs))
+    most = asked.most_common(1 if findings(dx) else MOST_SIGNALS)
+    return tuple((name, n, _how(name, inputs)) for name, n in most)
+
+
+def _how(signal: str, inputs: Inputs) -> str:
+    return for_family(dialects.how_to_log(inputs.run.trainer, signal), inputs.family) or ""
+
+
+def _lacking(needs: Iterable[str], inputs: Inputs) -> set[str]:
+    """The signals that a check lacks and this trainer can log: of several that would do, the first."""
+    found: set[str] = set()
+    for name in needs:
+        if name in GIVEN or inputs.ask(name) is not None:
+            continue
+        if name not in DERIVED:
+            signal = signals.BY_PARAMETER[name].name
+            found |= {signal} if _how(signal, inputs) else set()
+        elif DERIVED[name].needs:
+            found |= _lacking(DERIVED[name].needs, inputs)
+        else:
+            found |= next(filter(None, (_lacking([use], inputs) for use in DERIVED[name].uses)), set())
+    return found
+
+
+def left_out(dx: Diagnosis) -> str:
+    """What one screen does not say: '3 more findings, 4 notes, the outlook and fixes'."""
+    counted = (
+        (len(dx.findings) - len(findings(dx)), "more finding"),
+        (len(dx.run.damage) - 1, "more damaged part"),
+        (len(content.crashed(dx)), "crashed check"),
+        (len(dx.thresholds), "changed threshold"),
+        (len(dx.run.notes), "note"),
+    )
+    said = [count(n, noun) for n, noun in counted if n > 0]
+    return joined([*said, *(words for section, words in _REST.items() if section in content.sections(dx))])
+
+
+#: sections of which one screen says little or nothing, and what they hold
+_REST = {
+    Section.OUTLOOK: "the outlook",
+    Section.CAUSES: "the weights of the causes",
+    Section.REMEDY: "fixes",
+    Section.TUNED: "tuned settings",
+    Section.EXPECTED: "what is odd and right",
+    Section.NOT_MEASURED: "what else to log",
+    Section.READ: "the checks",
+}
+
+
+def rest(dx: Diagnosis) -> tuple[ReportLine, ...]:
+    """The causes in question, what to log, what could not be read, and where the rest is said."""
+    log = [f"{name} ({count(n, 'check')}): {clipped(how, 12)}" for name, n, how in to_log(dx)]
+    lines = [*_under("Cause", _causes(dx)), *_under("Log next", log)]
+    lines += [ReportLine(line.label, shorter(line.text)) for line in content.baseline(dx)]
+    lines += [ReportLine("Not read", clipped(part, 20)) for part in dx.run.damage[:1]]
+    lines.append(ReportLine("--full", left_out(dx)))
+    if names := [o.detector for o in findings(dx)]:
+        path = dx.run.path if len(dx.run.path) <= LONGEST else "RUN"
+        command = shlex.join(["firstbreak", "explain", path, names[0]])
+        lines.append(ReportLine("Evidence", command, literal=True, copied=True))
+    return tuple(lines)
+
+
+def _under(label: str, lines: Iterable[str]) -> Iterator[ReportLine]:
+    """Lines of which the first has the label."""
+    return (ReportLine("" if i else label, line) for i, line in enumerate(lines))
+
+
+def _causes(dx: Diagnosis) -> Iterator[str]:
+    asked = causes(dx)
+    for cause, why in asked:
+        place = content.cause_place(cause)
+        head = f"{percent(cause.probability)} {clipped(cause.title, 20)}" + (f" ({place})" if place else "")
+        yield f"{head}: {why}" if why else head
+    rest = 1 - sum(cause.probability for cause, _ in asked)
+    if asked and rest >= 0.005:
+        yield f"{percent(rest)} others together"
+
+
+def named(dx: Diagnosis, name: str) -> Outcome | RankedCause:
+    """The check or the cause of that name. Raises `Unreadable` with those that found something, and the causes."""
+    known: dict[str, Outcome | RankedCause] = {cause.id: cause for cause in dx.causes}
+    known |= {outcome.detector: outcome for outcome in dx.outcomes}
+    if name not in known:
+        near = [o.detector for o in dx.findings] + [cause.id for cause in content.causes(dx)]
+        raise Unreadable(name, f"{dx.run.path} has no finding or cause of that name", f"it has {first_few(near, 12)}")
+    return known[name]
+
+
+def weighed(dx: Diagnosis, outcome: Outcome) -> tuple[ReportLine, ...]:
+    """What a finding does to the odds of each cause that has a line of its own."""
+    return tuple(
+        ReportLine(_odds(weight.weight), f"{cause.title} ({percent(cause.probability)})")
+        for cause in content.causes(dx)
+        for weight in cause.evidence
+        if weight.finding == outcome.detector
+    )
+
+
+def evidence(cause: RankedCause) -> tuple[ReportLine, ...]:
+    """What the odds of a cause are made of, without what changes them by less than a tenth."""
+    weights = sorted((w for w in cause.evidence if abs(w.weight) >= 0.1), key=lambda w: -w.weight)
+    said = ((w, w.text if w.kind is WeightKind.PRIOR else f"{w.finding}: {w.text}".removesuffix(": ")) for w in weights)
+    return tuple(ReportLine(_odds(weight.weight), shorter(text)) for weight, text in said)
+
+
+def _odds(weight: float) -> str:
+    """A weight in nats as what it does to the odds: 'odds x 45', 'odds / 2.1'."""
+    return f"odds {'x' if weight >= 0 else '/'} {shorter(number(float(f'{math.exp(abs(weight)):.2g}')))}"

@@ -1,0 +1,128 @@
+"""One screen: the verdict, the loop, what broke with its curve, the causes in question, what to log; one finding or cause alone.
+
+`terminal` lays out the whole report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from firstbreak.model import Diagnosis, Link, Outcome, RankedCause
+from firstbreak.reports import brief, content, sparkline, terminal
+from firstbreak.reports.content import Exhibit
+from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle, to_string
+from firstbreak.reports.text import short_number
+from firstbreak.words import link_word, percent, shortened
+
+LINKS = 70  # columns of five links beside each other
+FIRST_WORDS, WORDS = 42, 28  # of the first action and the first finding, and of another finding
+NAME = 28  # columns for the name of a curve in one row
+
+
+def render(dx: Diagnosis, width: int = 80, color: bool = False, encoding: str = "utf-8") -> str:
+    """One screen as a string, with ANSI colours where `color` is true and NO_COLOR is not set."""
+    return to_string(renderable(dx), width, color, encoding)
+
+
+def renderable(dx: Diagnosis) -> Page:
+    """One screen for `rich.print`, with width, colours and encoding from the console."""
+    return Page(partial(_parts, dx))
+
+
+def _parts(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
+    yield terminal.head(dx, how, brief.LONGEST)
+    yield how.text(brief.title(dx), "dim")
+    yield Text()
+    yield how.text(brief.summary(dx), "bold")
+    first = how.text(brief.clipped(dx.verdict.do_first, FIRST_WORDS))
+    yield how.hanging(how.text("Do this first:", STYLE[content.mark(dx.verdict)]), first)
+    yield Text()
+    yield links(dx, how)
+    if marks := ", ".join(f"{how.symbol[status]} {word}" for status, word in brief.marks(dx)):
+        yield how.text(marks, "dim")
+    for i, outcome in enumerate(brief.findings(dx)):
+        if i == 0:
+            yield Text()
+        yield from _finding(dx, outcome, i == 0, how)
+    if not brief.findings(dx) and (curve := brief.score(dx)):
+        yield Text()
+        yield from terminal.exhibit(dx, curve, how, brief.caption(curve), short_number)
+    yield Text()
+    yield how.table(brief.rest(dx))
+
+
+def explained(dx: Diagnosis, name: str) -> Page:
+    """One check or cause of a run with its evidence. Raises `Unreadable` where the run has none of that name."""
+    return Page(partial(_explained, dx, brief.named(dx, name)))
+
+
+def _explained(dx: Diagnosis, what: Outcome | RankedCause, how: TerminalStyle) -> Iterator[RenderableType]:
+    yield terminal.head(dx, how)
+    yield Text()
+    yield from _outcome(dx, what, how) if isinstance(what, Outcome) else _cause(dx, what, how)
+    yield Text()
+    name = what.detector if isinstance(what, Outcome) else what.id
+    yield how.text(f"What {name} is in any run: firstbreak explain {name}", "dim")
+
+
+def _outcome(dx: Diagnosis, outcome: Outcome, how: TerminalStyle) -> Iterator[RenderableType]:
+    if outcome.finding is None:
+        yield how.text(outcome.detector, "bold")
+        yield how.indented(how.text(": ".join(filter(None, (content.OUTCOME_WORD[outcome.status], outcome.note)))))
+        return
+    yield from terminal.finding(dx, outcome, content.exhibits(dx, outcome.finding), how)
+    if weighed := brief.weighed(dx, outcome):
+        yield Text()
+        yield how.heading("What it says of the causes")
+        yield how.table(weighed)
+
+
+def _cause(dx: Diagnosis, cause: RankedCause, how: TerminalStyle) -> Iterator[RenderableType]:
+    place = content.cause_place(cause)
+    yield how.text(f"{percent(cause.probability)} {cause.title}" + (f" ({place})" if place else ""), "bold")
+    if evidence := brief.evidence(cause):
+        yield Text()
+        yield how.heading("Evidence")
+        yield how.table(evidence)
+    if cause.fix or cause.experiment is not None:
+        yield Text()
+        yield how.heading("What to do")
+        yield from terminal.remedy(dx, cause, how)
+
+
+def links(dx: Diagnosis, how: TerminalStyle) -> Table:
+    """The ten links with their marks, in two rows of five where there is room."""
+    table = Table.grid(padding=(0, 2))
+    beside = 5 if how.width >= LINKS else 2
+    for _ in range(beside):
+        table.add_column(no_wrap=True)
+    marked = ((link, dx.links[link].status) for link in Link)
+    cells = [how.text(f"{how.symbol[status]} {link_word(link)}", STYLE[status]) for link, status in marked]
+    for i in range(0, len(cells), beside):
+        table.add_row(*cells[i : i + beside])
+    return table
+
+
+def _finding(dx: Diagnosis, outcome: Outcome, first: bool, how: TerminalStyle) -> Iterator[RenderableType]:
+    """A finding with its curve: the first with its axes, the others in one row."""
+    finding = outcome.finding
+    assert finding is not None
+    yield terminal.named(outcome, how, how.text(f"  {brief.place(dx, outcome)}", "dim"))
+    yield how.indented(how.text(brief.clipped(finding.message, FIRST_WORDS if first else WORDS)))
+    curve = brief.curve(dx, finding)
+    if curve is not None and curve.series is not None:
+        yield from (
+            terminal.exhibit(dx, curve, how, brief.caption(curve), short_number) if first else (_row(curve, how),)
+        )
+
+
+def _row(curve: Exhibit, how: TerminalStyle) -> RenderableType:
+    assert curve.series is not None
+    drawn = sparkline.line(curve.series, how.width - NAME - 4, how.ink)
+    name = how.text(f"{shortened(curve.series.name, NAME):{NAME}} ", "dim")
+    return how.indented(Text.assemble(name, how.text(drawn, "cyan"), no_wrap=True, overflow="crop"))
