@@ -11,7 +11,7 @@ import pytest
 import firstbreak
 from firstbreak.engine import detection as engine
 from firstbreak.engine.checks import Check, run_check
-from firstbreak.engine.families import Method, Policy, only, without
+from firstbreak.engine.families import Family, Method, Policy, only, without
 from firstbreak.engine.inputs import DERIVED, Inputs
 from firstbreak.model import (
     Confidence,
@@ -97,10 +97,11 @@ def test_an_unknown_detector_is_a_clear_error() -> None:
 
 
 def test_what_is_missing_is_said_in_whole_sentences() -> None:
-    assert DERIVED["trajectory"].missing.startswith(
-        "not recorded: the shape of the score: rising, plateau, flat, peaked, ... Log"
-    )
-    assert ", else the reward. Log" in DERIVED["score"].missing
+    control = Family(policy=Policy.CONTROL, policy_known=True, method=None, data=None)
+    said = DERIVED["trajectory"].missing(control)
+    assert said.startswith("not recorded: the shape of the score: rising, plateau, flat, peaked, ... Log")
+    assert ". Log" in DERIVED["score"].missing(control)
+    assert "pairs" not in DERIVED["score"].missing(control)
 
 
 def test_what_a_run_of_the_other_kind_cannot_have_does_not_apply() -> None:

@@ -27,6 +27,6 @@ def test_a_sound_run_is_silent(tmp_path: Path) -> None:
 
 def test_groups_that_are_chosen_by_their_rewards_are_no_matter_of_weights() -> None:
     curve = Series(name="proof.sampling_z", steps=np.arange(20.0), values=np.r_[0.0, np.full(19, 3.0)], axis="step")
-    assert isinstance(detect(curve, Config(), proof_sampling_gap=curve), Finding)
+    assert isinstance(detect(Config(), curve, proof_sampling_gap=curve), Finding)
     for chosen in (Config(values={"dynamic_sampling": True}), Config(raw={"rollout.should_accept_fn": "mixed"})):
-        assert isinstance(detect(curve, chosen, proof_sampling_gap=curve), NotApplicable)
+        assert isinstance(detect(chosen, curve, proof_sampling_gap=curve), NotApplicable)

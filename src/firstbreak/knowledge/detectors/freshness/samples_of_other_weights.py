@@ -72,7 +72,11 @@ def detect(
         return NotMeasured("neither a divergence from the reference nor the version of the sampling weights is logged")
     if version is not None and len(version) >= min_updates and learning and not np.ptp(version.values):
         return _never_sent(version)
-    return next((found for kl in divergences if (found := _negative(kl, sure, below)) is not None), None)
+    if (negative := next((found for kl in divergences if (found := _negative(kl, sure, below))), None)) is not None:
+        return negative
+    if version is None or len(version) < min_updates:  # old weights need not make it negative
+        return NotMeasured("the version of the sampling weights is not logged")
+    return None
 
 
 def _never_sent(version: Series) -> Finding:

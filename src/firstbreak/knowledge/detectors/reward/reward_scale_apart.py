@@ -1,4 +1,4 @@
-"""Training rewards have another scale than those of the evaluation, or than those that the critic learns from.
+"""Rewards of episodes, of the evaluation or of the critic have different scales.
 
 ## What it looks for
 The mean training return divided by the evaluation's, at every evaluation where both are positive or both are negative:
@@ -80,9 +80,10 @@ def detect(
         )
     factor, start = float(np.median(ratios)), float(trained.steps[0])
     return Finding(
-        message=(
-            f"training returns are {number(factor)} times those of the evaluation in the whole run: training scales the "
-            "rewards, and the loss of the critic with the square of that factor; bring returns to a size of 1 to 100"
+        message=facts.tell(
+            "training returns are {factor} times those of the evaluation in the whole run: training scales the rewards, and the "
+            "loss of the critic with the square of that factor; bring returns to a size of 1 to 100",
+            factor=number(factor),
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
