@@ -201,7 +201,7 @@ def rest(dx: Diagnosis) -> tuple[ReportLine, ...]:
     log = [f"{name} ({count(n, 'check')}): {clipped(how, 12)}" for name, n, how in to_log(dx)]
     lines = [*_under("Cause", _causes(dx)), *_under("Log next", log)]
     lines += [ReportLine(line.label, shorter(line.text)) for line in content.baseline(dx)]
-    lines += [ReportLine("Not read", clipped(part, 20)) for part in dx.run.damage[:1]]
+    lines += [ReportLine("Not read", clipped(part, 40)) for part in dx.run.damage[:1]]
     lines.append(ReportLine("--full", left_out(dx)))
     if names := [o.detector for o in findings(dx)]:
         path = dx.run.path if len(dx.run.path) <= LONGEST else "RUN"
