@@ -81,7 +81,6 @@ def diagnosed(*arguments: object) -> str:
 
 def test_a_run_like_the_others_stays_in_their_band(tmp_path: Path, history: Path) -> None:
     said = diagnosed(write(tmp_path / "new", seed=9), "--baseline", history)
-    assert "Beside your earlier healthy runs" in said
     assert "Earlier runs 5: " in said
     assert "inside their band" in said
     assert "none: all of the 5 curves stay in the band" in said
