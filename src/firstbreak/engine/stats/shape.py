@@ -96,10 +96,10 @@ def trajectory(curve: Series | np.ndarray, sd: np.ndarray | None = None) -> Traj
         kind = "oscillating"
     return Trajectory(
         kind=kind,
-        start=float(centre + scale * reached[0]),
-        best=float(centre + scale * reached[best]),
+        start=_back(reached[0], centre, scale),
+        best=_back(reached[best], centre, scale),
         best_step=float(steps[middle[best]]),
-        end=float(centre + scale * reached[-1]),
+        end=_back(reached[-1], centre, scale),
         end_step=float(steps[-1]),
         noise=noise_scale(z) * scale,
         level_noise=error * scale,
@@ -110,6 +110,12 @@ def trajectory(curve: Series | np.ndarray, sd: np.ndarray | None = None) -> Traj
         recent=_recent_change(level, error)[0] * scale,
         n=len(values),
     )
+
+
+def _back(level: float, centre: float, scale: float) -> float:
+    """A level in the curve's own unit: 0 where only the rounding of the two steps is left."""
+    value = float(centre + scale * level)
+    return 0.0 if abs(value) < 1e-12 * (abs(centre) + scale) else value
 
 
 @once_a_curve

@@ -12,6 +12,7 @@
     step 12 | loss 0.42 | reward 0.31                                    print() of a script
     [12/500] loss 0.42 reward 0.31
     Episode 0020/700 | loss 0.1551 | win rate (last 100) 0.03 | saved
+    2026-03-03 08:12:04 INFO validation @ step 12: exact_match 0.49 avg_len 2.64
     iter    1 | ep_ret    27.700 +-   9.084 | kl 0.01113 | obs_rms n=554
 
 The counters of a line (global_step, epoch, episode, ...) become columns like the rest, in lower case.
@@ -21,7 +22,7 @@ from __future__ import annotations
 
 import re
 
-from firstbreak.readers._columns import of_group
+from firstbreak.readers._columns import of_group, on_split
 from firstbreak.readers.console._reading import BARE, VALUE, LineKind, ParsedLine, scaled
 
 _COUNTER = re.compile(
@@ -36,6 +37,16 @@ _SPOKEN = re.compile(
     r"""\W* (?: (?:iter|iteration|it|step|epoch|update|episode|ep) (?:\W{0,2}|[ ]+) (?P<counted>\d+) | (?P<alone>\d+) (?=/|\]) )
         (?:/\d+)? \]? (?:\s*[:|,;]\s*|\s+-?\s*) (?=[A-Za-z])""",
     re.VERBOSE | re.IGNORECASE,
+)
+#: `2026-03-03 08:12:04,123 INFO trainer: ` before what a logger says
+_STAMP = re.compile(
+    r"\W{0,2}\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?\S{0,6}[\s\]|:-]+"
+    r"(?:\[?(?:INFO|DEBUG|WARNING|TRACE|SUCCESS)\]?[\s|:-]+)?(?:[\w.]+: )?"
+)
+#: `validation @ step 12: `: the numbers of the line are of held-out data
+_HELD = re.compile(
+    r"\W*(?:eval|evaluation|val|valid|validation|test)\b\W{0,4}(?:at\b\W*)?(?=(?:iter|iteration|it|step|epoch|update|episode|ep)\W{0,2}\d)",
+    re.IGNORECASE,
 )
 _APART = re.compile(r"\s*[|,;]\s*|\s{2,}|\s-\s")
 _SAID = re.compile(
@@ -55,12 +66,18 @@ def read(line: str) -> ParsedLine | None:
     """A whole row: with its counters, if the line has any; a weak one without."""
     if len(line) > _MAX_LINE:
         return None
+    stamp = _STAMP.match(line)
+    line = line[stamp.end() :] if stamp else line
+    held = _HELD.match(line)
+    line = line[held.end() :] if held else line
     spoken = _SPOKEN.match(line)
     values = _pairs(line) if ":" in line or "=" in line else {}
     if spoken and (not values or spoken[0].rstrip().endswith("|")):
         values = {**_said(spoken[0], line[spoken.end() :].strip()), **values}
     if not values:
         return None
+    if held:
+        values = {on_split(name, "eval/"): value for name, value in values.items()}
     counters = {_counter_name(found): float(found["count"]) for found in _COUNTER.finditer(line)}
     if spoken and not counters:
         counters["step"] = float(spoken["counted"] or spoken["alone"])

@@ -82,7 +82,7 @@ def detect(
 
 
 def _at_once(lengths: Series, score: Series, early: float, late: float, max_steps: float, policy: Policy) -> Finding:
-    fell = early > max_steps
+    fell = early > max_steps or float(lengths.finite.values[0]) > max_steps
     onset = first_sustained(lengths, lambda values: values <= max_steps)
     first = (
         "print ten conversations, and check what ends each of them"
@@ -93,7 +93,7 @@ def _at_once(lengths: Series, score: Series, early: float, late: float, max_step
         message=facts.tell(
             "episodes end after {late} steps{before} and the score does not improve; {first}",
             late=facts.median(lengths.finite.tail(0.25)),
-            before=facts.tell(" ({early} at first)", early=facts.median(lengths.finite.head(0.25))) if fell else "",
+            before=facts.tell(" ({early} at first)", early=facts.first(lengths.finite)) if fell else "",
             first=first,
         ),
         severity=Severity.CRITICAL if fell else Severity.WARNING,

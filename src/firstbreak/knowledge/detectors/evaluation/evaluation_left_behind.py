@@ -3,7 +3,7 @@
 ## What it looks for
 In environments: a training return that rose and was not lost, and an evaluation that gained at most `max_gain` of the gain of
 training. In `min_share` of the evaluations of the second half, the evaluation lies below training by more than `min_gap` of
-that gain.
+that gain. Or the mean training return lies above the best episode of every evaluation.
 
 ## Why it matters
 Training and evaluation run the same task with the same policy, and the greedy policy is rarely worse. A policy that fails
@@ -32,9 +32,11 @@ import numpy as np
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import SAMPLED, Policy, only
+from firstbreak.engine.stats.changes import for_good
 from firstbreak.engine.stats.shape import trajectory
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 
+CLOSE = 0.1  #: of the best episode's return: nearer is the difference of a mean and a maximum (convention)
 FIRST = 3  #: returns of the untrained policy: the smoothed start of a fast learner has left them behind (convention)
 ROLES = (Role.RELATION,)
 FAMILIES = only(Policy.CONTROL, *SAMPLED, why="only where training and evaluation run the same task")
@@ -44,6 +46,7 @@ def detect(
     eval_reward: Series,
     reward_mean: Series | None = None,
     reward_episode: Series | None = None,
+    eval_reward_max: Series | None = None,
     *,
     max_gain: float = at(0.2, "share", "of the gain of training: the evaluation has hardly moved"),
     min_gap: float = at(
@@ -58,6 +61,9 @@ def detect(
         return NotMeasured(f"fewer than {min_points} training returns, or than {min_evaluations} evaluations")
     trained, scores = returns.finite, eval_reward.finite
     training = trajectory(trained)
+    above = None if eval_reward_max is None else _above_the_best(trained, eval_reward_max.finite, min_evaluations)
+    if above is not None and training.learned and not training.lost:
+        return _apart(trained, eval_reward_max.finite.between(above), scores, above)
     risen = float(scores.values.max() - scores.values[0])
     gain = training.best - min(training.start, float(np.median(trained.values[:FIRST])))
     if not training.learned or training.lost or risen > max_gain * gain:
@@ -86,4 +92,30 @@ def detect(
             Evidence(text="training return", series=trained),
         ),
         numbers={"gap": float(np.median(gap))},
+    )
+
+
+def _above_the_best(trained: Series, best: Series, least: int) -> float | None:
+    """The evaluation from which on the training return lies above the best episode of every evaluation."""
+    there = np.interp(best.steps, trained.steps, trained.values)
+    first = for_good(there - best.values > np.abs(best.values) * CLOSE, 1.0)
+    return None if first is None or len(best) - first < 2 * least else float(best.steps[first])
+
+
+def _apart(trained: Series, best: Series, scores: Series, since: float) -> Finding:
+    return Finding(
+        message=facts.tell(
+            "training returns {trained} on average, and the best episode of each of {n} evaluations returns {best}: the "
+            "evaluation environment differs from the training environment; evaluate once in the training environment, with its "
+            "normalisation statistics",
+            trained=facts.median(trained.between(since)),
+            n=facts.count(best),
+            best=facts.median(best),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric=scores.name,
+        onset=since,
+        interval=(float(trained.steps[0]), since),
+        evidence=(Evidence(text="evaluation", series=scores), Evidence(text="training return", series=trained)),
     )

@@ -2,9 +2,9 @@
 
 ## What it looks for
 The recorder compares where the weights lie in memory. The check reports where more than `above` of the trainable
-parameters are the reference's as well. In the log: a divergence from the reference that was above `left` and is exactly 0
-again, after which it grows anew. Or both give every token of fresh batches the same probability, while the policy leaves
-the reference within its updates.
+parameters are the reference's as well. In the log: a divergence from the reference that was above `left` and is 0
+again, or a hundredth of it, after which it grows anew. Or both give every token of fresh batches the same probability,
+while the policy leaves the reference within its updates.
 
 ## Why it matters
 The divergence is always 0: nothing holds the policy near its start.
@@ -75,7 +75,8 @@ def _taken_anew(kl: Series, left: float) -> Finding | None:
     again = [
         i
         for i in range(MIN_POINTS, len(kl) - MIN_POINTS)
-        if values[i] < SAME <= left < np.median(values[i - MIN_POINTS : i]) and np.median(values[i + 1 :]) > SAME
+        if max(100 * values[i], left) < np.median(values[i - MIN_POINTS : i])
+        and np.median(values[i + 1 :]) > 10 * values[i]
     ]
     if not again:
         return None
