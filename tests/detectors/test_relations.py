@@ -227,6 +227,30 @@ MORE: list[tuple[str, Callable[[], Run], str, list[Callable[[], Run]]]] = [
         "still grows",
         [lambda: run({"alpha": 1.3 * 0.9 ** np.arange(30)}, algorithm="sac")],
     ),
+    (
+        "reference-is-policy",
+        lambda: grpo({"kl.ref": np.where(X < 40, 0.2, 0.005 * (X - 40))}),
+        "is 0 again at step 41",
+        [lambda: grpo({"kl.ref": 0.005 * X}), lambda: grpo({"kl.ref": np.abs(noise(N, 0.02))})],
+    ),
+    (
+        "value-scale-mismatch",
+        lambda: support(-10.0),
+        "set v_min and v_max",
+        [lambda: support(-100.0)],
+    ),
+    (
+        "no-update",
+        lambda: run({"policy.stop_iter": np.where(X < 20, 4, 0), "lr": np.full(N, 1e-3)}, algorithm="ppo"),
+        "before their first step",
+        [lambda: run({"policy.stop_iter": 4 - X % 3, "lr": np.full(N, 1e-3)}, algorithm="ppo")],
+    ),
+    (
+        "evaluation-left-behind",
+        lambda: watched(-60.0),
+        "the best episode of each of",
+        [lambda: watched(90.0)],
+    ),
     ("reward-scale-apart", lambda: stored(0.0), "other rewards than those of the episodes", [lambda: stored(0.3)]),
     (
         "random-actions-remain",
@@ -246,6 +270,21 @@ def stored(reward: float) -> Run:
         "value.loss": np.full(N, 1e-6),
     }
     return run(curves, algorithm="dqn")
+
+
+def support(low: float) -> Run:
+    """A distribution of values from `low` to 10, and episodes of 150 steps that cost one each."""
+    curves = {"reward.mean": -150 + noise(N), "episode.length": np.full(N, 150.0), "value.mean": np.full(N, -9.0)}
+    made = run(curves, algorithm="dqn", config={"gamma": 0.99})
+    return replace(made, config=replace(made.config, raw={"args.v_min": low, "args.v_max": 10.0}))
+
+
+def watched(best: float) -> Run:
+    """Training that learns, and the best of ten episodes of each evaluation, all of one level from the second on."""
+    made = control(learning(N, -80, 85), np.full(N, best - 30.0))
+    highest = series("eval.reward.max", np.full(10, best), X[4::10] + 1)
+    scores = series("eval.reward", np.r_[best - 130, np.full(9, best - 30)] + noise(10, 5.0), X[4::10] + 1)
+    return replace(made, series={**made.series, "eval.reward": scores, "eval.reward.max": highest})
 
 
 def carried_on(before: int) -> Run:

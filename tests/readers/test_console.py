@@ -440,3 +440,15 @@ def test_bars_keep_pairs_apart_even_where_one_part_is_none():
     recording = read(console, text, "train.log")
     assert values(recording, "win rate") == [0.2, 0.4, 0.6]
     assert values(recording, "episode") == [20, 40, 60]
+
+
+def test_lines_behind_a_logger_s_stamp_and_evaluations_at_a_step():
+    stamp = "2026-03-03 08:12:04,123 INFO "
+    text = "".join(
+        f"{stamp}step {i}/210 | loss -0.02 | ep_ret  {i}.5 +-  9.0 | grad_norm 0.5\n"
+        f"{stamp}validation @ step {i}: exact_match 0.{i} avg_len 2.6\n"
+        for i in (1, 2, 3)
+    )
+    recording = read(console, text, "run.log")
+    assert values(recording, "ep_ret") == [1.5, 2.5, 3.5]
+    assert values(recording, "eval/exact_match") == [0.1, 0.2, 0.3]

@@ -33,6 +33,7 @@ from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured,
 
 ROLES = (Role.RELATION, Role.PROOF)
 MIN_POINTS = 3  #: later batches (convention)
+STEADY = 6  #: values before and after a return to 0 (convention)
 MOVED = 1e-3  #: nats: no rounding of a log
 SAME = 1e-9  #: nats: two passes of one model in one precision
 
@@ -54,7 +55,7 @@ def detect(
         return proved(proof_reference_shared, config, what, above=above)
     if proof_reference_gap is None and pref_reward_chosen is not None and pref_reward_rejected is not None:
         return _of_pairs(pref_reward_chosen.finite, pref_reward_rejected.finite, pref_logp_chosen)
-    if proof_reference_gap is None and kl_ref is not None and len(kl_ref.finite) > 2 * MIN_POINTS:
+    if proof_reference_gap is None and kl_ref is not None and len(kl_ref.finite) > 2 * STEADY:
         return _taken_anew(kl_ref.finite, left)
     if proof_reference_gap is None or kl_ref is None or len(proof_reference_gap.finite) <= MIN_POINTS:
         return NotMeasured("neither the memory of policy and reference nor their distance on fresh batches is recorded")
@@ -69,15 +70,20 @@ def detect(
     return proved(later, config, what, below=2 * SAME)
 
 
+def _returns(values: np.ndarray, i: int, left: float) -> bool:
+    """Whether a steady level drops at once to less than a hundredth, and grows anew from there."""
+    before, after = values[i - STEADY : i], values[i + 1 : i + 1 + STEADY]
+    level = float(np.median(before))
+    steady = level > left and float(before.min()) > 0.5 * level
+    return (
+        steady and 100 * values[i] < level and float(np.median(after)) < level and float(values[i + 1 :].max()) > SAME
+    )
+
+
 def _taken_anew(kl: Series, left: float) -> Finding | None:
     """The divergence is 0 once more: since then the reference is the policy of that step."""
     values = np.abs(kl.values)
-    again = [
-        i
-        for i in range(MIN_POINTS, len(kl) - MIN_POINTS)
-        if max(100 * values[i], left) < np.median(values[i - MIN_POINTS : i])
-        and np.median(values[i + 1 :]) > 10 * values[i]
-    ]
+    again = [i for i in range(STEADY, len(kl) - STEADY) if _returns(values, i, left)]
     if not again:
         return None
     step = float(kl.steps[again[0]])
@@ -85,7 +91,7 @@ def _taken_anew(kl: Series, left: float) -> Finding | None:
         message=facts.tell(
             "the divergence from the reference was {before} and is 0 again at {step}{more}: the reference is taken anew from the "
             "policy, as where a run is resumed; load the reference from the start of the first run",
-            before=facts.median(kl.between(float(kl.steps[again[0] - MIN_POINTS]), float(kl.steps[again[0] - 1]))),
+            before=facts.median(kl.between(float(kl.steps[again[0] - STEADY]), float(kl.steps[again[0] - 1]))),
             step=facts.at(kl, step),
             more=f", and {len(again) - 1} more times" if len(again) > 1 else "",
         ),
