@@ -328,14 +328,13 @@ def first_break_of(
 
 
 def _explaining(signs: Sequence[Outcome], ranked: Sequence[RankedCause]) -> list[Outcome]:
-    """The signs without trends of something else, where one cause is more probable than all others together."""
+    """The signs without the warnings of something else, where one cause is more probable than all others together."""
     top = max(ranked, key=lambda cause: cause.probability, default=None)
     if top is None or top.link is None or top.probability <= 0.5:
         return list(signs)
     its = explained(top)
     critical = {o.detector for o in signs if o.finding is not None and o.finding.severity is Severity.CRITICAL}
-    kept = its | critical
-    return [o for o in signs if o.detector in kept or o.link is top.link or Role.RELATION in o.roles]
+    return [o for o in signs if o.detector in its | critical or o.link is top.link]
 
 
 def _without_consequences(signs: Sequence[Outcome]) -> list[Outcome]:
