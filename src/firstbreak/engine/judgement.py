@@ -285,6 +285,9 @@ def _better_before(inputs: Inputs, best: BestCheckpoint | None) -> bool:
 # the first break --------------------------------------------------------------------------------------------------------
 
 
+AT_ONCE = 0.1  #: of the steps so far: what slows down over more of them grows (convention)
+
+
 def first_break_of(
     outcomes: Sequence[Outcome], ranked: Sequence[RankedCause], signs: Sequence[Outcome], harm: Harm
 ) -> FirstBreak | None:
@@ -297,13 +300,12 @@ def first_break_of(
     sign, or that of the most probable cause where it explains the sign.
     """
     harmed = harm in (Harm.LOST, Harm.LOSING, Harm.APART)
-    scored = harm is not Harm.NOT_MEASURED
     drift = harm is Harm.APART and not _found(Role.EVALUATION_APART, outcomes)  # nothing is lost yet
     if harmed:  # slower is no reason why a score falls
         found = [o for o in signs if o.link is not Link.SYSTEMS or Role.RELATION in o.roles]
-        found = [o for o in found or _doubts(outcomes) or signs if not _slower(o)]
+        found = [o for o in found or _doubts(outcomes) or signs if not _slower_at_once(o)]
     else:
-        found = [o for o in signs if _is_serious(o) and not (scored and _slower(o))]
+        found = [o for o in signs if _is_serious(o) and not (harm is Harm.NONE_YET and _slower_at_once(o))]
     found = _without_consequences(found)
     if not found:
         return None
@@ -361,10 +363,17 @@ def _is_serious(sign: Outcome) -> bool:
     return finding is not None and (finding.severity is Severity.CRITICAL or finding.confidence is Confidence.HIGH)
 
 
-def _slower(sign: Outcome) -> bool:
-    """Slower costs time, and breaks nothing; what does not return, or fills the memory, does."""
-    metric = "" if sign.finding is None else sign.finding.metric or ""
-    return sign.link is Link.SYSTEMS and metric.startswith(("throughput", "time."))
+def _slower_at_once(sign: Outcome) -> bool:
+    """A machine that others use is slower from one step to the next: it costs time, and breaks nothing in a run that learns."""
+    finding = sign.finding
+    if (
+        finding is None
+        or sign.link is not Link.SYSTEMS
+        or not (finding.metric or "").startswith(("throughput", "time."))
+    ):
+        return False
+    low, high = finding.interval or (-np.inf, np.inf)
+    return high - low <= AT_ONCE * abs(high)
 
 
 def _doubts(outcomes: Sequence[Outcome]) -> list[Outcome]:
