@@ -25,6 +25,7 @@ from firstbreak.engine.verdict import leading_cause_and_rival
 from firstbreak.model import (
     Action,
     BreakKind,
+    Confidence,
     Cost,
     Departure,
     Diagnosis,
@@ -695,10 +696,11 @@ def missing_inputs(dx: Diagnosis) -> tuple[ReportLine, ...]:
 
 
 def relations(outcomes: Iterable[Outcome]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The relations between numbers that could be checked: those that hold, and those that are broken."""
+    """The relations between numbers that could be checked: those that hold, and those that are surely broken."""
     checked = [o for o in outcomes if Role.RELATION in o.roles and o.status in (Status.OK, Status.FOUND)]
-    broken = [o for o in checked if o.finding is not None and o.finding.severity is not Severity.NOTICE]
-    return tuple(o.detector for o in checked if o not in broken), tuple(o.detector for o in broken)
+    hold = [o.detector for o in checked if o.finding is None or o.finding.severity is Severity.NOTICE]
+    sure = [o.detector for o in checked if o.finding is not None and o.finding.confidence is Confidence.HIGH]
+    return tuple(hold), tuple(name for name in sure if name not in hold)
 
 
 def relations_line(dx: Diagnosis) -> str:

@@ -3,7 +3,7 @@
 ## What it looks for
 The recorder compares where the weights lie in memory. The check reports where more than `above` of the trainable
 parameters are the reference's as well. In the log: a divergence from the reference that was above `left` and is 0
-again, or a hundredth of it, after which it grows anew. Or both give every token of fresh batches the same probability,
+again, or a thousandth of it, after which it grows anew. Or both give every token of fresh batches the same probability,
 while the policy leaves the reference within its updates.
 
 ## Why it matters
@@ -71,12 +71,12 @@ def detect(
 
 
 def _returns(values: np.ndarray, i: int, left: float) -> bool:
-    """Whether a steady level drops at once to less than a hundredth, and grows anew from there."""
+    """Whether a steady level drops at once to less than a thousandth, and grows anew from there."""
     before, after = values[i - STEADY : i], values[i + 1 : i + 1 + STEADY]
     level = float(np.median(before))
     steady = level > left and float(before.min()) > 0.5 * level
     return (
-        steady and 100 * values[i] < level and float(np.median(after)) < level and float(values[i + 1 :].max()) > SAME
+        steady and 1000 * values[i] < level and float(np.median(after)) < level and float(values[i + 1 :].max()) > SAME
     )
 
 

@@ -34,6 +34,7 @@ from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured,
 ROLES = (Role.RELATION, Role.PROOF)
 BEFORE = frozenset({"trl", "verl", "openrlhf"})  #: trainers that log the divergence of a batch before its update
 NEXT = 4  #: divergences after the first one
+STEADY = 0.7  #: of the first one: the distance of another reference stays, that of a first update comes and goes (convention)
 
 
 def detect(
@@ -83,7 +84,7 @@ def _from_the_start(curve: Series) -> bool:
 
 def _apart(curve: Series, logged: float, learned: bool) -> Finding | None:
     first, after = float(curve.values[0]), median(curve.values[1 : 1 + NEXT])
-    if first <= logged or after > 2 * first:
+    if first <= logged or after > 2 * first or float(curve.values[1 : 1 + NEXT].min()) < STEADY * first:
         return None
     step = float(curve.steps[0])
     return Finding(
