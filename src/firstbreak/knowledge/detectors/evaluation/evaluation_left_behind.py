@@ -61,9 +61,10 @@ def detect(
         return NotMeasured(f"fewer than {min_points} training returns, or than {min_evaluations} evaluations")
     trained, scores = returns.finite, eval_reward.finite
     training = trajectory(trained)
-    above = None if eval_reward_max is None else _above_the_best(trained, eval_reward_max.finite, min_evaluations)
-    if above is not None and training.learned and not training.lost:
-        return _apart(trained, eval_reward_max.finite.between(above), scores, above)
+    if eval_reward_max is not None and training.learned and not training.lost:
+        above = _above_the_best(trained, eval_reward_max.finite, min_evaluations)
+        if above is not None:
+            return _apart(trained, eval_reward_max.finite.between(above), scores, above)
     risen = float(scores.values.max() - scores.values[0])
     gain = training.best - min(training.start, float(np.median(trained.values[:FIRST])))
     if not training.learned or training.lost or risen > max_gain * gain:

@@ -60,8 +60,10 @@ def detect(
     )
     fitted = value_loss if value_loss is not None else loss_total
     critic = [s.finite for s in (episode_length, value_mean, fitted) if s is not None and len(s.finite) >= min_points]
-    if trained is not None and len(critic) == 3 and (found := _never_paid(trained, *critic, unpaid)) is not None:
-        return found
+    if trained is not None and len(critic) == 3:
+        length, value, loss = critic
+        if (found := _never_paid(trained, length, value, loss, unpaid)) is not None:
+            return found
     if trained is None or eval_reward is None or len(scores := eval_reward.finite) < min_points:
         if trained is not None and len(critic) == 3:
             return None
