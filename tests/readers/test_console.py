@@ -452,3 +452,10 @@ def test_lines_behind_a_logger_s_stamp_and_evaluations_at_a_step():
     recording = read(console, text, "run.log")
     assert values(recording, "ep_ret") == [1.5, 2.5, 3.5]
     assert values(recording, "eval/exact_match") == [0.1, 0.2, 0.3]
+
+
+def test_a_stamp_is_no_part_of_the_first_name():
+    text = "".join(f"2026-03-03 08:12:0{i} INFO loss: 0.{i} reward: 1.{i}\n" for i in range(1, 6))
+    recording = read(console, text, "run.log")
+    assert values(recording, "loss") == [0.1, 0.2, 0.3, 0.4, 0.5]
+    assert values(recording, "reward") == [1.1, 1.2, 1.3, 1.4, 1.5]

@@ -194,3 +194,11 @@ def test_rows_of_a_replay_buffer_say_whether_the_observation_changes(tmp_path):
     assert list(run.series["env.transition_unchanged"].values) == [1.0, 0.0] * 15
     assert max(run.series["reward.mean"].values) == 29  # the buffer's rewards are no curve
     assert any("30 stored transitions" in note for note in run.notes)
+
+
+def test_a_log_that_names_its_states_stays_a_log(tmp_path):
+    rows = [{"episode": i, "state": i % 5, "next_state": (i + 1) % 5, "reward": i, "td_error": 0.3} for i in range(30)]
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run = read_run(tmp_path)
+    assert max(run.series["reward.mean"].values) == 29
+    assert not run.series["env.transition_unchanged"].values.any()

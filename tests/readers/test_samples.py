@@ -364,3 +364,12 @@ def test_pickles_are_named_and_never_opened(tmp_path, monkeypatch):
     arguments = tmp_path / "training_args.bin"
     assert pickle_file.sniff(arguments, b"PK")
     assert "could run any code" in pickle_file.read(arguments).notes[0]
+
+
+def test_a_reward_that_is_recorded_is_no_sum_of_what_stands_beside_it(tmp_path):
+    (sample,) = samples(
+        tmp_path / "a.jsonl", {"step": 1, "question": "2+2?", "completion": "4", "reward": 1.0, "length": 17}
+    )
+    assert sample.reward == 1.0
+    (sample,) = samples(tmp_path / "b.jsonl", {"problem": "2+2?", "completion": "4", "right": 1.0, "format": 0.5})
+    assert sample.reward == 1.5

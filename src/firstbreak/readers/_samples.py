@@ -258,8 +258,8 @@ def _sample(record: Record, shape: Shape, folder_step: float | None, about: Mapp
         rewards = {name: x for name, value in record.items() if (x := _plain_number(name, value, roles)) is not None}
     else:
         rewards = _weighted(record.get(shape.rewards))
-    reward = number(_at(record, shape.reward))
-    if shape.reward == "+" and rewards:
+    reward = number(record.get("reward")) if shape.reward == "+" else number(_at(record, shape.reward))
+    if reward is None and shape.reward == "+" and rewards:
         reward = math.fsum(rewards.values())
     group, completion = _at(record, shape.group), _at(record, shape.completion)
     step = number(_at(record, shape.step))

@@ -32,6 +32,24 @@ OBSERVED = tuple(
     for after in (f"next_{name}", f"{name}_next", f"new_{name}", f"{name}2", f"{name}_")
 )
 UNCHANGED = "env.transition_unchanged"
+#: what a row of a replay buffer holds beside the two; with anything else it is a row of a log
+IN_A_BUFFER = frozenset(
+    (
+        "action",
+        "act",
+        "a",
+        "reward",
+        "rew",
+        "r",
+        "done",
+        "terminated",
+        "truncated",
+        "terminal",
+        "info",
+        "discount",
+        "mask",
+    )
+)
 
 Record = dict[str, Any]
 
@@ -115,8 +133,9 @@ class _Log:
             index = np.array([as_float(record["step"]) for record in records])
             records = [record["data"] for record in records]
         if records and (pair := _transition(records[0])):
-            self.transitions += len(records)
-            records = [{UNCHANGED: float(record.get(pair[0]) == record.get(pair[1]))} for record in records]
+            only = records[0].keys() <= IN_A_BUFFER | set(pair)
+            self.transitions += len(records) * only
+            records = [_with_change(record, *pair, only=only) for record in records]
         self.columns.add_records(all_by_split(records), index)
         self.rows += len(records)
 
@@ -156,6 +175,12 @@ class _Log:
 def _transition(record: Record) -> tuple[str, str] | None:
     """The names of the observation and of the next one in a row of a replay buffer."""
     return next(((name, after) for name, after in OBSERVED if name in record and after in record), None)
+
+
+def _with_change(record: Record, name: str, after: str, *, only: bool) -> Record:
+    """Whether the observation changes, beside the numbers of a log, or alone where the row is one of a buffer."""
+    known = name in record and after in record
+    return ({} if only else record) | ({UNCHANGED: float(record[name] == record[after])} if known else {})
 
 
 def _is_envelope(record: Record) -> bool:

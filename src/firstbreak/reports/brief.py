@@ -37,19 +37,18 @@ MOST_CAUSES = 2
 MOST_SIGNALS = 2  # that are to be logged; one where something broke
 MOST_NAMED = 2  # findings that a cause explains
 MOST_OF_A_VERDICT = 60  # words
-LETTERS = 6  # of a word, on average, and a space: more are those of a name
 LONGEST = 100  # letters of a name
 SCORE = "the score"
 
 
 def clipped(text: str, most: int) -> str:
     """The text as far as a clause ends within `most` words; "..." says that it goes on. A name of a log may be one long word."""
-    words = shorter(text).split(" ")
+    words = [shortened(word, LONGEST) for word in shorter(text).split(" ")]
     kept = most
     if len(words) > most:
         kept = next((n for n in range(most, most // 2, -1) if words[n - 1][-1:] in ".;:,"), most)
         words[kept - 1] = words[kept - 1].rstrip(".;:,") + " ..."
-    return shortened(" ".join(words[:kept]), max(LONGEST, LETTERS * most))
+    return " ".join(words[:kept])
 
 
 def summary(dx: Diagnosis) -> str:
@@ -201,7 +200,7 @@ def rest(dx: Diagnosis) -> tuple[ReportLine, ...]:
     log = [f"{name} ({count(n, 'check')}): {clipped(how, 12)}" for name, n, how in to_log(dx)]
     lines = [*_under("Cause", _causes(dx)), *_under("Log next", log)]
     lines += [ReportLine(line.label, shorter(line.text)) for line in content.baseline(dx)]
-    lines += [ReportLine("Not read", clipped(part, 40)) for part in dx.run.damage[:1]]
+    lines += [ReportLine("Not read", shorter(part)) for part in dx.run.damage[:1]]
     lines.append(ReportLine("--full", left_out(dx)))
     if names := [o.detector for o in findings(dx)]:
         path = dx.run.path if len(dx.run.path) <= LONGEST else "RUN"

@@ -440,7 +440,7 @@ def _returned(change: Change, steps: np.ndarray, values: np.ndarray, width: int)
 
 
 def adapted(rate: Series, turns: int = 6) -> bool:
-    """Whether a learning rate goes up and down again and again, as one that follows the divergence does: no schedule does so."""
+    """Whether a learning rate goes up and down again and again: it follows the divergence, or its schedule begins anew."""
     moves = np.sign(np.diff(rate.finite.values))
     moves = moves[moves != 0]
     return int(np.sum(moves[1:] != moves[:-1])) >= turns

@@ -41,7 +41,7 @@ _SPOKEN = re.compile(
 #: `2026-03-03 08:12:04,123 INFO trainer: ` before what a logger says
 _STAMP = re.compile(
     r"\W{0,2}\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?\S{0,6}[\s\]|:-]+"
-    r"(?:\[?(?:INFO|DEBUG|WARNING|TRACE|SUCCESS)\]?[\s|:-]+)?(?:[\w.]+: )?"
+    r"(?:\[?(?:INFO|DEBUG|WARNING|TRACE|SUCCESS)\]?[\s|:-]+)?(?:[\w.]+: (?=[A-Za-z\[]))?"
 )
 #: `validation @ step 12: `: the numbers of the line are of held-out data
 _HELD = re.compile(
