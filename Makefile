@@ -9,7 +9,7 @@ TORCH ?= torch==2.13.0
 # Trainers that need GPUs. Their modules that write metrics do not, and are all that is imported of them.
 TRACKERS ?= verl==0.9.1 openrlhf==0.11.2 areal==1.0.4
 
-.PHONY: help setup setup-test demo quick test test-all test-seeds lint golden report-card bench-statistics docs coverage bench bench-readers bench-recorder bench-experiments bench-guard bench-journeys bench-judgement bench-preflight bench-web bench-peers site fuzz
+.PHONY: help setup setup-test demo quick test test-all test-seeds lint golden report-card bench-statistics docs coverage bench bench-readers bench-recorder bench-experiments bench-guard bench-journeys bench-judgement bench-relations bench-preflight bench-web bench-peers site fuzz
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -125,6 +125,9 @@ bench-peers: $(VENV)/.bench  ## what firstbreak says of the runs that other tool
 
 bench-speed: $(VENV)/.test   ## start, long logs and the tests: processor time and peak memory
 	$(BIN)/python -m benchmarks.speed $(ARGS)
+
+bench-relations: $(VENV)/.bench ## which relations between numbers hold, and what is said of fresh sets (ARGS="--fresh SET")
+	$(BIN)/python -m benchmarks.relations $(ARGS)
 
 bench-judgement: $(VENV)/.bench ## what the verdicts say: right, free of contradictions, and steady under changes that mean nothing
 	$(BIN)/python -m benchmarks.judgement $(ARGS)

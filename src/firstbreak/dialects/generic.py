@@ -24,7 +24,7 @@ MARKS: frozenset[str] = frozenset()
 AXIS = words("""
     step Step steps _step global_step global_steps total_steps training_step train_step train/global_step timestep
     timesteps total_timesteps env_steps env_step num_env_steps frames frame iteration Iteration iterations iter
-    training_iteration update updates num_updates episode Episode episodes epoch Epoch
+    training_iteration update updates num_updates episode Episode episodes n_episode n_episodes n_epi epoch Epoch
 """)
 
 # Lower case, "_" between words; `mean_x`, `x_avg`, `max_x` and the like need no entry of their own.
@@ -122,7 +122,7 @@ _GROUPS: Mapping[str, str] = {
     "progress.env_steps": "timestep timesteps total_timesteps env_step env_steps total_env_steps num_env_steps frames"
     " num_frames total_frames",
     "progress.iterations": "iteration iterations iter iters training_iteration",
-    "progress.episodes": "episode episodes num_episodes episodes_total",
+    "progress.episodes": "episode episodes num_episodes episodes_total n_episode n_episodes n_epi",
     "progress.epoch": "epoch epochs",
     "progress.updates": "updates num_updates n_updates",
 }

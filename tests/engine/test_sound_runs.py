@@ -1,0 +1,66 @@
+"""Sound runs of kinds that were accused once, each beside one that is not sound."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from firstbreak.dialects import dialects, hyperparameters
+from firstbreak.engine.diagnose import diagnose
+from firstbreak.model import Link, Run, Severity
+from tests.detectors.look import found, look
+from tests.make import learning, noise, run
+
+N = 200
+X = np.arange(N)
+
+
+def slowed(speed: np.ndarray) -> Run:
+    curves = {"reward.mean": learning(N, 0.1, 0.9), "throughput.tok_s": speed * (1 + noise(N, 0.01))}
+    return run(curves, trainer="trl", algorithm="grpo")
+
+
+def test_a_run_that_learns_and_is_slower_at_once_has_no_broken_link() -> None:
+    dx = diagnose(slowed(np.where(X < 90, 1000.0, 250.0)))
+    assert dx.first_break is None
+    assert any(o.link is Link.SYSTEMS and o.finding is not None for o in dx.outcomes)  # the cost is told
+
+
+def test_a_run_that_slows_down_more_and_more_has_one() -> None:
+    first = diagnose(slowed(1000 / (1 + 4 * np.clip((X - 40) / 120, 0, 1)))).first_break
+    assert first is not None
+    assert first.link is Link.SYSTEMS
+
+
+def test_a_rate_that_follows_the_divergence_is_as_configured_and_does_not_jump() -> None:
+    rates = 1e-3 * np.where(X % 10 < 5, 8.0, 0.05)
+    for name in ("rate-not-as-configured", "learning-rate-jump"):
+        assert look(name, run({"lr": rates}, config={"learning_rate": 1e-3}, algorithm="ppo")).finding is None
+    assert found("rate-not-as-configured", run({"lr": np.full(N, 8e-3)}, config={"learning_rate": 1e-3}))
+
+
+@pytest.mark.parametrize(("reward", "severity"), [(0.94, Severity.NOTICE), (0.06, Severity.WARNING)])
+def test_equal_groups_of_prompts_that_are_solved_are_no_warning(reward: float, severity: Severity) -> None:
+    curves = {"reward.mean": np.clip(reward + noise(N, 0.01), 0, 1), "reward.zero_std_frac": 0.72 + noise(N, 0.01)}
+    made = run(curves, config={"group_size": 4}, algorithm="grpo")
+    assert found("group-too-small", made).severity is severity
+    assert (found("zero-variance-groups", made).severity is Severity.NOTICE) == (severity is Severity.NOTICE)
+
+
+@pytest.mark.parametrize(("evaluated", "told"), [(0.86, False), (0.2, True)])
+def test_samples_that_come_near_to_a_good_evaluation_are_no_game(evaluated: float, told: bool) -> None:
+    curves = {"reward.mean": np.linspace(0.45, 0.84, N) + noise(N, 0.02), "eval.accuracy": evaluated + noise(N, 0.01)}
+    outcome = look("reward-up-evaluation-down", run(curves, algorithm="grpo"))
+    assert (outcome.finding is not None) == told
+
+
+@pytest.mark.parametrize(("later", "told"), [(0.08, True), (0.02, False)])
+def test_a_first_divergence_that_does_not_stay_is_that_of_an_update(later: float, told: bool) -> None:
+    made = run({"kl.ref": np.r_[0.08, np.full(N - 1, later)]}, trainer="trl", algorithm="grpo")
+    assert (look("reference-not-initial", made).finding is not None) == told
+
+
+def test_options_are_found_in_sections_that_are_named_after_what_they_configure() -> None:
+    raw = {"ppo_config": {"learning_rate": 1e-3}, "generation_kwargs": {"temperature": 0.9}}
+    values = hyperparameters.canonical_config(raw, dialects()["trl"]).values
+    assert (values["learning_rate"], values["temperature"]) == (1e-3, 0.9)
