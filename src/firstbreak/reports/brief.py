@@ -6,6 +6,7 @@ import math
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
 
 from firstbreak import dialects
 from firstbreak.dialects import signals
@@ -37,13 +38,16 @@ MOST_CAUSES = 2
 MOST_SIGNALS = 2  # that are to be logged; one where something broke
 MOST_NAMED = 2  # findings that a cause explains
 MOST_OF_A_VERDICT = 60  # words
+LETTERS = 9  # of a word and a space, at most on average: more are those of names
 LONGEST = 100  # letters of a name
 SCORE = "the score"
 
 
 def clipped(text: str, most: int) -> str:
-    """The text as far as a clause ends within `most` words; "..." says that it goes on. A name of a log may be one long word."""
+    """The text as far as a clause ends within `most` words of usual length; "..." says that it goes on."""
     words = [shortened(word, LONGEST) for word in shorter(text).split(" ")]
+    fitting = sum(letters <= LETTERS * most for letters in accumulate(len(word) + 1 for word in words))
+    most = min(most, max(fitting, 1))  # names of a log may be long
     kept = most
     if len(words) > most:
         kept = next((n for n in range(most, most // 2, -1) if words[n - 1][-1:] in ".;:,"), most)
