@@ -149,7 +149,7 @@ bench-guard: $(VENV)/.bench  ## what the guard costs, how soon it stops, and kil
 
 # Every target that shows, makes or measures something. With SMALLEST=1 each of them is small and writes no committed file.
 SCHEDULED := attack demo docs site coverage report-card fuzz bench bench-audit bench-evaluation bench-experiments bench-facts bench-guard \
-	bench-journeys bench-judgement bench-peers bench-preflight bench-readers bench-recorder bench-speed bench-statistics bench-web
+	bench-journeys bench-judgement bench-peers bench-preflight bench-readers bench-recorder bench-relations bench-speed bench-statistics bench-web
 
 .PHONY: size bench-speed same-diagnoses attack lock scheduled bench-recorder bench-audit bench-evaluation bench-facts
 

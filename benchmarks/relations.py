@@ -1,4 +1,4 @@
-"""Which relations between the numbers of a run can be checked, and hold: `python -m benchmarks.relations`.
+"""Which relations between the numbers of a run can be checked, and hold: `make bench-relations`.
 
     python -m benchmarks.relations [--share S]          # the lab's corpus and the population
     python -m benchmarks.relations --fresh SET ...      # fresh sets: folders with projects/, key.csv and reader.csv
@@ -24,7 +24,7 @@ from firstbreak_lab.population.build import packs, unpacked
 from benchmarks.machine import environment
 from benchmarks.population import PACKS, READING
 from benchmarks.resume import kept
-from benchmarks.size import corpus, place
+from benchmarks.size import corpus, place, sized
 from firstbreak.engine.detection import check
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.registry import detectors
@@ -58,7 +58,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def held(share: float, processes: int) -> Row:
     """Each relation: in how many runs it can be checked, and in how many healthy and faulty ones it is broken."""
-    jobs = [f"corpus {name}" for name in labels(corpus())] + [f"population {path.name}" for path in packs(PACKS)]
+    jobs = [f"corpus {name}" for name in labels(corpus())] + [
+        f"population {path.name}" for path in packs(PACKS)[: sized(None, 1)]
+    ]
     jobs = jobs[:: max(1, round(1 / share))]
     rows = kept(place(KEPT), jobs, one, processes, *READING)
     runs = [run for row in rows for run in row["runs"]]

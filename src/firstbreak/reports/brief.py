@@ -47,8 +47,7 @@ def clipped(text: str, most: int) -> str:
     """The text as far as a clause ends within `most` words of usual length; "..." says that it goes on."""
     words = [shortened(word, LONGEST) for word in shorter(text).split(" ")]
     fitting = sum(letters <= LETTERS * most for letters in accumulate(len(word) + 1 for word in words))
-    most = min(most, max(fitting, 1))  # names of a log may be long
-    kept = most
+    most = kept = min(most, max(fitting, 1))  # names of a log may be long
     if len(words) > most:
         kept = next((n for n in range(most, most // 2, -1) if words[n - 1][-1:] in ".;:,"), most)
         words[kept - 1] = words[kept - 1].rstrip(".;:,") + " ..."
@@ -79,12 +78,8 @@ def marks(dx: Diagnosis) -> tuple[tuple[LinkStatus, str], ...]:
 
 def findings(dx: Diagnosis) -> tuple[Outcome, ...]:
     """What broke: the worst findings, that of the first break first. Notices are no news of a run that goes on."""
-    first = dx.first_break
-
-    def later(outcome: Outcome) -> bool:
-        return first is None or outcome.link not in first.links
-
-    return tuple(sorted(_serious(dx), key=later)[:MOST_FINDINGS])
+    links = dx.first_break.links if dx.first_break is not None else ()
+    return tuple(sorted(_serious(dx), key=lambda o: o.link not in links)[:MOST_FINDINGS])
 
 
 def _serious(dx: Diagnosis) -> list[Outcome]:
