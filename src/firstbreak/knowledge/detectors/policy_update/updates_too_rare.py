@@ -1,0 +1,99 @@
+"""Off-policy: there are too few updates, or too few copies of the target network, for the steps of the run.
+
+## What it looks for
+The uses of one transition, (updates x {minibatch_size}) / environment steps, against `min_uses`; and the copies of the target
+network in the whole run, environment steps / {target_update_interval}, against `min_copies`. Both only where nothing was
+learned.
+
+## Why it matters
+A transition that no update draws teaches nothing: DQN draws each about 8 times, SAC and TD3 256 times. Each copy of the target
+network carries a reward one step further back. With one copy, an action is judged by the next two rewards.
+
+## When it is a false alarm
+Data from a simulator that is so fast that most of them can be thrown away.
+
+## Fix
+- Lower {train_freq}, or raise {gradient_steps}, until an update follows after each one to four steps.
+- Lower {target_update_interval}, or raise {tau}, so that the target network is copied a hundred times in the run.
+
+## Smallest experiment
+A tenth of the run with one update for each step: the loss and the values must move.
+
+## References
+https://www.nature.com/articles/nature14236
+https://stable-baselines3.readthedocs.io/en/master/modules/dqn.html
+"""
+
+from __future__ import annotations
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import at
+from firstbreak.engine.families import Method, only
+from firstbreak.engine.stats.shape import Trajectory
+from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.words import number
+
+FAMILIES = only(Method.VALUE_BASED)
+ROLES = (Role.RELATION,)
+
+
+def detect(
+    score: Series,
+    config: Config,
+    progress_updates: Series | None = None,
+    trajectory: Trajectory | None = None,
+    solved: bool | None = None,
+    *,
+    min_uses: float = at(0.5, "uses", "DQN of 2015 uses a transition 8 times; half of the data is never drawn here."),
+    min_copies: float = at(2.0, "copies", "With fewer, an action is judged by two rewards."),
+    min_points: int = at(5, "points", "Fewer scores do not show that nothing was learned."),
+) -> Finding | NotMeasured | None:
+    curve = score.finite
+    if len(curve) < min_points or curve.axis != "env_steps":
+        return NotMeasured(f"no score at {min_points} numbers of environment steps")
+    if solved or (trajectory is not None and trajectory.learned):
+        return None
+    steps = float(curve.steps[-1])
+    batch, interval = config.number("minibatch_size"), config.number("target_update_interval")
+    updates = progress_updates.finite if progress_updates is not None else None
+    first = float(curve.steps[0])
+    if batch and updates is not None and len(updates) and updates.axis == curve.axis:
+        uses = float(updates.values[-1]) * batch / float(updates.steps[-1])
+        if uses < min_uses:
+            return _finding(
+                updates,
+                first,
+                "{updates} updates of {batch} transitions in {steps} environment steps: a transition is used {uses} times on "
+                "average; update more often (train_freq, gradient_steps)",
+                uses,
+                updates=facts.last(updates),
+                batch=number(batch),
+                steps=number(float(updates.steps[-1])),
+                uses=number(uses),
+            )
+    copies = steps * (config.number("tau") or 1.0) / interval if interval else None
+    if copies is None or copies >= min_copies:
+        return None
+    return _finding(
+        curve,
+        first,
+        "the target network is copied every {interval} steps, {copies} times in a run of {steps}: the values see no further than "
+        "the next rewards; copy it more often",
+        copies,
+        interval=number(interval or 0.0),
+        copies=number(float(int(copies))),
+        steps=number(steps),
+    )
+
+
+def _finding(curve: Series, since: float, said: str, size: float, **given: object) -> Finding:
+    return Finding(
+        message=facts.tell(said, **given),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric=curve.name,
+        onset=since,
+        interval=(since, since),
+        evidence=(Evidence(text=curve.name, series=curve, since=since),),
+        numbers={"size": size},
+    )
