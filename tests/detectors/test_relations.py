@@ -198,6 +198,18 @@ PAIRS: dict[str, tuple[Callable[[], Run], str, list[Callable[[], Run]]]] = {
 #: more ways in which a relation breaks
 MORE: list[tuple[str, Callable[[], Run], str, list[Callable[[], Run]]]] = [
     (
+        "updates-too-rare",
+        lambda: off_policy(1),
+        "a transition is used 0.16 times on average",
+        [lambda: off_policy(100), lambda: off_policy(100, target_update_interval=500)],
+    ),
+    (
+        "updates-too-rare",
+        lambda: off_policy(100, target_update_interval=100_000),
+        "the target network is copied every 100000 steps, 0 times in a run of 40000",
+        [lambda: off_policy(100, target_update_interval=1, tau=0.005)],
+    ),
+    (
         "samples-of-other-weights",
         lambda: grpo({"kl.ref": -0.005 * X + noise(N, 0.05)}),
         "it cannot be below 0",
@@ -285,6 +297,15 @@ def watched(best: float) -> Run:
     highest = series("eval.reward.max", np.full(10, best), X[4::10] + 1)
     scores = series("eval.reward", np.r_[best - 130, np.full(9, best - 30)] + noise(10, 5.0), X[4::10] + 1)
     return replace(made, series={**made.series, "eval.reward": scores, "eval.reward.max": highest})
+
+
+def off_policy(updates: int, **config: float) -> Run:
+    """A flat return over 40,000 environment steps, with so many updates in each hundredth."""
+    steps = 400 * (X + 1)
+    curves = {"reward.mean": -200 + noise(N, 5.0), "progress.updates": updates * (X + 1.0)}
+    made = run({}, algorithm="dqn", trainer="sb3", config={"minibatch_size": 64, **config})
+    logged = {name: replace(series(name, values, steps), axis="env_steps") for name, values in curves.items()}
+    return replace(made, series=logged)
 
 
 def carried_on(before: int) -> Run:

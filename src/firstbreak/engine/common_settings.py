@@ -61,7 +61,9 @@ class Range:
 
     @property
     def text(self) -> str:
-        """'0.7 to 1.2'."""
+        """'0.7 to 1.2', '64 or more'."""
+        if self.high == math.inf:
+            return f"{number(self.low)} or more"
         return f"{number(self.low)} to {number(self.high)}"
 
 
@@ -154,6 +156,14 @@ def is_on(run: Run, name: str) -> bool | None:
         return None
     value = run.config.get(name)
     return bool(value) and str(value).lower() not in ("none", "false", "0", "0.0")
+
+
+def amiss(name: str, side: Side, inputs: Inputs) -> bool:
+    """Whether a setting is outside what is usual, on this side."""
+    value, range_ = in_force(inputs.run, name), usual_range(name, inputs)
+    if side is Side.OFF or value is None or range_ is None:
+        return False
+    return range_.decades(value) * (1 if side is Side.HIGH else -1) > 0
 
 
 def settled(name: str, side: Side, inputs: Inputs) -> bool:

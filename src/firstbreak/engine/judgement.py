@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from firstbreak.engine.common_settings import OUTSIDE
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.rank import by_link
 from firstbreak.engine.stats.agreement import denies, informed
@@ -308,7 +309,7 @@ def first_break_of(
         found = [o for o in signs if _is_serious(o) and not (harm is Harm.NONE_YET and _slower_at_once(o))]
     found = _without_consequences(found)
     if not found:
-        return None
+        return _by_setting(outcomes, ranked) if harmed or harm is Harm.STALLED else None
     proofs = [o for o in found if Role.PROOF in o.roles]
     its = explained(max(ranked, key=lambda cause: cause.probability, default=None))
     sure = [o for o in found if _is_serious(o)]
@@ -319,7 +320,7 @@ def first_break_of(
     return FirstBreak(
         link=link,
         kind=BreakKind.BREAK if harmed and not drift else BreakKind.FIRST_SIGN,
-        or_earlier=any(is_blind(upstream, outcomes) for upstream in Link if upstream.order < link.order),
+        or_earlier=_or_earlier(link, outcomes),
         metric=sign.finding.metric,
         step=dated.onset,
         interval=dated.interval,
@@ -327,6 +328,30 @@ def first_break_of(
         also=also,
         probability=probability,
     )
+
+
+def _by_setting(outcomes: Sequence[Outcome], ranked: Sequence[RankedCause]) -> FirstBreak | None:
+    """No curve shows why the score goes nowhere, and a setting far from what is usual makes one cause probable."""
+    top = max(ranked, key=lambda cause: cause.probability, default=None)
+    if top is None or top.link is None or top.probability < PROBABLE:
+        return None
+    if max((w.weight for w in top.evidence if w.kind is WeightKind.CONFIGURATION), default=0.0) < OUTSIDE:
+        return None
+    also, probability = _told_apart(top.link, by_link(ranked))
+    return FirstBreak(
+        link=top.link,
+        kind=BreakKind.FIRST_SIGN,
+        or_earlier=_or_earlier(top.link, outcomes),
+        metric=None,
+        step=None,
+        interval=None,
+        also=also,
+        probability=probability,
+    )
+
+
+def _or_earlier(link: Link, outcomes: Sequence[Outcome]) -> bool:
+    return any(is_blind(upstream, outcomes) for upstream in Link if upstream.order < link.order)
 
 
 def _explaining(signs: Sequence[Outcome], ranked: Sequence[RankedCause]) -> list[Outcome]:

@@ -400,7 +400,7 @@ def _ranked(
         title = "Nothing is wrong" if name == HEALTHY else "A cause that is not in the catalogue"
         return RankedCause(id=name, title=title, link=None, probability=probability, evidence=evidence)
     experiment = smallest(cause.experiments, name, inputs.family) if advised else None
-    fix = advice(cause, inputs.family)[0] if advised else ()
+    fix = sorted(advice(cause, inputs.family)[0], key=lambda step: not _mends(step, cause, inputs)) if advised else []
     return RankedCause(
         id=name,
         title=cause.title.rstrip("."),
@@ -454,6 +454,12 @@ def _now(run: Run, name: str, configured: object) -> str:
     told = (last if planned is None else f"{configured}") if same else f"{last}, set to {configured}"
     jumped = planned is not None and seen[0] > FAR_ABOVE * max(planned, seen[1])
     return f"{told}, and {number(seen[0])} at its highest" if jumped else told
+
+
+def _mends(step: str, cause: Cause, inputs: Inputs) -> bool:
+    """Whether a step of a fix asks for a setting that is outside what is usual."""
+    asked = (name for name in _PLACEHOLDER.findall(step) if name in cause.settings)
+    return any(common_settings.amiss(name, cause.settings[name], inputs) for name in asked)
 
 
 def _settled(step: str, cause: Cause, inputs: Inputs) -> bool:

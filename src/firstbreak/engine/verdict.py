@@ -30,6 +30,7 @@ from firstbreak.model import (
     Severity,
     Status,
     Verdict,
+    WeightKind,
 )
 from firstbreak.words import axis_word, joined, link_word, lowered, moment, number, percent, quoted
 
@@ -146,10 +147,10 @@ def _where(judged: Judgement, inputs: Inputs, first: FirstBreak) -> str:
     where = " or ".join(map(link_word, first.links))
     if first.also is not None:
         where += f" ({percent(first.probability)} together)"
-    where += ", or earlier," if first.or_earlier else ""
     axis = inputs.run.axis_of(first.metric)
     last = max((s.steps[-1] for s in inputs.run.series.values() if len(s) and s.axis == axis), default=None)
     when = "" if first.step is None else f" at {moment(axis, first.step, first.interval, last)}"
+    where += f", or earlier{',' if when else ''}" if first.or_earlier else ""
     if judged.action in STOPS:
         return f"The loop broke first at {where}{when}."
     return f"{'Look first at' if first.kind is BreakKind.BREAK else 'First sign at'} {where}{when}."
@@ -160,6 +161,9 @@ def _why(first: FirstBreak, ranked: Sequence[RankedCause]) -> str:
     if top is None:
         return "The log does not show the cause."
     likely = f"{lowered(top.title)} ({percent(top.probability)})"
+    if first.metric is None:
+        far = (w.text for w in top.evidence if w.kind is WeightKind.CONFIGURATION and w.weight > 0)
+        likely += f": {next(far, '')}"
     if rival is None:
         return f"Most probable cause there: {likely}."
     elsewhere = "" if rival.link in (None, top.link) else f", which would be at {link_word(rival.link)}"

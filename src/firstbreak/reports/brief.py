@@ -118,16 +118,18 @@ def caption(exhibit: Exhibit) -> str:
 
 def causes(dx: Diagnosis) -> tuple[tuple[RankedCause, str], ...]:
     """The causes in question, each with the strongest reason for it. None for a run that goes on."""
-    asked = content.likely_causes(dx) if dx.findings and dx.verdict.action is not Action.CONTINUE else ()
+    asked = content.likely_causes(dx) if (dx.findings or dx.first_break) and dx.verdict.action is not Action.CONTINUE else ()
     return tuple((cause, _why(dx, cause)) for cause in asked[:MOST_CAUSES])
 
 
 def _why(dx: Diagnosis, cause: RankedCause) -> str:
-    """Which findings a cause explains, and which it does not: 'explains score-lost, not kl-spike'."""
+    """Which findings a cause explains, and which it does not: 'explains score-lost, not kl-spike'; else the setting behind it."""
     explained = _kept(dx, cause, WeightKind.FOUND, WeightKind.PROVED)
     unexplained = [name for name in _kept(dx, cause, WeightKind.UNEXPLAINED) if name not in explained]
     against = f", not {first_few(unexplained, MOST_NAMED)}" if unexplained else ""
-    return f"explains {first_few(explained, MOST_NAMED)}{against}" if explained else ""
+    if explained:
+        return f"explains {first_few(explained, MOST_NAMED)}{against}"
+    return next((w.text for w in cause.evidence if w.kind is WeightKind.CONFIGURATION and w.weight > 0), "")
 
 
 def _kept(dx: Diagnosis, cause: RankedCause, *kinds: WeightKind) -> list[str]:

@@ -53,11 +53,11 @@ def detect(
         return NotMeasured(f"no score at {min_points} numbers of environment steps")
     if solved or (trajectory is not None and trajectory.learned):
         return None
-    steps = float(curve.steps[-1])
+    first, steps = float(curve.steps[0]), float(curve.steps[-1])
     batch, interval = config.number("minibatch_size"), config.number("target_update_interval")
     updates = progress_updates.finite if progress_updates is not None else None
-    first = float(curve.steps[0])
     if batch and updates is not None and len(updates) and updates.axis == curve.axis:
+        first = min(first, float(updates.steps[0]))
         uses = float(updates.values[-1]) * batch / float(updates.steps[-1])
         if uses < min_uses:
             return _finding(
