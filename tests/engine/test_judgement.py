@@ -79,3 +79,15 @@ def test_the_table_of_the_documentation_is_the_one_in_force() -> None:
 def test_a_run_without_a_score_is_not_sent_on() -> None:
     said = diagnose(run({"policy.entropy": 1 + noise(N, 0.01)}, algorithm="ppo"))
     assert (said.score, said.harm, said.verdict.action) == (None, Harm.NOT_MEASURED, Action.WATCH)
+
+
+def test_a_setting_far_from_what_is_usual_is_named_where_the_score_goes_nowhere_and_only_there() -> None:
+    config = {"buffer_size": 80, "target_update_interval": 10, "learning_rate": 1e-3, "total_steps": 20_000}
+    flat, rising = -200 + noise(N, 5.0), np.linspace(-200, 0, N) + noise(N, 5.0)
+    stalled = diagnose(run({"reward.mean": flat}, algorithm="dqn", trainer="sb3", config=config))
+    assert stalled.first_break is not None
+    assert (stalled.first_break.link.value, stalled.first_break.kind) == ("advantage", BreakKind.FIRST_SIGN)
+    assert "buffer_size is 80, below what is usual (1600 or more)" in stalled.verdict.summary
+    assert "`buffer_size` (now 80)" in stalled.verdict.do_first
+    learns = diagnose(run({"reward.mean": rising}, algorithm="dqn", trainer="sb3", config=config))
+    assert (learns.first_break, learns.verdict.action) == (None, Action.CONTINUE)
