@@ -54,7 +54,7 @@ def detect(
     if solved or (trajectory is not None and trajectory.learned):
         return None
     first, steps = float(curve.steps[0]), float(curve.steps[-1])
-    batch, interval = config.number("minibatch_size"), config.number("target_update_interval")
+    batch, interval, tau = (_recorded(config, name) for name in ("minibatch_size", "target_update_interval", "tau"))
     updates = progress_updates.finite if progress_updates is not None else None
     if batch and updates is not None and len(updates) and updates.axis == curve.axis:
         first = min(first, float(updates.steps[0]))
@@ -71,7 +71,7 @@ def detect(
                 steps=number(float(updates.steps[-1])),
                 uses=number(uses),
             )
-    copies = steps * (config.number("tau") or 1.0) / interval if interval else None
+    copies = steps * (tau or 1.0) / interval if interval else None
     if copies is None or copies >= min_copies:
         return None
     return _finding(
@@ -84,6 +84,10 @@ def detect(
         copies=number(float(int(copies))),
         steps=number(steps),
     )
+
+
+def _recorded(config: Config, name: str) -> float | None:
+    return None if name in config.defaulted else config.number(name)
 
 
 def _finding(curve: Series, since: float, said: str, size: float, **given: object) -> Finding:
