@@ -441,6 +441,15 @@ def answer_parts(reward_component_mean: dict[str, Series] | None = None) -> dict
     return dict(sorted(parts.items(), key=lambda item: not PLAIN_ANSWER.search(item[0])))
 
 
+#: settings that only one kind of method has
+SETTINGS: Mapping[Method, frozenset[str]] = {
+    Method.VALUE_BASED: frozenset(
+        {"target_update_interval", "exploration_initial", "exploration_final", "learning_starts"}
+    ),
+    Method.ACTOR_CRITIC: frozenset({"gae_lambda", "value_coef"}),
+}
+
+
 def method(
     run: Run,
     supervised: bool | None = None,
@@ -468,7 +477,12 @@ def method(
         return Method.PREFERENCE
     if epsilon is not None or td_error is not None or alpha is not None:
         return Method.VALUE_BASED
-    return Method.ACTOR_CRITIC if policy_clip_fraction is not None else None
+    if policy_clip_fraction is not None:
+        return Method.ACTOR_CRITIC
+    if (run.config.number("group_size") or 1) > 1 and "group_size" not in run.config.defaulted:
+        return Method.GROUP_RELATIVE
+    recorded = run.config.values.keys() - run.config.defaulted
+    return next((method for method, settings in SETTINGS.items() if recorded & settings), None)
 
 
 def reference_free(pref_reward_chosen: Series | None = None, pref_logp_chosen: Series | None = None) -> bool:

@@ -118,7 +118,11 @@ def caption(exhibit: Exhibit) -> str:
 
 def causes(dx: Diagnosis) -> tuple[tuple[RankedCause, str], ...]:
     """The causes in question, each with the strongest reason for it. None for a run that goes on."""
-    asked = content.likely_causes(dx) if (dx.findings or dx.first_break) and dx.verdict.action is not Action.CONTINUE else ()
+    asked = (
+        content.likely_causes(dx)
+        if (dx.findings or dx.first_break) and dx.verdict.action is not Action.CONTINUE
+        else ()
+    )
     return tuple((cause, _why(dx, cause)) for cause in asked[:MOST_CAUSES])
 
 
