@@ -126,6 +126,8 @@ def fresh(folder: Path) -> tuple[list[Row], Row]:
 
 def _asked(folder: Path, key: dict[str, str]) -> Row:
     links = {key["link"].strip(), *(name.strip() for name in (key["also_accepted"] or "").split(";"))} - {""}
+    if "data" in links:  # prompts and data are the environment of a language model
+        links.add("environment")
     dx = diagnose(read(folder / "projects" / key["project"]))
     break_ = dx.first_break
     return {
