@@ -134,7 +134,7 @@ _PHRASES = {
         "rm": "reward model",
         "critic": "value function",
         "flat": "zero std|zero variance|zero var|zero reward std|zero signal|no signal|same reward|"
-        "identical reward|equal reward",
+        "identical reward|equal reward|all equal|all same|all identical|equal std",
         "solveall": "all correct|all right|all solved|solved all|solve all",
         "solvenone": "all wrong|all incorrect|none correct|none solved|solved none|solve none",
         "trunc": "cap hit|hit cap|limit hit|hit limit|length limit|max length hit|max len hit|"

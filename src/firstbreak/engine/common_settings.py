@@ -141,7 +141,12 @@ def in_force(run: Run, name: str) -> float | None:
     """The value that the run used: the largest logged one, else the recorded one; None where only a default is known."""
     if (seen := logged(run, name)) is not None:
         return seen[0]
-    return None if name in run.config.defaulted else run.config.number(name)
+    value = None if name in run.config.defaulted else run.config.number(name)
+    if (
+        name == "tau" and value is not None
+    ):  # a whole copy now and then moves the target as a small share at each step does
+        return value / max(1.0, run.config.number("target_update_interval") or 1.0)
+    return value
 
 
 def set_to(run: Run, name: str) -> float | None:

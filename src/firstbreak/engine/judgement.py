@@ -355,13 +355,13 @@ def _or_earlier(link: Link, outcomes: Sequence[Outcome]) -> bool:
 
 
 def _explaining(signs: Sequence[Outcome], ranked: Sequence[RankedCause]) -> list[Outcome]:
-    """The signs without the warnings of something else, where one cause is more probable than all others together."""
+    """The signs without the trends of something else, where one cause is more probable than all others together."""
     top = max(ranked, key=lambda cause: cause.probability, default=None)
     if top is None or top.link is None or top.probability <= 0.5:
         return list(signs)
     its = explained(top)
     critical = {o.detector for o in signs if o.finding is not None and o.finding.severity is Severity.CRITICAL}
-    return [o for o in signs if o.detector in its | critical or o.link is top.link]
+    return [o for o in signs if o.detector in its | critical or o.link is top.link or Role.RELATION in o.roles]
 
 
 def _without_consequences(signs: Sequence[Outcome]) -> list[Outcome]:
@@ -413,7 +413,8 @@ def _link_of(sign: Outcome, ranked: Sequence[RankedCause]) -> Link:
     own = max((c.probability for c in ranked if c.link is sign.link and sign.detector in explained(c)), default=0.0)
     if top is not None and own * INSEPARABLE > top.probability:
         return sign.link
-    if top is not None and top.link is not None and sign.detector in explained(top) and Role.PROOF not in sign.roles:
+    exact = Role.PROOF in sign.roles or (Role.RELATION in sign.roles and _is_serious(sign))
+    if top is not None and top.link is not None and sign.detector in explained(top) and not exact:
         return top.link
     return sign.link
 

@@ -71,6 +71,7 @@ VERSIONS = (
     ),
     *("behaviour_version", "actor_version", "version_rle", "versions", "policy_step", "version"),
 )
+_REWARDED = ("_reward", "_reward_func")  #: how a column of a reward function ends
 #: numbers beside a completion that are no reward, in dumps that do not say which are
 _NO_REWARD = frozenset(GOLD + REFERENCE + VERSIONS) | {
     *("max_global_steps", "param_version_end", "tail_version", "global_step", "epoch", "uid", "seed")
@@ -259,7 +260,13 @@ def _sample(record: Record, shape: Shape, folder_step: float | None, about: Mapp
     else:
         rewards = _weighted(record.get(shape.rewards))
     reward = number(record.get("reward")) if shape.reward == "+" else number(_at(record, shape.reward))
-    if reward is None and shape.reward == "+" and rewards:
+    if reward is None and not rewards:  # one column for each reward function
+        rewards = {
+            n: x
+            for n, value in record.items()
+            if n.endswith(_REWARDED) and (x := _plain_number(n, value, roles)) is not None
+        }
+    if reward is None and rewards and (shape.reward == "+" or any(name.endswith(_REWARDED) for name in rewards)):
         reward = math.fsum(rewards.values())
     group, completion = _at(record, shape.group), _at(record, shape.completion)
     step = number(_at(record, shape.step))

@@ -28,7 +28,7 @@ MAX_NODES = 200_000  #: after aliases are followed; a "billion laughs" file has 
 _YAML = {".yml", ".yaml"}
 _TOML = {".toml"}
 _NAMES = re.compile(
-    r"(.*[_.-])?(params|config|cfg|args|arguments|hparams|hyperparams|hyperparameters|options|flags|settings)"
+    r"(.*[_.-])?(params|config|cfg|args|arguments|hparams|hyperparams|hyperparameters|options|flags|settings|specs?|env_?info)"
 )
 #: YAML and TOML hold no data, so that a word of the training is enough
 _RECIPES = re.compile(

@@ -55,6 +55,7 @@ def detect(
     max_ratio: float = at(0.9, "ratio", "A loss at nine tenths of its first level has not fallen."),
     min_value_loss: float = at(1e-6, "squared return", "With a smaller loss there is nothing left to learn."),
     far_returns: float = at(200.0, "ratio", "Of the value clip: so many updates on one batch nobody makes."),
+    pinned: float = at(0.8, "share", "Of the value clip: nearly all squared errors are beyond it."),
     min_points: int = at(20, "points", "Fewer points do not show two levels."),
 ) -> Finding | NotMeasured | None:
     loss = value_loss.finite
@@ -67,6 +68,8 @@ def detect(
     size = float(np.median(np.abs(reward_mean.finite.values))) if reward_mean is not None else 0.0
     if clip and poor and reward_mean is not None and size > far_returns * clip:
         return _clipped(value_loss, reward_mean.finite, clip)
+    if clip and poor and pinned * clip <= float(np.median(loss.values)) and early <= clip:
+        return _pinned(loss, clip)
     if solved or late < max_ratio * early or late < min_value_loss:
         return None
     if explained is None:
@@ -104,6 +107,25 @@ def detect(
             ),
         ),
         numbers={"ratio": late / early if early > 0 else np.inf},
+    )
+
+
+def _pinned(loss: Series, clip: float) -> Finding:
+    """Squared errors beyond the clip, whose loss has no gradient."""
+    first = float(loss.steps[0])
+    return Finding(
+        message=facts.tell(
+            "the value loss stays at {level}, next to the clip of the value function ({clip}): squared errors beyond it have no "
+            "gradient, and the critic learns nothing; raise the clip, or normalise the rewards",
+            level=facts.median(loss),
+            clip=number(clip),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric=loss.name,
+        onset=first,
+        interval=(first, first),
+        evidence=(Evidence(text="value loss", series=loss, level=clip),),
     )
 
 

@@ -39,7 +39,7 @@ from firstbreak.patterns import pattern
 from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
-BOX = pattern(r"Box\(-([\d.]+), ?([\d.]+)")
+BOX = pattern(r"Box\((-?[\d.]+), ?([\d.]+)")
 HIGH = pattern(r"action_?(?:high|max|limit|bound)$|max_?action$", re.IGNORECASE)
 FAMILIES = only(Policy.CONTROL, why="only for policies that act in an environment")
 
@@ -84,15 +84,10 @@ def detect(
 
 
 def _range(config: Config) -> float | None:
-    """The largest size of an action that the configuration records, where it is the same to both sides."""
+    """Half of the range of an action that the configuration records: from its middle to each side."""
     for name, value in config.raw.items():
-        if (
-            isinstance(value, str)
-            and "action" in name.lower()
-            and (box := BOX.search(value))
-            and float(box[1]) == float(box[2])
-        ):
-            return float(box[1])
+        if isinstance(value, str) and "action" in name.lower() and (box := BOX.search(value)):
+            return (float(box[2]) - float(box[1])) / 2
         if HIGH.search(name) and isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
             return float(value)
     return None
@@ -105,8 +100,8 @@ def _beside(spread: Series, highest: float, max_use: float) -> Finding | None:
     first = float(spread.steps[0])
     return Finding(
         message=facts.tell(
-            "the actions spread by {spread} at most, and the environment takes actions up to {highest}: the policy explores next "
-            "to nothing of what it may do; declare actions between -1 and 1, and rescale them inside of the environment",
+            "the actions spread by {spread} at most, in a range of {highest} to each side of its middle: the policy explores "
+            "next to nothing of what it may do; declare actions between -1 and 1, and rescale them inside of the environment",
             spread=facts.highest(spread),
             highest=number(highest),
         ),

@@ -1,9 +1,10 @@
-"""The policy comes to prefer the answers that are labelled as rejected.
+"""The pairs are swapped, or the same twice: the policy prefers what is labelled as rejected, or sees no difference.
 
 ## What it looks for
 The share of pairs whose chosen answer has the higher implicit reward, over the last quarter of the run. A finding is a
 share clearly below one half, with a margin that is negative and has fallen. Held-out pairs are checked first, because
-training on swapped labels drives the training accuracy up and the held-out accuracy down.
+training on swapped labels drives the training accuracy up and the held-out accuracy down. Or such a share beside a margin
+that is positive all along: then most margins are exactly 0, and both answers of a pair are the same tokens.
 
 ## Why it matters
 A coin reaches one half. To get below one half, training has to work, but against the labels: chosen and rejected are
@@ -37,8 +38,9 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, only
 from firstbreak.engine.stats.onset import first_sustained
-from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 
+ROLES = (Role.RELATION,)
 FAMILIES = only(Method.PREFERENCE, why="no pairs of a chosen and a rejected answer")
 
 
@@ -64,6 +66,9 @@ def detect(
     long_enough = [(a, m) for a, m in pairs if a is not None and len(a.finite) >= min_points]
     if not long_enough:
         return NotMeasured(f"fewer than {min_points} accuracies are logged")
+    tied = next((a for a, m in long_enough if m is not None and _tied(a, m, accuracy_critical)), None)
+    if tied is not None:
+        return _same_twice(tied)
     wrong = [(a, m) for a, m in long_enough if _late(a) < accuracy_warning and (m is None or _against(m))]
     if reference_free:
         wrong = [(a, m) for a, m in wrong if _late(a) < float(np.median(a.finite.head(0.25).values)) - min_drop]
@@ -92,6 +97,30 @@ def detect(
             *([Evidence(text="margin: chosen minus rejected", series=margin, level=0.0)] if margin is not None else []),
         ),
         numbers={"accuracy": _late(accuracy)},
+    )
+
+
+def _tied(accuracy: Series, margin: Series, most: float) -> bool:
+    """Hardly any chosen answer has the higher reward, and the mean margin is positive all along: most margins are 0."""
+    late, margins = accuracy.finite.tail(0.5).values, margin.finite.values
+    return len(margins) > 0 and float(np.quantile(late, 0.9)) < most and float(np.min(margins)) > 0
+
+
+def _same_twice(accuracy: Series) -> Finding:
+    first = float(accuracy.finite.steps[0])
+    return Finding(
+        message=facts.tell(
+            "{name} is {late:%} beside a margin above 0: in most pairs both answers have the same reward, as after a cut at "
+            "a length limit that leaves no difference; print ten pairs as the collator delivers them",
+            name=accuracy.name,
+            late=facts.median(accuracy.finite.tail(0.25)),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric=accuracy.name,
+        onset=first,
+        interval=(first, first),
+        evidence=(Evidence(text="share of pairs in the right order", series=accuracy, level=0.5),),
     )
 
 

@@ -55,6 +55,7 @@ from firstbreak.words import number
 ROLES = (Role.RELATION,)
 FAMILIES = without(Method.SUPERVISED)
 BEYOND = 3  # points on either side of a jump, in a short curve
+SHARES = ("eval.accuracy", "eval.success_rate", "eval.pass_at_k")  # of problems
 NEAR_TOP = 0.8  # of a rise
 NEAREST = 3.5  # points on either side of a jump at least, where few are logged
 
@@ -87,6 +88,7 @@ def detect(
     near_share: float = at(
         0.15, "share", "of the run: what training did within this distance of the jump is compared with the jump"
     ),
+    min_problems: float = at(0.03, "share", "of all problems: another protocol changes more answers than one or two"),
     standard_errors: float = at(2.0, "standard errors", "a difference that chance hardly makes"),
 ) -> Finding | NotMeasured | None:
     if len(eval_score) < min_points:
@@ -104,6 +106,8 @@ def detect(
     own = jump.direction * (score.after_mean - score.before_mean)
     if own <= 0 or own < min_own_share * jump.direction * (apart.after_mean - apart.before_mean):
         return None  # the gap moved, and the evaluation itself did not, or hardly
+    if own < min_problems and eval_score.name.startswith(SHARES) and float(np.max(eval_score.values)) <= 1:
+        return None
     if learned and _moved(reward, score, jump, standard_errors):
         return None
     in_one_unit = comparable(eval_score, reward_mean)

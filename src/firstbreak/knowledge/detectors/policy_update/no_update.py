@@ -35,6 +35,8 @@ https://stable-baselines3.readthedocs.io/en/master/modules/dqn.html
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from firstbreak.engine import facts
@@ -42,8 +44,10 @@ from firstbreak.engine.checks import at
 from firstbreak.engine.stats.changes import for_good, rounded_away
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
+from firstbreak.engine.stats.trend import trend
 from firstbreak.model import (
     Confidence,
+    Config,
     Evidence,
     Expected,
     Finding,
@@ -54,10 +58,12 @@ from firstbreak.model import (
     Severity,
     Statistic,
 )
+from firstbreak.patterns import pattern
 from firstbreak.words import number, percent
 
 ROLES = (Role.RELATION,)
 
+OPTIMIZER_TYPE = pattern(r"(?:optim(?:izer)?_?(?:states?)?|master_?(?:weights?)?)[._]?d?type$", re.IGNORECASE)
 #: what these trainers log from the first gradient step on, with every line that they write
 LOGS_LOSSES = frozenset({"sb3"})
 LEARNING = ("loss", "value", "policy", "progress.updates", "td_error")
@@ -76,6 +82,7 @@ def detect(
     solved: bool | None = None,
     divergence: Series | None = None,
     score: Series | None = None,
+    training_score: Series | None = None,
     *,
     unmoved: float = at(2e-5, "nats", "Some epochs of a usual rate move a policy by a hundred times as much."),
     min_share: float = at(0.8, "share", "From there on, hardly any update reaches the weights."),
@@ -105,20 +112,18 @@ def detect(
     still = _stands_still(policy_entropy, kl_old, tolerance, 2 * min_points)
     if still is not None and not (trajectory is not None and trajectory.learned):
         return still
-    if (
-        divergence is not None
-        and score is not None
-        and trajectory is not None
-        and trajectory.kind == "flat"
-        and not solved
-    ):
+    flat = (trajectory is not None and trajectory.kind == "flat") or (
+        _half_configured(run.config) and training_score is not None and not trend(training_score.finite).direction
+    )
+    if divergence is not None and score is not None and flat and not solved:
         kl, late = divergence.finite, divergence.finite.tail(0.25).values
         rate = median(lr.finite.values) if lr is not None and len(lr.finite) else 0.0
         if len(kl) >= min_still and rate >= large_rate and abs(median(late)) < still_near and late.any():
             return _stays_near(kl)
-        half = grad_norm is not None and _in_bfloat16(grad_norm.finite.values)
+        half = _half_configured(run.config) or (grad_norm is not None and _in_bfloat16(grad_norm.finite.values))
+        rewards = score if training_score is None else training_score
         if (
-            min(len(kl), len(score.finite)) >= (min_still if half else min_near)
+            min(len(kl), len(rewards.finite)) >= (min_still if half else min_near)
             and abs(median(late)) < near
             and late.any()
         ):
@@ -163,11 +168,17 @@ def detect(
     return None
 
 
+def _half_configured(config: Config) -> bool:
+    """Whether the states of the optimizer are configured in bfloat16, so that no copy in float32 collects small steps."""
+    states = (value for name, value in config.raw.items() if OPTIMIZER_TYPE.search(name))
+    return any(str(value).rpartition(".")[2] in ("bfloat16", "bf16") for value in states)
+
+
 def _stays_near(kl: Series, half: bool = False) -> Finding:
     """Neither the policy nor the score moves."""
     why = "the updates are too small to learn anything"
     if half:
-        why += ", and the gradient norms have the eight binary digits of bfloat16: weights in bfloat16 round small steps away"
+        why += ": weights in bfloat16, as the gradient norms or the configuration say, round small steps away"
     return _finding(
         kl,
         facts.tell(

@@ -9,7 +9,10 @@ from collections.abc import Iterable
 from firstbreak.model import Sample, Samples
 from firstbreak.values import dataclass
 
-REFERENCES = ("answer", "ground_truth", "gt", "gts", "solution", "target", "reference", "label", "expected")
+REFERENCES = (
+    "answer", "ground_truth", "gt", "gts", "solution", "target", "reference", "label", "expected", "gold", "gold_answer",
+    "correct_answer", "expected_answer", "reference_answer",
+)  # fmt: skip
 MAX_SAMPLES = 20_000  #: that are compared, so that a large dump takes no longer than a small one
 MAX_REFERENCE_LENGTH = 80  #: letters: a longer text is no final answer
 MARKED = re.compile(r"\\boxed\{([^{}]*)\}|<answer>(.*?)</answer>|####\s*(\S[^\n]*)", re.DOTALL)

@@ -30,8 +30,10 @@ from collections.abc import Sequence
 from firstbreak.engine.checks import at
 from firstbreak.engine.stats.proportion import wilson
 from firstbreak.knowledge.detectors.reward._verdicts import GradedSample, graded_samples
-from firstbreak.model import Confidence, Finding, NotMeasured, Samples, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Role, Samples, Severity
 from firstbreak.words import percent
+
+ROLES = (Role.RELATION,)
 
 
 def detect(
@@ -65,12 +67,19 @@ def detect(
             "rewarded; read ten of these samples and find out why the verifier rewarded them"
         ),
         severity=Severity.CRITICAL if grows and low > share_critical else Severity.WARNING,
-        confidence=Confidence.HIGH if grows else Confidence.MEDIUM,
+        confidence=Confidence.HIGH if grows or _blind(compared, min_rewarded) > share_critical else Confidence.MEDIUM,
         metric="reward.mean",
         onset=first,
         interval=(min(s.step for s in compared), first),
         numbers={"share": len(wrong) / len(rewarded), "grows": grows},
     )
+
+
+def _blind(compared: Sequence[GradedSample], least: int) -> float:
+    """Lower bound of the share of wrong answers that are rewarded, where right ones are written as the reference is."""
+    wrong = [s for s in compared if not s.present]
+    right = sum(s.right and s.rewarded for s in compared)
+    return wilson(sum(s.rewarded for s in wrong), len(wrong))[0] if min(right, len(wrong)) >= least else 0.0
 
 
 def _lower_bound(rewarded: Sequence[GradedSample]) -> float:
