@@ -23,9 +23,9 @@ https://arxiv.org/abs/1506.02438
 from __future__ import annotations
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.stats.onset import first_sustained
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 
 
 def detect(
@@ -50,8 +50,11 @@ def detect(
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        metric=turned.name,
-        onset=step,
-        interval=(float(before[-1]) if len(before) else step, step),
-        evidence=(Evidence(text="advantages with the wrong sign", series=turned, since=step, level=0.0),),
+        **seen_since(
+            turned,
+            "advantages with the wrong sign",
+            step,
+            (float(before[-1]) if len(before) else step, step),
+            level=0.0,
+        ),
     )

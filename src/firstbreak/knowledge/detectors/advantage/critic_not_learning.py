@@ -31,10 +31,10 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Series, Severity
 from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
@@ -92,16 +92,13 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.LOW if explained is None else Confidence.MEDIUM,
-        metric="value.loss",
-        onset=float(loss.steps[0]),
-        interval=(float(loss.steps[0]), float(loss.tail(0.5).steps[0])),
-        evidence=(
-            Evidence(text="value loss", series=value_loss, level=early),
-            *(
-                [Evidence(text="explained variance", series=value_explained_variance)]
-                if value_explained_variance is not None
-                else []
-            ),
+        **seen_in(
+            value_loss,
+            "value loss",
+            float(loss.steps[0]),
+            (float(loss.steps[0]), float(loss.tail(0.5).steps[0])),
+            level=early,
+            beside={"explained variance": value_explained_variance},
         ),
         numbers={"ratio": late / early if early > 0 else np.inf},
     )
@@ -119,10 +116,7 @@ def _clipped(loss: Series, returns: Series, clip: float) -> Finding:
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric=loss.name,
-        onset=first,
-        interval=(first, first),
-        evidence=(Evidence(text="value loss", series=loss), Evidence(text="returns", series=returns)),
+        **seen_in(loss, "value loss", first, beside={"returns": returns}),
     )
 
 

@@ -28,8 +28,8 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.engine.checks import at, seen_in, seen_since
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number
 
 
@@ -58,10 +58,7 @@ def detect(
             ),
             severity=Severity.WARNING,
             confidence=Confidence.HIGH,
-            metric="reward.zero_std_frac",
-            onset=since,
-            interval=(float(share.steps[at - 1]), since),
-            evidence=(Evidence(text="share of zero-variance groups", series=share, since=since),),
+            **seen_since(share, "share of zero-variance groups", since, (float(share.steps[at - 1]), since)),
         )
     return _always_tiny(
         reward_group_std, advantage_abs_mean, reward_min, reward_max, max_spread, min_advantage, min_points
@@ -102,8 +99,5 @@ def _always_tiny(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        metric="reward.group_std",
-        onset=since,
-        interval=(float(spread.finite.steps[0]), since),
-        evidence=(Evidence(text="spread within groups", series=spread),),
+        **seen_in(spread, "spread within groups", since, (float(spread.finite.steps[0]), since)),
     )

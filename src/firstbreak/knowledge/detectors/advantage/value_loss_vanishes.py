@@ -34,12 +34,11 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import UNKNOWN, Method, Policy, only
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.model import (
     Confidence,
-    Evidence,
     Expected,
     Finding,
     NotApplicable,
@@ -107,10 +106,7 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric="value.loss",
-        onset=since,
-        interval=None if since is None else (float(loss.steps[0]), since),
-        evidence=(Evidence(text="value loss", series=value_loss, since=since),),
+        **seen_since(value_loss, "value loss", since, None if since is None else (float(loss.steps[0]), since)),
         numbers={"times": top / late if late > 0 else np.inf},
     )
 

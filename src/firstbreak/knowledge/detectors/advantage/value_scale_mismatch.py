@@ -32,11 +32,11 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in, seen_since
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.stats.changes import for_good
 from firstbreak.engine.stats.points import median, quantile
-from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Series, Severity
 from firstbreak.values import replace
 from firstbreak.words import number
 
@@ -91,10 +91,13 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        metric="value.mean",
-        onset=float(values.steps[0]),
-        interval=(float(value_mean.steps[0]), float(values.steps[0])),
-        evidence=(Evidence(text="values", series=value_mean), Evidence(text="returns", series=returns_mean)),
+        **seen_in(
+            value_mean,
+            "values",
+            float(values.steps[0]),
+            (float(value_mean.steps[0]), float(values.steps[0])),
+            beside={"returns": returns_mean},
+        ),
     )
 
 
@@ -120,10 +123,7 @@ def _outside_support(config: Config, returns: Series, length: Series | None) -> 
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric=returns.name,
-        onset=start,
-        interval=(start, start),
-        evidence=(Evidence(text="return", series=returns),),
+        **seen_in(returns, "return", start),
     )
 
 
@@ -157,12 +157,12 @@ def _beyond_episodes(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH if late.value >= far * most else Confidence.MEDIUM,
-        metric="value.mean",
-        onset=since,
-        interval=(float(values.steps[max(first - 1, 0)]), since),
-        evidence=(
-            Evidence(text="values", series=values, since=since),
-            Evidence(text="return of episodes", series=returns),
+        **seen_since(
+            values,
+            "values",
+            since,
+            (float(values.steps[max(first - 1, 0)]), since),
+            beside={"return of episodes": returns},
         ),
         numbers={"most": most},
     )

@@ -31,10 +31,10 @@ import re
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Series, Severity
 from firstbreak.patterns import pattern
 from firstbreak.words import number
 
@@ -75,10 +75,7 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        metric=used.name,
-        onset=first,
-        interval=(first, first),
-        evidence=(Evidence(text="size of the actions over their range", series=used, level=max_use),),
+        **seen_in(used, "size of the actions over their range", first, level=max_use),
         numbers={"use": float(np.max(early.values))},
     )
 
@@ -112,9 +109,6 @@ def _beside(spread: Series, highest: float, max_use: float) -> Finding | None:
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric=spread.name,
-        onset=first,
-        interval=(first, first),
-        evidence=(Evidence(text="spread of the actions", series=spread),),
+        **seen_in(spread, "spread of the actions", first),
         numbers={"use": float(np.max(spread.values)) / highest},
     )

@@ -27,9 +27,9 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Policy, only
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 
 FAMILIES = only(Policy.CONTROL, why="only for policies that act in an environment")
 
@@ -55,9 +55,6 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        metric=age.name,
-        onset=first,
-        interval=(first, first),
-        evidence=(Evidence(text="steps since an episode began", series=age, level=min_age),),
+        **seen_in(age, "steps since an episode began", first, level=min_age),
         numbers={"age": float(np.max(age.values))},
     )

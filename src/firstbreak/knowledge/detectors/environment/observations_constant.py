@@ -26,7 +26,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Policy, only
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Series, Severity
 
@@ -63,10 +63,7 @@ def detect(
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        metric=constant.name,
-        onset=first,
-        interval=(first, first),
-        evidence=(Evidence(text="constant components", series=constant, level=min_share),),
+        **seen_in(constant, "constant components", first, level=min_share),
         numbers={"share": float(np.min(constant.values))},
     )
 

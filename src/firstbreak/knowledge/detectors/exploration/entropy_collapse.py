@@ -34,7 +34,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import environments, facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.stats.changes import settled, turned
 from firstbreak.engine.stats.direction import rises
@@ -47,7 +47,6 @@ from firstbreak.knowledge.detectors.exploration._words import entropy_weight
 from firstbreak.model import (
     Confidence,
     Config,
-    Evidence,
     Expected,
     Fact,
     Finding,
@@ -150,10 +149,7 @@ def detect(
         else Confidence.HIGH
         if turned(entropy.values <= no_share * start) is not None
         else Confidence.MEDIUM,
-        metric="policy.entropy",
-        onset=since,
-        interval=interval,
-        evidence=(Evidence(text="entropy", series=policy_entropy, since=since, level=floor),),
+        **seen_since(policy_entropy, "entropy", since, interval, level=floor),
         numbers={"start": start, "late": late},
     )
 

@@ -25,13 +25,13 @@ https://arxiv.org/abs/2006.05990
 from __future__ import annotations
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.stats.direction import rises
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.knowledge.detectors._start import continued
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import percent
 
 FAMILIES = without(Method.SUPERVISED, Method.PREFERENCE, why="no policy acts in this kind of training")
@@ -69,8 +69,11 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        metric="policy.entropy",
-        onset=float(entropy.steps[0]),
-        interval=(float(entropy.steps[0]), float(entropy.steps[len(entropy) // 2])),
-        evidence=(Evidence(text="entropy", series=policy_entropy, level=start),),
+        **seen_in(
+            policy_entropy,
+            "entropy",
+            float(entropy.steps[0]),
+            (float(entropy.steps[0]), float(entropy.steps[len(entropy) // 2])),
+            level=start,
+        ),
     )

@@ -31,12 +31,12 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Policy
 from firstbreak.engine.inputs import SampledDiversity
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.points import median
-from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Expected, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
 #: share of the prompts that get one and the same text: no answer that is right for them can be the same for so many
@@ -107,10 +107,7 @@ def detect(
         message=facts.tell("{what}: the policy has one strategy left; {read}", what=what, read=read),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        metric=curve.name,
-        onset=since,
-        interval=None if since is None else (since, since),
-        evidence=(Evidence(text=curve.name, series=curve, since=since),),
+        **seen_since(curve, curve.name, since),
     )
 
 
@@ -131,10 +128,7 @@ def _in_samples(found: SampledDiversity) -> Finding | NotMeasured | None:
         ),
         severity=Severity.WARNING if whatever else Severity.NOTICE,
         confidence=Confidence.MEDIUM,
-        metric=texts.name,
-        onset=found.step,
-        interval=found.interval,
-        evidence=(Evidence(text="share of different texts", series=found.texts, since=found.step),),
+        **seen_since(found.texts, "share of different texts", found.step, found.interval),
     )
 
 

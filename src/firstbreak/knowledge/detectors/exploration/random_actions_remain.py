@@ -29,10 +29,10 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.stats.changes import for_good
 from firstbreak.engine.stats.direction import fell_since
-from firstbreak.model import Confidence, Evidence, Finding, Interval, Message, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Finding, Interval, Message, NotMeasured, Role, Series, Severity
 from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
@@ -133,9 +133,6 @@ def _finding(curve: Series, said: Message, onset: tuple[float, Interval]) -> Fin
         message=said,
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric=curve.name,
-        onset=since,
-        interval=interval,
-        evidence=(Evidence(text="share of random actions", series=curve, since=since),),
+        **seen_since(curve, "share of random actions", since, interval),
         numbers={"last": float(curve.values[-1])},
     )

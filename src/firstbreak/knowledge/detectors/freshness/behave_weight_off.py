@@ -33,11 +33,11 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Family, Policy
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.knowledge.detectors.freshness._engines import nothing_recorded
-from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Series, Severity
 
 
 def detect(
@@ -87,13 +87,7 @@ def detect(
         ),
         severity=Severity.CRITICAL if severe else Severity.WARNING,
         confidence=Confidence.HIGH if severe else Confidence.MEDIUM,
-        metric=curve.name,
-        onset=onset,
-        interval=None if onset is None else (onset, onset),
-        evidence=(
-            Evidence(text=what, series=curve, since=onset, level=limit),
-            *([Evidence(text="age of the data", series=staleness_mean)] if staleness_mean is not None else []),
-        ),
+        **seen_since(curve, what, onset, level=limit, beside={"age of the data": staleness_mean}),
         numbers={"off": off, "capped": share},
     )
 

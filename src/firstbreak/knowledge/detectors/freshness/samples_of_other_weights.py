@@ -35,7 +35,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.knowledge.detectors._proof import summed
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 
@@ -89,10 +89,12 @@ def _never_sent(version: Series) -> Finding:
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        metric=version.name,
-        onset=float(version.steps[0]),
-        interval=(float(version.steps[0]), float(version.steps[1])),
-        evidence=(Evidence(text="version of the weights that sample", series=version),),
+        **seen_in(
+            version,
+            "version of the weights that sample",
+            float(version.steps[0]),
+            (float(version.steps[0]), float(version.steps[1])),
+        ),
     )
 
 

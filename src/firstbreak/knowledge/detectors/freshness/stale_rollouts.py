@@ -34,7 +34,7 @@ from typing import NamedTuple
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Family
 from firstbreak.engine.stats.onset import first_sustained, onset
 from firstbreak.engine.stats.shape import Trajectory
@@ -43,7 +43,6 @@ from firstbreak.knowledge.detectors.freshness._engines import nothing_recorded
 from firstbreak.model import (
     Confidence,
     Config,
-    Evidence,
     Finding,
     Interval,
     NotApplicable,
@@ -111,10 +110,7 @@ def detect(
         ),
         severity=seen.severity,
         confidence=Confidence.MEDIUM if limit is None else Confidence.HIGH,
-        metric="staleness.mean",
-        onset=seen.onset,
-        interval=seen.interval,
-        evidence=(Evidence(text=seen.what, series=staleness_mean, since=seen.onset, level=limit),),
+        **seen_since(staleness_mean, seen.what, seen.onset, seen.interval, level=limit),
         numbers={"age": _late(ages), "limit": limit},
     )
 

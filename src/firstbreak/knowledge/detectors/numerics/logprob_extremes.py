@@ -35,7 +35,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.changes import for_good
 from firstbreak.engine.stats.onset import first_sustained
@@ -164,9 +164,8 @@ def _apart(differences: Series, apart: float, unusual: float, often: float, min_
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        metric=differences.name,
-        onset=since,
-        interval=(float(differences.steps[max(0, first - 1)]), since),
-        evidence=(Evidence(text="largest difference", series=differences, since=since, level=usual),),
+        **seen_since(
+            differences, "largest difference", since, (float(differences.steps[max(0, first - 1)]), since), level=usual
+        ),
         numbers={"steps": int(far[first:].sum())},
     )

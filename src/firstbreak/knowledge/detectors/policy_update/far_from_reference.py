@@ -34,7 +34,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Method, Policy, only
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.points import median
@@ -86,10 +86,9 @@ def detect(
         ),
         severity=Severity.WARNING if gains else Severity.CRITICAL,
         confidence=Confidence.MEDIUM if gains else Confidence.HIGH,
-        metric=curve.name,
-        onset=since,
-        interval=None if since is None else (float(curve.steps[0]), since),
-        evidence=(Evidence(text="divergence", series=curve, since=since, level=max_divergence),),
+        **seen_since(
+            curve, "divergence", since, None if since is None else (float(curve.steps[0]), since), level=max_divergence
+        ),
     )
 
 

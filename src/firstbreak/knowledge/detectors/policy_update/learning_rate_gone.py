@@ -31,9 +31,9 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.stats.changes import rounded_away
-from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Expected, Finding, NotMeasured, Role, Series, Severity
 from firstbreak.words import percent
 
 ROLES = (Role.RELATION,)
@@ -79,9 +79,6 @@ def detect(
         ),
         severity=Severity.WARNING if values[first:].any() else Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        metric="lr",
-        onset=since,
-        interval=(float(steps[first - 1]), since),
-        evidence=(Evidence(text="learning rate", series=rates, since=since),),
+        **seen_since(rates, "learning rate", since, (float(steps[first - 1]), since)),
         numbers={"rest": rest},
     )

@@ -36,14 +36,14 @@ from typing import NamedTuple
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Method
 from firstbreak.engine.stats.breaks import CALMING
 from firstbreak.engine.stats.changes import changes
 from firstbreak.engine.stats.direction import SURE, fell_since, move, rises
 from firstbreak.engine.stats.oscillation import SignReversal, oscillation, sign_reversal
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity, Statistic
+from firstbreak.model import Confidence, Expected, Finding, NotMeasured, Series, Severity, Statistic
 from firstbreak.values import replace
 from firstbreak.words import number, quoted
 
@@ -269,8 +269,5 @@ def _finding(
         message=message,
         severity=severity,
         confidence=confidence,
-        metric=loss.name,
-        onset=step,
-        interval=(step, step),
-        evidence=(Evidence(text="policy loss", series=loss, since=step, level=0.0),),
+        **seen_since(loss, "policy loss", step, level=0.0),
     )

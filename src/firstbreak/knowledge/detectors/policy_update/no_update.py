@@ -38,13 +38,12 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.stats.changes import for_good, rounded_away
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.model import (
     Confidence,
-    Evidence,
     Expected,
     Finding,
     NotMeasured,
@@ -280,8 +279,5 @@ def _finding(curve: Series, what: str, since: float, severity: Severity = Severi
         message=facts.tell("{what}; compare the weights before and after an update", what=what),
         severity=severity,
         confidence=Confidence.HIGH,
-        metric=curve.name,
-        onset=since,
-        interval=(since, since),
-        evidence=(Evidence(text=curve.name, series=curve, since=since, level=0.0),),
+        **seen_since(curve, curve.name, since, level=0.0),
     )

@@ -31,12 +31,11 @@ import math
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Method, only
 from firstbreak.model import (
     Confidence,
     Config,
-    Evidence,
     Finding,
     NotApplicable,
     NotMeasured,
@@ -88,8 +87,5 @@ def detect(
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        metric=loss.name,
-        onset=first,
-        interval=(float(loss.steps[0]), first),
-        evidence=(Evidence(text="loss", series=loss, level=CHANCE),),
+        **seen_in(loss, "loss", first, (float(loss.steps[0]), first), level=CHANCE),
     )

@@ -28,11 +28,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.knowledge.detectors._updates import recorded_updates
-from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Role, Run, Series, Severity
+from firstbreak.model import Confidence, Config, Expected, Finding, NotMeasured, Role, Run, Series, Severity
 from firstbreak.words import percent, quoted
 
 ROLES = (Role.RELATION,)
@@ -107,10 +107,7 @@ def detect(
         message=_said(curve, exact, share, None if assumed else updates),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM if assumed else Confidence.HIGH,
-        metric=curve.name,
-        onset=since,
-        interval=None if since is None else (since, since),
-        evidence=(Evidence(text=curve.name, series=curve, since=since),),
+        **seen_since(curve, curve.name, since),
         numbers={"share": share},
     )
 

@@ -32,9 +32,9 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 from firstbreak.words import percent
 
 ROLES = (Role.SCORE_FELL,)
@@ -84,9 +84,11 @@ def detect(
         ),
         severity=Severity.CRITICAL if swings and score_error is not None else Severity.WARNING,
         confidence=Confidence.HIGH if score_error is not None else Confidence.MEDIUM,
-        metric=score.name,
-        onset=trajectory.best_step,
-        interval=(float(score.steps[0]), max(trajectory.best_step, float(late.steps[0]))),
-        evidence=(Evidence(text="score", series=score, since=trajectory.best_step),),
+        **seen_since(
+            score,
+            "score",
+            trajectory.best_step,
+            (float(score.steps[0]), max(trajectory.best_step, float(late.steps[0]))),
+        ),
         numbers={"share": share},
     )

@@ -36,13 +36,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.stats.direction import departure, rises
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.shape import trajectory as shape_of
 from firstbreak.engine.stats.trend import trend
 from firstbreak.knowledge.detectors._start import continued
-from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Expected, Finding, NotMeasured, Role, Series, Severity
 from firstbreak.words import number
 
 ROLES = (Role.SCORE_UNMOVED,)
@@ -130,10 +130,13 @@ def detect(
         ),
         severity=Severity.CRITICAL if sure else Severity.WARNING,
         confidence=Confidence.HIGH if sure or random else Confidence.LOW if hides else Confidence.MEDIUM,
-        metric=score.name,
-        onset=float(score.steps[0]),
-        interval=(float(score.steps[0]), float(score.steps[min(len(score) - 1, len(score) // 10)])),
-        evidence=(Evidence(text="score", series=score, level=trajectory.start),),
+        **seen_in(
+            score,
+            "score",
+            float(score.steps[0]),
+            (float(score.steps[0]), float(score.steps[min(len(score) - 1, len(score) // 10)])),
+            level=trajectory.start,
+        ),
         numbers={"hidden": hidden},
     )
 

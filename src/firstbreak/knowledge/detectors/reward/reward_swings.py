@@ -31,11 +31,11 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.engine.stats.shape import trajectory as shape_of
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity, Statistic
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity, Statistic
 from firstbreak.words import number
 
 FAMILIES = only(Policy.TEXT, why="the return of a policy that explores swings with its episodes")
@@ -78,9 +78,6 @@ def detect(
         ),
         severity=Severity.WARNING if waves else Severity.NOTICE,
         confidence=Confidence.LOW,
-        metric=rewards.name,
-        onset=step,
-        interval=(step, step),
-        evidence=(Evidence(text=f"noise {number(noise)}", series=reward_mean),),
+        **seen_in(reward_mean, f"noise {number(noise)}", step),
         numbers={"noise": noise, "gain": gain, "waves": waves},
     )

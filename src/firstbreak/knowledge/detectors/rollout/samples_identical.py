@@ -27,9 +27,9 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Policy
-from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Config, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 
 ROLES = (Role.RELATION,)
 
@@ -74,9 +74,6 @@ def detect(
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        metric=distinct.name,
-        onset=first,
-        interval=(first, first),
-        evidence=(Evidence(text="distinct completions", series=distinct, level=1 / group),),
+        **seen_in(distinct, "distinct completions", first, level=1 / group),
         numbers={"share": share},
     )

@@ -29,11 +29,11 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.knowledge.detectors._start import lowest_first, starts
-from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 
 ROLES = (Role.RELATION,)
 FAMILIES = only(Policy.TEXT, why="only where training and evaluation grade answers alike")
@@ -83,10 +83,7 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        metric=curve.name,
-        onset=first,
-        interval=(first, first),
-        evidence=(Evidence(text="training", series=curve), Evidence(text="evaluation", series=eval_score)),
+        **seen_in(curve, "training", first, beside={"evaluation": eval_score}),
         numbers={"trained": trained, "evaluated": evaluated},
     )
 

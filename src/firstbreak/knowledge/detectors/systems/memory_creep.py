@@ -34,14 +34,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.ceiling import arrival
 from firstbreak.engine.stats.onset import onset
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.trend import Trend, trend
 from firstbreak.knowledge.detectors.systems.memory_tight import device_size
-from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Expected, Finding, NotMeasured, Series, Severity
 from firstbreak.words import axis_word, number, percent
 
 
@@ -98,10 +98,13 @@ def detect(
         ),
         severity=Severity.WARNING if soon or steep else Severity.NOTICE,
         confidence=Confidence.HIGH if steep and _slower(time, slower) else Confidence.MEDIUM,
-        metric=memory.name,
-        onset=began,
-        interval=ramp.interval if ramp else (float(memory.steps[0]), began),
-        evidence=(Evidence(text=f"{number(top)} GB at most", series=memory, since=began, level=limit),),
+        **seen_since(
+            memory,
+            f"{number(top)} GB at most",
+            began,
+            ramp.interval if ramp else (float(memory.steps[0]), began),
+            level=limit,
+        ),
         numbers={"gb": top, "growth": line.change, "steps_left": left[0] if left else None},
     )
 

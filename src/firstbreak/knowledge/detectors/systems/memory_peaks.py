@@ -29,10 +29,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.stats.spikes import period
 from firstbreak.knowledge.detectors.systems._shares import step_time
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number
 
 
@@ -81,10 +81,7 @@ def detect(
         ),
         severity=Severity.WARNING if job and slower >= min_slower else Severity.NOTICE,
         confidence=Confidence.MEDIUM,
-        metric=memory.name,
-        onset=float(starts[0]),
-        interval=(float(starts[0]), float(starts[0])),
-        evidence=(Evidence(text=f"{len(starts)} peaks", series=memory, since=float(starts[0]), level=usual),),
+        **seen_since(memory, f"{len(starts)} peaks", float(starts[0]), level=usual),
         numbers={"gb": rise, "every": every, "slower": slower},
     )
 

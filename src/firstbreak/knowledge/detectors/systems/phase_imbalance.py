@@ -30,10 +30,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Method, Policy
 from firstbreak.knowledge.detectors.systems._shares import against_past, share, step_time
-from firstbreak.model import Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Finding, NotMeasured, Series, Severity
 from firstbreak.words import percent
 
 
@@ -69,11 +69,13 @@ def detect(
         ),
         severity=Severity.WARNING if level.grown else Severity.NOTICE,
         confidence=level.confidence,
-        metric="time.wait_frac" if time_wait_frac is not None else "time.wait_batch",
-        onset=level.onset,
-        interval=level.interval,
-        evidence=(
-            Evidence(text=f"{percent(level.now)} of a step", series=waits, since=level.onset, level=level.before),
+        **seen_since(
+            waits,
+            f"{percent(level.now)} of a step",
+            level.onset,
+            level.interval,
+            metric="time.wait_frac" if time_wait_frac is not None else "time.wait_batch",
+            level=level.before,
         ),
         numbers={"before": level.before, "now": level.now},
     )

@@ -31,10 +31,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Method, Policy, without
 from firstbreak.knowledge.detectors.systems._shares import against_past, share, step_time
-from firstbreak.model import Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Finding, NotMeasured, Series, Severity
 from firstbreak.words import percent
 
 FAMILIES = without(Method.SUPERVISED)
@@ -73,11 +73,13 @@ def detect(
         message=f"the rollout {how} {percent(level.now)} of a step and is its bottleneck; {where}",
         severity=Severity.WARNING if level.grown else Severity.NOTICE,
         confidence=level.confidence,
-        metric="time.rollout",
-        onset=level.onset,
-        interval=level.interval,
-        evidence=(
-            Evidence(text=f"{percent(level.now)} of a step", series=shares, since=level.onset, level=level.before),
+        **seen_since(
+            shares,
+            f"{percent(level.now)} of a step",
+            level.onset,
+            level.interval,
+            metric="time.rollout",
+            level=level.before,
         ),
         numbers={"before": level.before, "now": level.now},
     )

@@ -29,9 +29,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.knowledge.detectors.systems._shares import against_past, share, step_time
-from firstbreak.model import Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Finding, NotMeasured, Series, Severity
 from firstbreak.words import percent
 
 
@@ -63,11 +63,13 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=level.confidence,
-        metric="time.reward",
-        onset=level.onset,
-        interval=level.interval,
-        evidence=(
-            Evidence(text=f"{percent(level.now)} of a step", series=shares, since=level.onset, level=level.before),
+        **seen_since(
+            shares,
+            f"{percent(level.now)} of a step",
+            level.onset,
+            level.interval,
+            metric="time.reward",
+            level=level.before,
         ),
         numbers={"before": level.before, "now": level.now},
     )

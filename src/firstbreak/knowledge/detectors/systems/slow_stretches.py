@@ -28,11 +28,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.stats.points import quantile
 from firstbreak.engine.stats.smooth import running_median
 from firstbreak.knowledge.detectors.systems._shares import step_time
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
 
@@ -77,10 +77,7 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        metric=clock.name,
-        onset=step,
-        interval=(step, step),
-        evidence=(Evidence(text=f"{len(stretches)} slow stretches", series=clock, since=step, level=usual),),
+        **seen_since(clock, f"{len(stretches)} slow stretches", step, level=usual),
         numbers={"lost": lost, "stretches": len(stretches)},
     )
 

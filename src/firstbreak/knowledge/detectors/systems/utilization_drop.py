@@ -32,9 +32,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.stats.onset import onset
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
 
@@ -72,12 +72,7 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        metric=used.name,
-        onset=began.step,
-        interval=began.interval,
-        evidence=(
-            Evidence(text=f"{number(now)}, before {number(before)}", series=used, since=began.step, level=before),
-        ),
+        **seen_since(used, f"{number(now)}, before {number(before)}", began.step, began.interval, level=before),
         numbers={"before": before, "now": now},
     )
 
