@@ -37,17 +37,7 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import UNKNOWN, Method, only
 from firstbreak.engine.stats.onset import first_sustained
-from firstbreak.model import (
-    Confidence,
-    Config,
-    Finding,
-    NotApplicable,
-    NotMeasured,
-    Role,
-    Samples,
-    Series,
-    Severity,
-)
+from firstbreak.model import Confidence, Config, Finding, NotApplicable, NotMeasured, Role, Samples, Series, Severity
 
 ROLES = (Role.RELATION,)
 MOST = 4000  #: samples that are read

@@ -106,7 +106,6 @@ def detect(
 
 def _clipped(loss: Series, returns: Series, clip: float) -> Finding:
     """Values that may move by the clip only, at returns that are far larger."""
-    first = float(loss.steps[0])
     return Finding(
         message=facts.tell(
             "a value may change by {clip} on a batch (the clip of the value function), and returns are {returns}: the critic "
@@ -116,7 +115,7 @@ def _clipped(loss: Series, returns: Series, clip: float) -> Finding:
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        **seen_in(loss, "value loss", first, beside={"returns": returns}),
+        **seen_in(loss, "value loss", beside={"returns": returns}),
     )
 
 

@@ -37,16 +37,7 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import UNKNOWN, Method, Policy, only
 from firstbreak.engine.stats.onset import first_sustained
-from firstbreak.model import (
-    Confidence,
-    Expected,
-    Finding,
-    NotApplicable,
-    NotMeasured,
-    Series,
-    Severity,
-    Statistic,
-)
+from firstbreak.model import Confidence, Expected, Finding, NotApplicable, NotMeasured, Series, Severity, Statistic
 from firstbreak.words import number
 
 FAMILIES = only(Method.ACTOR_CRITIC, UNKNOWN, why="only where a critic learns the returns")

@@ -112,7 +112,6 @@ def _outside_support(config: Config, returns: Series, length: Series | None) -> 
     worth = shrunk * median(returns.values)
     if low <= worth <= high:
         return None
-    start = float(returns.steps[0])
     return Finding(
         message=facts.tell(
             "the values that the critic can hold go from {low} to {high}, and episodes return about {worth}, discounted: most "
@@ -123,7 +122,7 @@ def _outside_support(config: Config, returns: Series, length: Series | None) -> 
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        **seen_in(returns, "return", start),
+        **seen_in(returns, "return"),
     )
 
 

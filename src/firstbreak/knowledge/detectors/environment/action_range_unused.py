@@ -66,7 +66,6 @@ def detect(
     early = used.head(0.25)
     if float(np.max(early.values)) > max_use:
         return None
-    first = float(used.steps[0])
     return Finding(
         message=facts.tell(
             "at first, the actions have {most:%} of the size of their range at most: the policy explores next to nothing of what "
@@ -75,7 +74,7 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        **seen_in(used, "size of the actions over their range", first, level=max_use),
+        **seen_in(used, "size of the actions over their range", level=max_use),
         numbers={"use": float(np.max(early.values))},
     )
 
@@ -99,7 +98,6 @@ def _beside(spread: Series, highest: float, max_use: float) -> Finding | None:
     """The spread of a Gaussian policy against the range of its actions."""
     if float(np.max(spread.values)) > max_use * highest:
         return None
-    first = float(spread.steps[0])
     return Finding(
         message=facts.tell(
             "the actions spread by {spread} at most, and the environment takes actions up to {highest}: the policy explores next "
@@ -109,6 +107,6 @@ def _beside(spread: Series, highest: float, max_use: float) -> Finding | None:
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        **seen_in(spread, "spread of the actions", first),
+        **seen_in(spread, "spread of the actions"),
         numbers={"use": float(np.max(spread.values)) / highest},
     )

@@ -65,7 +65,6 @@ def detect(
         return _disconnected(env_action_shown_any or curve, anyhow)
     if not min_explained < share < max_explained:
         return None
-    first = float(curve.steps[0])
     return Finding(
         message=facts.tell(
             "at first, actions explain {share:%} of the change of what they move or less, nine times out of ten: the "
@@ -74,7 +73,7 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.LOW,
-        **seen_in(curve, "explained by actions", first),
+        **seen_in(curve, "explained by actions"),
         numbers={"share": share},
     )
 

@@ -105,7 +105,6 @@ def _at_once(lengths: Series, score: Series, early: float, late: float, max_step
 
 def _never(lengths: Series, score: Series, length: float, policy: Policy) -> Finding:
     rewarded = float(np.ptp(score.values)) > 0
-    onset = float(lengths.steps[0])
     first = (
         "check that a right answer ends the episode"
         if policy is Policy.TEXT
@@ -120,6 +119,6 @@ def _never(lengths: Series, score: Series, length: float, policy: Policy) -> Fin
         ),
         severity=Severity.NOTICE if rewarded else Severity.WARNING,
         confidence=Confidence.LOW if rewarded else Confidence.MEDIUM,
-        **seen_in(lengths, f"always {number(length)} steps", onset, level=length, beside={"score": score}),
+        **seen_in(lengths, f"always {number(length)} steps", level=length, beside={"score": score}),
         numbers={"length": length, "fell": False},
     )

@@ -46,7 +46,6 @@ def detect(
         return NotMeasured(f"{len(ended)} windows of transitions are too few (needs {min_points})")
     if float(np.max(ended.values)) > 0 or float(np.max(age.values)) < min_age:
         return None
-    first = float(age.steps[0])
     return Finding(
         message=facts.tell(
             "no episode ended in the whole run, and the current ones are {age} steps old: no return is ever complete; check what "
@@ -55,6 +54,6 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        **seen_in(age, "steps since an episode began", first, level=min_age),
+        **seen_in(age, "steps since an episode began", level=min_age),
         numbers={"age": float(np.max(age.values))},
     )

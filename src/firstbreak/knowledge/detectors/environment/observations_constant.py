@@ -53,7 +53,6 @@ def detect(
         return NotMeasured(f"{len(constant)} windows of transitions are too few (needs {min_points})")
     if float(np.min(constant.values)) < min_share:
         return None
-    first = float(constant.steps[0])
     return Finding(
         message=facts.tell(
             "{share:%} or more of the observation's components never change within {n} windows: the policy sees nothing that it "
@@ -63,7 +62,7 @@ def detect(
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        **seen_in(constant, "constant components", first, level=min_share),
+        **seen_in(constant, "constant components", level=min_share),
         numbers={"share": float(np.min(constant.values))},
     )
 

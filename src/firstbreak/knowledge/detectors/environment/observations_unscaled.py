@@ -61,7 +61,6 @@ def detect(
             continue
         levels = [float(np.median(part.values)) for part in (curve.head(0.25), curve.tail(0.25))]
         if any(levels) and min(sign * (level - limit) for level in levels) > 0:
-            first = float(curve.steps[0])
             return Finding(
                 message=facts.tell(
                     said
@@ -71,7 +70,7 @@ def detect(
                 ),
                 severity=Severity.WARNING,
                 confidence=Confidence.MEDIUM,
-                **seen_in(curve, "scale of the observations", first, level=limit),
+                **seen_in(curve, "scale of the observations", level=limit),
                 numbers={"typical": float(np.median(curve.values))},
             )
     return None

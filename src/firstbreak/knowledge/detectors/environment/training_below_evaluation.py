@@ -62,7 +62,6 @@ def detect(
         return None
     if float(np.median(curve.tail(0.25).values)) * min_ratio > evaluated:
         return None  # one task: training, which samples, has come near to the evaluation since
-    first = float(curve.steps[0])
     return Finding(
         message=facts.tell(
             "at the start the policy scores {evaluated} in the evaluation and {trained} in training: training gives the "
@@ -72,6 +71,6 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        **seen_in(curve, "training", first, beside={"evaluation": eval_score}),
+        **seen_in(curve, "training", beside={"evaluation": eval_score}),
         numbers={"trained": trained, "evaluated": evaluated},
     )

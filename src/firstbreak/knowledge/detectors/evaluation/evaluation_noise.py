@@ -78,7 +78,6 @@ def detect(
     if gain is None or min(noise, late) < max_noise * gain:
         return None
     more = np.ceil((noise / (wanted_noise * gain)) ** 2)  # the noise of a mean falls with the square root
-    first = float(eval_score.steps[0])
     return Finding(
         message=facts.tell(
             "the evaluation is too noisy: one is uncertain by {noise}, and has to show a change of {gain}, so that the curve "
@@ -90,7 +89,7 @@ def detect(
         ),
         severity=Severity.NOTICE if len(eval_score) < evaluations_warning else Severity.WARNING,
         confidence=Confidence.LOW if len(eval_score) < evaluations_warning else Confidence.MEDIUM,
-        **seen_in(eval_score, f"evaluations, noise {number(noise)}", first, beside={"training reward": reward_mean}),
+        **seen_in(eval_score, f"evaluations, noise {number(noise)}", beside={"training reward": reward_mean}),
         numbers={"noise": noise, "gain": gain},
     )
 

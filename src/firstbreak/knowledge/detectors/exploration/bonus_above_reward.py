@@ -55,7 +55,6 @@ def detect(
     level = float(fixed.values[0])
     if np.ptp(fixed.values) > 0 or level <= ratio_warning * step:
         return None
-    first = float(fixed.steps[0])
     return Finding(
         message=facts.tell(
             "a nat of entropy is worth {level} during the whole run, and a step of the task {step}: acting at random earns "
@@ -65,7 +64,7 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        **seen_in(fixed, "entropy coefficient", first, level=step),
+        **seen_in(fixed, "entropy coefficient", level=step),
         numbers={"temperature": level, "step_reward": step},
     )
 

@@ -44,17 +44,7 @@ from firstbreak.engine.stats.shape import trajectory as shape_of
 from firstbreak.engine.stats.smooth import smooth
 from firstbreak.engine.stats.trend import trend
 from firstbreak.knowledge.detectors.exploration._words import entropy_weight
-from firstbreak.model import (
-    Confidence,
-    Config,
-    Expected,
-    Fact,
-    Finding,
-    Interval,
-    NotMeasured,
-    Series,
-    Severity,
-)
+from firstbreak.model import Confidence, Config, Expected, Fact, Finding, Interval, NotMeasured, Series, Severity
 from firstbreak.values import replace
 from firstbreak.words import number
 

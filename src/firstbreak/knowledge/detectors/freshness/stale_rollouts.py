@@ -40,16 +40,7 @@ from firstbreak.engine.stats.onset import first_sustained, onset
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.trend import trend
 from firstbreak.knowledge.detectors.freshness._engines import nothing_recorded
-from firstbreak.model import (
-    Confidence,
-    Config,
-    Finding,
-    Interval,
-    NotApplicable,
-    NotMeasured,
-    Series,
-    Severity,
-)
+from firstbreak.model import Confidence, Config, Finding, Interval, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
 

@@ -42,17 +42,7 @@ from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.stats.changes import for_good, rounded_away
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import (
-    Confidence,
-    Expected,
-    Finding,
-    NotMeasured,
-    Role,
-    Run,
-    Series,
-    Severity,
-    Statistic,
-)
+from firstbreak.model import Confidence, Expected, Finding, NotMeasured, Role, Run, Series, Severity, Statistic
 from firstbreak.words import number, percent
 
 ROLES = (Role.RELATION,)

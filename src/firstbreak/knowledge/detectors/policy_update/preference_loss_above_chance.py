@@ -33,17 +33,7 @@ import numpy as np
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Method, only
-from firstbreak.model import (
-    Confidence,
-    Config,
-    Finding,
-    NotApplicable,
-    NotMeasured,
-    Role,
-    Run,
-    Series,
-    Severity,
-)
+from firstbreak.model import Confidence, Config, Finding, NotApplicable, NotMeasured, Role, Run, Series, Severity
 
 ROLES = (Role.RELATION,)
 FAMILIES = only(Method.PREFERENCE)

@@ -109,7 +109,6 @@ def _of_pairs(chosen: Series, rejected: Series, logp: Series | None) -> Finding 
         )
     if chosen.values.any() or rejected.values.any() or np.ptp(logp.finite.values) <= MOVED:
         return None
-    first = float(chosen.steps[0])
     return Finding(
         message=facts.tell(
             "the rewards of chosen and rejected answers are 0 in all {n} rows, while their log-probability goes from {before} to "
@@ -120,5 +119,5 @@ def _of_pairs(chosen: Series, rejected: Series, logp: Series | None) -> Finding 
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        **seen_in(chosen, "reward of the chosen answers", first, level=0.0),
+        **seen_in(chosen, "reward of the chosen answers", level=0.0),
     )

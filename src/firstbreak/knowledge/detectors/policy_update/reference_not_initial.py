@@ -86,7 +86,6 @@ def _apart(curve: Series, logged: float, learned: bool) -> Finding | None:
     first, after = float(curve.values[0]), median(curve.values[1 : 1 + NEXT])
     if first <= logged or after > 2 * first or float(curve.values[1 : 1 + NEXT].min()) < STEADY * first:
         return None
-    step = float(curve.steps[0])
     return Finding(
         message=facts.tell(
             "{curve} is {first} nats at the first step, before any update, and must be 0: the reference is not the policy at the "
@@ -96,6 +95,6 @@ def _apart(curve: Series, logged: float, learned: bool) -> Finding | None:
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM if learned else Confidence.HIGH,
-        **seen_in(curve, "divergence from the reference", step, level=0.0),
+        **seen_in(curve, "divergence from the reference", level=0.0),
         numbers={"first": first},
     )

@@ -102,7 +102,6 @@ def _never_paid(returns: Series, length: Series, value: Series, loss: Series, un
     per_step = median(np.abs(late.values)) / max(median(length.tail(0.5).values), 1.0)
     if max(median(np.abs(values.values)), median(np.abs(errors.values)) ** 0.5) > unpaid * per_step:
         return None
-    start = float(returns.steps[0])
     return Finding(
         message=facts.tell(
             "the critic's mean value is {value} with a loss of {loss}, and episodes pay {per_step} a step: it learns from other "
@@ -113,6 +112,6 @@ def _never_paid(returns: Series, length: Series, value: Series, loss: Series, un
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        **seen_in(returns, "return", start, metric=value.name, beside={"mean value": value}),
+        **seen_in(returns, "return", metric=value.name, beside={"mean value": value}),
         numbers={"per_step": per_step},
     )

@@ -63,7 +63,6 @@ def detect(
     entropy = float(np.median(policy_entropy.finite.values[:first_points]))
     if share > max_ratio / group or entropy < min_entropy:
         return None
-    first = float(distinct.steps[0])
     return Finding(
         message=facts.tell(
             "{share:%} of the completions are distinct in groups of {group}, although the policy has an entropy of {entropy}: "
@@ -74,6 +73,6 @@ def detect(
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        **seen_in(distinct, "distinct completions", first, level=1 / group),
+        **seen_in(distinct, "distinct completions", level=1 / group),
         numbers={"share": share},
     )

@@ -73,7 +73,6 @@ def detect(
     error = float(np.hypot(max(noises), noise_scale(curve.values) / np.sqrt(points)))
     if trained - evaluated < min_size * error:
         return None
-    first = float(curve.steps[0])
     return Finding(
         message=facts.tell(
             "at the start the policy scores {trained} in training and {evaluated} in the evaluation: training samples or "
@@ -83,7 +82,7 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        **seen_in(curve, "training", first, beside={"evaluation": eval_score}),
+        **seen_in(curve, "training", beside={"evaluation": eval_score}),
         numbers={"trained": trained, "evaluated": evaluated},
     )
 
