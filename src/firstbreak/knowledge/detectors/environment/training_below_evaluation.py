@@ -48,13 +48,7 @@ def detect(
     first_share: float = at(0.04, "share", "so early the policy has hardly learned anything"),
     first_points: int = at(3, "points", "with fewer rewards the mean is mostly noise"),
 ) -> Finding | NotApplicable | NotMeasured | None:
-    found = starts(
-        (eval_score, eval_reward),
-        reward_mean,
-        reward_component_mean,
-        first_share=first_share,
-        first_points=first_points,
-    )
+    found = starts((eval_score, eval_reward), reward_mean, reward_component_mean, first_share, first_points)
     if isinstance(found, NotMeasured):
         return found
     trained, evaluated, curve = found

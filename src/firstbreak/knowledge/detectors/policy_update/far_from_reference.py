@@ -31,12 +31,10 @@ https://huggingface.co/docs/trl/grpo_trainer
 
 from __future__ import annotations
 
-import numpy as np
-
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Method, Policy, only
-from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.engine.stats.onset import first_sustained, since_last
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Series, Severity
@@ -105,7 +103,6 @@ def _text_lost(accuracy: Series, chosen: Series, min_kept: float, min_points: in
         or chosen.values[-1] >= chosen.values[0]
     ):
         return None
-    before = accuracy.between(-np.inf, np.nextafter(since, -np.inf))
     return Finding(
         message=facts.tell(
             "the model predicts {late:%} of the tokens of the chosen answers, after {first:%} at the start, and their "
@@ -119,7 +116,7 @@ def _text_lost(accuracy: Series, chosen: Series, min_kept: float, min_points: in
         confidence=Confidence.HIGH,
         metric=accuracy.name,
         onset=since,
-        interval=(float(before.steps[-1]) if len(before) else since, since),
+        interval=since_last(accuracy, since),
         evidence=(
             Evidence(text="token accuracy", series=accuracy, since=since),
             Evidence(text="log-probability of chosen answers", series=chosen, since=since),

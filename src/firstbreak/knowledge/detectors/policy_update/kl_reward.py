@@ -122,7 +122,7 @@ def detect(
             numbers={"cell": "rising/declining"},
         )
     if settled(kl) >= max(blow_up * early, blown):
-        return _blown_up(divergence, kl, early, evidence)
+        return _blown_up(divergence, kl, evidence)
     if trajectory.kind not in ("flat", "plateau") or solved:
         return None
     paid = trajectory.kind == "plateau"  # what was gained before
@@ -158,7 +158,7 @@ def detect(
     )
 
 
-def _blown_up(divergence: Series, kl: Series, early: float, evidence: tuple[Evidence, ...]) -> Finding:
+def _blown_up(divergence: Series, kl: Series, evidence: tuple[Evidence, ...]) -> Finding:
     """A divergence that grows ever faster: no gain of a score is worth tenfold the distance."""
     step, interval = departure(kl) or (float(kl.steps[0]), (float(kl.steps[0]), float(kl.steps[-1])))
     return Finding(
