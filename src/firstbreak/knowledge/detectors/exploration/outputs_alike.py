@@ -35,7 +35,7 @@ from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Policy
 from firstbreak.engine.inputs import SampledDiversity
 from firstbreak.engine.stats.onset import first_sustained
-from firstbreak.engine.stats.points import median
+from firstbreak.engine.stats.points import late_median, median
 from firstbreak.model import Confidence, Expected, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
@@ -83,7 +83,7 @@ def detect(
         curve = length_max.finite
         low = np.interp(curve.steps, length_min.finite.steps, length_min.finite.values)
         equal = (low == curve.values).astype(float)
-        cut = truncation is not None and _late(truncation) > max_truncated_share
+        cut = truncation is not None and late_median(truncation) > max_truncated_share
         early_equal = float(np.mean(equal[: len(equal) // 10 + 1]))
         a_form = early_equal < max_equal_share_at_start and _holds(policy_entropy, min_entropy_share)
         differ = (
@@ -130,10 +130,6 @@ def _in_samples(found: SampledDiversity) -> Finding | NotMeasured | None:
         confidence=Confidence.MEDIUM,
         **seen_since(found.texts, "share of different texts", found.step, found.interval),
     )
-
-
-def _late(share: Series) -> float:
-    return median(share.finite.tail(0.25).values)
 
 
 def _holds(entropy: Series | None, min_entropy_share: float) -> bool:

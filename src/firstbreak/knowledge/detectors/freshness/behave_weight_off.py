@@ -36,6 +36,7 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Family, Policy
 from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.engine.stats.points import late_median
 from firstbreak.knowledge.detectors.freshness._engines import nothing_recorded
 from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Series, Severity
 
@@ -58,8 +59,8 @@ def detect(
         return nothing_recorded(family, "the weight of the proximal over the behaviour policy is")
     if max(len(ratio or ()), len(capped or ())) < min_points:
         return NotMeasured(f"fewer than {min_points} behaviour weights are logged")
-    off = abs(_late(ratio) - 1) if ratio else 0.0
-    share = _late(capped) if capped else 0.0
+    off = abs(late_median(ratio, 0.5) - 1) if ratio else 0.0
+    share = late_median(capped, 0.5) if capped else 0.0
     if off <= tolerance and share <= max_share:
         return None
     if capped and share / max_share >= off / tolerance:
@@ -90,7 +91,3 @@ def detect(
         **seen_since(curve, what, onset, level=limit, beside={"age of the data": staleness_mean}),
         numbers={"off": off, "capped": share},
     )
-
-
-def _late(curve: Series) -> float:
-    return float(np.median(curve.tail(0.5).values))

@@ -37,6 +37,7 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Family
 from firstbreak.engine.stats.onset import first_sustained, onset
+from firstbreak.engine.stats.points import late_median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.trend import trend
 from firstbreak.knowledge.detectors.freshness._engines import nothing_recorded
@@ -102,12 +103,12 @@ def detect(
         severity=seen.severity,
         confidence=Confidence.MEDIUM if limit is None else Confidence.HIGH,
         **seen_since(staleness_mean, seen.what, seen.onset, seen.interval, level=limit),
-        numbers={"age": _late(ages), "limit": limit},
+        numbers={"age": late_median(ages), "limit": limit},
     )
 
 
 def _over_limit(oldest: Series, limit: float | None, slack: float, max_age: float) -> _Sight | None:
-    if limit is None or not len(oldest) or _late(oldest) <= limit + slack:
+    if limit is None or not len(oldest) or late_median(oldest) <= limit + slack:
         return None
     step = first_sustained(oldest, lambda values: values > limit + slack)
     what = facts.tell(
@@ -115,14 +116,14 @@ def _over_limit(oldest: Series, limit: float | None, slack: float, max_age: floa
         late=facts.median(oldest.tail(0.25)),
         limit=number(limit),
     )
-    severity = Severity.CRITICAL if _late(oldest) > limit + max_age else Severity.WARNING
+    severity = Severity.CRITICAL if late_median(oldest) > limit + max_age else Severity.WARNING
     return _Sight(what, severity, step, None if step is None else (step, step))
 
 
 def _growing(ages: Series, growth_warning: float, min_age: float) -> _Sight | None:
     # The first quarter fills the queue.
     settled = float(np.median(ages.head(0.5).tail(0.5).values))
-    if _late(ages) < max(min_age, growth_warning * settled) or not trend(ages.tail(0.75)).rising:
+    if late_median(ages) < max(min_age, growth_warning * settled) or not trend(ages.tail(0.75)).rising:
         return None
     began = onset(ages, direction=1, kinds=("level", "ramp"))
     what = facts.tell(
@@ -143,7 +144,7 @@ def _dropped(dropped: Series | None, generated: Series | None, max_dropped_share
 
 
 def _unusual(ages: Series, max_age: float, trajectory: Trajectory | None) -> _Sight | None:
-    if _late(ages) <= max_age:
+    if late_median(ages) <= max_age:
         return None
     step = first_sustained(ages, lambda values: values > max_age)
     what = facts.tell(
@@ -153,7 +154,3 @@ def _unusual(ages: Series, max_age: float, trajectory: Trajectory | None) -> _Si
     )
     harmless = trajectory is not None and trajectory.learned and not trajectory.lost
     return _Sight(what, Severity.NOTICE if harmless else Severity.WARNING, step, None if step is None else (step, step))
-
-
-def _late(curve: Series) -> float:
-    return float(np.median(curve.tail(0.25).values))

@@ -37,6 +37,7 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.direction import departure, falls, rises
+from firstbreak.engine.stats.points import late_median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.trend import trend
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Series, Severity, Statistic
@@ -77,7 +78,7 @@ def detect(
     driver = max(others, key=lambda k: trend(others[k]).change)
     if not rises(others[driver]):
         return None
-    if any(rises(s) and _late(s) >= max_level for s in answers.values()):
+    if any(rises(s) and late_median(s) >= max_level for s in answers.values()):
         return None
     frozen = any(np.ptp(s.values) == 0 for s in answers.values())
     fell = any(falls(s) for s in answers.values())
@@ -154,8 +155,4 @@ def _never_succeeds(reward: Series, success: Series) -> Finding:
 def _at_its_best(series: Series) -> bool:
     """Already right most of the time: late values at the top of what was ever seen, and that top is positive."""
     low, top = float(series.values.min()), float(series.values.max())
-    return top > 0 and _late(series) >= max(0.9 * top, (low + top) / 2)
-
-
-def _late(series: Series) -> float:
-    return float(np.median(series.tail(0.25).values))
+    return top > 0 and late_median(series) >= max(0.9 * top, (low + top) / 2)

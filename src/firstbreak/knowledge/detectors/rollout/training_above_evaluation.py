@@ -56,7 +56,7 @@ def detect(
 ) -> Finding | NotApplicable | NotMeasured | None:
     rewards = (
         reward_mean if reward_rollout_mean is None else reward_rollout_mean
-    )  # a filter decides that of the trained
+    )  # a filter decides that of the trained ones
     found = starts((eval_score, eval_reward), rewards, reward_component_mean, first_share, first_points)
     if isinstance(found, NotMeasured):
         return found
