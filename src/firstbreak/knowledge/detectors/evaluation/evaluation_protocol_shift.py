@@ -179,14 +179,9 @@ class _Sides(NamedTuple):
     def largest_move(self, standard_errors: float) -> float:
         """The change of the mean beyond that of a straight line, with the error that it may have."""
         points = self.curve.finite
-        line = (
-            abs(trend(points).slope)
-            * float(np.ptp(points.steps))
-            / len(points)
-            * (len(self.before) + len(self.after))
-            / 2
-        )
-        error = noise_scale(self.curve.finite.values) * float(np.sqrt(1 / len(self.before) + 1 / len(self.after)))
+        n = len(self.before) + len(self.after)
+        line = abs(trend(points).slope) * float(np.ptp(points.steps)) / len(points) * n / 2
+        error = noise_scale(points.values) * float(np.sqrt(1 / len(self.before) + 1 / len(self.after)))
         return max(0.0, abs(self.after_mean - self.before_mean) - line) + standard_errors * error
 
 

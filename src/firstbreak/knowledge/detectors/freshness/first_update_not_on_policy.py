@@ -114,26 +114,22 @@ def _without_updates(recorded: Sequence[tuple[Series, float]], lr: Series, limit
     until = float(lr.steps[moving[0]]) if len(moving) else np.inf
     for curve, perfect in recorded:
         still = curve.finite.between(-np.inf, np.nextafter(until, -np.inf))
-        if len(lr) and len(still) >= points and np.all(np.abs(still.values - perfect) > limit):
-            return _told(
-                curve,
+        if not len(lr) or len(still) < points or not np.all(np.abs(still.values - perfect) > limit):
+            continue
+        return Finding(
+            message=facts.tell(
                 "{curve} is {value} while the learning rate is 0, and must be {perfect}: sampler and trainer compute different "
                 "log-probabilities, or run other weights; compare the log-probabilities of one batch",
-                still,
-                perfect,
-            )
+                curve=curve.name,
+                value=facts.median(still),
+                perfect=number(perfect),
+            ),
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            **seen_in(curve, "without an update", float(still.steps[0]), level=perfect),
+            numbers={"off": float(np.median(still.values)) - perfect, "updates": 0},
+        )
     return None
-
-
-def _told(curve: Series, what: str, still: Series, perfect: float) -> Finding:
-    step = float(still.steps[0])
-    return Finding(
-        message=facts.tell(what, curve=curve.name, value=facts.median(still), perfect=number(perfect)),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        **seen_in(curve, "without an update", step, level=perfect),
-        numbers={"off": float(np.median(still.values)) - perfect, "updates": 0},
-    )
 
 
 def _apart(curve: Series, tolerance: float, first_ratio_critical: float, first_points: int) -> Finding | None:

@@ -40,7 +40,7 @@ from firstbreak.engine.stats.direction import departure, falls, rises
 from firstbreak.engine.stats.points import late_median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.trend import trend
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Series, Severity, Statistic
+from firstbreak.model import Confidence, Evidence, Finding, Interval, NotMeasured, Role, Series, Severity, Statistic
 
 ROLES = (Role.RELATION,)
 
@@ -115,38 +115,38 @@ def detect(
 
 def _without_success(reward: Series, success: Series) -> Finding:
     """The return rises, and fewer episodes succeed."""
-    start = departure(success)
-    return Finding(
-        message=facts.tell(
-            "the reward rises by {change}, and the share of successes falls from {before} to {now}: something else than success "
-            "pays; compare the returns of episodes that succeed and that fail",
-            change=facts.of(Statistic.CHANGE, reward),
-            before=facts.mean(success.head(0.25)),
-            now=facts.mean(success.tail(0.25)),
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        metric=success.name,
-        onset=start[0] if start else float(success.steps[0]),
-        interval=start[1] if start else None,
-        evidence=(Evidence(text="reward", series=reward), Evidence(text="share of successes", series=success)),
-        numbers={"component": success.name, "frozen": False},
+    what = facts.tell(
+        "the reward rises by {change}, and the share of successes falls from {before} to {now}: something else than success "
+        "pays; compare the returns of episodes that succeed and that fail",
+        change=facts.of(Statistic.CHANGE, reward),
+        before=facts.mean(success.head(0.25)),
+        now=facts.mean(success.tail(0.25)),
     )
+    onset, interval = departure(success) or (float(success.steps[0]), None)
+    return _beside_successes(reward, success, what, Severity.CRITICAL, onset, interval)
 
 
 def _never_succeeds(reward: Series, success: Series) -> Finding:
     """The return rose and stays, and hardly any episode succeeds."""
+    what = facts.tell(
+        "the reward rose by {change} and stays there, and {share:%} of the episodes succeed: something else than success "
+        "pays best; compare the return of a success with that of an episode of now",
+        change=facts.of(Statistic.CHANGE, reward),
+        share=facts.mean(success.tail(0.5)),
+    )
+    return _beside_successes(reward, success, what, Severity.WARNING, float(reward.steps[0]))
+
+
+def _beside_successes(
+    reward: Series, success: Series, what: str, severity: Severity, onset: float, interval: Interval | None = None
+) -> Finding:
     return Finding(
-        message=facts.tell(
-            "the reward rose by {change} and stays there, and {share:%} of the episodes succeed: something else than success "
-            "pays best; compare the return of a success with that of an episode of now",
-            change=facts.of(Statistic.CHANGE, reward),
-            share=facts.mean(success.tail(0.5)),
-        ),
-        severity=Severity.WARNING,
+        message=what,
+        severity=severity,
         confidence=Confidence.HIGH,
         metric=success.name,
-        onset=float(reward.steps[0]),
+        onset=onset,
+        interval=interval,
         evidence=(Evidence(text="reward", series=reward), Evidence(text="share of successes", series=success)),
         numbers={"component": success.name, "frozen": False},
     )

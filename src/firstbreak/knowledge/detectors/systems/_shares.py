@@ -58,6 +58,14 @@ def by_rounds(seconds: Series) -> Series:
     return replace(seconds, steps=seconds.steps[: rounds * beat.every : beat.every], values=means)
 
 
+def times_as_large(curve: Series, at: np.ndarray) -> float:
+    """How many times as large a curve of finite values is at these steps as at the others; 0 where either is unknown."""
+    here = np.isin(curve.steps, at)
+    if not here.any() or here.all():
+        return 0.0
+    return float(np.median(curve.values[here]) / np.median(curve.values[~here]))
+
+
 def _positive(time: Series) -> Series:
     keep = np.isfinite(time.values) & (time.values > 0)
     return replace(time, steps=time.steps[keep], values=time.values[keep])

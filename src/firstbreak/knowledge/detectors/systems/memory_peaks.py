@@ -31,7 +31,7 @@ import numpy as np
 
 from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.stats.spikes import period
-from firstbreak.knowledge.detectors.systems._shares import step_time
+from firstbreak.knowledge.detectors.systems._shares import step_time, times_as_large
 from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number
 
@@ -60,7 +60,7 @@ def detect(
     if len(starts) < min_peaks or float(np.mean(high)) > max_share:
         return None
     clock = step_time(time)
-    slower = 0.0 if clock is None else _slower(clock, memory.steps[high])
+    slower = 0.0 if clock is None else times_as_large(clock, memory.steps[high])
     every = period(starts)
     if (slower < min_slower and not every) or (every is not None and every < per_step):
         return None  # the phases of a step take turns
@@ -99,11 +99,3 @@ def _job(time: Mapping[str, Series], at: np.ndarray) -> str:
         if len(steps) and np.mean(np.isin(np.floor(at), steps)) > 0.7 and np.mean(np.isin(steps, np.floor(at))) > 0.7:
             return said
     return ""
-
-
-def _slower(clock: Series, at: np.ndarray) -> float:
-    """How many times as long these steps take as the others; 0 where either is unknown."""
-    here = np.isin(clock.steps, at)
-    if not here.any() or here.all():
-        return 0.0
-    return float(np.median(clock.values[here]) / np.median(clock.values[~here]))
