@@ -109,6 +109,12 @@ def seen_in(
     return seen
 
 
+def from_point(curve: Series, i: int) -> tuple[float, Interval]:
+    """The step of a curve's point, and the interval of a change that this point is the first to show: from the one before on."""
+    step = float(curve.steps[i])
+    return step, (float(curve.steps[max(i - 1, 0)]), step)
+
+
 def _others(beside: Mapping[str, Series | None]) -> tuple[Evidence, ...]:
     return tuple(Evidence(text=text, series=series) for text, series in beside.items() if series is not None)
 

@@ -74,6 +74,7 @@ def detect(
             return None
     elif explained > max_explained_variance or _fitted(value_explained_variance, max_explained_variance):
         return None
+    where = float(loss.steps[0]), (float(loss.steps[0]), float(loss.tail(0.5).steps[0]))
     beside = (
         "the score is flat"
         if explained is None or value_explained_variance is None
@@ -93,12 +94,7 @@ def detect(
         severity=Severity.WARNING,
         confidence=Confidence.LOW if explained is None else Confidence.MEDIUM,
         **seen_in(
-            value_loss,
-            "value loss",
-            float(loss.steps[0]),
-            (float(loss.steps[0]), float(loss.tail(0.5).steps[0])),
-            level=early,
-            beside={"explained variance": value_explained_variance},
+            value_loss, "value loss", *where, level=early, beside={"explained variance": value_explained_variance}
         ),
         numbers={"ratio": late / early if early > 0 else np.inf},
     )

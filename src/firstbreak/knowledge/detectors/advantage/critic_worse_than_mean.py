@@ -35,7 +35,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, from_point, seen_since
 from firstbreak.engine.stats.changes import for_good, turned
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.model import Confidence, Expected, Finding, NotMeasured, Role, Series, Severity, Statistic
@@ -92,10 +92,7 @@ def detect(
         )
     limit = tolerance if constant else max_explained_variance
     first = for_good(variance.values < limit, min_share)  # an untrained critic is this bad, too
-    since, interval = None, None
-    if first is not None:
-        since = float(variance.steps[first])
-        interval = (float(variance.steps[max(first - 1, 0)]), since)
+    since, interval = (None, None) if first is None else from_point(variance, first)
     sure = share >= min_share_sure and value_loss is not None and _errs(value_loss, min_value_loss)
     harmful = trajectory is not None and (trajectory.lost or trajectory.kind in ("flat", "oscillating"))
     return Finding(

@@ -28,7 +28,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in, seen_since
+from firstbreak.engine.checks import at, from_point, seen_in, seen_since
 from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number
 
@@ -58,7 +58,7 @@ def detect(
             ),
             severity=Severity.WARNING,
             confidence=Confidence.HIGH,
-            **seen_since(share, "share of zero-variance groups", since, (float(share.steps[at - 1]), since)),
+            **seen_since(share, "share of zero-variance groups", *from_point(share, at)),
         )
     return _always_tiny(
         reward_group_std, advantage_abs_mean, reward_min, reward_max, max_spread, min_advantage, min_points

@@ -52,9 +52,8 @@ def detect(
     grown = (c for c in changes(loss, kinds=("level", "slope"), log=True) if c.direction > 0 and c.lasting)
     if jump := next(grown, None):
         since, past = (jump.step, jump.interval), facts.settled(loss, jump.step)
-    elif rises(loss) and (
-        left := departure(loss)
-    ):  # as smooth as a healthy curve: against what it was for half of the run
+    elif rises(loss) and (left := departure(loss)):
+        # as smooth as a healthy curve: against what it was for half of the run
         since, past = left, facts.median(loss.head(0.5))
     else:
         return None

@@ -32,7 +32,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in, seen_since
+from firstbreak.engine.checks import at, from_point, seen_in, seen_since
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.stats.changes import for_good
 from firstbreak.engine.stats.points import median, quantile
@@ -79,8 +79,8 @@ def detect(
     gap = np.abs(values.values - target)
     if size == 0 or size < np.std(target) or np.median(gap) < min_gap * size:
         return None
-    bootstrapped = method is Method.VALUE_BASED
-    harm = "its targets are wrong too" if bootstrapped else "all advantages have the same sign"
+    start = float(values.steps[0])
+    harm = "its targets are wrong too" if method is Method.VALUE_BASED else "all advantages have the same sign"
     return Finding(
         message=facts.tell(
             "values are {values} where returns are {returns}: the critic has the wrong scale, so {harm}; normalise rewards or "
@@ -91,13 +91,7 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        **seen_in(
-            value_mean,
-            "values",
-            float(values.steps[0]),
-            (float(value_mean.steps[0]), float(values.steps[0])),
-            beside={"returns": returns_mean},
-        ),
+        **seen_in(value_mean, "values", start, (float(value_mean.steps[0]), start), beside={"returns": returns_mean}),
     )
 
 
@@ -146,7 +140,7 @@ def _beyond_episodes(
     plain = first is not None and float(values.values[first:].min()) > 2 * beyond * most
     if first is None or len(values) - first < (min_points // 2 if plain else min_points):
         return None
-    since, late = float(values.steps[first]), facts.settled(values)
+    late = facts.settled(values)
     return Finding(
         message=facts.tell(
             "the mean value is {value}, and episodes return {returned}: a state cannot be worth more than its whole episode; "
@@ -156,12 +150,6 @@ def _beyond_episodes(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH if late.value >= far * most else Confidence.MEDIUM,
-        **seen_since(
-            values,
-            "values",
-            since,
-            (float(values.steps[max(first - 1, 0)]), since),
-            beside={"return of episodes": returns},
-        ),
+        **seen_since(values, "values", *from_point(values, first), beside={"return of episodes": returns}),
         numbers={"most": most},
     )

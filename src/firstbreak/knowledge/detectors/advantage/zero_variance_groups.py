@@ -37,7 +37,7 @@ import enum
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, from_point, seen_since
 from firstbreak.engine.stats.changes import turned
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.points import median
@@ -145,7 +145,7 @@ def _faded(spread: Series, equal: Series, normal: float, faded: float) -> Findin
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        **seen_since(spread, "spread of the advantages", since, (float(spread.steps[first - 1]), since)),
+        **seen_since(spread, "spread of the advantages", *from_point(spread, first)),
     )
 
 

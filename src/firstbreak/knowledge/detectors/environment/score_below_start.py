@@ -74,6 +74,7 @@ def detect(
         return None  # the score held its first level for most of the run, and was lost after that
     began = onset(score, direction=-1, kinds=("level", "ramp"))
     first, last = float(score.steps[0]), trajectory.end_step
+    where = (began.step, began.interval) if began else (first, (first, last))
     back = recovers(score, trajectory.start, first)
     nearly = back and recovers(score, trajectory.start, first, mostly)
     certain = trajectory.drop_sigma >= sigma_critical and not back
@@ -89,13 +90,7 @@ def detect(
         ),
         severity=Severity.CRITICAL if certain else Severity.WARNING,
         confidence=Confidence.HIGH if certain else Confidence.LOW if nearly else Confidence.MEDIUM,
-        **seen_in(
-            score,
-            "score, with its first level",
-            began.step if began else first,
-            began.interval if began else (first, last),
-            level=trajectory.start,
-        ),
+        **seen_in(score, "score, with its first level", *where, level=trajectory.start),
         numbers={"drop": trajectory.drop, "drop_sigma": trajectory.drop_sigma},
     )
 

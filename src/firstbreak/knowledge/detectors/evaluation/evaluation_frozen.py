@@ -35,7 +35,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, from_point
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.inputs import AT_CEILING
 from firstbreak.engine.stats.trend import trend
@@ -82,7 +82,7 @@ def detect(
         return None
     if _share_of_successes(eval_score) and last >= AT_CEILING:
         return Expected(_all(eval_score, start, "because hardly anything is left to solve"))
-    since = float(eval_score.steps[start])
+    since, interval = from_point(eval_score, start)
     if reward_mean is not None and _ceiling_of(last, reward_mean.between(since).finite, max_distance, min_points):
         return Expected(_all(eval_score, start, "which training reaches and never exceeds"))
     training = [s.between(since).finite for s in (reward_mean, kl_ref, policy_entropy) if s is not None]
@@ -105,7 +105,7 @@ def detect(
         confidence=Confidence.LOW if natural else Confidence.HIGH,
         metric=eval_score.name,
         onset=since,
-        interval=(float(eval_score.steps[start - 1]) if start else since, since),
+        interval=interval,
         evidence=(
             Evidence(text=f"{same} times {number(last)}", series=eval_score, since=since, level=last),
             Evidence(text="training goes on", series=moving[0], since=since),

@@ -235,12 +235,8 @@ def _moved(reward: _Sides, score: _Sides, jump: Change, standard_errors: float) 
 def _reached(score: _Sides, reward_mean: Series, jump: Change) -> bool:
     """Whether training is, or comes later, near the top of a rise: skill that the greedy policy showed first."""
     later = reward_mean.finite.between(jump.interval[0])
-    rose = score.before_mean < score.after_mean
-    return (
-        rose
-        and len(later) > 0
-        and float(np.max(smooth(later)[1])) >= score.before_mean + NEAR_TOP * (score.after_mean - score.before_mean)
-    )
+    rise = score.after_mean - score.before_mean
+    return rise > 0 and len(later) > 0 and float(np.max(smooth(later)[1])) >= score.before_mean + NEAR_TOP * rise
 
 
 def _stays(other: _Sides, jump: Change, standard_errors: float) -> bool:

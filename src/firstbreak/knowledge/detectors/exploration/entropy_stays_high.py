@@ -49,10 +49,9 @@ def detect(
     entropy = policy_entropy.finite
     if len(entropy) < min_points:
         return NotMeasured(f"{len(entropy)} values of the entropy are too few (needs {min_points})")
+    first = float(entropy.steps[0])
     if continued(entropy):
-        return NotMeasured(
-            f"the log begins at {facts.at(entropy, float(entropy.steps[0]))}: the entropy of the start is not in it"
-        )
+        return NotMeasured(f"the log begins at {facts.at(entropy, first)}: the entropy of the start is not in it")
     start, late = median(entropy.head(0.1).values), median(entropy.tail(0.2).values)
     if trajectory.kind != "flat" or start <= min_entropy or late < (1 - max_fall) * start:
         return None
@@ -69,11 +68,5 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        **seen_in(
-            policy_entropy,
-            "entropy",
-            float(entropy.steps[0]),
-            (float(entropy.steps[0]), float(entropy.steps[len(entropy) // 2])),
-            level=start,
-        ),
+        **seen_in(policy_entropy, "entropy", first, (first, float(entropy.steps[len(entropy) // 2])), level=start),
     )

@@ -29,7 +29,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, from_point, seen_since
 from firstbreak.engine.stats.changes import for_good
 from firstbreak.engine.stats.direction import fell_since
 from firstbreak.model import Confidence, Finding, Interval, Message, NotMeasured, Role, Series, Severity
@@ -71,7 +71,7 @@ def detect(
                 step=facts.at(curve, step),
                 highest=facts.highest(curve.between(step)),
             ),
-            (step, (float(curve.steps[again[0] - 1]), step)),
+            from_point(curve, again[0]),
         )
     risen = curve.values - np.minimum.accumulate(curve.values) > rise
     first = for_good(risen, 1.0)
@@ -88,7 +88,7 @@ def detect(
                 step=facts.at(curve, step),
                 lost=", and the training reward fell" if lost else "",
             ),
-            (step, (float(curve.steps[first - 1]), step)),
+            from_point(curve, first),
         )
     if (before := _updates_before(progress_updates, carried)) and curve.values[0] >= rise:
         start = float(curve.steps[0])

@@ -72,8 +72,6 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH if lost or turned(share.values >= sure_share) is not None else Confidence.MEDIUM,
-        **seen_since(
-            share, "share of repetitive completions", since, began[1] if began else (since, since), level=min_share
-        ),
+        **seen_since(share, "share of repetitive completions", since, began[1] if began else None, level=min_share),
         numbers={"early": early, "late": late},
     )

@@ -80,6 +80,7 @@ def detect(
 
 
 def _never_sent(version: Series) -> Finding:
+    first = float(version.steps[0])
     return Finding(
         message=facts.tell(
             "the weights that sample have version {version} in all {n} updates: the updates do not reach them; check that the "
@@ -89,12 +90,7 @@ def _never_sent(version: Series) -> Finding:
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        **seen_in(
-            version,
-            "version of the weights that sample",
-            float(version.steps[0]),
-            (float(version.steps[0]), float(version.steps[1])),
-        ),
+        **seen_in(version, "version of the weights that sample", first, (first, float(version.steps[1]))),
     )
 
 

@@ -35,7 +35,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in, seen_since
+from firstbreak.engine.checks import at, from_point, seen_in, seen_since
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.changes import Change, changes, departed, for_good
 from firstbreak.engine.stats.direction import falls, fell_since, rises
@@ -260,9 +260,7 @@ def _spikes_repeat(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        **seen_since(
-            norms, "gradient norm", since, (float(norms.steps[max(0, first - 1)]), since), level=ratio * usual
-        ),
+        **seen_since(norms, "gradient norm", *from_point(norms, first), level=ratio * usual),
         numbers={"spikes": int(high[first:].sum())},
     )
 

@@ -35,7 +35,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, from_point, seen_since
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.changes import for_good
 from firstbreak.engine.stats.onset import first_sustained
@@ -161,8 +161,6 @@ def _apart(differences: Series, apart: float, unusual: float, often: float, min_
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        **seen_since(
-            differences, "largest difference", since, (float(differences.steps[max(0, first - 1)]), since), level=usual
-        ),
+        **seen_since(differences, "largest difference", *from_point(differences, first), level=usual),
         numbers={"steps": int(far[first:].sum())},
     )

@@ -29,7 +29,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, from_point, seen_since
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.stats.changes import for_good, turned
 from firstbreak.engine.stats.shape import Trajectory
@@ -74,6 +74,6 @@ def detect(
         ),
         severity=Severity.CRITICAL if harmed else Severity.WARNING,
         confidence=Confidence.HIGH if harmed or turned(clipped.values >= high) is not None else Confidence.MEDIUM,
-        **seen_since(clipped, "clip fraction", since, (float(clipped.steps[max(first - 1, 0)]), since), level=high),
+        **seen_since(clipped, "clip fraction", *from_point(clipped, first), level=high),
         numbers={"level": late},
     )

@@ -73,9 +73,9 @@ def detect(
     if median(late.values) <= max_divergence:
         return None
     since = first_sustained(curve, lambda values: values > max_divergence)
-    gains = (
-        trajectory is not None and trajectory.learned and not trajectory.lost
-    )  # it pays so far: to be watched, and no break
+    interval = None if since is None else (float(curve.steps[0]), since)
+    # it pays so far: to be watched, and no break
+    gains = trajectory is not None and trajectory.learned and not trajectory.lost
     return Finding(
         message=facts.tell(
             "the divergence from the reference model is {late} nats per token at the end, the median of half of the run: the "
@@ -84,9 +84,7 @@ def detect(
         ),
         severity=Severity.WARNING if gains else Severity.CRITICAL,
         confidence=Confidence.MEDIUM if gains else Confidence.HIGH,
-        **seen_since(
-            curve, "divergence", since, None if since is None else (float(curve.steps[0]), since), level=max_divergence
-        ),
+        **seen_since(curve, "divergence", since, interval, level=max_divergence),
     )
 
 

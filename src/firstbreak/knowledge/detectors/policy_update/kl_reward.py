@@ -127,9 +127,8 @@ def detect(
         return None
     paid = trajectory.kind == "plateau"  # what was gained before
     at_top = bool(((points.values >= 0) & (points.values <= 1)).all()) and median(points.tail(0.25).values) >= top
-    if not (
-        paid and second_score is not None and not _goes_on(second_score)
-    ):  # else both tell that the gain has stopped
+    both_stopped = paid and second_score is not None and not _goes_on(second_score)
+    if not both_stopped:
         curves = (points, reward_mean.finite) if few and reward_mean is not None else (points,)
         if few and reward_mean is None:
             return None

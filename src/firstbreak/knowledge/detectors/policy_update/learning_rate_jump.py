@@ -28,7 +28,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, from_point, seen_since
 from firstbreak.engine.stats.changes import adapted
 from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 
@@ -64,6 +64,6 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        **seen_since(rates, "learning rate", since, (float(rates.steps[at - 1]), since)),
+        **seen_since(rates, "learning rate", *from_point(rates, at)),
         numbers={"times": now / was if was > 0 else np.inf},
     )

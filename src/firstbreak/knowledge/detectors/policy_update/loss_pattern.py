@@ -83,18 +83,13 @@ def detect(
     min_evaluations: int = at(4, "evaluations", "Fewer may come before the first right answer."),
     min_points: int = at(20, "points", "Fewer losses show no pattern."),
 ) -> Finding | Expected | NotMeasured | None:
-    if method not in (Method.GROUP_RELATIVE, Method.ACTOR_CRITIC) and loss_total is not None and eval_score is not None:
+    of_policy = method in (Method.GROUP_RELATIVE, Method.ACTOR_CRITIC)
+    if not of_policy and loss_total is not None and eval_score is not None:
         scores, losses = eval_score.finite, loss_total.finite
         never = len(scores) >= min_evaluations and not scores.values.any() and len(losses) >= min_points
         if never and 0 < float(np.median(losses.tail(0.1).values)) < fitted * float(np.max(losses.head(0.1).values)):
             return _fits_something_else(losses, scores)
-    loss = (
-        policy_loss
-        if policy_loss is not None
-        else loss_total
-        if method in (Method.GROUP_RELATIVE, Method.ACTOR_CRITIC)
-        else None
-    )
+    loss = policy_loss if policy_loss is not None else loss_total if of_policy else None
     if loss is None:
         return NotMeasured("no policy loss is logged")
     if len(loss.finite) < min_points and method not in CENTRED:

@@ -94,23 +94,15 @@ def detect(
     still = _stands_still(policy_entropy, kl_old, tolerance, 2 * min_points)
     if still is not None and not (trajectory is not None and trajectory.learned):
         return still
-    if (
-        divergence is not None
-        and score is not None
-        and trajectory is not None
-        and trajectory.kind == "flat"
-        and not solved
-    ):
+    stands = trajectory is not None and trajectory.kind == "flat" and not solved
+    if stands and divergence is not None and score is not None:
         kl, late = divergence.finite, divergence.finite.tail(0.25).values
+        away = abs(median(late)) if late.any() else np.inf
         rate = median(lr.finite.values) if lr is not None and len(lr.finite) else 0.0
-        if len(kl) >= min_still and rate >= large_rate and abs(median(late)) < still_near and late.any():
+        if len(kl) >= min_still and rate >= large_rate and away < still_near:
             return _stays_near(kl)
         half = grad_norm is not None and _in_bfloat16(grad_norm.finite.values)
-        if (
-            min(len(kl), len(score.finite)) >= (min_still if half else min_near)
-            and abs(median(late)) < near
-            and late.any()
-        ):
+        if min(len(kl), len(score.finite)) >= (min_still if half else min_near) and away < near:
             return _stays_near(kl, half)
     if not solved and (run.config.number("epochs_per_batch") or 0) > 1:
         hardly = _hardly_moves(policy_entropy, kl_old, grad_norm, lr, unmoved, 4 * min_points)

@@ -30,7 +30,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, from_point, seen_since
 from firstbreak.engine.families import Method, only
 from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 
@@ -67,5 +67,5 @@ def detect(
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        **seen_since(loss, "loss", since, (float(loss.steps[first - 1]), since), level=0.0),
+        **seen_since(loss, "loss", *from_point(loss, first), level=0.0),
     )

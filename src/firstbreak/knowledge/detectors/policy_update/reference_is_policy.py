@@ -27,7 +27,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in, seen_since
+from firstbreak.engine.checks import at, from_point, seen_in, seen_since
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Series, Severity
 
@@ -97,7 +97,7 @@ def _taken_anew(kl: Series, left: float) -> Finding | None:
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        **seen_since(kl, "divergence from the reference", step, (float(kl.steps[again[0] - 1]), step), level=0.0),
+        **seen_since(kl, "divergence from the reference", *from_point(kl, again[0]), level=0.0),
     )
 
 

@@ -61,7 +61,7 @@ def detect(
         return NotApplicable("a training reward swings with its batches; only an evaluation shows a policy that swings")
     if len(score) < min_points:
         return NotMeasured(f"{len(score)} scores are too few to see swings (needs {min_points})")
-    late = score.tail(0.5)
+    late, best = score.tail(0.5), trajectory.best_step
     error = 0.0 if score_error is None else float(np.median(score_error.tail(0.5).values))
     between = float(np.std(np.diff(late.values))) / np.sqrt(2)
     own = float(np.sqrt(max(0.0, between**2 - error**2)))
@@ -84,11 +84,6 @@ def detect(
         ),
         severity=Severity.CRITICAL if swings and score_error is not None else Severity.WARNING,
         confidence=Confidence.HIGH if score_error is not None else Confidence.MEDIUM,
-        **seen_since(
-            score,
-            "score",
-            trajectory.best_step,
-            (float(score.steps[0]), max(trajectory.best_step, float(late.steps[0]))),
-        ),
+        **seen_since(score, "score", best, (float(score.steps[0]), max(best, float(late.steps[0])))),
         numbers={"share": share},
     )

@@ -69,10 +69,7 @@ def detect(
                 judged=number(judged),
             )
         )
-    quiet = zero_variance_groups is not None and len(zero_variance_groups.finite) > 0
-    no_signal = (
-        quiet and zero_variance_groups is not None and (median(zero_variance_groups.finite.values) >= silent_groups)
-    )
+    no_signal = zero_variance_groups is not None and median(zero_variance_groups.finite.values) >= silent_groups
     beside = f", while the evaluation is {number(judged)}" if below and judged is not None else ""
     step = float(rewards.steps[0])
     return Finding(

@@ -32,7 +32,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, from_point, seen_since
 from firstbreak.engine.families import Method, Policy, without
 from firstbreak.engine.stats.changes import lapses
 from firstbreak.engine.stats.noise import noise_scale
@@ -91,7 +91,7 @@ def detect(
             ),
             severity=Severity.CRITICAL if policy is Policy.TEXT else Severity.WARNING,
             confidence=Confidence.HIGH,
-            **seen_since(curve, f"{curve.name}", since, (float(curve.steps[first - 1]), since), level=value),
+            **seen_since(curve, f"{curve.name}", *from_point(curve, first), level=value),
             numbers={"value": value, "usual": usual},
         )
     return None

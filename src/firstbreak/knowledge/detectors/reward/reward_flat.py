@@ -90,10 +90,9 @@ def detect(
         return NotMeasured(
             f"the score is always {number(trajectory.start)}: the lowest and the highest score cannot be told apart"
         )
+    first = float(score.steps[0])
     if continued(score):
-        return NotMeasured(
-            f"the log begins at {facts.at(score, float(score.steps[0]))}: what was learned before is not in it"
-        )
+        return NotMeasured(f"the log begins at {facts.at(score, first)}: what was learned before is not in it")
     training = [s.finite for s in (reward_mean, reward_episode) if s is not None and s.name != score.name]
     if any(rises(s) or shape_of(s).learned for s in training):
         return _beside_learning(score, training)
@@ -130,13 +129,7 @@ def detect(
         ),
         severity=Severity.CRITICAL if sure else Severity.WARNING,
         confidence=Confidence.HIGH if sure or random else Confidence.LOW if hides else Confidence.MEDIUM,
-        **seen_in(
-            score,
-            "score",
-            float(score.steps[0]),
-            (float(score.steps[0]), float(score.steps[min(len(score) - 1, len(score) // 10)])),
-            level=trajectory.start,
-        ),
+        **seen_in(score, "score", first, (first, float(score.steps[len(score) // 10])), level=trajectory.start),
         numbers={"hidden": hidden},
     )
 

@@ -30,7 +30,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, from_point, seen_since
 from firstbreak.engine.families import Policy, only
 from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Series, Severity
 
@@ -71,7 +71,7 @@ def detect(
         ),
         severity=Severity.CRITICAL if before * after < 0 or before == 0 > after else Severity.WARNING,
         confidence=Confidence.HIGH,
-        **seen_since(curve, curve.name, since, (float(curve.steps[at - 1]), since), level=before),
+        **seen_since(curve, curve.name, *from_point(curve, at), level=before),
         numbers={"before": before, "after": after},
     )
 

@@ -141,9 +141,8 @@ def _together(reward: Series, truth: Series, settled: float, min_points: int) ->
     if min(len(curve.finite.between(settled, end)) for curve in (reward, truth)) >= min_points:
         start = max(start, settled)
     earlier = truth.finite.between(-np.inf, start)
-    first = (
-        float(earlier.steps[-1]) if len(earlier) else float(start)
-    )  # an evaluation before training belongs to its start
+    # an evaluation before training belongs to its start
+    first = float(earlier.steps[-1]) if len(earlier) else float(start)
     return reward.finite.between(start, end), truth.finite.between(first, end), float(start)
 
 

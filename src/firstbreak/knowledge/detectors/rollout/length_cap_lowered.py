@@ -28,7 +28,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, from_point, seen_since
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.points import median
 from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
@@ -82,6 +82,6 @@ def detect(
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        **seen_since(longest, "longest completion", step, (float(longest.steps[at - 1]), step), level=after),
+        **seen_since(longest, "longest completion", *from_point(longest, at), level=after),
         numbers={"before": before, "after": after},
     )

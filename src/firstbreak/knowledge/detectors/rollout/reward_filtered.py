@@ -62,7 +62,6 @@ def detect(
     falls = trend(rollouts).falling and lost >= material * abs(median(first.values))
     hidden = falls and -trend(trained).change < follows * lost
     left = departure(rollouts, direction=-1) if hidden else None
-    start = float(rollouts.steps[0])
     text = (
         "the reward of all rollouts fell from {first} to {last} while the filter holds that of the trained ones at {trained}: "
         "the prompts got harder, or the policy worse; compare the prompts of the first and the last steps"
@@ -76,12 +75,6 @@ def detect(
         ),
         severity=Severity.WARNING if hidden else Severity.NOTICE,
         confidence=Confidence.HIGH,
-        **seen_in(
-            rollouts,
-            "all rollouts",
-            left[0] if left else start,
-            left[1] if left else (start, start),
-            beside={"trained samples": trained},
-        ),
+        **seen_in(rollouts, "all rollouts", *(left or (None, None)), beside={"trained samples": trained}),
         numbers={"gap": median(gap), "lost": lost},
     )

@@ -54,9 +54,8 @@ def detect(
     first_share: float = at(0.04, "share", "so early the policy has hardly learned anything"),
     first_points: int = at(3, "points", "with fewer rewards the mean is mostly noise"),
 ) -> Finding | NotApplicable | NotMeasured | None:
-    rewards = (
-        reward_mean if reward_rollout_mean is None else reward_rollout_mean
-    )  # a filter decides that of the trained ones
+    # a filter decides the reward of the trained samples
+    rewards = reward_mean if reward_rollout_mean is None else reward_rollout_mean
     found = starts((eval_score, eval_reward), rewards, reward_component_mean, first_share, first_points)
     if isinstance(found, NotMeasured):
         return found

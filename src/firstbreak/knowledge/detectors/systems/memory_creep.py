@@ -86,6 +86,7 @@ def detect(
     beside = "the longest sequence of each step" if policy is Policy.TEXT else "the size of the buffers at each step"
     ramp = onset(memory, direction=1, kinds=("ramp",))
     began = ramp.step if ramp else float(memory.tail(0.5).steps[0])
+    interval = ramp.interval if ramp else (float(memory.steps[0]), began)
     return Finding(
         message=facts.tell(
             "{memory} grew by {growth} in the second half of the run, to {top} GB at most{ahead}; compare the memory with "
@@ -98,13 +99,7 @@ def detect(
         ),
         severity=Severity.WARNING if soon or steep else Severity.NOTICE,
         confidence=Confidence.HIGH if steep and _slower(time, slower) else Confidence.MEDIUM,
-        **seen_since(
-            memory,
-            f"{number(top)} GB at most",
-            began,
-            ramp.interval if ramp else (float(memory.steps[0]), began),
-            level=limit,
-        ),
+        **seen_since(memory, f"{number(top)} GB at most", began, interval, level=limit),
         numbers={"gb": top, "growth": line.change, "steps_left": left[0] if left else None},
     )
 
