@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from firstbreak.engine.detection import check
-from firstbreak.model import Finding, Outcome, Run, Sample, Samples, Status
+from firstbreak.model import Finding, Outcome, Run, Sample, Samples, Severity, Status
 
 
 def look(detector: str, run: Run) -> Outcome:
@@ -12,11 +12,12 @@ def look(detector: str, run: Run) -> Outcome:
     return outcome
 
 
-def found(detector: str, run: Run) -> Finding:
-    """What the detector found; fails where it found nothing, or crashed."""
+def found(detector: str, run: Run, severity: Severity | None = None) -> Finding:
+    """What the detector found; fails where it found nothing, or crashed, or found something of another severity."""
     outcome = look(detector, run)
     assert outcome.status is Status.FOUND, outcome
     assert outcome.finding is not None
+    assert severity in (None, outcome.finding.severity), outcome.finding
     return outcome.finding
 
 

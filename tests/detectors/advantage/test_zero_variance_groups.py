@@ -13,8 +13,7 @@ ID = "zero-variance-groups"
 
 def test_groups_that_lose_their_variance_are_found_where_they_do() -> None:
     share = np.concatenate([np.full(50, 0.2), np.full(100, 0.95)]) + noise(150, 0.02)
-    finding = found(ID, run({"reward.zero_std_frac": share, "reward.mean": noise(150, 0.1, 1)}))
-    assert finding.severity is Severity.CRITICAL
+    finding = found(ID, run({"reward.zero_std_frac": share, "reward.mean": noise(150, 0.1, 1)}), Severity.CRITICAL)
     assert 45 <= finding.onset <= 55
 
 

@@ -14,8 +14,7 @@ TURNED = np.r_[np.full(20, -0.195), np.full(20, 0.195)]
 
 
 def test_a_force_that_pushes_the_other_way_is_found() -> None:
-    finding = found(ID, run(CLEAR | {"env.action_effect": TURNED}))
-    assert finding.severity is Severity.CRITICAL
+    finding = found(ID, run(CLEAR | {"env.action_effect": TURNED}), Severity.CRITICAL)
     assert finding.onset == 21
 
 

@@ -18,8 +18,7 @@ RUNAWAY = CALM * np.where(np.arange(N) < 80, 1.0, np.exp((np.arange(N) - 80) / 8
 
 
 def test_a_loss_without_bound_stops_the_run() -> None:
-    finding = found(ID, run({LOSS: RUNAWAY, "reward.mean": FLAT}, algorithm="ppo"))
-    assert finding.severity is Severity.CRITICAL
+    finding = found(ID, run({LOSS: RUNAWAY, "reward.mean": FLAT}, algorithm="ppo"), Severity.CRITICAL)
     assert finding.interval is not None
     assert finding.interval[0] <= 100
     assert finding.onset is not None

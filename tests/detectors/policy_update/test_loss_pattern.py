@@ -25,8 +25,7 @@ def test_even_one_grpo_loss_of_zero_is_expected() -> None:
 
 def test_a_loss_that_turns_while_the_score_falls_is_critical() -> None:
     loss = np.concatenate([np.full(60, 0.5), np.full(60, -0.5)]) + noise(120, 0.1, 1)
-    finding = found(ID, run({"policy.loss": loss, "reward.mean": FALLING}))
-    assert finding.severity is Severity.CRITICAL
+    finding = found(ID, run({"policy.loss": loss, "reward.mean": FALLING}), Severity.CRITICAL)
     assert 55 <= finding.onset <= 66
 
 

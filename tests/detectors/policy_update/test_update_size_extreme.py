@@ -15,8 +15,7 @@ CURVES = {"kl.old": 3.0, "policy.clip_fraction": 0.97, "policy.ratio.mean": 40.0
 
 @pytest.mark.parametrize("name", CURVES)
 def test_three_values_of_a_pasted_table_are_enough(name: str) -> None:
-    finding = found(ID, run({name: [CURVES[name]] * 3, "reward.mean": [0.1, 0.1, 0.0]}))
-    assert finding.severity is Severity.CRITICAL
+    finding = found(ID, run({name: [CURVES[name]] * 3, "reward.mean": [0.1, 0.1, 0.0]}), Severity.CRITICAL)
     assert finding.metric == name
 
 

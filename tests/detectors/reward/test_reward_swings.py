@@ -15,8 +15,7 @@ X = np.linspace(0, 1, N)
 
 def test_slow_waves_are_a_warning() -> None:
     waves = 0.4 + 0.2 * np.sin(2 * np.pi * 5 * X) + noise(N, 0.02)
-    finding = found(ID, run({"reward.mean": waves}, algorithm="grpo"))
-    assert finding.severity is Severity.WARNING
+    finding = found(ID, run({"reward.mean": waves}, algorithm="grpo"), Severity.WARNING)
     assert "larger batch" in finding.message
 
 

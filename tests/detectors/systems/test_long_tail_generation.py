@@ -24,14 +24,12 @@ def lengths(longest: np.ndarray, rollout: float = 80.0) -> Run:
 
 
 def test_a_steady_tail_is_a_notice() -> None:
-    finding = found(ID, lengths(np.full(N, 4000.0)))
-    assert finding.severity is Severity.NOTICE
+    finding = found(ID, lengths(np.full(N, 4000.0)), Severity.NOTICE)
     assert "8" in finding.message
 
 
 def test_a_tail_that_grows_is_a_warning() -> None:
-    finding = found(ID, lengths(np.where(np.arange(N) < 25, 1200.0, 6000.0)))
-    assert finding.severity is Severity.WARNING
+    finding = found(ID, lengths(np.where(np.arange(N) < 25, 1200.0, 6000.0)), Severity.WARNING)
     assert finding.onset == 26
 
 
