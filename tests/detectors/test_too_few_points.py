@@ -47,7 +47,11 @@ TOO_FEW: list[tuple[str, str | None, list[Curves]]] = [
     ("stale-rollouts", "grpo", each("staleness.mean", [9.0], [9.0, 20.0], [NAN] * 30)),
     ("grad-norm-explosion", None, each("grad.norm", [1.0], [1.0, 1e9], [NAN] * 50, [0.0] * 50)),
     ("gradient-vanished", None, each("grad.norm", [0.0], [0.0, 0.0], [NAN] * 50)),
-    ("logprob-extremes", None, [TEXT | low for low in each("policy.logp.min", [], [-90.0], [-90.0, -90.0], [NAN] * 20)]),
+    (
+        "logprob-extremes",
+        None,
+        [TEXT | low for low in each("policy.logp.min", [], [-90.0], [-90.0, -90.0], [NAN] * 20)],
+    ),
     ("update-skipped", None, [{}, *each("optim.update_ok", [0.0], [0.0, 0.0]), *each("optim.loss_scale", [NAN] * 20)]),
     ("value-explosion", "ppo", each("value.loss", [1.0], [1.0, 1e9], [NAN] * 50, [0.0] * 50)),
     ("behave-weight-off", "grpo", each("behave.ratio.mean", [], [3.0], [3.0, 3.0], [NAN] * 9)),

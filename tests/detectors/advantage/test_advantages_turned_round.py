@@ -12,8 +12,7 @@ ID = "advantages-turned-round"
 
 
 def test_the_wrong_sign_is_found_where_it_begins() -> None:
-    finding = found(ID, run({"advantage.turned": np.r_[np.zeros(20), np.ones(20)]}), Severity.CRITICAL)
-    assert finding.onset == 21
+    assert found(ID, run({"advantage.turned": np.r_[np.zeros(20), np.ones(20)]}), Severity.CRITICAL).onset == 21
 
 
 def test_the_right_sign_is_healthy() -> None:

@@ -14,14 +14,11 @@ FLAT = 1 + noise(100, 0.1)
 
 def test_a_flat_loss_beside_unexplained_returns_is_a_warning_even_if_the_score_rises() -> None:
     curves = {"value.loss": FLAT, "value.explained_variance": noise(100, 0.05, 1), "reward.mean": learning(100)}
-    finding = found(ID, run(curves, algorithm="ppo"))
-    assert (finding.severity, finding.confidence) == (Severity.WARNING, Confidence.MEDIUM)
-    assert "critic alone" in finding.message
+    assert "critic alone" in found(ID, run(curves, algorithm="ppo"), Severity.WARNING, Confidence.MEDIUM).message
 
 
 def test_without_explained_variance_only_a_flat_score_makes_it_doubtful() -> None:
-    stuck = found(ID, run({"value.loss": FLAT, "reward.mean": noise(100, 1, 1)}, algorithm="ppo"))
-    assert stuck.confidence is Confidence.LOW
+    found(ID, run({"value.loss": FLAT, "reward.mean": noise(100, 1, 1)}, algorithm="ppo"), confidence=Confidence.LOW)
     assert silent(ID, run({"value.loss": FLAT, "reward.mean": learning(100)}, algorithm="ppo"))
 
 

@@ -45,8 +45,7 @@ def test_a_critic_that_returns_a_constant_is_found() -> None:
         "value.loss": 1500 + noise(60, 100),
         "reward.mean": -5 + noise(60, 0.3),
     }
-    finding = found(ID, run(curves, algorithm="ppo"))
-    assert finding.confidence is Confidence.HIGH
+    finding = found(ID, run(curves, algorithm="ppo"), confidence=Confidence.HIGH)
     assert "same value everywhere" in finding.message
 
 

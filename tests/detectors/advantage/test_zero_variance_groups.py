@@ -58,8 +58,7 @@ def test_groups_that_are_all_right_stop_nothing() -> None:
 
 def test_advantages_of_exactly_0_show_zero_variance_groups_where_no_spread_is_logged() -> None:
     spread = np.where(np.arange(40) < 10, 1.5, 0.0)
-    finding = found(ID, run({"advantage.max": spread, "advantage.min": -spread}, algorithm="grpo"))
-    assert finding.onset == 11
+    assert found(ID, run({"advantage.max": spread, "advantage.min": -spread}, algorithm="grpo")).onset == 11
     lively = run({"advantage.max": [1.5] * 40, "advantage.min": [-1.5] * 40}, algorithm="grpo")
     assert look(ID, lively).status is Status.NOT_MEASURED
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.model import Severity, Status
-from tests.detectors.look import found, look, silent
+from tests.detectors.look import expected, found, look, silent
 from tests.make import learning, noise, run
 
 ID = "episode-length-degenerate"
@@ -16,8 +16,7 @@ FLAT = 5 + noise(N, 0.3)
 def test_episodes_that_shrink_to_one_step_stop_the_run() -> None:
     length = np.where(np.arange(N) < 40, 80.0, 1.0) + np.abs(noise(N, 0.1))
     fall = np.where(np.arange(N) < 40, 80.0, 1.0) + noise(N, 2.0)
-    finding = found(ID, run({"episode.length": length, "reward.mean": fall}), Severity.CRITICAL)
-    assert finding.onset == 41
+    assert found(ID, run({"episode.length": length, "reward.mean": fall}), Severity.CRITICAL).onset == 41
 
 
 def test_episodes_that_always_end_at_once_are_a_warning() -> None:
@@ -25,14 +24,11 @@ def test_episodes_that_always_end_at_once_are_a_warning() -> None:
 
 
 def test_a_task_of_one_step_is_expected_where_the_score_rises() -> None:
-    outcome = look(ID, run({"episode.length": [1.0] * N, "reward.mean": learning(N)}))
-    assert outcome.expected
+    expected(ID, run({"episode.length": [1.0] * N, "reward.mean": learning(N)}))
 
 
 def test_a_task_of_fixed_length_is_expected_where_the_score_rises() -> None:
-    outcome = look(ID, run({"episode.length": [1000.0] * N, "reward.mean": learning(N, -300, 9000)}))
-    assert outcome.expected
-    assert "1000" in outcome.note
+    assert "1000" in expected(ID, run({"episode.length": [1000.0] * N, "reward.mean": learning(N, -300, 9000)}))
 
 
 def test_always_at_the_cap_without_progress_is_a_notice() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from firstbreak.model import Confidence, Severity, Status
-from tests.detectors.look import found, look, silent
+from tests.detectors.look import expected, found, look, silent
 from tests.make import learning, noise, run
 
 ID = "entropy-collapse"
@@ -14,8 +14,7 @@ FALLEN = np.concatenate([np.full(30, 1.4), np.linspace(1.4, 0.001, 20), np.full(
 
 
 def test_a_collapse_with_a_flat_score_is_critical() -> None:
-    finding = found(ID, run({"policy.entropy": FALLEN, "reward.mean": noise(150)}), Severity.CRITICAL)
-    assert 30 <= finding.onset <= 52
+    assert 30 <= found(ID, run({"policy.entropy": FALLEN, "reward.mean": noise(150)}), Severity.CRITICAL).onset <= 52
 
 
 def test_dead_from_the_beginning_is_critical() -> None:
@@ -89,7 +88,6 @@ def test_a_score_above_what_counts_as_solved_in_a_known_environment_needs_no_ent
     entropy = np.geomspace(1.07, 0.12, 150)
     score = np.r_[np.linspace(-500, -83, 40), np.full(110, -83.0)] + noise(150, 4)
     curves = {"policy.entropy": entropy, "reward.mean": score}
-    outcome = look(ID, run(curves, algorithm="ppo", config={"env_id": "Acrobot-v1"}))
-    assert outcome.expected
-    assert "above -100, which counts as solved" in outcome.note
+    note = expected(ID, run(curves, algorithm="ppo", config={"env_id": "Acrobot-v1"}))
+    assert "above -100, which counts as solved" in note
     found(ID, run(curves, algorithm="ppo"))

@@ -23,8 +23,7 @@ def test_an_epsilon_that_is_set_back_is_named_with_its_step_and_what_it_cost() -
 
 
 def test_an_epsilon_that_stays_high_is_named() -> None:
-    finding = found(ID, run({"epsilon": np.maximum(0.7, FALLS)}, algorithm="dqn"))
-    assert "still random at the end" in finding.message
+    assert "still random at the end" in found(ID, run({"epsilon": np.maximum(0.7, FALLS)}, algorithm="dqn")).message
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,7 @@ ONE_STEP = {"updates_per_batch": 1}
 
 def test_another_temperature_in_the_sampler_is_found() -> None:
     made = run({"kl.old": 0.12 + noise(N, 0.01)}, algorithm="grpo", config=ONE_STEP)
-    finding = found(ID, made, Severity.WARNING)
-    assert finding.onset == 1
+    assert found(ID, made, Severity.WARNING).onset == 1
 
 
 def test_a_drastic_difference_stops_the_run() -> None:

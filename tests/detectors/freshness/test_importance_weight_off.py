@@ -16,8 +16,7 @@ ONE_STEP = {"updates_per_batch": 1}
 
 def test_with_one_step_per_batch_a_percent_is_too_much() -> None:
     values = 1.015 + noise(50, 0.002)
-    finding = found(ID, run({RATIO: values}, config=ONE_STEP), Severity.WARNING)
-    assert "exactly 1" in finding.message
+    assert "exactly 1" in found(ID, run({RATIO: values}, config=ONE_STEP), Severity.WARNING).message
     assert silent(ID, run({RATIO: values}, config={"updates_per_batch": 16}))
 
 

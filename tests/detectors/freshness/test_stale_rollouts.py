@@ -27,8 +27,7 @@ def test_generation_that_falls_behind_is_found() -> None:
 
 def test_data_beyond_the_limit_are_found() -> None:
     curves = {AGE: SETTLED, "staleness.max": 9 + noise(N, 0.2)}
-    finding = found(ID, run(curves, algorithm="grpo", config={"max_staleness": 4}))
-    assert "the limit is 4" in finding.message
+    assert "the limit is 4" in found(ID, run(curves, algorithm="grpo", config={"max_staleness": 4})).message
 
 
 def test_working_at_the_limit_is_healthy() -> None:
@@ -58,8 +57,7 @@ def test_an_age_above_the_usual_is_a_notice_where_the_score_rises(config: dict[s
 
 def test_weights_that_never_arrive_stop_the_run() -> None:
     age = np.maximum(0.0, np.arange(N) - 30)
-    finding = found(ID, run({AGE: age}, algorithm="grpo", config={"max_staleness": 0}), Severity.CRITICAL)
-    assert finding.onset == 33
+    assert found(ID, run({AGE: age}, algorithm="grpo", config={"max_staleness": 0}), Severity.CRITICAL).onset == 33
 
 
 def test_synchronous_training_has_no_age() -> None:

@@ -80,8 +80,7 @@ def test_spikes_that_repeat_are_a_warning_once_the_score_stops_rising() -> None:
     at = (np.arange(200) > 100) & (np.arange(200) % 12 == 0)
     norms = np.where(at, 30.0, 1.0) * np.exp(noise(200, 0.1))
     stops = np.minimum(np.linspace(0, 1, 200), 0.5) + noise(200, 0.03, 1)
-    finding = found(ID, run({"grad.norm": norms, "reward.mean": stops}), Severity.WARNING)
-    assert 100 <= finding.onset <= 110
+    assert 100 <= found(ID, run({"grad.norm": norms, "reward.mean": stops}), Severity.WARNING).onset <= 110
     rising = np.linspace(0, 1, 200) + noise(200, 0.03, 1)
     assert silent(ID, run({"grad.norm": np.minimum(norms, 15), "reward.mean": rising}))
     one = np.where(np.arange(200) == 120, 30.0, 1.0) * np.exp(noise(200, 0.1))
@@ -117,9 +116,7 @@ def test_spikes_below_the_first_norms_are_no_explosion() -> None:
 def test_growth_to_the_end_is_a_sign_before_the_score_falls() -> None:
     norms = CALM * np.where(np.arange(N) < 130, 0.25, 0.25 * 25 ** ((np.arange(N) - 130) / (N - 130)))
     score = np.minimum(0.7, np.linspace(0.3, 1.2, N)) + noise(N, 0.01)
-    finding = found(ID, run({NORM: norms, "reward.mean": score}))
-    assert (finding.severity, finding.confidence) == (Severity.WARNING, Confidence.HIGH)
-    assert "since" in finding.message
+    assert "since" in found(ID, run({NORM: norms, "reward.mean": score}), Severity.WARNING, Confidence.HIGH).message
     assert silent(ID, run({NORM: norms, "reward.mean": np.linspace(0.3, 1.2, N) + noise(N, 0.01)}))
 
 

@@ -59,8 +59,7 @@ def test_a_norm_that_falls_at_once_to_a_thirtieth_is_reported_where_the_score_st
     late = np.arange(120) >= 50
     norms = np.where(late, 0.03, 1.0) * (1 + noise(120, 0.15, 1))
     stops = np.minimum(np.arange(120), 50) / 100 + noise(120, 0.03, 2)
-    finding = found(ID, run({"grad.norm": norms, "reward.mean": stops}))
-    assert finding.onset == 51
+    assert found(ID, run({"grad.norm": norms, "reward.mean": stops})).onset == 51
     assert silent(ID, run({"grad.norm": norms, "reward.mean": np.arange(120) / 100 + noise(120, 0.03, 2)}))
 
 

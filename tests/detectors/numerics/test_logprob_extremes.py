@@ -15,8 +15,7 @@ TEXT = {"length.mean": 200 + noise(N, 10)}
 
 def test_a_token_that_was_never_sampled_is_found() -> None:
     least = np.where(np.arange(N) < 20, -13.0, -45.0) + noise(N)
-    finding = found(ID, run(TEXT | {"policy.logp.min": least}), Severity.WARNING)
-    assert finding.onset == 21
+    assert found(ID, run(TEXT | {"policy.logp.min": least}), Severity.WARNING).onset == 21
 
 
 def test_a_mean_below_chance_is_found() -> None:

@@ -45,8 +45,7 @@ def test_one_bad_batch_that_recovers_is_a_warning() -> None:
 def test_a_lasting_break_counts_more_than_an_earlier_accident() -> None:
     values = broken(slice(90, None))
     values[10] = NAN
-    finding = found(ID, run({"policy.loss": values}), Severity.CRITICAL)
-    assert finding.onset == 91
+    assert found(ID, run({"policy.loss": values}), Severity.CRITICAL).onset == 91
 
 
 def test_a_loss_that_was_never_a_number_stops_the_run() -> None:
@@ -74,8 +73,7 @@ def test_what_is_undefined_is_no_break(curves: dict[str, object]) -> None:
 
 
 def test_a_gradient_norm_that_was_never_a_number_is_looked_at() -> None:
-    finding = found(ID, run({"grad.norm": [NAN] * N, "loss.total": 1 + noise(N)}), Severity.WARNING)
-    assert finding.confidence is Confidence.LOW
+    finding = found(ID, run({"grad.norm": [NAN] * N, "loss.total": 1 + noise(N)}), Severity.WARNING, Confidence.LOW)
     assert "no number in any of its 100 rows" in finding.message
 
 
@@ -118,8 +116,7 @@ def test_a_critic_that_is_not_there_has_no_gradient() -> None:
 
 
 def test_a_loss_that_is_printed_as_zero_because_it_is_nan() -> None:
-    finding = found(ID, run({"loss.total": [0.0] * 4, "grad.norm": [np.nan] * 4}), Severity.CRITICAL)
-    assert finding.onset == 1
+    assert found(ID, run({"loss.total": [0.0] * 4, "grad.norm": [np.nan] * 4}), Severity.CRITICAL).onset == 1
     assert silent(ID, run({"loss.total": [0.7] * 4, "grad.norm": [np.nan] * 4}))
 
 

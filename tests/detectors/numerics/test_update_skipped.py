@@ -15,8 +15,7 @@ OK, SCALE = "optim.update_ok", "optim.loss_scale"
 
 def test_skipped_steps_are_found_where_they_began() -> None:
     applied = np.where((np.arange(N) > 50) & (np.arange(N) % 6 == 0), 0.0, 1.0)
-    finding = found(ID, run({OK: applied}), Severity.WARNING)
-    assert finding.onset == 55
+    assert found(ID, run({OK: applied}), Severity.WARNING).onset == 55
 
 
 def test_a_run_that_mostly_skips_stops() -> None:

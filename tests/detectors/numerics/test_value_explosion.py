@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from firstbreak.model import Confidence, Severity, Status
 from tests.detectors.look import found, look, silent
@@ -41,8 +40,7 @@ def test_growth_by_two_orders_is_a_warning() -> None:
 
 
 def test_without_a_score_the_confidence_is_low() -> None:
-    finding = found(ID, run({LOSS: RUNAWAY}))
-    assert finding.confidence is Confidence.LOW
+    finding = found(ID, run({LOSS: RUNAWAY}), confidence=Confidence.LOW)
     assert finding.severity is Severity.WARNING
 
 
@@ -66,8 +64,3 @@ def test_a_loss_that_falls_is_healthy() -> None:
 
 def test_groups_have_no_critic() -> None:
     assert look(ID, run({"reward.mean": FLAT}, algorithm="grpo")).status is Status.NOT_APPLICABLE
-
-
-@pytest.mark.parametrize("values", [[1.0], [1.0, 1e9], [np.nan] * 50, [0.0] * 50])
-def test_a_few_losses_say_nothing(values: list[float]) -> None:
-    assert look(ID, run({LOSS: values}, algorithm="ppo")).status is Status.NOT_MEASURED

@@ -25,8 +25,7 @@ def test_half_of_the_batch_clipped_and_a_rising_score_is_aggressive() -> None:
 @pytest.mark.parametrize(("updates", "spoken"), [(6, True), (3, False)])
 def test_some_updates_at_the_end_are_enough(updates: int, spoken: bool) -> None:
     clip = np.where(np.arange(80) < 80 - updates, 0.05, 0.5)
-    outcome = look(ID, run({"policy.clip_fraction": clip, "reward.mean": learning(80)}))
-    assert (outcome.finding is not None) is spoken
+    assert (look(ID, run({"policy.clip_fraction": clip, "reward.mean": learning(80)})).finding is not None) is spoken
 
 
 def test_a_tenth_is_healthy() -> None:

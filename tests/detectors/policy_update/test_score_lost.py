@@ -77,14 +77,12 @@ def test_in_a_log_that_begins_in_mid_run_a_loss_is_a_share_of_the_level(bottom: 
 
 def test_a_small_part_of_the_gain_says_little() -> None:
     score = np.concatenate([np.linspace(0, 1, 60), np.full(40, 0.8)]) + noise(100, 0.01)
-    finding = found(ID, run({"reward.mean": score}), Severity.WARNING)
-    assert finding.confidence is Confidence.LOW
+    found(ID, run({"reward.mean": score}), Severity.WARNING, Confidence.LOW)
 
 
 def test_right_answers_are_looked_at_where_the_reward_is_lost_in_its_noise() -> None:
     answers = np.concatenate([np.full(3, 0.95), np.full(17, 0.6)]) + noise(20, 0.01)
-    finding = found(ID, run({"reward.mean": noise(20), "reward.accuracy": answers}))
-    assert finding.metric == "reward.accuracy"
+    assert found(ID, run({"reward.mean": noise(20), "reward.accuracy": answers})).metric == "reward.accuracy"
     assert silent(ID, run({"reward.mean": noise(20), "reward.accuracy": 0.6 + noise(20, 0.01)}))
     assert silent(ID, run({"reward.mean": learning(20), "reward.accuracy": answers}))
     warm = np.where(np.arange(20) < 1, 0.99, 0.6)  # collapsed to one answer at once: no gain was ever made
@@ -101,10 +99,8 @@ def test_what_training_lost_counts_unless_the_evaluation_denies_it() -> None:
 
     collapsed = found(ID, evaluated(-4.0, few))
     assert (collapsed.severity, collapsed.metric) == (Severity.CRITICAL, "reward.mean")
-    half = found(ID, evaluated(4.0, few))
-    assert (half.severity, half.confidence) == (Severity.WARNING, Confidence.MEDIUM)
-    little = found(ID, evaluated(9.0, few))
-    assert (little.severity, little.confidence) == (Severity.WARNING, Confidence.LOW)
+    found(ID, evaluated(4.0, few), Severity.WARNING, Confidence.MEDIUM)
+    found(ID, evaluated(9.0, few), Severity.WARNING, Confidence.LOW)
     assert silent(ID, evaluated(9.0, kept))
     assert found(ID, evaluated(-4.0, kept)).severity is Severity.WARNING
 
@@ -120,13 +116,11 @@ def _evaluated(lost: float, sd: float, training_sd: float = 0.1) -> Run:
 
 
 def test_a_third_of_the_gain_lost_by_both_scores_is_critical() -> None:
-    finding = found(ID, _evaluated(0.35, 0.05), Severity.CRITICAL)
-    assert "training reward fell as well" in finding.message
+    assert "training reward fell as well" in found(ID, _evaluated(0.35, 0.05), Severity.CRITICAL).message
 
 
 def test_a_fall_that_is_not_certain_is_a_guess() -> None:
-    finding = found(ID, _evaluated(0.4, 0.2, training_sd=0.3))
-    assert (finding.severity, finding.confidence) == (Severity.WARNING, Confidence.LOW)
+    finding = found(ID, _evaluated(0.4, 0.2, training_sd=0.3), Severity.WARNING, Confidence.LOW)
     assert "may have peaked" in finding.message
 
 

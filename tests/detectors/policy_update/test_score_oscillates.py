@@ -39,8 +39,7 @@ def test_without_the_spread_of_the_episodes_more_is_asked_for() -> None:
 
 def test_swings_of_unknown_noise_stop_no_run() -> None:
     swings = 500 * (1 + np.sin(np.arange(80) / 4)) + noise(80, 20)
-    finding = found(ID, run({"eval.reward": swings}), Severity.WARNING)
-    assert "not recorded" in finding.message
+    assert "not recorded" in found(ID, run({"eval.reward": swings}), Severity.WARNING).message
 
 
 def test_swings_that_are_small_against_the_score_are_left_alone() -> None:

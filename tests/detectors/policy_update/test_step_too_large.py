@@ -15,8 +15,7 @@ FALLING = np.concatenate([learning(60), np.full(60, 0.1)]) + noise(120, 0.03)
 
 def test_a_jump_in_the_divergence_with_a_falling_score_is_critical() -> None:
     kl = np.concatenate([np.full(60, 0.01), np.full(60, 0.5)]) * (1 + noise(120, 0.1, 1))
-    finding = found(ID, run({"kl.old": kl, "reward.mean": FALLING}), Severity.CRITICAL)
-    assert 55 <= finding.onset <= 66
+    assert 55 <= found(ID, run({"kl.old": kl, "reward.mean": FALLING}), Severity.CRITICAL).onset <= 66
 
 
 def test_large_steps_with_a_score_that_rises_are_only_a_warning() -> None:
@@ -45,8 +44,7 @@ def test_one_update_beyond_all_measure_is_enough_where_the_score_was_lost() -> N
     kl = 0.01 + np.abs(noise(120, 0.002))
     kl[60:] = 0.0
     kl[60] = 17.9
-    finding = found(ID, run({"kl.old": kl, "reward.mean": FALLING}), Severity.CRITICAL)
-    assert finding.onset == 61
+    assert found(ID, run({"kl.old": kl, "reward.mean": FALLING}), Severity.CRITICAL).onset == 61
 
 
 def test_a_method_without_epochs_is_not_advised_to_stop_them() -> None:

@@ -15,8 +15,7 @@ X = np.linspace(0, 1, N)
 
 def test_slow_waves_are_a_warning() -> None:
     waves = 0.4 + 0.2 * np.sin(2 * np.pi * 5 * X) + noise(N, 0.02)
-    finding = found(ID, run({"reward.mean": waves}, algorithm="grpo"), Severity.WARNING)
-    assert "larger batch" in finding.message
+    assert "larger batch" in found(ID, run({"reward.mean": waves}, algorithm="grpo"), Severity.WARNING).message
 
 
 def test_noise_as_large_as_the_gain_is_a_notice() -> None:

@@ -15,8 +15,7 @@ UP = learning(150)
 
 def test_an_evaluation_that_falls_under_a_rising_reward_is_critical() -> None:
     fall = np.concatenate([np.linspace(0.3, 0.6, 50), np.linspace(0.6, 0.1, 100)]) + noise(150, 0.02, 1)
-    finding = found(ID, run({"reward.mean": UP, "eval.accuracy": fall}), Severity.CRITICAL)
-    assert 40 <= finding.onset <= 90
+    assert 40 <= found(ID, run({"reward.mean": UP, "eval.accuracy": fall}), Severity.CRITICAL).onset <= 90
 
 
 def test_an_evaluation_that_stays_flat_is_a_warning() -> None:

@@ -15,8 +15,7 @@ SHRINKING = np.concatenate([np.full(40, 200.0), np.linspace(200, 2, 30), np.full
 
 def test_silence_with_a_falling_score_is_critical() -> None:
     fall = np.concatenate([np.full(50, 0.6), np.full(70, 0.1)]) + noise(120, 0.03, 1)
-    finding = found(ID, run({"length.mean": SHRINKING, "eval.accuracy": fall}), Severity.CRITICAL)
-    assert 35 <= finding.onset <= 75
+    assert 35 <= found(ID, run({"length.mean": SHRINKING, "eval.accuracy": fall}), Severity.CRITICAL).onset <= 75
 
 
 def test_shorter_because_sharper_is_healthy() -> None:

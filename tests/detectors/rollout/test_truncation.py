@@ -68,8 +68,7 @@ def test_a_share_of_two_completions_a_step_is_too_noisy_for_a_stop() -> None:
 
 def test_a_constant_share_above_five_per_cent_is_a_doubtful_warning() -> None:
     cut = {"length.clipped_ratio": 0.07 + noise(120, 0.005), "reward.mean": learning(120)}
-    finding = found(ID, run(cut), Severity.WARNING)
-    assert finding.confidence is Confidence.LOW
+    found(ID, run(cut), Severity.WARNING, Confidence.LOW)
     assert silent(ID, run({**cut, "length.clipped_ratio": 0.04 + noise(120, 0.005)}))
     assert silent(ID, run({**cut, "length.clipped_ratio": 0.12 * np.exp(-np.arange(120) / 60) + 0.04}))
 

@@ -26,8 +26,7 @@ def test_a_limit_far_away_is_a_notice() -> None:
 
 @pytest.mark.parametrize("signal", ["memory.cpu", "memory.gpu"])
 def test_no_limit_is_assumed(signal: str) -> None:
-    finding = found(ID, run({signal: CREEP}), Severity.NOTICE)
-    assert finding.numbers["steps_left"] is None
+    assert found(ID, run({signal: CREEP}), Severity.NOTICE).numbers["steps_left"] is None
 
 
 def test_a_replay_buffer_that_fills_is_expected() -> None:
