@@ -97,25 +97,13 @@ def detect(
     fell = discrete and start > 0 and late < max_share * start
     if not (dead or fell):
         return None
+    fall = facts.tell("entropy fell from {start} to {late}", start=_first(entropy), late=facts.settled(entropy))
     if solved:
-        return Expected(
-            facts.tell(
-                "entropy fell from {start} to {late} because the task is solved",
-                start=_first(entropy),
-                late=facts.settled(entropy),
-            )
-        )
+        return Expected(facts.tell("{fall} because the task is solved", fall=fall))
     if score is not None and (enough := _enough(score, config)) is not None:
-        return Expected(
-            facts.tell(
-                "entropy fell from {start} to {late}, and {score} of {end} is above {enough}, which counts as solved",
-                start=_first(entropy),
-                late=facts.settled(entropy),
-                score=score.name,
-                end=facts.settled(score),
-                enough=number(enough),
-            )
-        )
+        what = "{fall}, and {score} of {end} is above {enough}, which counts as solved"
+        end = facts.settled(score)
+        return Expected(facts.tell(what, fall=fall, score=score.name, end=end, enough=number(enough)))
     floor = max(max_share * start, low)
     since, interval = _fall(entropy, start, floor)
     longer = max((c.finite for c in (reward_mean, score) if c is not None), key=len, default=None)

@@ -46,12 +46,12 @@ from firstbreak.words import number, percent
 
 
 class _Sight(NamedTuple):
-    """What was seen, and since when."""
+    """What was seen, and since when; in an interval of its own where that is not one step."""
 
     what: str
     severity: Severity
-    onset: float | None
-    interval: Interval | None
+    onset: float | None = None
+    interval: Interval | None = None
 
 
 EITHER_SCORE = True
@@ -117,7 +117,7 @@ def _over_limit(oldest: Series, limit: float | None, slack: float, max_age: floa
         limit=number(limit),
     )
     severity = Severity.CRITICAL if late_median(oldest) > limit + max_age else Severity.WARNING
-    return _Sight(what, severity, step, None if step is None else (step, step))
+    return _Sight(what, severity, step)
 
 
 def _growing(ages: Series, growth_warning: float, min_age: float) -> _Sight | None:
@@ -130,7 +130,7 @@ def _growing(ages: Series, growth_warning: float, min_age: float) -> _Sight | No
         "the age of the data grew to {late} versions and still grows: generation is too slow",
         late=facts.median(ages.tail(0.25)),
     )
-    return _Sight(what, Severity.WARNING, began.step if began else None, began.interval if began else None)
+    return _Sight(what, Severity.WARNING, *((began.step, began.interval) if began else (None, None)))
 
 
 def _dropped(dropped: Series | None, generated: Series | None, max_dropped_share: float) -> _Sight | None:
@@ -140,7 +140,7 @@ def _dropped(dropped: Series | None, generated: Series | None, max_dropped_share
     lost, made = float(dropped.finite.values[-1]), float(generated.finite.values[-1])
     if made <= 0 or lost < max_dropped_share * made:
         return None
-    return _Sight(f"{percent(lost / made)} of the samples were dropped as too old", Severity.WARNING, None, None)
+    return _Sight(f"{percent(lost / made)} of the samples were dropped as too old", Severity.WARNING)
 
 
 def _unusual(ages: Series, max_age: float, trajectory: Trajectory | None) -> _Sight | None:
@@ -153,4 +153,4 @@ def _unusual(ages: Series, max_age: float, trajectory: Trajectory | None) -> _Si
         usual=number(max_age),
     )
     harmless = trajectory is not None and trajectory.learned and not trajectory.lost
-    return _Sight(what, Severity.NOTICE if harmless else Severity.WARNING, step, None if step is None else (step, step))
+    return _Sight(what, Severity.NOTICE if harmless else Severity.WARNING, step)
