@@ -82,7 +82,7 @@ def detect(
     if (
         zero_variance_groups is not None
         and len(zero_variance_groups.finite)
-        and _late(zero_variance_groups) >= min_zero_variance_share
+        and float(np.mean(zero_variance_groups.finite.tail(0.25).values)) >= min_zero_variance_share
     ):
         return Expected("the gradient is gone because the rewards within nearly every group are equal")
     fell = facts.tell(
@@ -127,10 +127,6 @@ def _first_place(method: Method | None) -> str:
     if method in (Method.VALUE_BASED, Method.PREFERENCE, Method.SUPERVISED):
         return "whether the trainable parameters are connected to the loss"
     return "the spread of the advantages"
-
-
-def _late(share: Series) -> float:
-    return float(np.mean(share.finite.tail(0.25).values))
 
 
 def _with_a_signal(norms: Series, zero_variance_groups: Series | None, min_points: int) -> Series:
