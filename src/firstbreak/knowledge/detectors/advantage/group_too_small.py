@@ -64,5 +64,5 @@ def detect(
         ),
         severity=Severity.NOTICE if rate >= solved else Severity.WARNING,
         confidence=Confidence.HIGH,
-        **seen_in(zero_variance_groups, "zero-variance groups", level=expected),
+        **seen_in(zero_variance_groups, "zero-variance groups", metric="reward.zero_std_frac", level=expected),
     )

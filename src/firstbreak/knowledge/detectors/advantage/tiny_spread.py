@@ -91,5 +91,5 @@ def _gone(share: Series, at: int, min_points: int) -> Finding:
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        **seen_since(share, "share of zero-variance groups", *from_point(share, at)),
+        **seen_since(share, "share of zero-variance groups", *from_point(share, at), metric="reward.zero_std_frac"),
     )

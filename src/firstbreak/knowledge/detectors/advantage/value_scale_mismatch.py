@@ -91,7 +91,14 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        **seen_in(value_mean, "values", start, (float(value_mean.steps[0]), start), beside={"returns": returns_mean}),
+        **seen_in(
+            value_mean,
+            "values",
+            start,
+            (float(value_mean.steps[0]), start),
+            metric="value.mean",
+            beside={"returns": returns_mean},
+        ),
     )
 
 
@@ -150,6 +157,8 @@ def _beyond_episodes(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH if late.value >= far * most else Confidence.MEDIUM,
-        **seen_since(values, "values", *from_point(values, first), beside={"return of episodes": returns}),
+        **seen_since(
+            values, "values", *from_point(values, first), metric="value.mean", beside={"return of episodes": returns}
+        ),
         numbers={"most": most},
     )

@@ -79,5 +79,12 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        **seen_in(policy_entropy, "entropy", first, (first, float(entropy.steps[len(entropy) // 2])), level=uniform),
+        **seen_in(
+            policy_entropy,
+            "entropy",
+            first,
+            (first, float(entropy.steps[len(entropy) // 2])),
+            metric="policy.entropy",
+            level=uniform,
+        ),
     )

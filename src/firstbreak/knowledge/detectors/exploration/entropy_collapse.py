@@ -128,7 +128,7 @@ def detect(
         else Confidence.HIGH
         if turned(entropy.values <= no_share * start) is not None
         else Confidence.MEDIUM,
-        **seen_since(policy_entropy, "entropy", since, interval, level=floor),
+        **seen_since(policy_entropy, "entropy", since, interval, metric="policy.entropy", level=floor),
         numbers={"start": start, "late": late},
     )
 

@@ -68,5 +68,12 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        **seen_in(policy_entropy, "entropy", first, (first, float(entropy.steps[len(entropy) // 2])), level=start),
+        **seen_in(
+            policy_entropy,
+            "entropy",
+            first,
+            (first, float(entropy.steps[len(entropy) // 2])),
+            metric="policy.entropy",
+            level=start,
+        ),
     )

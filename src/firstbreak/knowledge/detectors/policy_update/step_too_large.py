@@ -126,7 +126,7 @@ def detect(
         ),
         severity=Severity.CRITICAL if harmed else Severity.WARNING,
         confidence=Confidence.HIGH if harmed else Confidence.MEDIUM,
-        **seen_since(kl_old, "KL divergence per update", since, interval, level=limit),
+        **seen_since(kl_old, "KL divergence per update", since, interval, metric="kl.old", level=limit),
         numbers={"level": shown},
     )
 

@@ -72,6 +72,6 @@ def detect(
         ),
         severity=Severity.CRITICAL if shape.lost else Severity.WARNING,
         confidence=Confidence.HIGH if shape.lost else Confidence.MEDIUM,
-        **seen_since(length_mean, "mean length", *since),
+        **seen_since(length_mean, "mean length", *since, metric="length.mean"),
         numbers={"part": late / early},
     )

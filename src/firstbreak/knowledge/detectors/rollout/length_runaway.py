@@ -89,6 +89,6 @@ def detect(
         else Confidence.HIGH
         if shape.lost
         else Confidence.MEDIUM,
-        **seen_since(length_mean, "mean length", *since, beside={"score": judge}),
+        **seen_since(length_mean, "mean length", *since, metric="length.mean", beside={"score": judge}),
         numbers={"growth": late / early},
     )
