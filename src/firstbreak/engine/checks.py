@@ -80,17 +80,18 @@ def seen_since(
     *,
     metric: str = "",
     level: float | None = None,
+    along: Mapping[str, Series | None] = EMPTY,
     beside: Mapping[str, Series | None] = EMPTY,
 ) -> Seen:
     """Seen in a curve from a step on, which a report marks. The interval, where none is given, is that step itself.
 
-    `text` says what the curve is, and `beside` holds further recorded curves by such a text. `metric`: the signal that shows it,
-    where it is not the curve's own name. `level`: a line across the plot.
+    `text` says what the curve is; further recorded curves by such a text stand in `along`, where the step is marked in them too,
+    or `beside`. `metric`: the signal that shows it, where it is not the curve's own name. `level`: a line across the plot.
     """
     if interval is None and onset is not None:
         interval = (onset, onset)
-    drawn = Evidence(text=text, series=curve, since=onset, level=level)
-    return Seen(metric=metric or curve.name, onset=onset, interval=interval, evidence=(drawn, *_others(beside)))
+    drawn = (Evidence(text=text, series=curve, since=onset, level=level), *_others(along, onset), *_others(beside))
+    return Seen(metric=metric or curve.name, onset=onset, interval=interval, evidence=drawn)
 
 
 def seen_in(
@@ -115,8 +116,8 @@ def from_point(curve: Series, i: int) -> tuple[float, Interval]:
     return step, (float(curve.steps[max(i - 1, 0)]), step)
 
 
-def _others(beside: Mapping[str, Series | None]) -> tuple[Evidence, ...]:
-    return tuple(Evidence(text=text, series=series) for text, series in beside.items() if series is not None)
+def _others(curves: Mapping[str, Series | None], since: float | None = None) -> tuple[Evidence, ...]:
+    return tuple(Evidence(text=text, series=s, since=since) for text, s in curves.items() if s is not None)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,11 +35,11 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, from_point
+from firstbreak.engine.checks import at, from_point, seen_since
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.inputs import AT_CEILING
 from firstbreak.engine.stats.trend import trend
-from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Expected, Finding, NotMeasured, Role, Series, Severity
 from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
@@ -103,12 +103,13 @@ def detect(
         ),
         severity=Severity.NOTICE if natural else Severity.WARNING,
         confidence=Confidence.LOW if natural else Confidence.HIGH,
-        metric=eval_score.name,
-        onset=since,
-        interval=interval,
-        evidence=(
-            Evidence(text=f"{same} times {number(last)}", series=eval_score, since=since, level=last),
-            Evidence(text="training goes on", series=moving[0], since=since),
+        **seen_since(
+            eval_score,
+            f"{same} times {number(last)}",
+            since,
+            interval,
+            level=last,
+            along={"training goes on": moving[0]},
         ),
         numbers={"value": last, "repeats": same},
     )

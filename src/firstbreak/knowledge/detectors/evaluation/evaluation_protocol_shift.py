@@ -38,7 +38,7 @@ from typing import NamedTuple
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Method, Policy, without
 from firstbreak.engine.stats.agreement import comparable
 from firstbreak.engine.stats.changes import Change, changes
@@ -48,7 +48,7 @@ from firstbreak.engine.stats.onset import MIN_POINTS
 from firstbreak.engine.stats.shape import trajectory as shape_of
 from firstbreak.engine.stats.smooth import smooth
 from firstbreak.engine.stats.trend import trend
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Role, Series, Severity
 from firstbreak.values import replace
 from firstbreak.words import number
 
@@ -131,13 +131,8 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM if beside is None and unmoved is None else Confidence.HIGH,
-        metric=eval_score.name,
-        onset=jump.step,
-        interval=jump.interval,
-        evidence=(
-            Evidence(text="evaluation", series=eval_score, since=jump.step),
-            Evidence(text="training reward", series=reward_mean, since=jump.step),
-            *([Evidence(text="length", series=beside, since=jump.step)] if beside is not None else []),
+        **seen_since(
+            eval_score, "evaluation", jump.step, jump.interval, along={"training reward": reward_mean, "length": beside}
         ),
         numbers={"before": score.before_mean, "after": score.after_mean},
     )

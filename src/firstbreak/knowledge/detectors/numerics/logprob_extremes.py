@@ -130,13 +130,7 @@ def _unlike_entropy(logp: Series, entropy: Series, unlike: float, min_points: in
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric=logp.name,
-        onset=since,
-        interval=(float(logp.steps[max(0, first - 1)]), since),
-        evidence=(
-            Evidence(text="log-probability", series=logp, since=since),
-            Evidence(text="entropy", series=entropy, since=since),
-        ),
+        **seen_since(logp, "log-probability", *from_point(logp, first), along={"entropy": entropy}),
         numbers={"logp": float(np.median(logp.values[first:])), "entropy": float(np.median(usual[first:]))},
     )
 

@@ -37,7 +37,7 @@ from firstbreak.engine.families import Method, Policy, only
 from firstbreak.engine.stats.onset import first_sustained, since_last
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Role, Series, Severity
 
 ROLES = (Role.RELATION,)
 FAMILIES = only(
@@ -112,11 +112,11 @@ def _text_lost(accuracy: Series, chosen: Series, min_kept: float, min_points: in
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        metric=accuracy.name,
-        onset=since,
-        interval=since_last(accuracy, since),
-        evidence=(
-            Evidence(text="token accuracy", series=accuracy, since=since),
-            Evidence(text="log-probability of chosen answers", series=chosen, since=since),
+        **seen_since(
+            accuracy,
+            "token accuracy",
+            since,
+            since_last(accuracy, since),
+            along={"log-probability of chosen answers": chosen},
         ),
     )
