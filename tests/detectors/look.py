@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from firstbreak.engine.detection import check
-from firstbreak.model import Finding, Outcome, Run, Sample, Samples, Status
+from firstbreak.model import Confidence, Finding, Outcome, Run, Sample, Samples, Severity, Status
 
 
 def look(detector: str, run: Run) -> Outcome:
@@ -12,11 +12,13 @@ def look(detector: str, run: Run) -> Outcome:
     return outcome
 
 
-def found(detector: str, run: Run) -> Finding:
-    """What the detector found; fails where it found nothing, or crashed."""
+def found(detector: str, run: Run, severity: Severity | None = None, confidence: Confidence | None = None) -> Finding:
+    """What the detector found; fails where it found nothing, crashed, or is of another severity or confidence."""
     outcome = look(detector, run)
     assert outcome.status is Status.FOUND, outcome
     assert outcome.finding is not None
+    assert severity in (None, outcome.finding.severity), outcome.finding
+    assert confidence in (None, outcome.finding.confidence), outcome.finding
     return outcome.finding
 
 
@@ -25,6 +27,13 @@ def silent(detector: str, run: Run) -> bool:
     outcome = look(detector, run)
     assert outcome.status is Status.OK, outcome
     return True
+
+
+def expected(detector: str, run: Run) -> str:
+    """Why what looks odd to the detector is right; fails where it does not say so."""
+    outcome = look(detector, run)
+    assert outcome.expected, outcome
+    return outcome.note
 
 
 def dump(*rows: tuple[str, str, float]) -> Samples:

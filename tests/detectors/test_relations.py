@@ -399,8 +399,7 @@ def test_what_is_killed_in_a_game_ends_no_run(tmp_path: Path) -> None:
 
 def test_a_fall_where_the_run_was_resumed_is_of_systems(tmp_path: Path) -> None:
     fallen = console(tmp_path, np.where(X < 60, RISE, 0.25 + noise(N, 0.01)), {60: "resuming from checkpoint step-60"})
-    finding = found("reported-in-text", fallen)
-    assert finding.interval == (59, 60)
+    assert found("reported-in-text", fallen).interval == (59, 60)
     first = diagnose(fallen).first_break
     assert first is not None
     assert first.link is Link.SYSTEMS

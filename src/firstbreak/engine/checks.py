@@ -11,18 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypedDict, TypeVar
 
 from firstbreak.engine.families import EVERY, OF_LINK, Families, Family
 from firstbreak.model import (
     EMPTY,
+    Evidence,
     Expected,
     Finding,
+    Interval,
     Link,
     NotApplicable,
     NotMeasured,
     Outcome,
     Role,
+    Series,
     Status,
 )
 from firstbreak.values import dataclass, field
@@ -58,6 +61,63 @@ def at(default: T, unit: str, reason: str, source: str = "convention") -> T:
     number = (_Int if isinstance(default, int) else _Float)(default)
     number.threshold = Threshold(unit, reason, source, default)
     return number
+
+
+class Seen(TypedDict):
+    """The fields of a finding that say where it is seen: `Finding(message=..., severity=..., **seen_since(...))`."""
+
+    metric: str
+    onset: float | None
+    interval: Interval | None
+    evidence: tuple[Evidence, ...]
+
+
+def seen_since(
+    curve: Series,
+    text: str,
+    onset: float | None,
+    interval: Interval | None = None,
+    *,
+    metric: str = "",
+    level: float | None = None,
+    along: Mapping[str, Series | None] = EMPTY,
+    beside: Mapping[str, Series | None] = EMPTY,
+) -> Seen:
+    """Seen in a curve from a step on, which a report marks. The interval, where none is given, is that step itself.
+
+    `text` says what the curve is; further recorded curves by such a text stand in `along`, where the step is marked in them too,
+    or `beside`. `metric`: the signal that shows it, where it is not the curve's own name. `level`: a line across the plot.
+    """
+    if interval is None and onset is not None:
+        interval = (onset, onset)
+    drawn = (Evidence(text=text, series=curve, since=onset, level=level), *_others(along, onset), *_others(beside))
+    return Seen(metric=metric or curve.name, onset=onset, interval=interval, evidence=drawn)
+
+
+def seen_in(
+    curve: Series,
+    text: str,
+    onset: float | None = None,
+    interval: Interval | None = None,
+    *,
+    metric: str = "",
+    level: float | None = None,
+    beside: Mapping[str, Series | None] = EMPTY,
+) -> Seen:
+    """Seen in a curve as a whole, of which nothing is marked: since its first point where no other onset is given."""
+    seen = seen_since(curve, text, float(curve.steps[0]) if onset is None else onset, interval, metric=metric)
+    seen["evidence"] = (Evidence(text=text, series=curve, level=level), *_others(beside))
+    return seen
+
+
+def from_point(curve: Series, i: int) -> tuple[float, Interval]:
+    """The step of a curve's point, and the interval of a change that this point is the first to show: from the one before on."""
+    step = float(curve.steps[i])
+    return step, (float(curve.steps[max(i - 1, 0)]), step)
+
+
+def _others(curves: Mapping[str, Series | None], since: float | None = None) -> tuple[Evidence, ...]:
+    return tuple(Evidence(text=text, series=s, since=since) for text, s in curves.items() if s is not None)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,8 +13,7 @@ N = 60
 
 def test_zero_variance_groups_that_vanish_at_once_are_found() -> None:
     zero_variance_groups = np.where(np.arange(N) < 30, 0.3 + noise(N, 0.02), 0.0)
-    finding = found(ID, run({"reward.zero_std_frac": zero_variance_groups}, algorithm="grpo"))
-    assert finding.onset == 31
+    assert found(ID, run({"reward.zero_std_frac": zero_variance_groups}, algorithm="grpo")).onset == 31
 
 
 def test_a_filter_that_drops_them_from_the_start_is_healthy() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.detectors.look import found, look, silent
+from tests.detectors.look import expected, found, look, silent
 from tests.make import noise, run
 
 ID = "value-loss-vanishes"
@@ -26,8 +26,7 @@ def test_a_critic_that_learns_is_healthy() -> None:
 
 def test_episodes_that_all_end_alike_explain_it() -> None:
     loss = 100 * np.exp(-np.arange(N) / 10) + 0.001
-    outcome = look(ID, run({"value.loss": loss, "reward.episode": np.full(N, 500.0)}, algorithm="ppo"))
-    assert outcome.expected
+    expected(ID, run({"value.loss": loss, "reward.episode": np.full(N, 500.0)}, algorithm="ppo"))
 
 
 def test_a_loss_that_is_small_in_most_minibatches_is_healthy() -> None:

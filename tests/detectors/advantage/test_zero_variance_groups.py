@@ -13,8 +13,7 @@ ID = "zero-variance-groups"
 
 def test_groups_that_lose_their_variance_are_found_where_they_do() -> None:
     share = np.concatenate([np.full(50, 0.2), np.full(100, 0.95)]) + noise(150, 0.02)
-    finding = found(ID, run({"reward.zero_std_frac": share, "reward.mean": noise(150, 0.1, 1)}))
-    assert finding.severity is Severity.CRITICAL
+    finding = found(ID, run({"reward.zero_std_frac": share, "reward.mean": noise(150, 0.1, 1)}), Severity.CRITICAL)
     assert 45 <= finding.onset <= 55
 
 
@@ -59,8 +58,7 @@ def test_groups_that_are_all_right_stop_nothing() -> None:
 
 def test_advantages_of_exactly_0_show_zero_variance_groups_where_no_spread_is_logged() -> None:
     spread = np.where(np.arange(40) < 10, 1.5, 0.0)
-    finding = found(ID, run({"advantage.max": spread, "advantage.min": -spread}, algorithm="grpo"))
-    assert finding.onset == 11
+    assert found(ID, run({"advantage.max": spread, "advantage.min": -spread}, algorithm="grpo")).onset == 11
     lively = run({"advantage.max": [1.5] * 40, "advantage.min": [-1.5] * 40}, algorithm="grpo")
     assert look(ID, lively).status is Status.NOT_MEASURED
 

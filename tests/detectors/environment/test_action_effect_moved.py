@@ -14,9 +14,7 @@ TURNED = np.r_[np.full(20, -0.195), np.full(20, 0.195)]
 
 
 def test_a_force_that_pushes_the_other_way_is_found() -> None:
-    finding = found(ID, run(CLEAR | {"env.action_effect": TURNED}))
-    assert finding.severity is Severity.CRITICAL
-    assert finding.onset == 21
+    assert found(ID, run(CLEAR | {"env.action_effect": TURNED}), Severity.CRITICAL).onset == 21
 
 
 def test_a_steady_effect_is_healthy() -> None:

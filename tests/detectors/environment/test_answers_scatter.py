@@ -27,8 +27,7 @@ def trained(right: float, paid: bool = False, **config: float) -> Run:
 
 
 def test_answers_that_scatter_are_found() -> None:
-    finding = found(ID, trained(right=0.15))
-    assert finding.confidence is Confidence.HIGH
+    finding = found(ID, trained(right=0.15), confidence=Confidence.HIGH)
     assert "token ids" in finding.message
 
 

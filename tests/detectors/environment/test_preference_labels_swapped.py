@@ -53,11 +53,6 @@ def test_only_pairs_have_labels() -> None:
     assert look(ID, run({"reward.mean": RIGHT}, algorithm="grpo")).status is Status.NOT_APPLICABLE
 
 
-def test_a_few_pairs_say_nothing() -> None:
-    for values in ([0.0], [0.0, 0.1], [np.nan] * 20):
-        assert look(ID, run({"pref.reward.accuracy": values}, algorithm="dpo")).status is Status.NOT_MEASURED
-
-
 def test_without_a_reference_the_accuracy_begins_where_the_model_stands_and_has_to_fall() -> None:
     logp = -2 + RISE
     alike = {"pref.logp.chosen": logp, "pref.reward.chosen": 0.1 * logp, "pref.reward.margin": -0.05 - 0.01 * RISE}

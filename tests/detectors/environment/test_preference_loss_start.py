@@ -30,8 +30,7 @@ def test_half_precision_does_not_matter(precision: float) -> None:
 
 
 def test_a_collator_that_packs_wrongly_stops_the_run() -> None:
-    finding = found(ID, dpo(4.16))
-    assert finding.severity is Severity.CRITICAL
+    finding = found(ID, dpo(4.16), Severity.CRITICAL)
     assert "4.16" in finding.message
     assert "6 times" in finding.message
     assert finding.onset == 1

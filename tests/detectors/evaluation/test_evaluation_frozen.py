@@ -22,8 +22,7 @@ def evaluated(values: list[float], **curves: object) -> Run:
 def test_old_weights_are_found() -> None:
     values = [11.27, 14.71, 19.83, *[23.452] * 9]
     rising = np.linspace(0, 50, 200) + 0.1 * TRAINING
-    finding = found(ID, evaluated(values, **{"reward.mean": rising}))
-    assert finding.severity is Severity.WARNING
+    finding = found(ID, evaluated(values, **{"reward.mean": rising}), Severity.WARNING)
     assert "the last 9 evaluations" in finding.message
     assert finding.onset == pytest.approx(10 + 3 * 190 / 11)
 

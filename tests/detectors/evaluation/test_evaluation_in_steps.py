@@ -15,8 +15,7 @@ TRAINING = {"policy.entropy": np.linspace(2, 1, 100)}
 
 def test_numbers_that_repeat_in_blocks_are_found() -> None:
     blocks = np.repeat([0.31, 0.42, 0.47, 0.55, 0.61, 0.64], 4)
-    finding = found(ID, run({"eval.accuracy": blocks, **TRAINING}, algorithm="grpo"))
-    assert "5 times" in finding.message
+    assert "5 times" in found(ID, run({"eval.accuracy": blocks, **TRAINING}, algorithm="grpo")).message
 
 
 def test_numbers_that_differ_are_healthy() -> None:

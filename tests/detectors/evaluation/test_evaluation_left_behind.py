@@ -15,8 +15,7 @@ ID = "evaluation-left-behind"
 
 def test_training_that_rises_alone_is_found() -> None:
     curves = {"reward.mean": learning(60, -200, 2000), "eval.reward": -200 + noise(60, 60)}
-    finding = found(ID, run(curves, algorithm="ppo"))
-    assert finding.confidence is Confidence.HIGH
+    finding = found(ID, run(curves, algorithm="ppo"), confidence=Confidence.HIGH)
     assert "normalisation" in finding.message
 
 
@@ -25,8 +24,7 @@ def test_a_fast_learner_is_measured_from_its_first_returns() -> None:
     evaluation = np.array([-470.0, -452, -420, -396, -401, -415, -387, -359, -240, -106])
     made = run({"reward.mean": fast + noise(500, 20)}, algorithm="sac")
     scores = series("eval.reward", evaluation, np.arange(50, 501, 50))
-    finding = found(ID, replace(made, series={**made.series, "eval.reward": scores}))
-    assert finding.metric == "eval.reward"
+    assert found(ID, replace(made, series={**made.series, "eval.reward": scores})).metric == "eval.reward"
 
 
 def test_an_evaluation_that_follows_is_healthy() -> None:

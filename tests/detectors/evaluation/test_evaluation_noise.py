@@ -14,9 +14,7 @@ ID = "evaluation-noise"
 
 def test_scatter_as_large_as_the_gain_is_found() -> None:
     made = run({"eval.reward": 50 + noise(30, 60, seed=3), "reward.mean": learning(300, 0, 40, sd=0.02)})
-    finding = found(ID, made)
-    assert finding.severity is Severity.WARNING
-    assert "times as many episodes" in finding.message
+    assert "times as many episodes" in found(ID, made, Severity.WARNING).message
 
 
 def test_no_factor_is_named_that_the_noise_has_made_up() -> None:

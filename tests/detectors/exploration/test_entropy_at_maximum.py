@@ -16,9 +16,7 @@ RANDOM = math.log(2)
 
 def test_a_policy_that_learns_and_stays_random_is_found() -> None:
     curves = {"policy.entropy": 0.99 * RANDOM + noise(60, 0.002), "reward.mean": learning(60, 20, 400)}
-    finding = found(ID, run(curves, algorithm="ppo"))
-    assert finding.severity is Severity.WARNING
-    assert "entropy bonus" in finding.message
+    assert "entropy bonus" in found(ID, run(curves, algorithm="ppo"), Severity.WARNING).message
 
 
 def test_entropy_that_falls_with_learning_is_healthy() -> None:

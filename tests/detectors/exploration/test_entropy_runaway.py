@@ -36,9 +36,7 @@ WIDENING = np.exp(np.linspace(0, 3.5, 120)) + noise(120, 0.02)
 
 def test_actions_that_become_noise_are_found_without_a_score() -> None:
     for curves in ({"action.std": WIDENING}, {"action.std": WIDENING, "reward.mean": noise(120)}):
-        finding = found(ID, run(curves))
-        assert finding.severity is Severity.WARNING
-        assert "bounds" in finding.message
+        assert "bounds" in found(ID, run(curves), Severity.WARNING).message
 
 
 def test_noise_that_widens_while_the_score_rises_is_healthy() -> None:

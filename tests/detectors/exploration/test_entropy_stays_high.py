@@ -33,10 +33,6 @@ def test_an_entropy_that_falls_is_another_matter() -> None:
     assert silent(ID, run({"policy.entropy": np.linspace(1.38, 0.7, 100), "reward.mean": noise(100)}))
 
 
-def test_few_values_say_nothing() -> None:
-    assert look(ID, run({"policy.entropy": [1.0], "reward.mean": [0.0]})).status is Status.NOT_MEASURED
-
-
 def test_the_first_entropy_of_a_log_that_begins_in_mid_run_is_no_start() -> None:
     later = 5000 + np.arange(100)
     curves = {"policy.entropy": 1.38 + noise(100, 0.005), "reward.mean": noise(100, 1, 1)}

@@ -13,8 +13,7 @@ ID = "outputs-alike"
 
 def test_few_distinct_outputs() -> None:
     distinct = np.concatenate([np.full(40, 0.9), np.full(60, 0.03)]) + np.abs(noise(100, 0.005))
-    finding = found(ID, run({"diversity.distinct": distinct, "reward.mean": noise(100)}))
-    assert finding.severity is Severity.WARNING
+    finding = found(ID, run({"diversity.distinct": distinct, "reward.mean": noise(100)}), Severity.WARNING)
     assert 38 <= finding.onset <= 44
 
 

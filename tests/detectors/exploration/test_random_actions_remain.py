@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from firstbreak.model import Status
-from tests.detectors.look import found, look, silent
+from tests.detectors.look import found, silent
 from tests.make import learning, noise, run
 
 ID = "random-actions-remain"
@@ -24,8 +23,7 @@ def test_an_epsilon_that_is_set_back_is_named_with_its_step_and_what_it_cost() -
 
 
 def test_an_epsilon_that_stays_high_is_named() -> None:
-    finding = found(ID, run({"epsilon": np.maximum(0.7, FALLS)}, algorithm="dqn"))
-    assert "still random at the end" in finding.message
+    assert "still random at the end" in found(ID, run({"epsilon": np.maximum(0.7, FALLS)}, algorithm="dqn")).message
 
 
 @pytest.mark.parametrize(
@@ -39,7 +37,3 @@ def test_an_epsilon_that_stays_high_is_named() -> None:
 )
 def test_schedules_that_fall_are_silent(epsilon: np.ndarray) -> None:
     silent(ID, run({"epsilon": epsilon}, algorithm="dqn"))
-
-
-def test_a_few_values_are_not_judged() -> None:
-    assert look(ID, run({"epsilon": [0.9] * 7}, algorithm="dqn")).status is Status.NOT_MEASURED

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.model import Confidence, Status
-from tests.detectors.look import found, look, silent
+from firstbreak.model import Confidence
+from tests.detectors.look import found, silent
 from tests.make import noise, run
 
 ID = "behave-cap-never-acts"
@@ -30,7 +30,3 @@ def test_weights_near_one_need_no_cap() -> None:
 def test_a_wide_cap_that_is_not_reached_is_healthy() -> None:
     curves = {"behave.ratio.max": GROWING, "behave.ratio_cap_frac": np.zeros(40)}
     assert silent(ID, run(curves, config={"behave_weight_cap": 50.0}))
-
-
-def test_few_batches_say_nothing() -> None:
-    assert look(ID, run({"behave.ratio.max": [30.0], "behave.ratio_cap_frac": [0.0]})).status is Status.NOT_MEASURED

@@ -38,8 +38,3 @@ def test_fresh_data_are_healthy() -> None:
 
 def test_a_replay_buffer_needs_no_such_weight() -> None:
     assert look(ID, run({"reward.mean": noise(N)}, algorithm="td3")).status is Status.NOT_APPLICABLE
-
-
-@pytest.mark.parametrize("values", [[], [3.0], [3.0, 3.0], [np.nan] * 9])
-def test_a_few_points_say_nothing(values: list[float]) -> None:
-    assert look(ID, run({RATIO: values}, algorithm="grpo")).status is Status.NOT_MEASURED

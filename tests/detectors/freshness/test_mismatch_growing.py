@@ -20,8 +20,7 @@ def grpo(values: object, signal: str = "rollout_train.logp_absdiff.mean") -> Run
 
 def test_weights_that_stop_arriving_are_found_early() -> None:
     drift = np.where(np.arange(N) < 40, 0.015, 0.015 + 0.003 * (np.arange(N) - 40)) * WOBBLE
-    finding = found(ID, grpo(drift))
-    assert finding.severity is Severity.CRITICAL
+    finding = found(ID, grpo(drift), Severity.CRITICAL)
     assert finding.interval is not None
     assert finding.interval[0] <= 50
     assert finding.onset is not None
@@ -29,8 +28,7 @@ def test_weights_that_stop_arriving_are_found_early() -> None:
 
 
 def test_a_cache_that_survives_the_update_jumps() -> None:
-    finding = found(ID, grpo(np.where(np.arange(N) < 50, 0.001, 0.006) * WOBBLE, "rollout_train.kl"))
-    assert finding.severity is Severity.WARNING
+    finding = found(ID, grpo(np.where(np.arange(N) < 50, 0.001, 0.006) * WOBBLE, "rollout_train.kl"), Severity.WARNING)
     assert finding.onset == pytest.approx(51, abs=3)
 
 

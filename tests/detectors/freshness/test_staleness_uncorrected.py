@@ -13,8 +13,7 @@ AGES = {"staleness.max": np.minimum(8.0, np.arange(N, dtype=float))}
 
 
 def test_old_data_that_are_taken_for_fresh_are_found() -> None:
-    finding = found(ID, run(AGES, algorithm="grpo", config={"max_staleness": 8, "use_decoupled_loss": False}))
-    assert finding.onset == 3
+    assert found(ID, run(AGES, algorithm="grpo", config={"max_staleness": 8, "use_decoupled_loss": False})).onset == 3
 
 
 def test_weights_without_a_cap_are_found() -> None:

@@ -24,8 +24,7 @@ def test_growth_while_the_score_falls_stops_the_run() -> None:
 
 
 def test_growth_without_a_rising_score_is_a_warning() -> None:
-    finding = found(ID, run({NORM: CALM * np.where(np.arange(N) < 110, 1, 30), "reward.mean": FLAT}))
-    assert finding.severity is Severity.WARNING
+    found(ID, run({NORM: CALM * np.where(np.arange(N) < 110, 1, 30), "reward.mean": FLAT}), Severity.WARNING)
 
 
 def test_slow_growth_has_an_onset_too() -> None:
@@ -66,14 +65,8 @@ def test_healthy_norms(norm: np.ndarray) -> None:
 
 def test_a_heavy_tail_is_a_notice_with_the_clip_that_catches_it() -> None:
     norm = np.where(np.arange(N) % 15 == 14, 11.0, 0.5) * CALM**0.3
-    finding = found(ID, run({NORM: norm, "reward.mean": learning(N)}, config={"grad_clip": 0.5}))
-    assert finding.severity is Severity.NOTICE
+    finding = found(ID, run({NORM: norm, "reward.mean": learning(N)}, config={"grad_clip": 0.5}), Severity.NOTICE)
     assert "clipped at 0.5" in finding.message
-
-
-@pytest.mark.parametrize("values", [[1.0], [1.0, 1e9], [np.nan] * 50, [0.0] * 50])
-def test_a_few_norms_say_nothing(values: list[float]) -> None:
-    assert look(ID, run({NORM: values})).status is Status.NOT_MEASURED
 
 
 def test_a_norm_of_billions_beside_an_ordinary_loss_needs_no_history() -> None:
@@ -87,9 +80,7 @@ def test_spikes_that_repeat_are_a_warning_once_the_score_stops_rising() -> None:
     at = (np.arange(200) > 100) & (np.arange(200) % 12 == 0)
     norms = np.where(at, 30.0, 1.0) * np.exp(noise(200, 0.1))
     stops = np.minimum(np.linspace(0, 1, 200), 0.5) + noise(200, 0.03, 1)
-    finding = found(ID, run({"grad.norm": norms, "reward.mean": stops}))
-    assert finding.severity is Severity.WARNING
-    assert 100 <= finding.onset <= 110
+    assert 100 <= found(ID, run({"grad.norm": norms, "reward.mean": stops}), Severity.WARNING).onset <= 110
     rising = np.linspace(0, 1, 200) + noise(200, 0.03, 1)
     assert silent(ID, run({"grad.norm": np.minimum(norms, 15), "reward.mean": rising}))
     one = np.where(np.arange(200) == 120, 30.0, 1.0) * np.exp(noise(200, 0.1))
@@ -125,9 +116,7 @@ def test_spikes_below_the_first_norms_are_no_explosion() -> None:
 def test_growth_to_the_end_is_a_sign_before_the_score_falls() -> None:
     norms = CALM * np.where(np.arange(N) < 130, 0.25, 0.25 * 25 ** ((np.arange(N) - 130) / (N - 130)))
     score = np.minimum(0.7, np.linspace(0.3, 1.2, N)) + noise(N, 0.01)
-    finding = found(ID, run({NORM: norms, "reward.mean": score}))
-    assert (finding.severity, finding.confidence) == (Severity.WARNING, Confidence.HIGH)
-    assert "since" in finding.message
+    assert "since" in found(ID, run({NORM: norms, "reward.mean": score}), Severity.WARNING, Confidence.HIGH).message
     assert silent(ID, run({NORM: norms, "reward.mean": np.linspace(0.3, 1.2, N) + noise(N, 0.01)}))
 
 
@@ -135,5 +124,4 @@ def test_a_very_heavy_tail_is_a_warning() -> None:
     norms = 0.6 * CALM
     norms[100::6] *= 170
     score = np.linspace(0.3, 0.7, N) + noise(N, 0.01)
-    finding = found(ID, run({NORM: norms, "reward.mean": score}))
-    assert finding.severity is Severity.WARNING
+    found(ID, run({NORM: norms, "reward.mean": score}), Severity.WARNING)

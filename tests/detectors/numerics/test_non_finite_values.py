@@ -24,8 +24,7 @@ def broken(at: list[int] | slice, value: float = NAN) -> np.ndarray:
 
 @pytest.mark.parametrize("value", [NAN, INF, -INF])
 def test_a_loss_that_stays_non_finite_stops_the_run(value: float) -> None:
-    finding = found(ID, run({"loss.total": broken(slice(70, None), value)}))
-    assert finding.severity is Severity.CRITICAL
+    finding = found(ID, run({"loss.total": broken(slice(70, None), value)}), Severity.CRITICAL)
     assert finding.onset == 71
     assert finding.interval == (70, 71)
 
@@ -38,8 +37,7 @@ def test_the_first_curve_to_break_is_named() -> None:
 
 
 def test_one_bad_batch_that_recovers_is_a_warning() -> None:
-    finding = found(ID, run({"grad.norm": broken([40])}))
-    assert finding.severity is Severity.WARNING
+    finding = found(ID, run({"grad.norm": broken([40])}), Severity.WARNING)
     assert finding.onset == 41
     assert "1 of 100" in finding.message
 
@@ -47,9 +45,7 @@ def test_one_bad_batch_that_recovers_is_a_warning() -> None:
 def test_a_lasting_break_counts_more_than_an_earlier_accident() -> None:
     values = broken(slice(90, None))
     values[10] = NAN
-    finding = found(ID, run({"policy.loss": values}))
-    assert finding.severity is Severity.CRITICAL
-    assert finding.onset == 91
+    assert found(ID, run({"policy.loss": values}), Severity.CRITICAL).onset == 91
 
 
 def test_a_loss_that_was_never_a_number_stops_the_run() -> None:
@@ -77,9 +73,7 @@ def test_what_is_undefined_is_no_break(curves: dict[str, object]) -> None:
 
 
 def test_a_gradient_norm_that_was_never_a_number_is_looked_at() -> None:
-    finding = found(ID, run({"grad.norm": [NAN] * N, "loss.total": 1 + noise(N)}))
-    assert finding.severity is Severity.WARNING
-    assert finding.confidence is Confidence.LOW
+    finding = found(ID, run({"grad.norm": [NAN] * N, "loss.total": 1 + noise(N)}), Severity.WARNING, Confidence.LOW)
     assert "no number in any of its 100 rows" in finding.message
 
 
@@ -122,9 +116,7 @@ def test_a_critic_that_is_not_there_has_no_gradient() -> None:
 
 
 def test_a_loss_that_is_printed_as_zero_because_it_is_nan() -> None:
-    finding = found(ID, run({"loss.total": [0.0] * 4, "grad.norm": [np.nan] * 4}))
-    assert finding.severity is Severity.CRITICAL
-    assert finding.onset == 1
+    assert found(ID, run({"loss.total": [0.0] * 4, "grad.norm": [np.nan] * 4}), Severity.CRITICAL).onset == 1
     assert silent(ID, run({"loss.total": [0.7] * 4, "grad.norm": [np.nan] * 4}))
 
 

@@ -14,8 +14,7 @@ LATE = np.arange(N) >= 20
 
 def test_ratios_beyond_a_clip_that_never_acts_are_found() -> None:
     curves = {"policy.ratio.max": np.where(LATE, 4.0, 1.2), "policy.clip_fraction": np.where(LATE, 0.0, 0.02)}
-    finding = found(ID, run(curves, algorithm="ppo", config={"clip_range": 0.2}))
-    assert finding.onset == 21
+    assert found(ID, run(curves, algorithm="ppo", config={"clip_range": 0.2})).onset == 21
 
 
 def test_a_clip_that_acts_is_healthy() -> None:

@@ -15,9 +15,7 @@ ID = "kl-spike"
 def test_a_spike_that_comes_back_is_a_notice() -> None:
     kl = 0.05 + np.abs(noise(100, 0.005))
     kl[40] = 2.5
-    finding = found(ID, run({"kl.ref": kl}))
-    assert finding.severity is Severity.NOTICE
-    assert finding.onset == 41
+    assert found(ID, run({"kl.ref": kl}), Severity.NOTICE).onset == 41
 
 
 def test_one_at_the_very_end_has_not_come_back_yet() -> None:
@@ -43,9 +41,7 @@ def test_it_is_worth_a_line_and_no_more() -> None:
 def test_a_spike_of_hundreds_of_nats_is_a_warning_of_little_certainty() -> None:
     kl = 0.05 + np.abs(noise(100, 0.005))
     kl[40] = 900.0
-    finding = found(ID, run({"kl.ref": kl}))
-    assert (finding.severity, finding.confidence) == (Severity.WARNING, Confidence.LOW)
-    assert finding.message.startswith("1 spike of kl.ref")
+    assert found(ID, run({"kl.ref": kl}), Severity.WARNING, Confidence.LOW).message.startswith("1 spike of kl.ref")
 
 
 def test_what_is_left_of_rounding_is_no_spike() -> None:
@@ -65,8 +61,7 @@ def test_what_has_extreme_log_probabilities_is_what_the_policy_makes() -> None:
 def test_a_jump_that_stays_is_no_spike_that_came_back(at: int) -> None:
     kl = np.where(np.arange(100) < at, 0.01, 0.4) * np.exp(noise(100, 0.3))
     kl[at] = 1.2
-    finding = found(ID, run({"kl.ref": kl}))
-    assert finding.severity is Severity.WARNING
+    finding = found(ID, run({"kl.ref": kl}), Severity.WARNING)
     assert "stayed" in finding.message
     assert finding.onset == pytest.approx(at + 1, abs=1)
 
@@ -81,8 +76,6 @@ def test_spikes_that_come_again_and_again_count_where_the_score_fell_from_there(
     late = np.arange(200) >= 100
     kl = 0.01 * np.exp(noise(200, 0.1)) * np.where(late & (np.arange(200) % 8 == 4), 30, 1)
     lost = np.where(late, 1 - np.arange(200) / 300, np.arange(200) / 150) + noise(200, 0.03, 2)
-    finding = found(ID, run({"kl.ref": kl, "reward.mean": lost}))
-    assert finding.severity is Severity.WARNING
-    assert "learning rate" in finding.message
+    assert "learning rate" in found(ID, run({"kl.ref": kl, "reward.mean": lost}), Severity.WARNING).message
     rising = np.arange(200) / 150 + noise(200, 0.03, 2)
     assert found(ID, run({"kl.ref": kl, "reward.mean": rising})).severity is Severity.NOTICE

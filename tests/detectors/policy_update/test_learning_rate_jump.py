@@ -13,8 +13,7 @@ SCHEDULE = np.linspace(1e-3, 1e-4, N)
 
 
 def test_a_rate_that_jumps_is_found() -> None:
-    finding = found(ID, run({"lr": np.where(np.arange(N) < 30, SCHEDULE, 10 * SCHEDULE)}))
-    assert finding.onset == 31
+    assert found(ID, run({"lr": np.where(np.arange(N) < 30, SCHEDULE, 10 * SCHEDULE)})).onset == 31
 
 
 def test_a_schedule_that_falls_is_healthy() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from firstbreak.model import Severity, Status
-from tests.detectors.look import found, look, silent
+from tests.detectors.look import expected, found, look, silent
 from tests.make import learning, noise, run
 
 ID = "loss-pattern"
@@ -14,9 +14,8 @@ FALLING = np.concatenate([learning(60), np.full(60, 0.1)]) + noise(120, 0.03)
 
 
 def test_a_grpo_loss_of_zero_is_expected() -> None:
-    outcome = look(ID, run({"loss.total": noise(50, 0.001), "reward.mean": learning(50)}, algorithm="grpo"))
-    assert outcome.expected
-    assert "by construction" in outcome.note
+    note = expected(ID, run({"loss.total": noise(50, 0.001), "reward.mean": learning(50)}, algorithm="grpo"))
+    assert "by construction" in note
 
 
 def test_even_one_grpo_loss_of_zero_is_expected() -> None:
@@ -25,9 +24,7 @@ def test_even_one_grpo_loss_of_zero_is_expected() -> None:
 
 def test_a_loss_that_turns_while_the_score_falls_is_critical() -> None:
     loss = np.concatenate([np.full(60, 0.5), np.full(60, -0.5)]) + noise(120, 0.1, 1)
-    finding = found(ID, run({"policy.loss": loss, "reward.mean": FALLING}))
-    assert finding.severity is Severity.CRITICAL
-    assert 55 <= finding.onset <= 66
+    assert 55 <= found(ID, run({"policy.loss": loss, "reward.mean": FALLING}), Severity.CRITICAL).onset <= 66
 
 
 def test_what_changed_at_the_step_of_a_jump_is_told_with_it() -> None:

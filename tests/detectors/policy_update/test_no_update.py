@@ -13,9 +13,7 @@ ID = "no-update"
 
 
 def test_a_gradient_of_exactly_zero_is_critical() -> None:
-    finding = found(ID, run({"grad.norm": [0.0] * 50, "reward.mean": noise(50)}))
-    assert finding.severity is Severity.CRITICAL
-    assert finding.onset == 1
+    assert found(ID, run({"grad.norm": [0.0] * 50, "reward.mean": noise(50)}), Severity.CRITICAL).onset == 1
 
 
 def test_zero_variance_groups_leave_nothing_to_update_with() -> None:
@@ -67,9 +65,7 @@ EXPLORED = {"epsilon": np.concatenate([np.linspace(1, 0.05, 10), np.full(50, 0.0
 
 
 def test_exploration_that_ends_before_the_first_gradient_step_is_found() -> None:
-    finding = found(ID, run(EXPLORED, trainer="sb3", algorithm="dqn"))
-    assert finding.severity is Severity.CRITICAL
-    assert "learning_starts" in finding.message
+    assert "learning_starts" in found(ID, run(EXPLORED, trainer="sb3", algorithm="dqn"), Severity.CRITICAL).message
 
 
 def test_learning_may_begin_while_exploration_goes_on() -> None:
@@ -105,9 +101,7 @@ def test_a_gradient_that_is_zero_now_and_then_is_healthy() -> None:
 
 def test_a_policy_that_stays_at_its_reference_beside_a_score_that_stands_is_found() -> None:
     near = {"kl.ref": 0.002 + np.abs(noise(200, 0.001)), "reward.mean": 0.3 + noise(200, 0.05)}
-    finding = found(ID, run({**near, "grad.norm": 0.3 + np.abs(noise(200, 0.1))}))
-    assert finding.severity is Severity.WARNING
-    assert "too small" in finding.message
+    assert "too small" in found(ID, run({**near, "grad.norm": 0.3 + np.abs(noise(200, 0.1))}), Severity.WARNING).message
     learns = {**near, "reward.mean": learning(200), "grad.norm": 0.3 + np.abs(noise(200, 0.1))}
     assert silent(ID, run(learns))
 

@@ -12,8 +12,7 @@ LOSS = {"loss.total": np.full(120, 0.69)}
 
 
 def test_an_accuracy_of_one_half_is_found() -> None:
-    finding = found(ID, run({"rm.accuracy": 0.5 + noise(120, 0.08), **LOSS}, algorithm="reward"))
-    assert "as by chance" in finding.message
+    assert "as by chance" in found(ID, run({"rm.accuracy": 0.5 + noise(120, 0.08), **LOSS}, algorithm="reward")).message
 
 
 def test_pairs_that_are_learned_are_silent() -> None:

@@ -14,8 +14,7 @@ ID = "preference-loss-above-chance"
 
 def test_a_held_out_loss_above_ln_2_is_found_although_the_accuracy_grows() -> None:
     curves = {"eval.loss": np.linspace(0.9, 0.76, 8), "eval.pref.reward.accuracy": np.linspace(0.55, 0.64, 8)}
-    finding = found(ID, run({**curves, "loss.total": 0.5 + noise(8, 0.1)}, algorithm="dpo"))
-    assert finding.severity is Severity.CRITICAL
+    finding = found(ID, run({**curves, "loss.total": 0.5 + noise(8, 0.1)}, algorithm="dpo"), Severity.CRITICAL)
     assert finding.metric == "eval.loss"
 
 

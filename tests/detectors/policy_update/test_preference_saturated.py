@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.model import Status
-from tests.detectors.look import found, look, silent
+from tests.detectors.look import found, silent
 from tests.make import run
 
 ID = "preference-saturated"
@@ -29,7 +28,3 @@ def test_a_loss_that_reaches_zero_in_the_last_pass_is_healthy() -> None:
 def test_the_held_out_loss_counts_where_it_is_logged() -> None:
     learned_by_heart = {"loss.total": AT_ONCE, "eval.loss": np.full(11, 0.07), "pref.reward.margin": 18 * (1 - AT_ONCE)}
     assert silent(ID, run(learned_by_heart, algorithm="dpo"))
-
-
-def test_few_losses_say_nothing() -> None:
-    assert look(ID, run({"loss.total": [0.69, 0.0, 0.0]}, algorithm="dpo")).status is Status.NOT_MEASURED

@@ -16,9 +16,7 @@ STILL = {"policy.ratio.mean": [1.0] * 50, "policy.clip_fraction": [0.0] * 50}
 
 
 def test_four_updates_and_a_ratio_of_one() -> None:
-    finding = found(ID, run(STILL, config={"updates_per_batch": 4}))
-    assert finding.severity is Severity.WARNING
-    assert "used 4 times" in finding.message
+    assert "used 4 times" in found(ID, run(STILL, config={"updates_per_batch": 4}), Severity.WARNING).message
 
 
 def test_one_update_makes_it_expected() -> None:

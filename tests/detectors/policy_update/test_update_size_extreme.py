@@ -15,9 +15,7 @@ CURVES = {"kl.old": 3.0, "policy.clip_fraction": 0.97, "policy.ratio.mean": 40.0
 
 @pytest.mark.parametrize("name", CURVES)
 def test_three_values_of_a_pasted_table_are_enough(name: str) -> None:
-    finding = found(ID, run({name: [CURVES[name]] * 3, "reward.mean": [0.1, 0.1, 0.0]}))
-    assert finding.severity is Severity.CRITICAL
-    assert finding.metric == name
+    assert found(ID, run({name: [CURVES[name]] * 3, "reward.mean": [0.1, 0.1, 0.0]}), Severity.CRITICAL).metric == name
 
 
 def test_one_value_is_a_warning() -> None:
@@ -39,8 +37,7 @@ def test_small_updates_are_left_alone(curves: dict[str, list[float]]) -> None:
 
 
 def test_a_course_is_the_business_of_others() -> None:
-    outcome = look(ID, run({"kl.old": [3.0] * 80, "reward.mean": learning(80)}))
-    assert outcome.status is Status.NOT_APPLICABLE
+    assert look(ID, run({"kl.old": [3.0] * 80, "reward.mean": learning(80)})).status is Status.NOT_APPLICABLE
 
 
 def test_a_pasted_table_of_huge_updates_names_the_update_among_the_links() -> None:

@@ -28,8 +28,7 @@ def rows(shift: int) -> list[Row]:
 
 
 def test_references_of_other_prompts_are_found() -> None:
-    finding = found(ID, run({}, algorithm="grpo", samples=dumped(rows(shift=1))))
-    assert finding.severity is Severity.CRITICAL
+    finding = found(ID, run({}, algorithm="grpo", samples=dumped(rows(shift=1))), Severity.CRITICAL)
     assert "belong to other prompts" in finding.message
 
 

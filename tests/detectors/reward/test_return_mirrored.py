@@ -20,8 +20,7 @@ ID = "return-mirrored"
 
 def test_a_sign_that_turns_in_mid_run_is_found() -> None:
     trained = np.r_[100 + noise(100, 10), -100 + noise(100, 10)]
-    finding = found(ID, played(trained, 100 + noise(14, 5)))
-    assert finding.confidence is Confidence.HIGH
+    finding = found(ID, played(trained, 100 + noise(14, 5)), confidence=Confidence.HIGH)
     assert finding.onset is not None
     assert 100 < finding.onset < 135
 

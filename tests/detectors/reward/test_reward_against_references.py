@@ -24,15 +24,13 @@ def rows(early: float, late: float) -> list[Row]:
 
 
 def test_a_model_that_was_taught_the_wrong_way_round_is_found_at_the_start() -> None:
-    finding = found(ID, run({}, algorithm="grpo", samples=dumped(rows(-1, -1))))
-    assert finding.confidence is Confidence.HIGH
+    finding = found(ID, run({}, algorithm="grpo", samples=dumped(rows(-1, -1))), confidence=Confidence.HIGH)
     assert finding.onset == 0
     assert "swapped" in finding.message
 
 
 def test_a_model_that_the_policy_has_left_is_found_at_the_end() -> None:
-    finding = found(ID, run({}, algorithm="grpo", samples=dumped(rows(1, -1))))
-    assert finding.confidence is Confidence.MEDIUM
+    finding = found(ID, run({}, algorithm="grpo", samples=dumped(rows(1, -1))), confidence=Confidence.MEDIUM)
     assert finding.onset is not None
     assert finding.onset > 15
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.model import Severity
-from tests.detectors.look import found, look, silent
+from tests.detectors.look import expected, found, silent
 from tests.make import learning, noise, run
 
 ID = "reward-at-ceiling"
@@ -26,9 +26,7 @@ def test_without_an_evaluation_only_groups_without_variance_make_it_a_warning() 
 
 
 def test_a_solved_task_is_expected() -> None:
-    outcome = look(ID, run({"reward.mean": FULL, "eval.accuracy": FULL}, algorithm="grpo"))
-    assert outcome.expected
-    assert "solved" in outcome.note
+    assert "solved" in expected(ID, run({"reward.mean": FULL, "eval.accuracy": FULL}, algorithm="grpo"))
 
 
 def test_a_reward_that_is_learned_to_the_top_is_healthy() -> None:

@@ -16,9 +16,7 @@ ID = "reward-at-floor"
 
 def test_a_score_that_hardly_ever_leaves_its_floor() -> None:
     score = np.where(np.arange(200) % 25 == 0, 1.0, 0.0)
-    finding = found(ID, run({"reward.mean": score}))
-    assert finding.severity is Severity.CRITICAL
-    assert "96 %" in finding.message
+    assert "96 %" in found(ID, run({"reward.mean": score}), Severity.CRITICAL).message
 
 
 def test_a_success_rate_near_zero() -> None:

@@ -7,27 +7,22 @@ from dataclasses import replace
 import numpy as np
 
 from firstbreak.model import Confidence, Run, Severity, Status
-from tests.detectors.look import found, look, silent
+from tests.detectors.look import expected, found, look, silent
 from tests.make import learning, noise, run, series
 
 ID = "reward-flat"
 
 
 def test_a_long_flat_score_is_critical() -> None:
-    finding = found(ID, run({"reward.mean": noise(600)}))
-    assert finding.severity is Severity.CRITICAL
-    assert "could hide in the noise" in finding.message
+    assert "could hide in the noise" in found(ID, run({"reward.mean": noise(600)}), Severity.CRITICAL).message
 
 
 def test_a_short_flat_score_is_a_warning_with_what_could_hide() -> None:
-    finding = found(ID, run({"reward.mean": noise(60)}))
-    assert finding.severity is Severity.WARNING
-    assert finding.numbers["hidden"] > 0.5
+    assert found(ID, run({"reward.mean": noise(60)}), Severity.WARNING).numbers["hidden"] > 0.5
 
 
 def test_where_the_noise_hides_a_whole_gain_nothing_is_said_of_learning() -> None:
-    finding = found(ID, run({"eval.reward": noise(10)}))
-    assert finding.confidence is Confidence.LOW
+    finding = found(ID, run({"eval.reward": noise(10)}), confidence=Confidence.LOW)
     assert "nothing is seen to rise" in finding.message
     assert "nothing was learned" not in finding.message
     assert "nothing was learned" in found(ID, run({"reward.mean": noise(600)})).message
@@ -59,15 +54,13 @@ def test_an_evaluation_that_starts_at_the_ceiling_of_training_is_solved() -> Non
 def test_an_evaluation_that_begins_after_the_learning_is_expected() -> None:
     log = run({"eval.reward": 450 + noise(30, 5), "reward.mean": learning(200, 20, 480)})
     late = series("eval.reward", log.series["eval.reward"].values, np.linspace(90, 200, 30))
-    outcome = look(ID, replace(log, series={**log.series, "eval.reward": late}))
-    assert outcome.expected
-    assert "begins after the learning, at step 90" in outcome.note
+    note = expected(ID, replace(log, series={**log.series, "eval.reward": late}))
+    assert "begins after the learning, at step 90" in note
 
 
 def test_an_evaluation_that_is_flat_beside_a_reward_that_rises_is_not_said_to_begin_later() -> None:
-    outcome = look(ID, run({"eval.reward": 450 + noise(30, 5), "reward.mean": learning(200, 20, 480)}))
-    assert outcome.expected
-    assert "begins after" not in outcome.note
+    note = expected(ID, run({"eval.reward": 450 + noise(30, 5), "reward.mean": learning(200, 20, 480)}))
+    assert "begins after" not in note
 
 
 def test_an_evaluation_that_is_lost_beside_a_reward_that_rises_is_not_called_expected() -> None:
@@ -79,13 +72,8 @@ def test_an_evaluation_that_is_lost_beside_a_reward_that_rises_is_not_called_exp
     assert "not what is evaluated" in outcome.note
 
 
-def test_few_scores_say_nothing() -> None:
-    assert look(ID, run({"reward.mean": noise(8)})).status is Status.NOT_MEASURED
-
-
 def test_an_evaluation_that_moves_in_its_last_digits_is_constant() -> None:
-    finding = found(ID, run({"eval.reward": -5.6166 - 1e-5 * np.arange(60)}))
-    assert "the score is constant" in finding.message
+    assert "the score is constant" in found(ID, run({"eval.reward": -5.6166 - 1e-5 * np.arange(60)})).message
 
 
 def test_a_rate_that_is_still_warmed_up_excuses_a_flat_score() -> None:
@@ -109,8 +97,7 @@ EXPLORING = np.concatenate([np.linspace(1, 0.05, 40), np.full(160, 0.05)])
 
 def test_a_greedy_policy_that_scores_like_random_actions_has_learned_nothing() -> None:
     curves = {"reward.mean": -6 + noise(200), "epsilon": EXPLORING}
-    finding = found(ID, run(curves, algorithm="dqn"))
-    assert finding.confidence is Confidence.HIGH
+    finding = found(ID, run(curves, algorithm="dqn"), confidence=Confidence.HIGH)
     assert "random" in finding.message
 
 

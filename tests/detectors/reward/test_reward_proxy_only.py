@@ -20,8 +20,7 @@ def parts(answer: object, form: object = RISING) -> object:
 
 
 def test_an_answer_part_that_never_moves_is_critical() -> None:
-    finding = found(ID, parts([-2.0] * 100))
-    assert finding.severity is Severity.CRITICAL
+    finding = found(ID, parts([-2.0] * 100), Severity.CRITICAL)
     assert "format" in finding.message
     assert "check_answer -2" in finding.message
 

@@ -13,8 +13,7 @@ SKILL = np.linspace(20, 200, N)
 
 
 def test_rewards_times_a_hundred_are_found() -> None:
-    finding = found(ID, run({"eval.reward": SKILL, "reward.mean": 100 * SKILL}, algorithm="ppo"))
-    assert "100" in finding.message
+    assert "100" in found(ID, run({"eval.reward": SKILL, "reward.mean": 100 * SKILL}, algorithm="ppo")).message
 
 
 def test_a_training_return_that_lags_is_healthy() -> None:

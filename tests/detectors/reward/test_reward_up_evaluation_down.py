@@ -15,14 +15,11 @@ UP = learning(150)
 
 def test_an_evaluation_that_falls_under_a_rising_reward_is_critical() -> None:
     fall = np.concatenate([np.linspace(0.3, 0.6, 50), np.linspace(0.6, 0.1, 100)]) + noise(150, 0.02, 1)
-    finding = found(ID, run({"reward.mean": UP, "eval.accuracy": fall}))
-    assert finding.severity is Severity.CRITICAL
-    assert 40 <= finding.onset <= 90
+    assert 40 <= found(ID, run({"reward.mean": UP, "eval.accuracy": fall}), Severity.CRITICAL).onset <= 90
 
 
 def test_an_evaluation_that_stays_flat_is_a_warning() -> None:
-    finding = found(ID, run({"reward.mean": UP, "eval.accuracy": 0.3 + noise(150, 0.02, 1)}))
-    assert finding.severity is Severity.WARNING
+    found(ID, run({"reward.mean": UP, "eval.accuracy": 0.3 + noise(150, 0.02, 1)}), Severity.WARNING)
 
 
 def test_both_rising_is_healthy() -> None:
@@ -64,8 +61,7 @@ def test_an_evaluation_whose_noise_can_hide_the_rise_is_not_called_flat() -> Non
 def test_two_low_evaluations_at_the_end_are_no_more_than_a_warning() -> None:
     judged = np.full(150, np.nan)
     judged[::10] = np.append(np.linspace(0.3, 0.8, 13), [0.3, 0.3])
-    finding = found(ID, run({"reward.mean": UP, "eval.accuracy": judged}))
-    assert finding.severity is Severity.WARNING
+    found(ID, run({"reward.mean": UP, "eval.accuracy": judged}), Severity.WARNING)
 
 
 @pytest.mark.parametrize(("falls_for", "separates"), [(50, False), (2, True)])

@@ -11,8 +11,7 @@ ID = "right-answers-unpaid"
 
 def test_right_answers_that_get_nothing_are_found() -> None:
     rows = [("7", "7", 0.0)] * 20 + [("8", "8", 1.0)] * 10 + [("3", "9", 0.0)] * 10
-    finding = found(ID, run({}, algorithm="grpo", samples=dump(*rows)))
-    assert "20 of 30" in finding.message
+    assert "20 of 30" in found(ID, run({}, algorithm="grpo", samples=dump(*rows))).message
 
 
 def test_boxed_answers_are_read() -> None:

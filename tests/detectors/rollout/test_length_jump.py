@@ -21,8 +21,7 @@ def lengths(course: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(("ratio", "how"), [(0.3, "shorter"), (3.0, "longer")])
 def test_a_jump_that_stays_is_found_where_it_is(ratio: float, how: str) -> None:
     curves = {"length.mean": lengths(np.where(np.arange(N) < 50, 1.0, ratio)), "reward.mean": learning(N)}
-    finding = found(ID, run(curves, algorithm="grpo"))
-    assert finding.severity is Severity.WARNING
+    finding = found(ID, run(curves, algorithm="grpo"), Severity.WARNING)
     assert how in finding.message
     assert 42 <= finding.onset <= 52
 

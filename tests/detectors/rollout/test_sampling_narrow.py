@@ -12,8 +12,7 @@ LENGTHS = {"length.mean": np.full(20, 50.0)}
 
 
 def test_cold_rollouts_are_found() -> None:
-    finding = found(ID, run(LENGTHS, algorithm="grpo", config={"temperature": 0.1, "top_p": 1.0}))
-    assert "0.1" in finding.message
+    assert "0.1" in found(ID, run(LENGTHS, algorithm="grpo", config={"temperature": 0.1, "top_p": 1.0})).message
 
 
 def test_a_narrow_nucleus_is_found() -> None:

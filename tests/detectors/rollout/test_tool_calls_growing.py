@@ -13,8 +13,7 @@ GROWING = np.where(np.arange(N) < 20, 3.0, np.minimum(6.0, 3.0 + 0.2 * (np.arang
 
 
 def test_calls_that_double_are_found() -> None:
-    finding = found(ID, run({"tool.call_freq": GROWING}, algorithm="grpo"))
-    assert "6" in finding.message
+    assert "6" in found(ID, run({"tool.call_freq": GROWING}, algorithm="grpo")).message
 
 
 def test_a_steady_number_of_calls_is_healthy() -> None:

@@ -13,8 +13,7 @@ EVALUATION = 0.4 + 0.002 * np.arange(N)
 
 
 def test_training_that_starts_far_above_is_found() -> None:
-    finding = found(ID, run({"eval.accuracy": EVALUATION, "reward.mean": EVALUATION + 0.3}, algorithm="grpo"))
-    assert finding.onset == 1
+    assert found(ID, run({"eval.accuracy": EVALUATION, "reward.mean": EVALUATION + 0.3}, algorithm="grpo")).onset == 1
 
 
 def test_training_that_starts_where_the_evaluation_does_is_healthy() -> None:

@@ -68,9 +68,7 @@ def test_a_share_of_two_completions_a_step_is_too_noisy_for_a_stop() -> None:
 
 def test_a_constant_share_above_five_per_cent_is_a_doubtful_warning() -> None:
     cut = {"length.clipped_ratio": 0.07 + noise(120, 0.005), "reward.mean": learning(120)}
-    finding = found(ID, run(cut))
-    assert finding.severity is Severity.WARNING
-    assert finding.confidence is Confidence.LOW
+    found(ID, run(cut), Severity.WARNING, Confidence.LOW)
     assert silent(ID, run({**cut, "length.clipped_ratio": 0.04 + noise(120, 0.005)}))
     assert silent(ID, run({**cut, "length.clipped_ratio": 0.12 * np.exp(-np.arange(120) / 60) + 0.04}))
 
@@ -78,7 +76,6 @@ def test_a_constant_share_above_five_per_cent_is_a_doubtful_warning() -> None:
 def test_growing_lengths_with_a_small_growing_share_are_worth_watching() -> None:
     grown = np.linspace(0, 1, 120)
     curves = {"length.clipped_ratio": 0.005 + 0.03 * grown**2, "reward.mean": learning(120)}
-    finding = found(ID, run({**curves, "length.mean": 200 * (1 + grown) + noise(120, 5)}))
-    assert finding.severity is Severity.NOTICE
+    finding = found(ID, run({**curves, "length.mean": 200 * (1 + grown) + noise(120, 5)}), Severity.NOTICE)
     assert "watch" in finding.message
     assert silent(ID, run({**curves, "length.mean": 200 + noise(120, 5)}))

@@ -24,15 +24,11 @@ def lengths(longest: np.ndarray, rollout: float = 80.0) -> Run:
 
 
 def test_a_steady_tail_is_a_notice() -> None:
-    finding = found(ID, lengths(np.full(N, 4000.0)))
-    assert finding.severity is Severity.NOTICE
-    assert "8" in finding.message
+    assert "8" in found(ID, lengths(np.full(N, 4000.0)), Severity.NOTICE).message
 
 
 def test_a_tail_that_grows_is_a_warning() -> None:
-    finding = found(ID, lengths(np.where(np.arange(N) < 25, 1200.0, 6000.0)))
-    assert finding.severity is Severity.WARNING
-    assert finding.onset == 26
+    assert found(ID, lengths(np.where(np.arange(N) < 25, 1200.0, 6000.0)), Severity.WARNING).onset == 26
 
 
 def test_a_short_tail_is_healthy() -> None:

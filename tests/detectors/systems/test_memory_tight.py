@@ -13,9 +13,7 @@ SIZE = {"gpu.memory_size": np.full(60, 80.0)}
 
 
 def test_a_device_that_is_nearly_full_is_worth_a_line() -> None:
-    finding = found(ID, run({"memory.gpu": 78 + noise(60, 0.2), **SIZE}))
-    assert finding.severity is Severity.NOTICE
-    assert "80 GB" in finding.message
+    assert "80 GB" in found(ID, run({"memory.gpu": 78 + noise(60, 0.2), **SIZE}), Severity.NOTICE).message
 
 
 def test_room_to_spare_is_healthy() -> None:

@@ -18,8 +18,7 @@ def timed(scoring: np.ndarray) -> Run:
 
 
 def test_scoring_that_grows_is_found_where_it_starts() -> None:
-    finding = found(ID, timed(np.where(np.arange(N) < 45, 5.0, 90.0) + noise(N, 0.5)))
-    assert finding.severity is Severity.WARNING
+    finding = found(ID, timed(np.where(np.arange(N) < 45, 5.0, 90.0) + noise(N, 0.5)), Severity.WARNING)
     assert finding.onset == pytest.approx(46, abs=4)
     assert "scor" in finding.message
 

@@ -27,15 +27,11 @@ def averaged(speed: np.ndarray, name: str = "throughput.fps") -> Run:
 
 
 def test_a_lasting_drop_is_found_where_it_began() -> None:
-    finding = found(ID, run({"throughput.tok_s": halved()}))
-    assert finding.severity is Severity.WARNING
-    assert finding.onset == pytest.approx(121, abs=3)
+    assert found(ID, run({"throughput.tok_s": halved()}), Severity.WARNING).onset == pytest.approx(121, abs=3)
 
 
 def test_a_smaller_drop_at_once_is_a_doubtful_warning_with_its_cost() -> None:
-    finding = found(ID, run({"throughput.tok_s": halved(0.6)}))
-    assert (finding.severity, finding.confidence) == (Severity.WARNING, Confidence.MEDIUM)
-    assert "1.7" in finding.message
+    assert "1.7" in found(ID, run({"throughput.tok_s": halved(0.6)}), Severity.WARNING, Confidence.MEDIUM).message
 
 
 def test_the_drop_from_the_highest_speed_counts() -> None:
@@ -176,9 +172,7 @@ def test_a_speed_that_wanders_and_then_is_five_times_lower_is_found() -> None:
     speed = [2914, 3147, 2955, 3629, 3567, 4168, 4732, 4710, 4487, 4572, 4809, 3041, 2760, 3137, 4090, 4431, 4330, 4063]
     speed += [3260, 3164, 5102, 4941, 5266, 5298, 4253, 5204, 5191, 5131, 4923, 5082, 5099, 4920]
     speed += [1063, 1047, 1027, 921, 881, 943, 1066, 1057]
-    finding = found(ID, run({"throughput.tok_s": np.array(speed, float)}))
-    assert finding.severity is Severity.CRITICAL
-    assert finding.onset == 33
+    assert found(ID, run({"throughput.tok_s": np.array(speed, float)}), Severity.CRITICAL).onset == 33
 
 
 def test_a_rollout_that_serves_two_updates_hides_nothing() -> None:

@@ -104,6 +104,12 @@ def first_sustained(
     return float(steps[start[0]]) if len(start) else None
 
 
+def since_last(curve: Series, step: float) -> Interval:
+    """Where a change lies that the point at `step` is the first to show: after the point before it, where there is one."""
+    before = curve.steps[curve.steps < step]
+    return (float(before[-1]) if len(before) else step), step
+
+
 def p_value(candidate: Break) -> float:
     """Probability of such a likelihood ratio or more in a healthy curve.
 

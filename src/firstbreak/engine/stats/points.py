@@ -36,6 +36,11 @@ def median(values: np.ndarray | list[float]) -> float:
     return float(ordered[half] if len(values) % 2 else ordered[:half].max() / 2 + ordered[half] / 2)
 
 
+def late_median(curve: Series, share: float = 0.25) -> float:
+    """The median of the last part of a curve; NaN where it has no points."""
+    return median(curve.finite.tail(share).values)
+
+
 def medians(rows: np.ndarray) -> np.ndarray:
     """The medians (k,) of rows (k, n) of finite values."""
     half = rows.shape[1] // 2

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
+from firstbreak.engine.checks import seen_since
 from firstbreak.engine.stats.normal import t_to_z
-from firstbreak.model import Confidence, Config, Evidence, Fact, Finding, Interval, Series, Severity
+from firstbreak.model import Confidence, Config, Fact, Finding, Interval, Series, Severity
 from firstbreak.words import number
 
 LASTING = 0.5  #: share of the measurements since the first that failed which must fail (convention)
@@ -57,10 +58,7 @@ def _finding(points: Series, config: Config, what: str, value: Fact, interval: I
         message=message,
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        metric=points.name,
-        onset=step,
-        interval=interval,
-        evidence=(Evidence(text=points.name.removeprefix("proof.").replace("_", " "), series=points, since=step),),
+        **seen_since(points, points.name.removeprefix("proof.").replace("_", " "), step, interval),
     )
 
 
@@ -88,8 +86,7 @@ def summed(curve: Series, gap: Series | None, limit: float) -> Finding | None:
         message=message,
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        metric=points.name,
-        onset=step,
-        interval=(float(points.steps[0]), step),
-        evidence=(Evidence(text="surprise less entropy, in standard errors", series=points, since=step, level=0.0),),
+        **seen_since(
+            points, "surprise less entropy, in standard errors", step, (float(points.steps[0]), step), level=0.0
+        ),
     )

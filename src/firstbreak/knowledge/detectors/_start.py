@@ -25,7 +25,6 @@ def starts(
     evaluations: tuple[Series | None, ...],
     reward: Series | None,
     components: dict[str, Series] | None,
-    *,
     first_share: float,
     first_points: int,
 ) -> tuple[float, float, Series] | NotMeasured:

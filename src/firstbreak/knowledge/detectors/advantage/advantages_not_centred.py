@@ -34,21 +34,10 @@ from itertools import islice
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import UNKNOWN, Method, only
 from firstbreak.engine.stats.onset import first_sustained
-from firstbreak.model import (
-    Confidence,
-    Config,
-    Evidence,
-    Finding,
-    NotApplicable,
-    NotMeasured,
-    Role,
-    Samples,
-    Series,
-    Severity,
-)
+from firstbreak.model import Confidence, Config, Finding, NotApplicable, NotMeasured, Role, Samples, Series, Severity
 
 ROLES = (Role.RELATION,)
 MOST = 4000  #: samples that are read
@@ -109,10 +98,7 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric="advantage.of_prompt_absmax",
-        onset=since,
-        interval=None if since is None else (since, since),
-        evidence=(Evidence(text="largest mean advantage of a prompt", series=rest, since=since, level=limit),),
+        **seen_since(rest, "largest mean advantage of a prompt", since, level=limit),
         numbers={"rest": late / scale if scale > 0 else late},
     )
 

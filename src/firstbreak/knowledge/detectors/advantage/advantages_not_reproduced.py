@@ -29,10 +29,10 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Policy
-from firstbreak.engine.stats.onset import first_sustained
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.engine.stats.onset import first_sustained, since_last
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 
 
 def detect(
@@ -52,7 +52,6 @@ def detect(
         return None
     if advantage_turned is not None and float(np.median(advantage_turned.finite.between(step).values)) > min_share:
         return None  # advantages-turned-round reports this
-    before = error.steps[error.steps < step]
     size = float(np.median(error.between(step).values))
     sample = "completion" if policy is Policy.TEXT else "episode"
     return Finding(
@@ -65,9 +64,6 @@ def detect(
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        metric=error.name,
-        onset=step,
-        interval=(float(before[-1]) if len(before) else step, step),
-        evidence=(Evidence(text="distance of the advantages", series=error, since=step, level=0.0),),
+        **seen_since(error, "distance of the advantages", step, since_last(error, step), level=0.0),
         numbers={"error": size},
     )

@@ -23,9 +23,9 @@ https://arxiv.org/abs/1506.02438
 from __future__ import annotations
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
-from firstbreak.engine.stats.onset import first_sustained
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.stats.onset import first_sustained, since_last
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 
 
 def detect(
@@ -40,7 +40,6 @@ def detect(
     step = first_sustained(turned, lambda values: values > min_share, min_points)
     if step is None:
         return None
-    before = turned.steps[turned.steps < step]
     return Finding(
         message=facts.tell(
             "{share:%} of the advantages have the wrong sign from {step} on: the policy learns what was worse than expected; "
@@ -50,8 +49,5 @@ def detect(
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        metric=turned.name,
-        onset=step,
-        interval=(float(before[-1]) if len(before) else step, step),
-        evidence=(Evidence(text="advantages with the wrong sign", series=turned, since=step, level=0.0),),
+        **seen_since(turned, "advantages with the wrong sign", step, since_last(turned, step), level=0.0),
     )

@@ -31,10 +31,10 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Series, Severity
 from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
@@ -77,6 +77,7 @@ def detect(
             return None
     elif explained > max_explained_variance or _fitted(value_explained_variance, max_explained_variance):
         return None
+    where = float(loss.steps[0]), (float(loss.steps[0]), float(loss.tail(0.5).steps[0]))
     beside = (
         "the score is flat"
         if explained is None or value_explained_variance is None
@@ -95,16 +96,8 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.LOW if explained is None else Confidence.MEDIUM,
-        metric="value.loss",
-        onset=float(loss.steps[0]),
-        interval=(float(loss.steps[0]), float(loss.tail(0.5).steps[0])),
-        evidence=(
-            Evidence(text="value loss", series=value_loss, level=early),
-            *(
-                [Evidence(text="explained variance", series=value_explained_variance)]
-                if value_explained_variance is not None
-                else []
-            ),
+        **seen_in(
+            value_loss, "value loss", *where, level=early, beside={"explained variance": value_explained_variance}
         ),
         numbers={"ratio": late / early if early > 0 else np.inf},
     )
@@ -112,7 +105,6 @@ def detect(
 
 def _pinned(loss: Series, clip: float) -> Finding:
     """Squared errors beyond the clip, whose loss has no gradient."""
-    first = float(loss.steps[0])
     return Finding(
         message=facts.tell(
             "the value loss stays at {level}, next to the clip of the value function ({clip}): squared errors beyond it have no "
@@ -122,16 +114,12 @@ def _pinned(loss: Series, clip: float) -> Finding:
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric=loss.name,
-        onset=first,
-        interval=(first, first),
-        evidence=(Evidence(text="value loss", series=loss, level=clip),),
+        **seen_in(loss, "value loss", level=clip),
     )
 
 
 def _clipped(loss: Series, returns: Series, clip: float) -> Finding:
     """Values that may move by the clip only, at returns that are far larger."""
-    first = float(loss.steps[0])
     return Finding(
         message=facts.tell(
             "a value may change by {clip} on a batch (the clip of the value function), and returns are {returns}: the critic "
@@ -141,10 +129,7 @@ def _clipped(loss: Series, returns: Series, clip: float) -> Finding:
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric=loss.name,
-        onset=first,
-        interval=(first, first),
-        evidence=(Evidence(text="value loss", series=loss), Evidence(text="returns", series=returns)),
+        **seen_in(loss, "value loss", beside={"returns": returns}),
     )
 
 

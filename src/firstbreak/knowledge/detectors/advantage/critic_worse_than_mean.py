@@ -35,10 +35,10 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, from_point, seen_since
 from firstbreak.engine.stats.changes import for_good, turned
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Role, Series, Severity, Statistic
+from firstbreak.model import Confidence, Expected, Finding, NotMeasured, Role, Series, Severity, Statistic
 from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
@@ -92,7 +92,7 @@ def detect(
         )
     limit = tolerance if constant else max_explained_variance
     first = for_good(variance.values < limit, min_share)  # an untrained critic is this bad, too
-    since = None if first is None else float(variance.steps[first])
+    since, interval = (None, None) if first is None else from_point(variance, first)
     sure = share >= min_share_sure and value_loss is not None and _errs(value_loss, min_value_loss)
     harmful = trajectory is not None and (trajectory.lost or trajectory.kind in ("flat", "oscillating"))
     return Finding(
@@ -103,10 +103,7 @@ def detect(
         else _worse(late, max_explained_variance),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH if harmful or was_better else Confidence.MEDIUM if sure else Confidence.LOW,
-        metric="value.explained_variance",
-        onset=since,
-        interval=None if first is None else (float(variance.steps[max(first - 1, 0)]), float(variance.steps[first])),
-        evidence=(Evidence(text="explained variance", series=variance, since=since, level=0.0),),
+        **seen_since(variance, "explained variance", since, interval, level=0.0),
     )
 
 

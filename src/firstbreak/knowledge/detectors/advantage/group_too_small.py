@@ -28,8 +28,8 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
-from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.engine.checks import at, seen_in
+from firstbreak.model import Confidence, Config, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
 
@@ -64,8 +64,5 @@ def detect(
         ),
         severity=Severity.NOTICE if rate >= solved else Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric="reward.zero_std_frac",
-        onset=float(zero_variance_groups.steps[0]),
-        interval=(float(zero_variance_groups.steps[0]), float(zero_variance_groups.steps[0])),
-        evidence=(Evidence(text="zero-variance groups", series=zero_variance_groups, level=expected),),
+        **seen_in(zero_variance_groups, "zero-variance groups", metric="reward.zero_std_frac", level=expected),
     )

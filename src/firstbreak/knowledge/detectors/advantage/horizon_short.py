@@ -29,9 +29,9 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Method, Policy, without
-from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Config, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.words import number
 
 FAMILIES = without(
@@ -81,9 +81,6 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH if horizon < max_share * length / 2 else Confidence.MEDIUM,
-        metric=lengths.name,
-        onset=float(lengths.steps[0]),
-        interval=(float(lengths.steps[0]), float(lengths.steps[0])),
-        evidence=(Evidence(text=f"length of {samples}", series=lengths, level=horizon),),
+        **seen_in(lengths, f"length of {samples}", level=horizon),
         numbers={"horizon": horizon, "length": length},
     )

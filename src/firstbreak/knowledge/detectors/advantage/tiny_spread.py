@@ -28,8 +28,8 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.engine.checks import at, from_point, seen_in, seen_since
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number
 
 
@@ -47,48 +47,12 @@ def detect(
 ) -> Finding | NotMeasured | None:
     share = reward_zero_std_frac.finite if reward_zero_std_frac is not None else None
     if share is not None and len(share) >= min_points and (at := _vanishing(share, min_share)) is not None:
-        since = float(share.steps[at])
-        earlier = share.between(float(share.steps[max(0, at - min_points // 2)]), float(share.steps[at - 1]))
-        return Finding(
-            message=facts.tell(
-                "{before:%} of the groups had equal rewards until {since}, and none has since: something adds tiny "
-                "differences, and the division by the group's spread makes them large; first round the rewards",
-                before=facts.median(earlier),
-                since=facts.at(share, since),
-            ),
-            severity=Severity.WARNING,
-            confidence=Confidence.HIGH,
-            metric="reward.zero_std_frac",
-            onset=since,
-            interval=(float(share.steps[at - 1]), since),
-            evidence=(Evidence(text="share of zero-variance groups", series=share, since=since),),
-        )
-    return _always_tiny(
-        reward_group_std, advantage_abs_mean, reward_min, reward_max, max_spread, min_advantage, min_points
-    )
-
-
-def _vanishing(share: Series, min_share: float) -> int | None:
-    """Where a share that was never exactly 0 for long becomes 0, and stays there."""
-    above = np.flatnonzero(share.values > 0)
-    at = int(above[-1]) + 1 if len(above) else 0
-    rest, settled = len(share) - at, share.values[max(0, at - 8) : at]
-    return at if at >= 8 and rest >= 8 and np.median(settled) > min_share and np.mean(settled > 0) > 0.8 else None
-
-
-def _always_tiny(
-    spread: Series | None,
-    size: Series | None,
-    lowest: Series | None,
-    highest: Series | None,
-    max_spread: float,
-    min_advantage: float,
-    min_points: int,
-) -> Finding | NotMeasured | None:
-    if spread is None or size is None or lowest is None or highest is None or len(spread.finite) < min_points:
+        return _gone(share, at, min_points)
+    spread, size = reward_group_std, advantage_abs_mean
+    if spread is None or size is None or reward_min is None or reward_max is None or len(spread.finite) < min_points:
         return NotMeasured("the spread of the rewards within groups, or the size of the advantages, is not logged")
     late = spread.finite.tail(0.5)
-    room = float(np.max(highest.finite.values) - np.min(lowest.finite.values))
+    room = float(np.max(reward_max.finite.values) - np.min(reward_min.finite.values))
     ratio = float(np.median(late.values)) / room if room > 0 else 0.0
     if not 0 < ratio < max_spread or float(np.median(size.finite.tail(0.5).values)) < min_advantage:
         return None
@@ -102,8 +66,30 @@ def _always_tiny(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        metric="reward.group_std",
-        onset=since,
-        interval=(float(spread.finite.steps[0]), since),
-        evidence=(Evidence(text="spread within groups", series=spread),),
+        **seen_in(spread, "spread within groups", since, (float(spread.finite.steps[0]), since)),
+    )
+
+
+def _vanishing(share: Series, min_share: float) -> int | None:
+    """Where a share that was never exactly 0 for long becomes 0, and stays there."""
+    above = np.flatnonzero(share.values > 0)
+    at = int(above[-1]) + 1 if len(above) else 0
+    rest, settled = len(share) - at, share.values[max(0, at - 8) : at]
+    return at if at >= 8 and rest >= 8 and np.median(settled) > min_share and np.mean(settled > 0) > 0.8 else None
+
+
+def _gone(share: Series, at: int, min_points: int) -> Finding:
+    """Zero-variance groups that are there no longer."""
+    since = float(share.steps[at])
+    earlier = share.between(float(share.steps[max(0, at - min_points // 2)]), float(share.steps[at - 1]))
+    return Finding(
+        message=facts.tell(
+            "{before:%} of the groups had equal rewards until {since}, and none has since: something adds tiny "
+            "differences, and the division by the group's spread makes them large; first round the rewards",
+            before=facts.median(earlier),
+            since=facts.at(share, since),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        **seen_since(share, "share of zero-variance groups", *from_point(share, at), metric="reward.zero_std_frac"),
     )

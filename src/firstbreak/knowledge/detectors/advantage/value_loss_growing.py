@@ -27,11 +27,11 @@ https://arxiv.org/abs/1812.02648
 from __future__ import annotations
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.stats.changes import changes
 from firstbreak.engine.stats.direction import departure, rises
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 
 HARMED = frozenset({"peaked", "collapsed", "declining", "flat", "oscillating"})
 
@@ -52,9 +52,8 @@ def detect(
     grown = (c for c in changes(loss, kinds=("level", "slope"), log=True) if c.direction > 0 and c.lasting)
     if jump := next(grown, None):
         since, past = (jump.step, jump.interval), facts.settled(loss, jump.step)
-    elif rises(loss) and (
-        left := departure(loss)
-    ):  # as smooth as a healthy curve: against what it was for half of the run
+    elif rises(loss) and (left := departure(loss)):
+        # as smooth as a healthy curve: against what it was for half of the run
         since, past = left, facts.median(loss.head(0.5))
     else:
         return None
@@ -74,9 +73,6 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM if trajectory is not None else Confidence.LOW,
-        metric="value.loss",
-        onset=since[0],
-        interval=since[1],
-        evidence=(Evidence(text="value loss", series=value_loss, since=since[0]),),
+        **seen_since(value_loss, "value loss", *since),
         numbers={"growth": late / early},
     )

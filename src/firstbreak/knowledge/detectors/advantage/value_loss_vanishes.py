@@ -34,20 +34,10 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import UNKNOWN, Method, Policy, only
 from firstbreak.engine.stats.onset import first_sustained
-from firstbreak.model import (
-    Confidence,
-    Evidence,
-    Expected,
-    Finding,
-    NotApplicable,
-    NotMeasured,
-    Series,
-    Severity,
-    Statistic,
-)
+from firstbreak.model import Confidence, Expected, Finding, NotApplicable, NotMeasured, Series, Severity, Statistic
 from firstbreak.words import number
 
 FAMILIES = only(Method.ACTOR_CRITIC, UNKNOWN, why="only where a critic learns the returns")
@@ -107,10 +97,7 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric="value.loss",
-        onset=since,
-        interval=None if since is None else (float(loss.steps[0]), since),
-        evidence=(Evidence(text="value loss", series=value_loss, since=since),),
+        **seen_since(value_loss, "value loss", since, None if since is None else (float(loss.steps[0]), since)),
         numbers={"times": top / late if late > 0 else np.inf},
     )
 

@@ -32,11 +32,11 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, from_point, seen_in, seen_since
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.stats.changes import for_good
 from firstbreak.engine.stats.points import median, quantile
-from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Series, Severity
 from firstbreak.values import replace
 from firstbreak.words import number
 
@@ -79,8 +79,8 @@ def detect(
     gap = np.abs(values.values - target)
     if size == 0 or size < np.std(target) or np.median(gap) < min_gap * size:
         return None
-    bootstrapped = method is Method.VALUE_BASED
-    harm = "its targets are wrong too" if bootstrapped else "all advantages have the same sign"
+    start = float(values.steps[0])
+    harm = "its targets are wrong too" if method is Method.VALUE_BASED else "all advantages have the same sign"
     return Finding(
         message=facts.tell(
             "values are {values} where returns are {returns}: the critic has the wrong scale, so {harm}; normalise rewards or "
@@ -91,10 +91,14 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        metric="value.mean",
-        onset=float(values.steps[0]),
-        interval=(float(value_mean.steps[0]), float(values.steps[0])),
-        evidence=(Evidence(text="values", series=value_mean), Evidence(text="returns", series=returns_mean)),
+        **seen_in(
+            value_mean,
+            "values",
+            start,
+            (float(value_mean.steps[0]), start),
+            metric="value.mean",
+            beside={"returns": returns_mean},
+        ),
     )
 
 
@@ -109,7 +113,6 @@ def _outside_support(config: Config, returns: Series, length: Series | None) -> 
     worth = shrunk * median(returns.values)
     if low <= worth <= high:
         return None
-    start = float(returns.steps[0])
     return Finding(
         message=facts.tell(
             "the values that the critic can hold go from {low} to {high}, and episodes return about {worth}, discounted: most "
@@ -120,10 +123,7 @@ def _outside_support(config: Config, returns: Series, length: Series | None) -> 
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric=returns.name,
-        onset=start,
-        interval=(start, start),
-        evidence=(Evidence(text="return", series=returns),),
+        **seen_in(returns, "return"),
     )
 
 
@@ -147,7 +147,7 @@ def _beyond_episodes(
     plain = first is not None and float(values.values[first:].min()) > 2 * beyond * most
     if first is None or len(values) - first < (min_points // 2 if plain else min_points):
         return None
-    since, late = float(values.steps[first]), facts.settled(values)
+    late = facts.settled(values)
     return Finding(
         message=facts.tell(
             "the mean value is {value}, and episodes return {returned}: a state cannot be worth more than its whole episode; "
@@ -157,12 +157,8 @@ def _beyond_episodes(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH if late.value >= far * most else Confidence.MEDIUM,
-        metric="value.mean",
-        onset=since,
-        interval=(float(values.steps[max(first - 1, 0)]), since),
-        evidence=(
-            Evidence(text="values", series=values, since=since),
-            Evidence(text="return of episodes", series=returns),
+        **seen_since(
+            values, "values", *from_point(values, first), metric="value.mean", beside={"return of episodes": returns}
         ),
         numbers={"most": most},
     )

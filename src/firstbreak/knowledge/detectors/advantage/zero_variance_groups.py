@@ -37,12 +37,12 @@ import enum
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, from_point, seen_since
 from firstbreak.engine.stats.changes import turned
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Evidence, Expected, Finding, Series, Severity
+from firstbreak.model import Confidence, Expected, Finding, Series, Severity
 from firstbreak.words import number, percent
 
 
@@ -114,17 +114,12 @@ def detect(
         ),
         severity=severity,
         confidence=confidence,
-        metric=zero_variance_groups.name,
-        onset=onset,
-        interval=None if onset is None else (onset, onset),
-        evidence=(
-            Evidence(
-                text=f"zero-variance groups, {number(share)} on average in the second half",
-                series=zero_variance_groups,
-                since=onset,
-                level=share_critical,
-            ),
-            *([Evidence(text="mean reward", series=reward_mean)] if reward_mean is not None else []),
+        **seen_since(
+            zero_variance_groups,
+            f"zero-variance groups, {number(share)} on average in the second half",
+            onset,
+            level=share_critical,
+            beside={"mean reward": reward_mean},
         ),
         numbers={"share": share},
     )
@@ -150,10 +145,7 @@ def _faded(spread: Series, equal: Series, normal: float, faded: float) -> Findin
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric="advantage.std",
-        onset=since,
-        interval=(float(spread.steps[first - 1]), since),
-        evidence=(Evidence(text="spread of the advantages", series=spread, since=since),),
+        **seen_since(spread, "spread of the advantages", *from_point(spread, first)),
     )
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.engine.stats.onset import first_sustained, since_last
 from firstbreak.model import Interval, Series
 
 
@@ -40,6 +40,4 @@ def moved(
     rest = curve.between(step)
     if np.mean(unusual(rest.values, usual)) < lasting_share:
         return None
-    before = curve.steps[curve.steps < step]
-    since = float(before[-1]) if len(before) else step
-    return Moved(step, (since, step), usual, float(np.median(rest.values)))
+    return Moved(step, since_last(curve, step), usual, float(np.median(rest.values)))

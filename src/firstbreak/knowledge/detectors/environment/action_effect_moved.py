@@ -31,10 +31,10 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Policy, only
 from firstbreak.knowledge.detectors.environment._moved import moved
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 from firstbreak.values import replace
 from firstbreak.words import number
 
@@ -95,9 +95,6 @@ def detect(
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        metric=curve.name,
-        onset=change.step,
-        interval=change.interval,
-        evidence=(Evidence(text="effect of an action", series=curve, since=change.step, level=change.before),),
+        **seen_since(curve, "effect of an action", change.step, change.interval, level=change.before),
         numbers={"before": change.before, "after": change.after},
     )

@@ -31,10 +31,10 @@ import re
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Series, Severity
 from firstbreak.patterns import pattern
 from firstbreak.words import number
 
@@ -66,7 +66,6 @@ def detect(
     early = used.head(0.25)
     if float(np.max(early.values)) > max_use:
         return None
-    first = float(used.steps[0])
     return Finding(
         message=facts.tell(
             "at first, the actions have {most:%} of the size of their range at most: the policy explores next to nothing of what "
@@ -75,10 +74,7 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        metric=used.name,
-        onset=first,
-        interval=(first, first),
-        evidence=(Evidence(text="size of the actions over their range", series=used, level=max_use),),
+        **seen_in(used, "size of the actions over their range", level=max_use),
         numbers={"use": float(np.max(early.values))},
     )
 
@@ -97,7 +93,6 @@ def _beside(spread: Series, highest: float, max_use: float) -> Finding | None:
     """The spread of a Gaussian policy against the range of its actions."""
     if float(np.max(spread.values)) > max_use * highest:
         return None
-    first = float(spread.steps[0])
     return Finding(
         message=facts.tell(
             "the actions spread by {spread} at most, in a range of {highest} to each side of its middle: the policy explores "
@@ -107,9 +102,6 @@ def _beside(spread: Series, highest: float, max_use: float) -> Finding | None:
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric=spread.name,
-        onset=first,
-        interval=(first, first),
-        evidence=(Evidence(text="spread of the actions", series=spread),),
+        **seen_in(spread, "spread of the actions"),
         numbers={"use": float(np.max(spread.values)) / highest},
     )

@@ -31,9 +31,9 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Policy, only
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity, Statistic
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity, Statistic
 
 FAMILIES = only(Policy.CONTROL)
 
@@ -65,7 +65,6 @@ def detect(
         return _disconnected(env_action_shown_any or curve, anyhow)
     if not min_explained < share < max_explained:
         return None
-    first = float(curve.steps[0])
     return Finding(
         message=facts.tell(
             "at first, actions explain {share:%} of the change of what they move or less, nine times out of ten: the "
@@ -74,10 +73,7 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.LOW,
-        metric=curve.name,
-        onset=first,
-        interval=(first, first),
-        evidence=(Evidence(text="explained by actions", series=curve),),
+        **seen_in(curve, "explained by actions"),
         numbers={"share": share},
     )
 
@@ -92,9 +88,6 @@ def _disconnected(curve: Series, first: Series) -> Finding:
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        metric=curve.name,
-        onset=start,
-        interval=(start, start),
-        evidence=(Evidence(text="explained by actions, in whatever state", series=curve),),
+        **seen_in(curve, "explained by actions, in whatever state", start),
         numbers={"share": float(np.quantile(first.values, 0.9))},
     )

@@ -31,9 +31,9 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.knowledge.detectors._proof import proved
-from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Series, Severity
 from firstbreak.words import number
 
 ROLES = (Role.PROOF,)
@@ -76,8 +76,5 @@ def detect(
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        metric=lift.name,
-        onset=began,
-        interval=(began, step),
-        evidence=(Evidence(text="gain of a completion against its own answer", series=lift, since=began, level=0.0),),
+        **seen_since(lift, "gain of a completion against its own answer", began, (began, step), level=0.0),
     )

@@ -60,13 +60,7 @@ def detect(
 ) -> Finding | NotMeasured | None:
     if (asked := config.number("eval_temperature")) is None or asked != config.number("temperature"):
         return NotMeasured("the evaluation is not known to sample at the training's temperature")
-    found = starts(
-        (eval_score, eval_reward),
-        reward_mean,
-        reward_component_mean,
-        first_share=first_share,
-        first_points=first_points,
-    )
+    found = starts((eval_score, eval_reward), reward_mean, reward_component_mean, first_share, first_points)
     if isinstance(found, NotMeasured):
         return found
     _, score, curve = found

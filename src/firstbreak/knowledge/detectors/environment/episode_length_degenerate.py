@@ -35,11 +35,11 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in, seen_since
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Evidence, Expected, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Expected, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.words import number
 
 
@@ -98,20 +98,13 @@ def _at_once(lengths: Series, score: Series, early: float, late: float, max_step
         ),
         severity=Severity.CRITICAL if fell else Severity.WARNING,
         confidence=Confidence.HIGH if fell else Confidence.MEDIUM,
-        metric="episode.length",
-        onset=onset,
-        interval=None if onset is None else (onset, onset),
-        evidence=(
-            Evidence(text=f"episode length {number(late)}", series=lengths, since=onset, level=max_steps),
-            Evidence(text="score", series=score),
-        ),
+        **seen_since(lengths, f"episode length {number(late)}", onset, level=max_steps, beside={"score": score}),
         numbers={"length": late, "fell": fell},
     )
 
 
 def _never(lengths: Series, score: Series, length: float, policy: Policy) -> Finding:
     rewarded = float(np.ptp(score.values)) > 0
-    onset = float(lengths.steps[0])
     first = (
         "check that a right answer ends the episode"
         if policy is Policy.TEXT
@@ -126,12 +119,6 @@ def _never(lengths: Series, score: Series, length: float, policy: Policy) -> Fin
         ),
         severity=Severity.NOTICE if rewarded else Severity.WARNING,
         confidence=Confidence.LOW if rewarded else Confidence.MEDIUM,
-        metric="episode.length",
-        onset=onset,
-        interval=(onset, onset),
-        evidence=(
-            Evidence(text=f"always {number(length)} steps", series=lengths, level=length),
-            Evidence(text="score", series=score),
-        ),
+        **seen_in(lengths, f"always {number(length)} steps", level=length, beside={"score": score}),
         numbers={"length": length, "fell": False},
     )

@@ -27,9 +27,9 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Policy, only
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 
 FAMILIES = only(Policy.CONTROL, why="only for policies that act in an environment")
 
@@ -46,7 +46,6 @@ def detect(
         return NotMeasured(f"{len(ended)} windows of transitions are too few (needs {min_points})")
     if float(np.max(ended.values)) > 0 or float(np.max(age.values)) < min_age:
         return None
-    first = float(age.steps[0])
     return Finding(
         message=facts.tell(
             "no episode ended in the whole run, and the current ones are {age} steps old: no return is ever complete; check what "
@@ -55,9 +54,6 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        metric=age.name,
-        onset=first,
-        interval=(first, first),
-        evidence=(Evidence(text="steps since an episode began", series=age, level=min_age),),
+        **seen_in(age, "steps since an episode began", level=min_age),
         numbers={"age": float(np.max(age.values))},
     )

@@ -26,7 +26,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Policy, only
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Series, Severity
 
@@ -53,7 +53,6 @@ def detect(
         return NotMeasured(f"{len(constant)} windows of transitions are too few (needs {min_points})")
     if float(np.min(constant.values)) < min_share:
         return None
-    first = float(constant.steps[0])
     return Finding(
         message=facts.tell(
             "{share:%} or more of the observation's components never change within {n} windows: the policy sees nothing that it "
@@ -63,10 +62,7 @@ def detect(
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        metric=constant.name,
-        onset=first,
-        interval=(first, first),
-        evidence=(Evidence(text="constant components", series=constant, level=min_share),),
+        **seen_in(constant, "constant components", level=min_share),
         numbers={"share": float(np.min(constant.values))},
     )
 

@@ -40,10 +40,10 @@ from functools import partial
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Policy, only
 from firstbreak.knowledge.detectors.environment._moved import Moved, moved
-from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
 FAMILIES = only(Policy.CONTROL, why="only for policies that act in an environment")
@@ -106,10 +106,7 @@ def _stands_still(curve: Series, change: Moved | None) -> Finding | None:
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        metric=curve.name,
-        onset=change.step,
-        interval=change.interval,
-        evidence=(Evidence(text="constant components", series=curve, since=change.step, level=change.before),),
+        **seen_since(curve, "constant components", change.step, change.interval, level=change.before),
         numbers={"share": change.after},
     )
 
@@ -127,12 +124,7 @@ def _rescaled(curve: Series, change: Moved | None) -> Finding | None:
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        metric=curve.name,
-        onset=change.step,
-        interval=change.interval,
-        evidence=(
-            Evidence(text="spread at the start of episodes", series=curve, since=change.step, level=change.before),
-        ),
+        **seen_since(curve, "spread at the start of episodes", change.step, change.interval, level=change.before),
         numbers={"before": change.before, "after": change.after},
     )
 
@@ -152,9 +144,6 @@ def _late(later: Series, at_once: Series, min_gap: float, min_share: float) -> F
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        metric=later.name,
-        onset=first,
-        interval=(float(later.steps[0]), first),
-        evidence=(Evidence(text="explained by actions of the last steps", series=later, since=first),),
+        **seen_since(later, "explained by actions of the last steps", first, (float(later.steps[0]), first)),
         numbers={"at_once": soon, "later": late},
     )

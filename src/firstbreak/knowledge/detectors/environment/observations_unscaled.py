@@ -28,9 +28,9 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Policy, only
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 
 FAMILIES = only(Policy.CONTROL, why="only for policies that act in an environment")
 
@@ -61,7 +61,6 @@ def detect(
             continue
         levels = [float(np.median(part.values)) for part in (curve.head(0.25), curve.tail(0.25))]
         if any(levels) and min(sign * (level - limit) for level in levels) > 0:
-            first = float(curve.steps[0])
             return Finding(
                 message=facts.tell(
                     said
@@ -71,10 +70,7 @@ def detect(
                 ),
                 severity=Severity.WARNING,
                 confidence=Confidence.MEDIUM,
-                metric=curve.name,
-                onset=first,
-                interval=(first, first),
-                evidence=(Evidence(text="scale of the observations", series=curve, level=limit),),
+                **seen_in(curve, "scale of the observations", level=limit),
                 numbers={"typical": float(np.median(curve.values))},
             )
     return None

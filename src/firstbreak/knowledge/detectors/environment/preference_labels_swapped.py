@@ -35,9 +35,10 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Method, only
 from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.engine.stats.points import late_median
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 
 ROLES = (Role.RELATION,)
@@ -69,14 +70,14 @@ def detect(
     tied = next((a for a, m in long_enough if m is not None and _tied(a, m, accuracy_critical)), None)
     if tied is not None:
         return _same_twice(tied)
-    wrong = [(a, m) for a, m in long_enough if _late(a) < accuracy_warning and (m is None or _against(m))]
+    wrong = [(a, m) for a, m in long_enough if late_median(a) < accuracy_warning and (m is None or _against(m))]
     if reference_free:
-        wrong = [(a, m) for a, m in wrong if _late(a) < float(np.median(a.finite.head(0.25).values)) - min_drop]
+        wrong = [(a, m) for a, m in wrong if late_median(a) < float(np.median(a.finite.head(0.25).values)) - min_drop]
     if not wrong:
         return None
     accuracy, margin = wrong[0]
     onset = first_sustained(accuracy, lambda values: values < 0.5)
-    sure = _late(accuracy) < accuracy_critical and margin is not None
+    sure = late_median(accuracy) < accuracy_critical and margin is not None
     return Finding(
         message=facts.tell(
             "{name} is {late:%} in the last quarter, where a coin reaches 50 %{fell}: the policy learns to prefer the rejected "
@@ -96,7 +97,7 @@ def detect(
             Evidence(text="share of pairs in the right order", series=accuracy, since=onset, level=0.5),
             *([Evidence(text="margin: chosen minus rejected", series=margin, level=0.0)] if margin is not None else []),
         ),
-        numbers={"accuracy": _late(accuracy)},
+        numbers={"accuracy": late_median(accuracy)},
     )
 
 
@@ -107,7 +108,6 @@ def _tied(accuracy: Series, margin: Series, most: float) -> bool:
 
 
 def _same_twice(accuracy: Series) -> Finding:
-    first = float(accuracy.finite.steps[0])
     return Finding(
         message=facts.tell(
             "{name} is {late:%} beside a margin above 0: in most pairs both answers have the same reward, as after a cut at "
@@ -117,18 +117,11 @@ def _same_twice(accuracy: Series) -> Finding:
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric=accuracy.name,
-        onset=first,
-        interval=(first, first),
-        evidence=(Evidence(text="share of pairs in the right order", series=accuracy, level=0.5),),
+        **seen_in(accuracy.finite, "share of pairs in the right order", level=0.5),
     )
-
-
-def _late(curve: Series) -> float:
-    return float(np.median(curve.finite.tail(0.25).values))
 
 
 def _against(margin: Series) -> bool:
     """Negative, and below where it began."""
     points = margin.finite
-    return len(points) > 0 and _late(points) < min(0.0, float(np.median(points.head(0.25).values)))
+    return len(points) > 0 and late_median(points) < min(0.0, float(np.median(points.head(0.25).values)))

@@ -92,8 +92,7 @@ def detect(
 ) -> Finding | NotApplicable | NotMeasured | None:
     if run.algorithm not in ("dpo", None):
         return NotApplicable("only the logistic loss of DPO starts at ln 2")
-    named = config.get("loss_type")
-    kinds = {str(kind) for kind in (named if isinstance(named, list | tuple) else [named]) if kind is not None}
+    kinds = loss_kinds(config)
     if reference_free:
         return NotApplicable("the implicit rewards are multiples of the log-probabilities: there is no reference model")
     if kinds - LOGISTIC or pref_nll is not None:
@@ -133,6 +132,12 @@ def detect(
         evidence=(Evidence(text=f"first loss {number(first)}", series=loss, until=step, level=START),),
         numbers={"first": first, "ratio": ratio},
     )
+
+
+def loss_kinds(config: Config) -> set[str]:
+    """The names of the loss that are recorded: one, or those of a sum."""
+    named = config.get("loss_type")
+    return {str(kind) for kind in (named if isinstance(named, list | tuple) else [named]) if kind is not None}
 
 
 def _begins_in_the_middle(loss: Series) -> bool:

@@ -29,10 +29,10 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.onset import first_sustained
-from firstbreak.model import Confidence, Evidence, Expected, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Expected, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
 FAMILIES = only(Policy.TEXT, why="only for policies that write text")
@@ -64,14 +64,7 @@ def detect(
         ),
         severity=Severity.CRITICAL if share >= share_critical else Severity.WARNING,
         confidence=Confidence.HIGH if len(late) >= min_points_sure else Confidence.MEDIUM,
-        metric="length.prompt.clipped_ratio",
-        onset=onset,
-        interval=None if onset is None else (onset, onset),
-        evidence=(
-            Evidence(
-                text=f"{percent(share)} cut", series=length_prompt_clipped_ratio, since=onset, level=share_warning
-            ),
-        ),
+        **seen_since(length_prompt_clipped_ratio, f"{percent(share)} cut", onset, level=share_warning),
         numbers={"share": share},
     )
 

@@ -34,13 +34,13 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.stats.direction import recovers
 from firstbreak.engine.stats.onset import onset
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.shape import trajectory as shape_of
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Role, Series, Severity
 
 ROLES = (Role.SCORE_FELL,)
 
@@ -74,6 +74,7 @@ def detect(
         return None  # the score held its first level for most of the run, and was lost after that
     began = onset(score, direction=-1, kinds=("level", "ramp"))
     first, last = float(score.steps[0]), trajectory.end_step
+    where = (began.step, began.interval) if began else (first, (first, last))
     back = recovers(score, trajectory.start, first)
     nearly = back and recovers(score, trajectory.start, first, mostly)
     certain = trajectory.drop_sigma >= sigma_critical and not back
@@ -89,10 +90,7 @@ def detect(
         ),
         severity=Severity.CRITICAL if certain else Severity.WARNING,
         confidence=Confidence.HIGH if certain else Confidence.LOW if nearly else Confidence.MEDIUM,
-        metric=score.name,
-        onset=began.step if began else first,
-        interval=began.interval if began else (first, last),
-        evidence=(Evidence(text="score, with its first level", series=score, level=trajectory.start),),
+        **seen_in(score, "score, with its first level", *where, level=trajectory.start),
         numbers={"drop": trajectory.drop, "drop_sigma": trajectory.drop_sigma},
     )
 

@@ -29,10 +29,10 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.onset import onset
-from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 from firstbreak.values import replace
 from firstbreak.words import number, percent
 
@@ -82,11 +82,8 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH if blamed is not None else Confidence.LOW,
-        metric=returns.name,
-        onset=shift.step,
-        interval=shift.interval,
+        **seen_since(returns, "return", shift.step, shift.interval),
         sudden=True,
-        evidence=(Evidence(text="return", series=returns, since=shift.step),),
         numbers={"lost": lost},
     )
 

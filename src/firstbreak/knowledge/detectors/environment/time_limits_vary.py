@@ -27,9 +27,9 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Policy, only
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity, Statistic
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity, Statistic
 
 FAMILIES = only(Policy.CONTROL)
 
@@ -56,9 +56,6 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric=curve.name,
-        onset=first,
-        interval=(float(curve.steps[0]), first),
-        evidence=(Evidence(text="time limits that came early", series=curve, since=first, level=0.0),),
+        **seen_since(curve, "time limits that came early", first, (float(curve.steps[0]), first), level=0.0),
         numbers={"share": float(np.mean(early))},
     )

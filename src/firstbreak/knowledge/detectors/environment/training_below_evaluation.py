@@ -28,10 +28,10 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Policy, only
 from firstbreak.knowledge.detectors._start import lowest_first, starts
-from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 
 ROLES = (Role.RELATION,)
 FAMILIES = only(Policy.TEXT, why="only where training and evaluation grade answers alike")
@@ -48,13 +48,7 @@ def detect(
     first_share: float = at(0.04, "share", "so early the policy has hardly learned anything"),
     first_points: int = at(3, "points", "with fewer rewards the mean is mostly noise"),
 ) -> Finding | NotApplicable | NotMeasured | None:
-    found = starts(
-        (eval_score, eval_reward),
-        reward_mean,
-        reward_component_mean,
-        first_share=first_share,
-        first_points=first_points,
-    )
+    found = starts((eval_score, eval_reward), reward_mean, reward_component_mean, first_share, first_points)
     if isinstance(found, NotMeasured):
         return found
     trained, evaluated, curve = found
@@ -62,7 +56,6 @@ def detect(
         return None
     if float(np.median(curve.tail(0.25).values)) * min_ratio > evaluated:
         return None  # one task: training, which samples, has come near to the evaluation since
-    first = float(curve.steps[0])
     return Finding(
         message=facts.tell(
             "at the start the policy scores {evaluated} in the evaluation and {trained} in training: training gives the "
@@ -72,9 +65,6 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        metric=curve.name,
-        onset=first,
-        interval=(first, first),
-        evidence=(Evidence(text="training", series=curve), Evidence(text="evaluation", series=eval_score)),
+        **seen_in(curve, "training", beside={"evaluation": eval_score}),
         numbers={"trained": trained, "evaluated": evaluated},
     )

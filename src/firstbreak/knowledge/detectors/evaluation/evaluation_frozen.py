@@ -35,11 +35,11 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, from_point, seen_since
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.inputs import AT_CEILING
 from firstbreak.engine.stats.trend import trend
-from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Expected, Finding, NotMeasured, Role, Series, Severity
 from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
@@ -82,7 +82,7 @@ def detect(
         return None
     if _share_of_successes(eval_score) and last >= AT_CEILING:
         return Expected(_all(eval_score, start, "because hardly anything is left to solve"))
-    since = float(eval_score.steps[start])
+    since, interval = from_point(eval_score, start)
     if reward_mean is not None and _ceiling_of(last, reward_mean.between(since).finite, max_distance, min_points):
         return Expected(_all(eval_score, start, "which training reaches and never exceeds"))
     training = [s.between(since).finite for s in (reward_mean, kl_ref, policy_entropy) if s is not None]
@@ -103,12 +103,13 @@ def detect(
         ),
         severity=Severity.NOTICE if natural else Severity.WARNING,
         confidence=Confidence.LOW if natural else Confidence.HIGH,
-        metric=eval_score.name,
-        onset=since,
-        interval=(float(eval_score.steps[start - 1]) if start else since, since),
-        evidence=(
-            Evidence(text=f"{same} times {number(last)}", series=eval_score, since=since, level=last),
-            Evidence(text="training goes on", series=moving[0], since=since),
+        **seen_since(
+            eval_score,
+            f"{same} times {number(last)}",
+            since,
+            interval,
+            level=last,
+            along={"training goes on": moving[0]},
         ),
         numbers={"value": last, "repeats": same},
     )

@@ -27,10 +27,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.stats.points import distinct
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Role, Series, Severity
 from firstbreak.words import percent
 
 ROLES = (Role.RELATION,)
@@ -82,10 +82,12 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric=eval_score.name,
-        onset=first,
-        interval=(float(eval_score.steps[0]), float(eval_score.steps[int(np.argmax(repeated)) + 1])),
-        evidence=(Evidence(text="evaluation", series=eval_score, since=first),),
+        **seen_since(
+            eval_score,
+            "evaluation",
+            first,
+            (float(eval_score.steps[0]), float(eval_score.steps[int(np.argmax(repeated)) + 1])),
+        ),
         numbers={"share": float(np.mean(repeated))},
     )
 

@@ -30,11 +30,11 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import SAMPLED, Policy, only
 from firstbreak.engine.stats.changes import for_good
 from firstbreak.engine.stats.shape import trajectory
-from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 
 CLOSE = 0.1  #: of the best episode's return: nearer is the difference of a mean and a maximum (convention)
 FIRST = 3  #: returns of the untrained policy: the smoothed start of a fast learner has left them behind (convention)
@@ -85,13 +85,7 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric=scores.name,
-        onset=first,
-        interval=(first, float(late.steps[0])),
-        evidence=(
-            Evidence(text="evaluation", series=scores),
-            Evidence(text="training return", series=trained),
-        ),
+        **seen_in(scores, "evaluation", first, (first, float(late.steps[0])), beside={"training return": trained}),
         numbers={"gap": float(np.median(gap))},
     )
 
@@ -115,8 +109,5 @@ def _apart(trained: Series, best: Series, scores: Series, since: float) -> Findi
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric=scores.name,
-        onset=since,
-        interval=(float(trained.steps[0]), since),
-        evidence=(Evidence(text="evaluation", series=scores), Evidence(text="training return", series=trained)),
+        **seen_in(scores, "evaluation", since, (float(trained.steps[0]), since), beside={"training return": trained}),
     )

@@ -32,11 +32,11 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Method, Policy, without
 from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.engine.stats.shape import trajectory as shape_of
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity, Statistic
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity, Statistic
 from firstbreak.words import number
 
 FAMILIES = without(Method.SUPERVISED)
@@ -78,7 +78,6 @@ def detect(
     if gain is None or min(noise, late) < max_noise * gain:
         return None
     more = np.ceil((noise / (wanted_noise * gain)) ** 2)  # the noise of a mean falls with the square root
-    first = float(eval_score.steps[0])
     return Finding(
         message=facts.tell(
             "the evaluation is too noisy: one is uncertain by {noise}, and has to show a change of {gain}, so that the curve "
@@ -90,13 +89,7 @@ def detect(
         ),
         severity=Severity.NOTICE if len(eval_score) < evaluations_warning else Severity.WARNING,
         confidence=Confidence.LOW if len(eval_score) < evaluations_warning else Confidence.MEDIUM,
-        metric=eval_score.name,
-        onset=first,
-        interval=(first, first),
-        evidence=(
-            Evidence(text=f"evaluations, noise {number(noise)}", series=eval_score),
-            *([Evidence(text="training reward", series=reward_mean)] if reward_mean is not None else []),
-        ),
+        **seen_in(eval_score, f"evaluations, noise {number(noise)}", beside={"training reward": reward_mean}),
         numbers={"noise": noise, "gain": gain},
     )
 

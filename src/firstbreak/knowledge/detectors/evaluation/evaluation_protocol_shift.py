@@ -38,7 +38,7 @@ from typing import NamedTuple
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Method, Policy, without
 from firstbreak.engine.stats.agreement import comparable
 from firstbreak.engine.stats.changes import Change, changes
@@ -48,7 +48,7 @@ from firstbreak.engine.stats.onset import MIN_POINTS
 from firstbreak.engine.stats.shape import trajectory as shape_of
 from firstbreak.engine.stats.smooth import smooth
 from firstbreak.engine.stats.trend import trend
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Role, Series, Severity
 from firstbreak.values import replace
 from firstbreak.words import number
 
@@ -135,13 +135,8 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM if beside is None and unmoved is None else Confidence.HIGH,
-        metric=eval_score.name,
-        onset=jump.step,
-        interval=jump.interval,
-        evidence=(
-            Evidence(text="evaluation", series=eval_score, since=jump.step),
-            Evidence(text="training reward", series=reward_mean, since=jump.step),
-            *([Evidence(text="length", series=beside, since=jump.step)] if beside is not None else []),
+        **seen_since(
+            eval_score, "evaluation", jump.step, jump.interval, along={"training reward": reward_mean, "length": beside}
         ),
         numbers={"before": score.before_mean, "after": score.after_mean},
     )
@@ -183,14 +178,9 @@ class _Sides(NamedTuple):
     def largest_move(self, standard_errors: float) -> float:
         """The change of the mean beyond that of a straight line, with the error that it may have."""
         points = self.curve.finite
-        line = (
-            abs(trend(points).slope)
-            * float(np.ptp(points.steps))
-            / len(points)
-            * (len(self.before) + len(self.after))
-            / 2
-        )
-        error = noise_scale(self.curve.finite.values) * float(np.sqrt(1 / len(self.before) + 1 / len(self.after)))
+        n = len(self.before) + len(self.after)
+        line = abs(trend(points).slope) * float(np.ptp(points.steps)) / len(points) * n / 2
+        error = noise_scale(points.values) * float(np.sqrt(1 / len(self.before) + 1 / len(self.after)))
         return max(0.0, abs(self.after_mean - self.before_mean) - line) + standard_errors * error
 
 
@@ -244,12 +234,8 @@ def _moved(reward: _Sides, score: _Sides, jump: Change, standard_errors: float) 
 def _reached(score: _Sides, reward_mean: Series, jump: Change) -> bool:
     """Whether training is, or comes later, near the top of a rise: skill that the greedy policy showed first."""
     later = reward_mean.finite.between(jump.interval[0])
-    rose = score.before_mean < score.after_mean
-    return (
-        rose
-        and len(later) > 0
-        and float(np.max(smooth(later)[1])) >= score.before_mean + NEAR_TOP * (score.after_mean - score.before_mean)
-    )
+    rise = score.after_mean - score.before_mean
+    return rise > 0 and len(later) > 0 and float(np.max(smooth(later)[1])) >= score.before_mean + NEAR_TOP * rise
 
 
 def _stays(other: _Sides, jump: Change, standard_errors: float) -> bool:

@@ -30,9 +30,9 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Method, only
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import axis_word, number, percent
 
 FAMILIES = only(Method.SUPERVISED)
@@ -76,10 +76,7 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH if np.isfinite(after) else Confidence.MEDIUM,
-        metric="eval.loss",
-        onset=since,
-        interval=(since, float(losses.steps[lowest + 1])),
-        evidence=(Evidence(text="held-out loss", series=losses, since=since, level=best),),
+        **seen_since(losses, "held-out loss", since, (since, float(losses.steps[lowest + 1])), level=best),
         numbers={"rise": last - best},
     )
 

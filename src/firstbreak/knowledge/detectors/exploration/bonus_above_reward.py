@@ -28,9 +28,9 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Policy, only
-from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.words import number
 
 FAMILIES = only(Policy.CONTROL, why="the temperature of a sampler is no entropy coefficient")
@@ -55,7 +55,6 @@ def detect(
     level = float(fixed.values[0])
     if np.ptp(fixed.values) > 0 or level <= ratio_warning * step:
         return None
-    first = float(fixed.steps[0])
     return Finding(
         message=facts.tell(
             "a nat of entropy is worth {level} during the whole run, and a step of the task {step}: acting at random earns "
@@ -65,10 +64,7 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric=fixed.name,
-        onset=first,
-        interval=(first, first),
-        evidence=(Evidence(text="entropy coefficient", series=fixed, level=step),),
+        **seen_in(fixed, "entropy coefficient", level=step),
         numbers={"temperature": level, "step_reward": step},
     )
 

@@ -30,12 +30,12 @@ import math
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.knowledge.detectors._start import continued
 from firstbreak.knowledge.detectors.exploration._words import entropy_weight
-from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 from firstbreak.words import percent
 
 ROLES = (Role.RELATION,)
@@ -79,8 +79,12 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric="policy.entropy",
-        onset=first,
-        interval=(first, float(entropy.steps[len(entropy) // 2])),
-        evidence=(Evidence(text="entropy", series=policy_entropy, level=uniform),),
+        **seen_in(
+            policy_entropy,
+            "entropy",
+            first,
+            (first, float(entropy.steps[len(entropy) // 2])),
+            metric="policy.entropy",
+            level=uniform,
+        ),
     )

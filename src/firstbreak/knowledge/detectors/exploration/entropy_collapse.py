@@ -34,7 +34,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import environments, facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.stats.changes import settled, turned
 from firstbreak.engine.stats.direction import rises
@@ -44,18 +44,7 @@ from firstbreak.engine.stats.shape import trajectory as shape_of
 from firstbreak.engine.stats.smooth import smooth
 from firstbreak.engine.stats.trend import trend
 from firstbreak.knowledge.detectors.exploration._words import entropy_weight
-from firstbreak.model import (
-    Confidence,
-    Config,
-    Evidence,
-    Expected,
-    Fact,
-    Finding,
-    Interval,
-    NotMeasured,
-    Series,
-    Severity,
-)
+from firstbreak.model import Confidence, Config, Expected, Fact, Finding, Interval, NotMeasured, Series, Severity
 from firstbreak.values import replace
 from firstbreak.words import number
 
@@ -108,30 +97,19 @@ def detect(
     fell = discrete and start > 0 and late < max_share * start
     if not (dead or fell):
         return None
+    fall = facts.tell("entropy fell from {start} to {late}", start=_first(entropy), late=facts.settled(entropy))
     if solved:
-        return Expected(
-            facts.tell(
-                "entropy fell from {start} to {late} because the task is solved",
-                start=_first(entropy),
-                late=facts.settled(entropy),
-            )
-        )
+        return Expected(facts.tell("{fall} because the task is solved", fall=fall))
     if score is not None and (enough := _enough(score, config)) is not None:
-        return Expected(
-            facts.tell(
-                "entropy fell from {start} to {late}, and {score} of {end} is above {enough}, which counts as solved",
-                start=_first(entropy),
-                late=facts.settled(entropy),
-                score=score.name,
-                end=facts.settled(score),
-                enough=number(enough),
-            )
-        )
+        what = "{fall}, and {score} of {end} is above {enough}, which counts as solved"
+        end = facts.settled(score)
+        return Expected(facts.tell(what, fall=fall, score=score.name, end=end, enough=number(enough)))
     floor = max(max_share * start, low)
     since, interval = _fall(entropy, start, floor)
+    longer = max((c.finite for c in (reward_mean, score) if c is not None), key=len, default=None)
     improving = rewarded or (trajectory is not None and trajectory.kind in ("rising", "plateau"))
-    learned = improving and _learned_after(reward_mean, score, interval[1], most)
-    if improving and not dead and not (low_score and not _still_gains(reward_mean, score, material, min_points)):
+    learned = improving and _learned_after(longer, interval[1], most)
+    if improving and not dead and not (low_score and not _still_gains(longer, material, min_points)):
         return None
     return Finding(
         message=facts.tell(
@@ -142,7 +120,7 @@ def detect(
             course=_course(stuck, improving and not dead, learned),
             weight=entropy_weight(method),
         ),
-        severity=Severity.CRITICAL if stuck or _ended(reward_mean, score, interval, min_points) else Severity.WARNING,
+        severity=Severity.CRITICAL if stuck or _ended(longer, interval, min_points) else Severity.WARNING,
         confidence=Confidence.HIGH
         if dead and stuck
         else Confidence.LOW
@@ -150,10 +128,7 @@ def detect(
         else Confidence.HIGH
         if turned(entropy.values <= no_share * start) is not None
         else Confidence.MEDIUM,
-        metric="policy.entropy",
-        onset=since,
-        interval=interval,
-        evidence=(Evidence(text="entropy", series=policy_entropy, since=since, level=floor),),
+        **seen_since(policy_entropy, "entropy", since, interval, metric="policy.entropy", level=floor),
         numbers={"start": start, "late": late},
     )
 
@@ -173,26 +148,23 @@ def _course(stuck: bool, stopped: bool, learned: bool) -> str:
     return "stopped rising below its ceiling" if stopped else "is not at its ceiling"
 
 
-def _still_gains(reward: Series | None, score: Series | None, material: float, min_points: int) -> bool:
+def _still_gains(curve: Series | None, material: float, min_points: int) -> bool:
     """Whether the run still learns in its second half; so it counts where too few scores show whether it does."""
-    curve = max((c.finite for c in (reward, score) if c is not None), key=len, default=None)
     if curve is None or len(late := curve.tail(0.5)) < min_points:
         return True
     return rises(late) and trend(late).change >= material * shape_of(curve).gain
 
 
-def _learned_after(reward: Series | None, score: Series | None, since: float, most: float) -> bool:
+def _learned_after(curve: Series | None, since: float, most: float) -> bool:
     """Whether the run won most of its gain after the entropy was gone."""
-    curve = max((c.finite for c in (reward, score) if c is not None), key=len, default=None)
     if curve is None or since <= curve.steps[0]:
         return False
     start, then, end = settled(curve, float(curve.steps[0])), settled(curve, since), settled(curve)
     return end - start > 0 and end - then >= most * (end - start)
 
 
-def _ended(reward: Series | None, score: Series | None, interval: Interval, min_points: int) -> bool:
+def _ended(curve: Series | None, interval: Interval, min_points: int) -> bool:
     """Whether the entropy went at once in mid-run, and the gains ended with it: learning takes it little by little."""
-    curve = max((c.finite for c in (reward, score) if c is not None), key=len, default=None)
     if curve is None:
         return False
     before, after = curve.between(-np.inf, interval[0]), curve.between(interval[1])

@@ -28,13 +28,13 @@ https://arxiv.org/abs/2006.05990
 from __future__ import annotations
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.stats.direction import departure, rises
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.knowledge.detectors.exploration._words import entropy_weight
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 
 FEW = 4  #: evaluations: fewer show no rise (convention)
 FIRST = 3  #: points of the start: a bonus that is too strong has had its effect within a tenth of a run
@@ -85,10 +85,7 @@ def detect(
             ),
             severity=Severity.CRITICAL if lost else Severity.WARNING,
             confidence=Confidence.HIGH if late >= growth_certain * start else Confidence.MEDIUM,
-            metric=curve.name,
-            onset=since[0] if since else None,
-            interval=since[1] if since else None,
-            evidence=(Evidence(text=curve.name, series=curve, since=since[0] if since else None),),
+            **seen_since(curve, curve.name, *(since or (None, None))),
         )
     return None
 

@@ -25,13 +25,13 @@ https://arxiv.org/abs/2006.05990
 from __future__ import annotations
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.stats.direction import rises
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.knowledge.detectors._start import continued
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import percent
 
 FAMILIES = without(Method.SUPERVISED, Method.PREFERENCE, why="no policy acts in this kind of training")
@@ -49,10 +49,9 @@ def detect(
     entropy = policy_entropy.finite
     if len(entropy) < min_points:
         return NotMeasured(f"{len(entropy)} values of the entropy are too few (needs {min_points})")
+    first = float(entropy.steps[0])
     if continued(entropy):
-        return NotMeasured(
-            f"the log begins at {facts.at(entropy, float(entropy.steps[0]))}: the entropy of the start is not in it"
-        )
+        return NotMeasured(f"the log begins at {facts.at(entropy, first)}: the entropy of the start is not in it")
     start, late = median(entropy.head(0.1).values), median(entropy.tail(0.2).values)
     if trajectory.kind != "flat" or start <= min_entropy or late < (1 - max_fall) * start:
         return None
@@ -69,8 +68,12 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        metric="policy.entropy",
-        onset=float(entropy.steps[0]),
-        interval=(float(entropy.steps[0]), float(entropy.steps[len(entropy) // 2])),
-        evidence=(Evidence(text="entropy", series=policy_entropy, level=start),),
+        **seen_in(
+            policy_entropy,
+            "entropy",
+            first,
+            (first, float(entropy.steps[len(entropy) // 2])),
+            metric="policy.entropy",
+            level=start,
+        ),
     )

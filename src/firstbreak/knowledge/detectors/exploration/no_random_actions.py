@@ -30,9 +30,9 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import environments, facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in, seen_since
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Role, Run, Series, Severity
+from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Run, Series, Severity
 
 ROLES = (Role.RELATION,)
 DETERMINISTIC = frozenset({"td3", "ddpg"})
@@ -72,10 +72,7 @@ def detect(
         ),
         severity=Severity.NOTICE if learned else Severity.WARNING,
         confidence=Confidence.MEDIUM if learned else Confidence.HIGH,
-        metric=curve.name,
-        onset=first,
-        interval=(first, first),
-        evidence=(Evidence(text="share of random actions", series=curve, since=first),),
+        **seen_since(curve, "share of random actions", first),
     )
 
 
@@ -98,8 +95,5 @@ def _without_noise(config: Config, score: Series, trajectory: Trajectory | None)
         ),
         severity=Severity.NOTICE if learned else Severity.WARNING,
         confidence=Confidence.MEDIUM if learned else Confidence.HIGH,
-        metric=score.name,
-        onset=first,
-        interval=(first, first),
-        evidence=(Evidence(text="score", series=score),),
+        **seen_in(score, "score", first),
     )

@@ -31,12 +31,12 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Policy
 from firstbreak.engine.inputs import SampledDiversity
 from firstbreak.engine.stats.onset import first_sustained
-from firstbreak.engine.stats.points import median
-from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
+from firstbreak.engine.stats.points import late_median, median
+from firstbreak.model import Confidence, Expected, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
 #: share of the prompts that get one and the same text: no answer that is right for them can be the same for so many
@@ -83,7 +83,7 @@ def detect(
         curve = length_max.finite
         low = np.interp(curve.steps, length_min.finite.steps, length_min.finite.values)
         equal = (low == curve.values).astype(float)
-        cut = truncation is not None and _late(truncation) > max_truncated_share
+        cut = truncation is not None and late_median(truncation) > max_truncated_share
         early_equal = float(np.mean(equal[: len(equal) // 10 + 1]))
         a_form = early_equal < max_equal_share_at_start and _holds(policy_entropy, min_entropy_share)
         differ = (
@@ -107,10 +107,7 @@ def detect(
         message=facts.tell("{what}: the policy has one strategy left; {read}", what=what, read=read),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        metric=curve.name,
-        onset=since,
-        interval=None if since is None else (since, since),
-        evidence=(Evidence(text=curve.name, series=curve, since=since),),
+        **seen_since(curve, curve.name, since),
     )
 
 
@@ -131,15 +128,8 @@ def _in_samples(found: SampledDiversity) -> Finding | NotMeasured | None:
         ),
         severity=Severity.WARNING if whatever else Severity.NOTICE,
         confidence=Confidence.MEDIUM,
-        metric=texts.name,
-        onset=found.step,
-        interval=found.interval,
-        evidence=(Evidence(text="share of different texts", series=found.texts, since=found.step),),
+        **seen_since(found.texts, "share of different texts", found.step, found.interval),
     )
-
-
-def _late(share: Series) -> float:
-    return median(share.finite.tail(0.25).values)
 
 
 def _holds(entropy: Series | None, min_entropy_share: float) -> bool:

@@ -29,10 +29,10 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, from_point, seen_since
 from firstbreak.engine.stats.changes import for_good
 from firstbreak.engine.stats.direction import fell_since
-from firstbreak.model import Confidence, Evidence, Finding, Interval, Message, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Finding, Interval, Message, NotMeasured, Role, Series, Severity
 from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
@@ -71,7 +71,7 @@ def detect(
                 step=facts.at(curve, step),
                 highest=facts.highest(curve.between(step)),
             ),
-            (step, (float(curve.steps[again[0] - 1]), step)),
+            from_point(curve, again[0]),
         )
     risen = curve.values - np.minimum.accumulate(curve.values) > rise
     first = for_good(risen, 1.0)
@@ -88,7 +88,7 @@ def detect(
                 step=facts.at(curve, step),
                 lost=", and the training reward fell" if lost else "",
             ),
-            (step, (float(curve.steps[first - 1]), step)),
+            from_point(curve, first),
         )
     if (before := _updates_before(progress_updates, carried)) and curve.values[0] >= rise:
         start = float(curve.steps[0])
@@ -133,9 +133,6 @@ def _finding(curve: Series, said: Message, onset: tuple[float, Interval]) -> Fin
         message=said,
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric=curve.name,
-        onset=since,
-        interval=interval,
-        evidence=(Evidence(text="share of random actions", series=curve, since=since),),
+        **seen_since(curve, "share of random actions", since, interval),
         numbers={"last": float(curve.values[-1])},
     )

@@ -29,12 +29,12 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.changes import settled, turned
 from firstbreak.engine.stats.direction import departure, rises
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import percent
 
 EITHER_SCORE = True
@@ -72,9 +72,6 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH if lost or turned(share.values >= sure_share) is not None else Confidence.MEDIUM,
-        metric="text.repetition_frac",
-        onset=since,
-        interval=began[1] if began else (since, since),
-        evidence=(Evidence(text="share of repetitive completions", series=share, since=since, level=min_share),),
+        **seen_since(share, "share of repetitive completions", since, began[1] if began else None, level=min_share),
         numbers={"early": early, "late": late},
     )

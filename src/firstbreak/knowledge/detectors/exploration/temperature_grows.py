@@ -29,10 +29,10 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Role, Series, Severity
 
 ROLES = (Role.RELATION,)
 
@@ -69,9 +69,6 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric=curve.name,
-        onset=step,
-        interval=(step, step),
-        evidence=(Evidence(text="temperature", series=curve, since=step),),
+        **seen_since(curve, "temperature", step),
         numbers={"growth": end / lowest},
     )

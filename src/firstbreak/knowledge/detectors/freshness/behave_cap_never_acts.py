@@ -26,10 +26,10 @@ https://arxiv.org/abs/2505.24298
 from __future__ import annotations
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Policy
 from firstbreak.knowledge.detectors._unbound import unbound
-from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Role, Series, Severity, Statistic
+from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Series, Severity, Statistic
 from firstbreak.words import number, percent
 
 ROLES = (Role.RELATION,)
@@ -71,12 +71,13 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric=largest.name,
-        onset=since,
-        interval=(float(largest.steps[0]), since),
-        evidence=(
-            Evidence(text="largest weight", series=largest, since=since, level=cap),
-            Evidence(text="share of capped weights", series=capped),
+        **seen_since(
+            largest,
+            "largest weight",
+            since,
+            (float(largest.steps[0]), since),
+            level=cap,
+            beside={"share of capped weights": capped},
         ),
         numbers={"share": lasting},
     )

@@ -33,11 +33,12 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Family, Policy
 from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.engine.stats.points import late_median
 from firstbreak.knowledge.detectors.freshness._engines import nothing_recorded
-from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Series, Severity
 
 
 def detect(
@@ -58,8 +59,8 @@ def detect(
         return nothing_recorded(family, "the weight of the proximal over the behaviour policy is")
     if max(len(ratio or ()), len(capped or ())) < min_points:
         return NotMeasured(f"fewer than {min_points} behaviour weights are logged")
-    off = abs(_late(ratio) - 1) if ratio else 0.0
-    share = _late(capped) if capped else 0.0
+    off = abs(late_median(ratio, 0.5) - 1) if ratio else 0.0
+    share = late_median(capped, 0.5) if capped else 0.0
     if off <= tolerance and share <= max_share:
         return None
     if capped and share / max_share >= off / tolerance:
@@ -87,16 +88,6 @@ def detect(
         ),
         severity=Severity.CRITICAL if severe else Severity.WARNING,
         confidence=Confidence.HIGH if severe else Confidence.MEDIUM,
-        metric=curve.name,
-        onset=onset,
-        interval=None if onset is None else (onset, onset),
-        evidence=(
-            Evidence(text=what, series=curve, since=onset, level=limit),
-            *([Evidence(text="age of the data", series=staleness_mean)] if staleness_mean is not None else []),
-        ),
+        **seen_since(curve, what, onset, level=limit, beside={"age of the data": staleness_mean}),
         numbers={"off": off, "capped": share},
     )
-
-
-def _late(curve: Series) -> float:
-    return float(np.median(curve.tail(0.5).values))

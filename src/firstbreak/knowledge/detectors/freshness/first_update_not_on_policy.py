@@ -37,9 +37,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Method, without
-from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Config, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
@@ -103,10 +103,7 @@ def detect(
         ),
         severity=Severity.CRITICAL if off > deviation_critical and certain else Severity.WARNING,
         confidence=Confidence.HIGH if certain else Confidence.LOW,
-        metric=curve.name,
-        onset=step,
-        interval=(step, step),
-        evidence=(Evidence(text=f"{number(value)} at the first steps", series=curve, level=perfect),),
+        **seen_in(curve, f"{number(value)} at the first steps", step, level=perfect),
         numbers={"off": off, "updates": updates},
     )
 
@@ -117,29 +114,22 @@ def _without_updates(recorded: Sequence[tuple[Series, float]], lr: Series, limit
     until = float(lr.steps[moving[0]]) if len(moving) else np.inf
     for curve, perfect in recorded:
         still = curve.finite.between(-np.inf, np.nextafter(until, -np.inf))
-        if len(lr) and len(still) >= points and np.all(np.abs(still.values - perfect) > limit):
-            return _told(
-                curve,
+        if not len(lr) or len(still) < points or not np.all(np.abs(still.values - perfect) > limit):
+            continue
+        return Finding(
+            message=facts.tell(
                 "{curve} is {value} while the learning rate is 0, and must be {perfect}: sampler and trainer compute different "
                 "log-probabilities, or run other weights; compare the log-probabilities of one batch",
-                still,
-                perfect,
-            )
+                curve=curve.name,
+                value=facts.median(still),
+                perfect=number(perfect),
+            ),
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            **seen_in(curve, "without an update", float(still.steps[0]), level=perfect),
+            numbers={"off": float(np.median(still.values)) - perfect, "updates": 0},
+        )
     return None
-
-
-def _told(curve: Series, what: str, still: Series, perfect: float) -> Finding:
-    step = float(still.steps[0])
-    return Finding(
-        message=facts.tell(what, curve=curve.name, value=facts.median(still), perfect=number(perfect)),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        metric=curve.name,
-        onset=step,
-        interval=(step, step),
-        evidence=(Evidence(text="without an update", series=curve, level=perfect),),
-        numbers={"off": float(np.median(still.values)) - perfect, "updates": 0},
-    )
 
 
 def _apart(curve: Series, tolerance: float, first_ratio_critical: float, first_points: int) -> Finding | None:
@@ -155,10 +145,7 @@ def _apart(curve: Series, tolerance: float, first_ratio_critical: float, first_p
         ),
         severity=Severity.CRITICAL if off > first_ratio_critical else Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric=curve.name,
-        onset=step,
-        interval=(step, step),
-        evidence=(Evidence(text=f"{number(off)} at the first steps", series=curve, level=0.0),),
+        **seen_in(curve, f"{number(off)} at the first steps", step, level=0.0),
         numbers={"off": off, "updates": 1},
     )
 

@@ -35,11 +35,11 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.knowledge.detectors._updates import recorded_updates
-from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Role, Run, Series, Severity
+from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Run, Series, Severity
 from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
@@ -86,10 +86,7 @@ def detect(
         ),
         severity=Severity.CRITICAL if severe else Severity.WARNING,
         confidence=Confidence.HIGH if certain else Confidence.MEDIUM,
-        metric="policy.ratio.mean",
-        onset=onset,
-        interval=None if onset is None else (onset, onset),
-        evidence=(Evidence(text=f"mean ratio {number(late)}", series=policy_ratio_mean, since=onset, level=1.0),),
+        **seen_since(policy_ratio_mean, f"mean ratio {number(late)}", onset, level=1.0),
         numbers={"ratio": late, "single_update": single},
     )
 

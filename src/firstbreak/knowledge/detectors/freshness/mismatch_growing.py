@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Family
 from firstbreak.knowledge.detectors._growth import Growth, appearance, growth
 from firstbreak.knowledge.detectors.freshness._engines import (
@@ -50,7 +50,7 @@ from firstbreak.knowledge.detectors.freshness._engines import (
     readings,
     sampler,
 )
-from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
@@ -115,10 +115,7 @@ def detect(
         ),
         severity=Severity.CRITICAL if worst.times >= growth_critical and worst.late > 1 else Severity.WARNING,
         confidence=Confidence.HIGH if len(seen) > 1 or worst.late > 1 else Confidence.MEDIUM,
-        metric=reading.series.name,
-        onset=since,
-        interval=interval,
-        evidence=(Evidence(text=what, series=reading.series, since=since),),
+        **seen_since(reading.series, what, since, interval),
         numbers={"growth": worst.times, "level": worst.late},
     )
 

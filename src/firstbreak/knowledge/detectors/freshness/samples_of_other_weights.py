@@ -35,7 +35,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.knowledge.detectors._proof import summed
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 
@@ -80,6 +80,7 @@ def detect(
 
 
 def _never_sent(version: Series) -> Finding:
+    first = float(version.steps[0])
     return Finding(
         message=facts.tell(
             "the weights that sample have version {version} in all {n} updates: the updates do not reach them; check that the "
@@ -89,10 +90,7 @@ def _never_sent(version: Series) -> Finding:
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        metric=version.name,
-        onset=float(version.steps[0]),
-        interval=(float(version.steps[0]), float(version.steps[1])),
-        evidence=(Evidence(text="version of the weights that sample", series=version),),
+        **seen_in(version, "version of the weights that sample", first, (first, float(version.steps[1]))),
     )
 
 

@@ -34,33 +34,24 @@ from typing import NamedTuple
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Family
 from firstbreak.engine.stats.onset import first_sustained, onset
+from firstbreak.engine.stats.points import late_median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.trend import trend
 from firstbreak.knowledge.detectors.freshness._engines import nothing_recorded
-from firstbreak.model import (
-    Confidence,
-    Config,
-    Evidence,
-    Finding,
-    Interval,
-    NotApplicable,
-    NotMeasured,
-    Series,
-    Severity,
-)
+from firstbreak.model import Confidence, Config, Finding, Interval, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
 
 class _Sight(NamedTuple):
-    """What was seen, and since when."""
+    """What was seen, and since when; in an interval of its own where that is not one step."""
 
     what: str
     severity: Severity
-    onset: float | None
-    interval: Interval | None
+    onset: float | None = None
+    interval: Interval | None = None
 
 
 EITHER_SCORE = True
@@ -111,16 +102,13 @@ def detect(
         ),
         severity=seen.severity,
         confidence=Confidence.MEDIUM if limit is None else Confidence.HIGH,
-        metric="staleness.mean",
-        onset=seen.onset,
-        interval=seen.interval,
-        evidence=(Evidence(text=seen.what, series=staleness_mean, since=seen.onset, level=limit),),
-        numbers={"age": _late(ages), "limit": limit},
+        **seen_since(staleness_mean, seen.what, seen.onset, seen.interval, level=limit),
+        numbers={"age": late_median(ages), "limit": limit},
     )
 
 
 def _over_limit(oldest: Series, limit: float | None, slack: float, max_age: float) -> _Sight | None:
-    if limit is None or not len(oldest) or _late(oldest) <= limit + slack:
+    if limit is None or not len(oldest) or late_median(oldest) <= limit + slack:
         return None
     step = first_sustained(oldest, lambda values: values > limit + slack)
     what = facts.tell(
@@ -128,21 +116,21 @@ def _over_limit(oldest: Series, limit: float | None, slack: float, max_age: floa
         late=facts.median(oldest.tail(0.25)),
         limit=number(limit),
     )
-    severity = Severity.CRITICAL if _late(oldest) > limit + max_age else Severity.WARNING
-    return _Sight(what, severity, step, None if step is None else (step, step))
+    severity = Severity.CRITICAL if late_median(oldest) > limit + max_age else Severity.WARNING
+    return _Sight(what, severity, step)
 
 
 def _growing(ages: Series, growth_warning: float, min_age: float) -> _Sight | None:
     # The first quarter fills the queue.
     settled = float(np.median(ages.head(0.5).tail(0.5).values))
-    if _late(ages) < max(min_age, growth_warning * settled) or not trend(ages.tail(0.75)).rising:
+    if late_median(ages) < max(min_age, growth_warning * settled) or not trend(ages.tail(0.75)).rising:
         return None
     began = onset(ages, direction=1, kinds=("level", "ramp"))
     what = facts.tell(
         "the age of the data grew to {late} versions and still grows: generation is too slow",
         late=facts.median(ages.tail(0.25)),
     )
-    return _Sight(what, Severity.WARNING, began.step if began else None, began.interval if began else None)
+    return _Sight(what, Severity.WARNING, *((began.step, began.interval) if began else (None, None)))
 
 
 def _dropped(dropped: Series | None, generated: Series | None, max_dropped_share: float) -> _Sight | None:
@@ -152,11 +140,11 @@ def _dropped(dropped: Series | None, generated: Series | None, max_dropped_share
     lost, made = float(dropped.finite.values[-1]), float(generated.finite.values[-1])
     if made <= 0 or lost < max_dropped_share * made:
         return None
-    return _Sight(f"{percent(lost / made)} of the samples were dropped as too old", Severity.WARNING, None, None)
+    return _Sight(f"{percent(lost / made)} of the samples were dropped as too old", Severity.WARNING)
 
 
 def _unusual(ages: Series, max_age: float, trajectory: Trajectory | None) -> _Sight | None:
-    if _late(ages) <= max_age:
+    if late_median(ages) <= max_age:
         return None
     step = first_sustained(ages, lambda values: values > max_age)
     what = facts.tell(
@@ -165,8 +153,4 @@ def _unusual(ages: Series, max_age: float, trajectory: Trajectory | None) -> _Si
         usual=number(max_age),
     )
     harmless = trajectory is not None and trajectory.learned and not trajectory.lost
-    return _Sight(what, Severity.NOTICE if harmless else Severity.WARNING, step, None if step is None else (step, step))
-
-
-def _late(curve: Series) -> float:
-    return float(np.median(curve.tail(0.25).values))
+    return _Sight(what, Severity.NOTICE if harmless else Severity.WARNING, step)

@@ -161,10 +161,6 @@ def _level(reading: Reading) -> float:
     return float(np.median(reading.distance.tail(0.5).values))
 
 
-def _value(reading: Reading) -> float:
-    return float(np.median(reading.series.finite.tail(0.5).values))
-
-
 def _severity(worst: Reading, learning: bool) -> Severity:
     """A distance with which the score rises is a cost; without a rise it is a break."""
     if _level(worst) >= worst.gauge.critical / worst.gauge.warning:

@@ -35,7 +35,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, from_point, seen_in, seen_since
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.changes import Change, changes, departed, for_good
 from firstbreak.engine.stats.direction import falls, fell_since, rises
@@ -45,7 +45,7 @@ from firstbreak.engine.stats.shape import trajectory as shape_of
 from firstbreak.engine.stats.spikes import tail
 from firstbreak.engine.stats.trend import trend
 from firstbreak.knowledge.detectors._growth import Growth, growth
-from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity, Statistic
+from firstbreak.model import Confidence, Config, Expected, Finding, NotMeasured, Series, Severity, Statistic
 from firstbreak.values import replace
 from firstbreak.words import number, percent
 
@@ -143,10 +143,7 @@ def _unpaid(norms: Series, grown: Change) -> Finding:
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric="grad.norm",
-        onset=grown.step,
-        interval=grown.interval,
-        evidence=(Evidence(text="gradient norm", series=norms, since=grown.step, level=grown.before),),
+        **seen_since(norms, "gradient norm", grown.step, grown.interval, level=grown.before),
         numbers={"growth": grown.ratio},
     )
 
@@ -167,10 +164,7 @@ def _out_of_range(norms: Series, loss: Series, norm_critical: float, max_loss: f
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.MEDIUM,
-        metric="grad.norm",
-        onset=float(norms.steps[0]),
-        interval=(float(norms.steps[0]), float(norms.steps[0])),
-        evidence=(Evidence(text="gradient norm", series=norms),),
+        **seen_in(norms, "gradient norm"),
         numbers={"norm": norm},
     )
 
@@ -203,10 +197,7 @@ def _grown(
         ),
         severity=Severity.CRITICAL if lost and norms.times >= growth_critical else Severity.WARNING,
         confidence=Confidence.LOW if trajectory is None else Confidence.HIGH if lost else Confidence.MEDIUM,
-        metric="grad.norm",
-        onset=since,
-        interval=interval,
-        evidence=(Evidence(text=f"grew {times} times", series=norms.curve, since=since),),
+        **seen_since(norms.curve, f"grew {times} times", since, interval),
         numbers={"growth": norms.times},
     )
 
@@ -230,11 +221,8 @@ def _jumped(norms: Series, ratio: float, scores: Scores) -> Finding | None:
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric="grad.norm",
-        onset=jump.step,
-        interval=jump.interval,
+        **seen_since(norms, "gradient norm", jump.step, jump.interval, level=jump.before),
         sudden=True,
-        evidence=(Evidence(text="gradient norm", series=norms, since=jump.step, level=jump.before),),
         numbers={"growth": jump.ratio},
     )
 
@@ -272,10 +260,7 @@ def _spikes_repeat(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        metric="grad.norm",
-        onset=since,
-        interval=(float(norms.steps[max(0, first - 1)]), since),
-        evidence=(Evidence(text="gradient norm", series=norms, since=since, level=ratio * usual),),
+        **seen_since(norms, "gradient norm", *from_point(norms, first), level=ratio * usual),
         numbers={"spikes": int(high[first:].sum())},
     )
 
@@ -307,9 +292,6 @@ def _heavy(
         ),
         severity=Severity.WARNING if many else Severity.NOTICE,
         confidence=Confidence.HIGH if many else Confidence.MEDIUM,
-        metric="grad.norm",
-        onset=first,
-        interval=(float(norms.steps[0]), first),
-        evidence=(Evidence(text="gradient norm", series=norms, level=level),),
+        **seen_in(norms, "gradient norm", first, (float(norms.steps[0]), first), level=level),
         numbers={"p95_ratio": upper.p95_ratio, "far": int(far.sum())},
     )

@@ -33,12 +33,12 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Method
 from firstbreak.engine.stats.changes import departed, for_good
 from firstbreak.engine.stats.direction import rises
 from firstbreak.engine.stats.points import median
-from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity, Statistic
+from firstbreak.model import Confidence, Expected, Finding, NotMeasured, Series, Severity, Statistic
 from firstbreak.values import replace
 
 AT_ONCE = 0.05  #: of the run, within which half of the fall is done (convention)
@@ -82,7 +82,7 @@ def detect(
     if (
         zero_variance_groups is not None
         and len(zero_variance_groups.finite)
-        and _late(zero_variance_groups) >= min_zero_variance_share
+        and float(np.mean(zero_variance_groups.finite.tail(0.25).values)) >= min_zero_variance_share
     ):
         return Expected("the gradient is gone because the rewards within nearly every group are equal")
     fell = facts.tell(
@@ -104,16 +104,8 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH if zeros >= min_zero_share else Confidence.MEDIUM,
-        metric="grad.norm",
-        onset=onset,
-        interval=(onset, onset),
-        evidence=(
-            Evidence(text="gradient norm", series=grad_norm, since=onset, level=0.0),
-            *(
-                [Evidence(text="share of zero-variance groups", series=zero_variance_groups)]
-                if zero_variance_groups is not None
-                else []
-            ),
+        **seen_since(
+            grad_norm, "gradient norm", onset, level=0.0, beside={"share of zero-variance groups": zero_variance_groups}
         ),
         numbers={"zeros": zeros},
     )
@@ -135,10 +127,6 @@ def _first_place(method: Method | None) -> str:
     if method in (Method.VALUE_BASED, Method.PREFERENCE, Method.SUPERVISED):
         return "whether the trainable parameters are connected to the loss"
     return "the spread of the advantages"
-
-
-def _late(share: Series) -> float:
-    return float(np.mean(share.finite.tail(0.25).values))
 
 
 def _with_a_signal(norms: Series, zero_variance_groups: Series | None, min_points: int) -> Series:

@@ -35,10 +35,11 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, from_point, seen_since
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.changes import for_good
 from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.engine.stats.points import late_median
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 from firstbreak.words import number
 
@@ -84,7 +85,7 @@ def detect(
             return found
     if not recorded:
         return NotMeasured(f"no log-probability of sampled tokens is logged for {min_points} steps")
-    extreme = [(s, limit) for s, limit in recorded if _late(s) < limit]
+    extreme = [(s, limit) for s, limit in recorded if late_median(s, 0.5) < limit]
     if not extreme:
         return None
     curve, limit = extreme[0]
@@ -105,7 +106,7 @@ def detect(
         onset=onset,
         interval=None if onset is None else (onset, onset),
         evidence=tuple(Evidence(text=s.name, series=s, since=onset, level=at) for s, at in extreme),
-        numbers={"logp": _late(curve)},
+        numbers={"logp": late_median(curve, 0.5)},
     )
 
 
@@ -129,19 +130,9 @@ def _unlike_entropy(logp: Series, entropy: Series, unlike: float, min_points: in
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric=logp.name,
-        onset=since,
-        interval=(float(logp.steps[max(0, first - 1)]), since),
-        evidence=(
-            Evidence(text="log-probability", series=logp, since=since),
-            Evidence(text="entropy", series=entropy, since=since),
-        ),
+        **seen_since(logp, "log-probability", *from_point(logp, first), along={"entropy": entropy}),
         numbers={"logp": float(np.median(logp.values[first:])), "entropy": float(np.median(usual[first:]))},
     )
-
-
-def _late(curve: Series) -> float:
-    return float(np.median(curve.finite.tail(0.5).values))
 
 
 def _apart(differences: Series, apart: float, unusual: float, often: float, min_steps: int) -> Finding | None:
@@ -164,9 +155,6 @@ def _apart(differences: Series, apart: float, unusual: float, often: float, min_
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        metric=differences.name,
-        onset=since,
-        interval=(float(differences.steps[max(0, first - 1)]), since),
-        evidence=(Evidence(text="largest difference", series=differences, since=since, level=usual),),
+        **seen_since(differences, "largest difference", *from_point(differences, first), level=usual),
         numbers={"steps": int(far[first:].sum())},
     )

@@ -42,7 +42,7 @@ from typing import NamedTuple
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.stats.spikes import period
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Run, Series, Severity
 
@@ -130,10 +130,7 @@ def _never(watched: list[Series]) -> Finding | None:
         "lost; compute the norm of one gradient by hand",
         severity=Severity.WARNING,
         confidence=Confidence.LOW,
-        metric=norm.name,
-        onset=float(norm.steps[0]),
-        interval=(float(norm.steps[0]), float(norm.steps[0])),
-        evidence=(Evidence(text=norm.name, series=norm),),
+        **seen_in(norm, norm.name),
     )
 
 

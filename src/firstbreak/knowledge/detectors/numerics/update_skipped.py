@@ -31,8 +31,8 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.engine.checks import at, seen_since
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import percent
 
 
@@ -64,10 +64,7 @@ def _skipped(applied: Series, share_warning: float, share_critical: float) -> Fi
         ),
         severity=Severity.CRITICAL if share >= share_critical else Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric=applied.name,
-        onset=first,
-        interval=(first, first),
-        evidence=(Evidence(text="share of steps applied", series=applied, since=first, level=1.0),),
+        **seen_since(applied, "share of steps applied", first, level=1.0),
         numbers={"skipped": share},
     )
 
@@ -86,9 +83,6 @@ def _overflowing(scale: Series, min_halvings: float) -> Finding | None:
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric=scale.name,
-        onset=float(late.steps[0]),
-        interval=(float(late.steps[0]), float(late.steps[-1])),
-        evidence=(Evidence(text="loss scale", series=scale, since=float(late.steps[0])),),
+        **seen_since(scale, "loss scale", float(late.steps[0]), (float(late.steps[0]), float(late.steps[-1]))),
         numbers={"scale": end},
     )

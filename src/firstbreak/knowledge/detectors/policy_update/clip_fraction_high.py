@@ -29,11 +29,11 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, from_point, seen_since
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.stats.changes import for_good, turned
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Config, Expected, Finding, NotMeasured, Series, Severity
 
 EITHER_SCORE = True
 FAMILIES = without(Method.SUPERVISED)
@@ -74,9 +74,6 @@ def detect(
         ),
         severity=Severity.CRITICAL if harmed else Severity.WARNING,
         confidence=Confidence.HIGH if harmed or turned(clipped.values >= high) is not None else Confidence.MEDIUM,
-        metric="policy.clip_fraction",
-        onset=since,
-        interval=(float(clipped.steps[max(first - 1, 0)]), since),
-        evidence=(Evidence(text="clip fraction", series=clipped, since=since, level=high),),
+        **seen_since(clipped, "clip fraction", *from_point(clipped, first), level=high),
         numbers={"level": late},
     )

@@ -31,10 +31,10 @@ https://github.com/openai/spinningup/issues/315
 from __future__ import annotations
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Method, without
 from firstbreak.knowledge.detectors._unbound import unbound
-from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Config, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 from firstbreak.words import number, percent
 
 ROLES = (Role.RELATION,)
@@ -89,12 +89,13 @@ def detect(
             ),
             severity=Severity.WARNING,
             confidence=Confidence.HIGH,
-            metric="policy.clip_fraction",
-            onset=since,
-            interval=(since, since),
-            evidence=(
-                Evidence(text="how far the ratios go", series=reach, since=since, level=level),
-                Evidence(text="clip fraction", series=clipped, since=since),
+            **seen_since(
+                reach,
+                "how far the ratios go",
+                since,
+                metric="policy.clip_fraction",
+                level=level,
+                along={"clip fraction": clipped},
             ),
             numbers={"share": share},
         )

@@ -31,15 +31,13 @@ https://huggingface.co/docs/trl/grpo_trainer
 
 from __future__ import annotations
 
-import numpy as np
-
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Method, Policy, only
-from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.engine.stats.onset import first_sustained, since_last
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Role, Series, Severity
 
 ROLES = (Role.RELATION,)
 FAMILIES = only(
@@ -75,9 +73,9 @@ def detect(
     if median(late.values) <= max_divergence:
         return None
     since = first_sustained(curve, lambda values: values > max_divergence)
-    gains = (
-        trajectory is not None and trajectory.learned and not trajectory.lost
-    )  # it pays so far: to be watched, and no break
+    interval = None if since is None else (float(curve.steps[0]), since)
+    # it pays so far: to be watched, and no break
+    gains = trajectory is not None and trajectory.learned and not trajectory.lost
     return Finding(
         message=facts.tell(
             "the divergence from the reference model is {late} nats per token at the end, the median of half of the run: the "
@@ -86,10 +84,7 @@ def detect(
         ),
         severity=Severity.WARNING if gains else Severity.CRITICAL,
         confidence=Confidence.MEDIUM if gains else Confidence.HIGH,
-        metric=curve.name,
-        onset=since,
-        interval=None if since is None else (float(curve.steps[0]), since),
-        evidence=(Evidence(text="divergence", series=curve, since=since, level=max_divergence),),
+        **seen_since(curve, "divergence", since, interval, level=max_divergence),
     )
 
 
@@ -106,7 +101,6 @@ def _text_lost(accuracy: Series, chosen: Series, min_kept: float, min_points: in
         or chosen.values[-1] >= chosen.values[0]
     ):
         return None
-    before = accuracy.between(-np.inf, np.nextafter(since, -np.inf))
     return Finding(
         message=facts.tell(
             "the model predicts {late:%} of the tokens of the chosen answers, after {first:%} at the start, and their "
@@ -118,11 +112,11 @@ def _text_lost(accuracy: Series, chosen: Series, min_kept: float, min_points: in
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        metric=accuracy.name,
-        onset=since,
-        interval=(float(before.steps[-1]) if len(before) else since, since),
-        evidence=(
-            Evidence(text="token accuracy", series=accuracy, since=since),
-            Evidence(text="log-probability of chosen answers", series=chosen, since=since),
+        **seen_since(
+            accuracy,
+            "token accuracy",
+            since,
+            since_last(accuracy, since),
+            along={"log-probability of chosen answers": chosen},
         ),
     )

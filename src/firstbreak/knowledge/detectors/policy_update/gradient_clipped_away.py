@@ -23,9 +23,9 @@ https://docs.pytorch.org/docs/stable/generated/torch.optim.Adam.html
 from __future__ import annotations
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.stats.points import median
-from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Config, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number
 
 
@@ -53,8 +53,5 @@ def detect(
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        metric=grad_norm.name,
-        onset=start,
-        interval=(start, start),
-        evidence=(Evidence(text="norm of the gradient", series=norms, since=start, level=limit),),
+        **seen_since(norms, "norm of the gradient", start, level=limit),
     )

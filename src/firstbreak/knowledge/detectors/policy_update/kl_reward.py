@@ -122,14 +122,13 @@ def detect(
             numbers={"cell": "rising/declining"},
         )
     if settled(kl) >= max(blow_up * early, blown):
-        return _blown_up(divergence, kl, early, evidence)
+        return _blown_up(divergence, kl, evidence)
     if trajectory.kind not in ("flat", "plateau") or solved:
         return None
     paid = trajectory.kind == "plateau"  # what was gained before
     at_top = bool(((points.values >= 0) & (points.values <= 1)).all()) and median(points.tail(0.25).values) >= top
-    if not (
-        paid and second_score is not None and not _goes_on(second_score)
-    ):  # else both tell that the gain has stopped
+    both_stopped = paid and second_score is not None and not _goes_on(second_score)
+    if not both_stopped:
         curves = (points, reward_mean.finite) if few and reward_mean is not None else (points,)
         if few and reward_mean is None:
             return None
@@ -158,7 +157,7 @@ def detect(
     )
 
 
-def _blown_up(divergence: Series, kl: Series, early: float, evidence: tuple[Evidence, ...]) -> Finding:
+def _blown_up(divergence: Series, kl: Series, evidence: tuple[Evidence, ...]) -> Finding:
     """A divergence that grows ever faster: no gain of a score is worth tenfold the distance."""
     step, interval = departure(kl) or (float(kl.steps[0]), (float(kl.steps[0]), float(kl.steps[-1])))
     return Finding(

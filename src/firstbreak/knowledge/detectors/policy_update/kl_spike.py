@@ -33,13 +33,13 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.changes import Change, changes, for_good
 from firstbreak.engine.stats.direction import fell_since
 from firstbreak.engine.stats.points import among, median
 from firstbreak.engine.stats.spikes import spikes
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 
 
 def detect(
@@ -102,10 +102,7 @@ def detect(
             ),
             severity=Severity.WARNING if extreme or harmful else Severity.NOTICE,
             confidence=Confidence.LOW if extreme and not harmful else Confidence.MEDIUM,  # of harm: it came back
-            metric=curve.name,
-            onset=float(steps[0]),
-            interval=(float(steps[0]), float(steps[0])),
-            evidence=(Evidence(text=curve.name, series=curve, since=float(steps[0])),),
+            **seen_since(curve, curve.name, float(steps[0])),
             numbers={"count": len(steps)},
         )
     return None
@@ -131,10 +128,7 @@ def _stayed(curve: Series, jump: Change) -> Finding:
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        metric=curve.name,
-        onset=jump.step,
-        interval=jump.interval,
+        **seen_since(curve, curve.name, jump.step, jump.interval, level=jump.after),
         sudden=True,
-        evidence=(Evidence(text=curve.name, series=curve, since=jump.step, level=jump.after),),
         numbers={"ratio": jump.ratio},
     )

@@ -31,9 +31,9 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, from_point, seen_since
 from firstbreak.engine.stats.changes import rounded_away
-from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Expected, Finding, NotMeasured, Role, Series, Severity
 from firstbreak.words import percent
 
 ROLES = (Role.RELATION,)
@@ -57,10 +57,8 @@ def detect(
         return None
     first = int(used[-1]) + 1
     rest = float((steps[-1] - steps[first]) / (steps[-1] - steps[0])) if steps[-1] > steps[0] else 0.0
-    if (
-        rest < (min_rest if values[first:].any() else min_rest_zero) or (values[first:] < 0).any()
-    ):  # negative: another finding
-        return None
+    if rest < (min_rest if values[first:].any() else min_rest_zero) or (values[first:] < 0).any():
+        return None  # negative: another finding
     since = float(steps[first])
     left = rates.between(since, float(steps[-1]))
     what = facts.tell(
@@ -79,9 +77,6 @@ def detect(
         ),
         severity=Severity.WARNING if values[first:].any() else Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        metric="lr",
-        onset=since,
-        interval=(float(steps[first - 1]), since),
-        evidence=(Evidence(text="learning rate", series=rates, since=since),),
+        **seen_since(rates, "learning rate", *from_point(rates, first)),
         numbers={"rest": rest},
     )

@@ -28,9 +28,9 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, from_point, seen_since
 from firstbreak.engine.stats.changes import adapted
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 
 
 def detect(
@@ -64,9 +64,6 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric="lr",
-        onset=since,
-        interval=(float(rates.steps[at - 1]), since),
-        evidence=(Evidence(text="learning rate", series=rates, since=since),),
+        **seen_since(rates, "learning rate", *from_point(rates, at)),
         numbers={"times": now / was if was > 0 else np.inf},
     )

@@ -36,14 +36,14 @@ from typing import NamedTuple
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Method
 from firstbreak.engine.stats.breaks import CALMING
 from firstbreak.engine.stats.changes import changes
 from firstbreak.engine.stats.direction import SURE, fell_since, move, rises
 from firstbreak.engine.stats.oscillation import SignReversal, oscillation, sign_reversal
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity, Statistic
+from firstbreak.model import Confidence, Expected, Finding, NotMeasured, Series, Severity, Statistic
 from firstbreak.values import replace
 from firstbreak.words import number, quoted
 
@@ -83,18 +83,13 @@ def detect(
     min_evaluations: int = at(4, "evaluations", "Fewer may come before the first right answer."),
     min_points: int = at(20, "points", "Fewer losses show no pattern."),
 ) -> Finding | Expected | NotMeasured | None:
-    if method not in (Method.GROUP_RELATIVE, Method.ACTOR_CRITIC) and loss_total is not None and eval_score is not None:
+    of_policy = method in (Method.GROUP_RELATIVE, Method.ACTOR_CRITIC)
+    if not of_policy and loss_total is not None and eval_score is not None:
         scores, losses = eval_score.finite, loss_total.finite
         never = len(scores) >= min_evaluations and not scores.values.any() and len(losses) >= min_points
         if never and 0 < float(np.median(losses.tail(0.1).values)) < fitted * float(np.max(losses.head(0.1).values)):
             return _fits_something_else(losses, scores)
-    loss = (
-        policy_loss
-        if policy_loss is not None
-        else loss_total
-        if method in (Method.GROUP_RELATIVE, Method.ACTOR_CRITIC)
-        else None
-    )
+    loss = policy_loss if policy_loss is not None else loss_total if of_policy else None
     if loss is None:
         return NotMeasured("no policy loss is logged")
     if len(loss.finite) < min_points and method not in CENTRED:
@@ -269,8 +264,5 @@ def _finding(
         message=message,
         severity=severity,
         confidence=confidence,
-        metric=loss.name,
-        onset=step,
-        interval=(step, step),
-        evidence=(Evidence(text="policy loss", series=loss, since=step, level=0.0),),
+        **seen_since(loss, "policy loss", step, level=0.0),
     )

@@ -40,24 +40,12 @@ import re
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.stats.changes import for_good, rounded_away
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.trend import trend
-from firstbreak.model import (
-    Confidence,
-    Config,
-    Evidence,
-    Expected,
-    Finding,
-    NotMeasured,
-    Role,
-    Run,
-    Series,
-    Severity,
-    Statistic,
-)
+from firstbreak.model import Confidence, Config, Expected, Finding, NotMeasured, Role, Run, Series, Severity, Statistic
 from firstbreak.patterns import pattern
 from firstbreak.words import number, percent
 
@@ -112,21 +100,18 @@ def detect(
     still = _stands_still(policy_entropy, kl_old, tolerance, 2 * min_points)
     if still is not None and not (trajectory is not None and trajectory.learned):
         return still
-    flat = (trajectory is not None and trajectory.kind == "flat") or (
-        _half_configured(run.config) and training_score is not None and not trend(training_score.finite).direction
-    )
-    if divergence is not None and score is not None and flat and not solved:
+    pure_half = _half_configured(run.config)
+    stands = trajectory is not None and trajectory.kind == "flat"
+    stands = stands or (pure_half and training_score is not None and not trend(training_score.finite).direction)
+    if stands and not solved and divergence is not None and score is not None:
         kl, late = divergence.finite, divergence.finite.tail(0.25).values
+        away = abs(median(late)) if late.any() else np.inf
         rate = median(lr.finite.values) if lr is not None and len(lr.finite) else 0.0
-        if len(kl) >= min_still and rate >= large_rate and abs(median(late)) < still_near and late.any():
+        if len(kl) >= min_still and rate >= large_rate and away < still_near:
             return _stays_near(kl)
-        half = _half_configured(run.config) or (grad_norm is not None and _in_bfloat16(grad_norm.finite.values))
+        half = pure_half or (grad_norm is not None and _in_bfloat16(grad_norm.finite.values))
         rewards = score if training_score is None else training_score
-        if (
-            min(len(kl), len(rewards.finite)) >= (min_still if half else min_near)
-            and abs(median(late)) < near
-            and late.any()
-        ):
+        if min(len(kl), len(rewards.finite)) >= (min_still if half else min_near) and away < near:
             return _stays_near(kl, half)
     if not solved and (run.config.number("epochs_per_batch") or 0) > 1:
         hardly = _hardly_moves(policy_entropy, kl_old, grad_norm, lr, unmoved, 4 * min_points)
@@ -291,8 +276,5 @@ def _finding(curve: Series, what: str, since: float, severity: Severity = Severi
         message=facts.tell("{what}; compare the weights before and after an update", what=what),
         severity=severity,
         confidence=Confidence.HIGH,
-        metric=curve.name,
-        onset=since,
-        interval=(since, since),
-        evidence=(Evidence(text=curve.name, series=curve, since=since, level=0.0),),
+        **seen_since(curve, curve.name, since, level=0.0),
     )

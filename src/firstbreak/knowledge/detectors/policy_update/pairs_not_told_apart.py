@@ -26,9 +26,9 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Method, only
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 
 FAMILIES = only(Method.PREFERENCE)
 
@@ -56,8 +56,5 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric=curve.name,
-        onset=began,
-        interval=(began, step),
-        evidence=(Evidence(text="accuracy on training pairs", series=curve, since=began, level=0.5),),
+        **seen_since(curve, "accuracy on training pairs", began, (began, step), level=0.5),
     )

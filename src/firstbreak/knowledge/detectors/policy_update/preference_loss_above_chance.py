@@ -26,31 +26,16 @@ https://arxiv.org/abs/2305.18290
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Method, only
-from firstbreak.model import (
-    Confidence,
-    Config,
-    Evidence,
-    Finding,
-    NotApplicable,
-    NotMeasured,
-    Role,
-    Run,
-    Series,
-    Severity,
-)
+from firstbreak.knowledge.detectors.environment.preference_loss_start import LOGISTIC, START, loss_kinds
+from firstbreak.model import Confidence, Config, Finding, NotApplicable, NotMeasured, Role, Run, Series, Severity
 
 ROLES = (Role.RELATION,)
 FAMILIES = only(Method.PREFERENCE)
-
-CHANCE = math.log(2)  #: the loss of a policy that equals its reference model: https://arxiv.org/abs/2305.18290
-LOGISTIC = frozenset({"sigmoid", "dpo", "robust", "exo_pair"})
 
 
 def detect(
@@ -66,16 +51,14 @@ def detect(
     min_share: float = at(0.75, "share", "Of the losses of the second half: single bad batches are chance."),
     min_points: int = at(4, "points", "Fewer losses of the second half may be chance."),
 ) -> Finding | NotApplicable | NotMeasured | None:
-    kinds = config.get("loss_type")
-    named = {str(kind) for kind in (kinds if isinstance(kinds, list | tuple) else [kinds]) if kind is not None}
-    if run.algorithm not in ("dpo", None) or reference_free or named - LOGISTIC or pref_nll is not None:
+    if run.algorithm not in ("dpo", None) or reference_free or loss_kinds(config) - LOGISTIC or pref_nll is not None:
         return NotApplicable("only the logistic loss of DPO is ln 2 for a model that was never trained")
     losses = [s.finite for s in (eval_loss, pref_loss, loss_total) if s is not None]
     loss = next((s for s in losses if len(s.tail(0.5)) >= min_points), None)
     if loss is None:
         return NotMeasured(f"the loss is not logged {min_points} times in the second half of the run")
     late = loss.tail(0.5)
-    limit = CHANCE * (1 + tolerance)
+    limit = START * (1 + tolerance)
     if float(np.median(late.values)) <= limit or float(np.mean(late.values > limit)) < min_share:
         return None
     first = float(loss.steps[int(np.argmax(loss.values > limit))])
@@ -88,8 +71,5 @@ def detect(
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        metric=loss.name,
-        onset=first,
-        interval=(float(loss.steps[0]), first),
-        evidence=(Evidence(text="loss", series=loss, level=CHANCE),),
+        **seen_in(loss, "loss", first, (float(loss.steps[0]), first), level=START),
     )

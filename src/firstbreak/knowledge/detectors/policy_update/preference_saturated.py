@@ -30,9 +30,9 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, from_point, seen_since
 from firstbreak.engine.families import Method, only
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 
 FAMILIES = only(Method.PREFERENCE)
 
@@ -67,8 +67,5 @@ def detect(
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        metric=loss.name,
-        onset=since,
-        interval=(float(loss.steps[first - 1]), since),
-        evidence=(Evidence(text="loss", series=loss, since=since, level=0.0),),
+        **seen_since(loss, "loss", *from_point(loss, first), level=0.0),
     )

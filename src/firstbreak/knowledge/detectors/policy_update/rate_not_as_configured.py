@@ -26,10 +26,10 @@ https://github.com/huggingface/trl
 from __future__ import annotations
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.stats.changes import adapted, rounded_away
 from firstbreak.knowledge.detectors._proof import proved
-from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Series, Severity
 from firstbreak.words import number
 
 ROLES = (Role.RELATION, Role.PROOF)
@@ -70,9 +70,6 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric=rates.name,
-        onset=first,
-        interval=(first, first),
-        evidence=(Evidence(text="learning rate", series=rates, level=configured),),
+        **seen_in(rates, "learning rate", first, level=configured),
         numbers={"share": share},
     )

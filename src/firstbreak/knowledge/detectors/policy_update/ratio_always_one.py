@@ -28,11 +28,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.knowledge.detectors._updates import recorded_updates
-from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Role, Run, Series, Severity
+from firstbreak.model import Confidence, Config, Expected, Finding, NotMeasured, Role, Run, Series, Severity
 from firstbreak.words import percent, quoted
 
 ROLES = (Role.RELATION,)
@@ -99,18 +99,19 @@ def detect(
         return NotMeasured("how often a batch is used is not recorded, and with one update the ratio is always 1")
     if curve.name.startswith("kl") and policy_entropy is not None and _three_decimals(policy_entropy.finite.values):
         return NotMeasured("the log prints three decimals, and a healthy KL divergence from the old policy is smaller")
-    frozen = lr is not None and not lr.finite.values.any()
-    if frozen or not _could_move(curve, exact, policy_entropy, min_entropy, min_uncertain_points, min_uncertain_share):
+    if lr is not None and not lr.finite.values.any():
         return None  # such a policy cannot move: another finding says so
+    if policy_entropy is not None and len(policy_entropy.finite):  # nor can one that always does the same
+        entropy = policy_entropy.finite
+        uncertain = np.interp(curve.steps, entropy.steps, np.abs(entropy.values)) >= min_entropy
+        if np.sum(uncertain) < min_uncertain_points or np.mean(exact[uncertain]) < min_uncertain_share:
+            return None
     since = first_sustained(curve, lambda values: np.abs(values - (1.0 if "ratio" in curve.name else 0.0)) <= tolerance)
     return Finding(
         message=_said(curve, exact, share, None if assumed else updates),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM if assumed else Confidence.HIGH,
-        metric=curve.name,
-        onset=since,
-        interval=None if since is None else (since, since),
-        evidence=(Evidence(text=curve.name, series=curve, since=since),),
+        **seen_since(curve, curve.name, since),
         numbers={"share": share},
     )
 
@@ -124,21 +125,6 @@ def _said(curve: Series, exact: np.ndarray, share: float, updates: float | None)
         return f"{often}: if each batch is used more than once, {again}"
     often = f"{curve.name} does not move in {percent(share)} of the updates of the second half"
     return f"{often}, although each batch is used {updates:g} times: {again}"
-
-
-def _could_move(
-    curve: Series,
-    exact: np.ndarray,
-    entropy: Series | None,
-    min_entropy: float,
-    min_uncertain_points: int,
-    min_uncertain_share: float,
-) -> bool:
-    """Whether the policy stood still while it was still able to move; one that always does the same cannot move."""
-    if entropy is None or not len(entropy.finite):
-        return True
-    uncertain = np.interp(curve.steps, entropy.finite.steps, np.abs(entropy.finite.values)) >= min_entropy
-    return int(np.sum(uncertain)) >= min_uncertain_points and float(np.mean(exact[uncertain])) >= min_uncertain_share
 
 
 def _three_decimals(values: np.ndarray) -> bool:

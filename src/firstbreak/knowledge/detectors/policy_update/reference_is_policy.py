@@ -27,9 +27,9 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, from_point, seen_in, seen_since
 from firstbreak.knowledge.detectors._proof import proved
-from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Series, Severity
 
 ROLES = (Role.RELATION, Role.PROOF)
 MIN_POINTS = 3  #: later batches (convention)
@@ -97,10 +97,7 @@ def _taken_anew(kl: Series, left: float) -> Finding | None:
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric=kl.name,
-        onset=step,
-        interval=(float(kl.steps[again[0] - 1]), step),
-        evidence=(Evidence(text="divergence from the reference", series=kl, since=step, level=0.0),),
+        **seen_since(kl, "divergence from the reference", *from_point(kl, again[0]), level=0.0),
     )
 
 
@@ -112,7 +109,6 @@ def _of_pairs(chosen: Series, rejected: Series, logp: Series | None) -> Finding 
         )
     if chosen.values.any() or rejected.values.any() or np.ptp(logp.finite.values) <= MOVED:
         return None
-    first = float(chosen.steps[0])
     return Finding(
         message=facts.tell(
             "the rewards of chosen and rejected answers are 0 in all {n} rows, while their log-probability goes from {before} to "
@@ -123,8 +119,5 @@ def _of_pairs(chosen: Series, rejected: Series, logp: Series | None) -> Finding 
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        metric=chosen.name,
-        onset=first,
-        interval=(first, first),
-        evidence=(Evidence(text="reward of the chosen answers", series=chosen, level=0.0),),
+        **seen_in(chosen, "reward of the chosen answers", level=0.0),
     )

@@ -25,11 +25,11 @@ https://arxiv.org/abs/2305.18290
 from __future__ import annotations
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.knowledge.detectors._proof import proved
-from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Role, Run, Series, Severity
+from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Run, Series, Severity
 
 ROLES = (Role.RELATION, Role.PROOF)
 BEFORE = frozenset({"trl", "verl", "openrlhf"})  #: trainers that log the divergence of a batch before its update
@@ -86,7 +86,6 @@ def _apart(curve: Series, logged: float, learned: bool) -> Finding | None:
     first, after = float(curve.values[0]), median(curve.values[1 : 1 + NEXT])
     if first <= logged or after > 2 * first or float(curve.values[1 : 1 + NEXT].min()) < STEADY * first:
         return None
-    step = float(curve.steps[0])
     return Finding(
         message=facts.tell(
             "{curve} is {first} nats at the first step, before any update, and must be 0: the reference is not the policy at the "
@@ -96,9 +95,6 @@ def _apart(curve: Series, logged: float, learned: bool) -> Finding | None:
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM if learned else Confidence.HIGH,
-        metric=curve.name,
-        onset=step,
-        interval=(step, step),
-        evidence=(Evidence(text="divergence from the reference", series=curve, level=0.0),),
+        **seen_in(curve, "divergence from the reference", level=0.0),
         numbers={"first": first},
     )

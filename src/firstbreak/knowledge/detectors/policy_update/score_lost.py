@@ -40,13 +40,13 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.stats.agreement import Fall, denies
 from firstbreak.engine.stats.direction import fall_from_best, recovers
 from firstbreak.engine.stats.shape import MIN_POINTS, Trajectory
 from firstbreak.engine.stats.shape import trajectory as shape_of
 from firstbreak.knowledge.detectors._start import continued
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Run, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Role, Run, Series, Severity
 from firstbreak.words import percent
 
 EITHER_SCORE = True
@@ -151,10 +151,7 @@ def detect(
         ),
         severity=Severity.CRITICAL if sure else Severity.WARNING,
         confidence=Confidence.HIGH if sure else Confidence.MEDIUM if large and not nearly else Confidence.LOW,
-        metric=score.name,
-        onset=since,
-        interval=interval,
-        evidence=(Evidence(text="score", series=score, since=since, level=trajectory.best),),
+        **seen_since(score, "score", since, interval, level=trajectory.best),
         numbers={"lost": lost, "kind": trajectory.kind},
     )
 
@@ -173,10 +170,7 @@ def _suggested(score: Series, shape: Trajectory, fall: Fall) -> Finding:
         ),
         severity=Severity.WARNING,
         confidence=Confidence.LOW,
-        metric=score.name,
-        onset=fall.step,
-        interval=(fall.step, float(score.steps[-1])),
-        evidence=(Evidence(text="score", series=score, since=fall.step, level=shape.best),),
+        **seen_since(score, "score", fall.step, (fall.step, float(score.steps[-1])), level=shape.best),
         numbers={"lost": shape.drop_fraction, "sigma": fall.sigma},
     )
 

@@ -32,9 +32,9 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 from firstbreak.words import percent
 
 ROLES = (Role.SCORE_FELL,)
@@ -61,7 +61,7 @@ def detect(
         return NotApplicable("a training reward swings with its batches; only an evaluation shows a policy that swings")
     if len(score) < min_points:
         return NotMeasured(f"{len(score)} scores are too few to see swings (needs {min_points})")
-    late = score.tail(0.5)
+    late, best = score.tail(0.5), trajectory.best_step
     error = 0.0 if score_error is None else float(np.median(score_error.tail(0.5).values))
     between = float(np.std(np.diff(late.values))) / np.sqrt(2)
     own = float(np.sqrt(max(0.0, between**2 - error**2)))
@@ -84,9 +84,6 @@ def detect(
         ),
         severity=Severity.CRITICAL if swings and score_error is not None else Severity.WARNING,
         confidence=Confidence.HIGH if score_error is not None else Confidence.MEDIUM,
-        metric=score.name,
-        onset=trajectory.best_step,
-        interval=(float(score.steps[0]), max(trajectory.best_step, float(late.steps[0]))),
-        evidence=(Evidence(text="score", series=score, since=trajectory.best_step),),
+        **seen_since(score, "score", best, (float(score.steps[0]), max(best, float(late.steps[0])))),
         numbers={"share": share},
     )

@@ -33,12 +33,12 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.stats.changes import for_good
 from firstbreak.engine.stats.direction import fell_since
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Series, Severity, Statistic
+from firstbreak.model import Confidence, Config, Finding, NotMeasured, Series, Severity, Statistic
 from firstbreak.words import number
 
 EITHER_SCORE = True
@@ -92,6 +92,7 @@ def detect(
             return None
         harmed = harmed or fell
     since = burst if burst is not None else float(kl.steps[first or 0])
+    interval = (since if burst is not None else float(kl.steps[0]), since)
     rest = kl.between(since)
     moves = (
         facts.of(Statistic.LARGEST, rest.head(burst_points / len(rest)))
@@ -125,10 +126,7 @@ def detect(
         ),
         severity=Severity.CRITICAL if harmed else Severity.WARNING,
         confidence=Confidence.HIGH if harmed else Confidence.MEDIUM,
-        metric="kl.old",
-        onset=since,
-        interval=(since if burst is not None else float(kl.steps[0]), since),
-        evidence=(Evidence(text="KL divergence per update", series=kl_old, since=since, level=limit),),
+        **seen_since(kl_old, "KL divergence per update", since, interval, metric="kl.old", level=limit),
         numbers={"level": shown},
     )
 

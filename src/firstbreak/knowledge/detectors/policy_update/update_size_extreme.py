@@ -30,9 +30,9 @@ https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 from __future__ import annotations
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Method, without
-from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Series, Severity
 
 FAMILIES = without(Method.SUPERVISED, Method.PREFERENCE, Method.VALUE_BASED)
 SURE = 3  #: values that are no slip of one batch (convention)
@@ -76,10 +76,7 @@ def detect(
             ),
             severity=Severity.CRITICAL if sure else Severity.WARNING,
             confidence=Confidence.HIGH if sure else Confidence.MEDIUM,
-            metric=curve.name,
-            onset=float(curve.steps[0]),
-            interval=(float(curve.steps[0]), float(curve.steps[0])),
-            evidence=(Evidence(text="size of an update", series=curve, since=float(curve.steps[0]), level=high),),
+            **seen_since(curve, "size of an update", float(curve.steps[0]), level=high),
             numbers={"level": size.value},
         )
     return None

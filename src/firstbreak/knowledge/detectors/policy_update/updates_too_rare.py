@@ -27,10 +27,10 @@ https://stable-baselines3.readthedocs.io/en/master/modules/dqn.html
 from __future__ import annotations
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Method, only
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Series, Severity
 from firstbreak.words import number
 
 FAMILIES = only(Method.VALUE_BASED)
@@ -95,9 +95,6 @@ def _finding(curve: Series, since: float, said: str, size: float, **given: objec
         message=facts.tell(said, **given),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric=curve.name,
-        onset=since,
-        interval=(since, since),
-        evidence=(Evidence(text=curve.name, series=curve, since=since),),
+        **seen_since(curve, curve.name, since),
         numbers={"size": size},
     )

@@ -29,10 +29,10 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.onset import first_sustained
-from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 from firstbreak.values import replace
 from firstbreak.words import number, percent
 
@@ -87,13 +87,7 @@ def detect(
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH if agreed or not len(before) else Confidence.MEDIUM,
-        metric=trained.name,
-        onset=step,
-        interval=(since, step),
-        evidence=(
-            Evidence(text="training return", series=trained, since=step),
-            Evidence(text="evaluation", series=scores, since=step),
-        ),
+        **seen_since(trained, "training return", step, (since, step), along={"evaluation": scores}),
     )
 
 

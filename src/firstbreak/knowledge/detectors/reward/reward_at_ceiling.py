@@ -29,11 +29,11 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.points import median
 from firstbreak.knowledge.detectors._start import continued
-from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Expected, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number
 
 FAMILIES = only(Policy.TEXT, why="only rewards of answers are shares of a highest reward")
@@ -69,10 +69,7 @@ def detect(
                 judged=number(judged),
             )
         )
-    quiet = zero_variance_groups is not None and len(zero_variance_groups.finite) > 0
-    no_signal = (
-        quiet and zero_variance_groups is not None and (median(zero_variance_groups.finite.values) >= silent_groups)
-    )
+    no_signal = zero_variance_groups is not None and median(zero_variance_groups.finite.values) >= silent_groups
     beside = f", while the evaluation is {number(judged)}" if below and judged is not None else ""
     step = float(rewards.steps[0])
     return Finding(
@@ -85,9 +82,6 @@ def detect(
         ),
         severity=Severity.WARNING if below or no_signal else Severity.NOTICE,
         confidence=Confidence.HIGH if below and no_signal else Confidence.MEDIUM,
-        metric=rewards.name,
-        onset=step,
-        interval=(step, step),
-        evidence=(Evidence(text=f"mean reward {number(level)}", series=reward_mean, since=step, level=1.0),),
+        **seen_since(reward_mean, f"mean reward {number(level)}", step, level=1.0),
         numbers={"level": level, "evaluation": judged},
     )

@@ -32,12 +32,12 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.direction import rises
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.shape import trajectory as shape_of
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
 
@@ -116,9 +116,6 @@ def _finding(curve: Series, what: str, share: float, policy: Policy, severity: S
         ),
         severity=severity,
         confidence=Confidence.MEDIUM,
-        metric=curve.name,
-        onset=float(curve.steps[0]),
-        interval=(float(curve.steps[0]), float(curve.steps[0])),
-        evidence=(Evidence(text="score", series=curve, level=float(curve.values.min())),),
+        **seen_in(curve, "score", level=float(curve.values.min())),
         numbers={"share": share},
     )

@@ -32,11 +32,11 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, from_point, seen_since
 from firstbreak.engine.families import Method, Policy, without
 from firstbreak.engine.stats.changes import lapses
 from firstbreak.engine.stats.noise import noise_scale
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 from firstbreak.values import replace
 
 FAMILIES = without(Method.SUPERVISED)
@@ -91,10 +91,7 @@ def detect(
             ),
             severity=Severity.CRITICAL if policy is Policy.TEXT else Severity.WARNING,
             confidence=Confidence.HIGH,
-            metric=curve.name,
-            onset=since,
-            interval=(float(curve.steps[first - 1]), since),
-            evidence=(Evidence(text=f"{curve.name}", series=curve, since=since, level=value),),
+            **seen_since(curve, f"{curve.name}", *from_point(curve, first), level=value),
             numbers={"value": value, "usual": usual},
         )
     return None

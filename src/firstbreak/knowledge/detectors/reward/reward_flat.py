@@ -36,13 +36,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.stats.direction import departure, rises
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.shape import trajectory as shape_of
 from firstbreak.engine.stats.trend import trend
 from firstbreak.knowledge.detectors._start import continued
-from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Expected, Finding, NotMeasured, Role, Series, Severity
 from firstbreak.words import number
 
 ROLES = (Role.SCORE_UNMOVED,)
@@ -90,10 +90,9 @@ def detect(
         return NotMeasured(
             f"the score is always {number(trajectory.start)}: the lowest and the highest score cannot be told apart"
         )
+    first = float(score.steps[0])
     if continued(score):
-        return NotMeasured(
-            f"the log begins at {facts.at(score, float(score.steps[0]))}: what was learned before is not in it"
-        )
+        return NotMeasured(f"the log begins at {facts.at(score, first)}: what was learned before is not in it")
     training = [s.finite for s in (reward_mean, reward_episode) if s is not None and s.name != score.name]
     if any(rises(s) or shape_of(s).learned for s in training):
         return _beside_learning(score, training)
@@ -130,10 +129,7 @@ def detect(
         ),
         severity=Severity.CRITICAL if sure else Severity.WARNING,
         confidence=Confidence.HIGH if sure or random else Confidence.LOW if hides else Confidence.MEDIUM,
-        metric=score.name,
-        onset=float(score.steps[0]),
-        interval=(float(score.steps[0]), float(score.steps[min(len(score) - 1, len(score) // 10)])),
-        evidence=(Evidence(text="score", series=score, level=trajectory.start),),
+        **seen_in(score, "score", first, (first, float(score.steps[len(score) // 10])), level=trajectory.start),
         numbers={"hidden": hidden},
     )
 

@@ -26,9 +26,9 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, from_point, seen_since
 from firstbreak.engine.stats.changes import for_good
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Role, Series, Severity
 from firstbreak.values import replace
 from firstbreak.words import number
 
@@ -61,7 +61,7 @@ def detect(
     first = for_good(left > beyond, 0.9)
     if first is None or len(left) - first < min_points:
         return None
-    since, before = float(total.steps[first]), float(total.steps[first - 1])
+    since = float(total.steps[first])
     expected = replace(total, values=values @ weights)
     return Finding(
         message=facts.tell(
@@ -74,13 +74,7 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric=total.name,
-        onset=since,
-        interval=(before, since),
+        **seen_since(total, "reward", *from_point(total, first), along={"sum of its parts": expected}),
         sudden=True,
-        evidence=(
-            Evidence(text="reward", series=total, since=since),
-            Evidence(text="sum of its parts", series=expected, since=since),
-        ),
         numbers={"left": float(np.median(left[first:]))},
     )

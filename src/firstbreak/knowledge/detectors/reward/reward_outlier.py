@@ -30,11 +30,11 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.engine.stats.points import median, quantile
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity, Statistic
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity, Statistic
 from firstbreak.words import number
 
 
@@ -88,10 +88,7 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        metric=worst.name,
-        onset=first,
-        interval=(first, first),
-        evidence=(Evidence(text=worst.name, series=worst, since=first),),
+        **seen_since(worst, worst.name, first),
     )
 
 
@@ -113,8 +110,5 @@ def _wide(spreads: Series, ratio: float, steady: float, min_outliers: int) -> Fi
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        metric=spreads.name,
-        onset=first,
-        interval=(first, first),
-        evidence=(Evidence(text=spreads.name, series=spreads, since=first, level=usual),),
+        **seen_since(spreads, spreads.name, first, level=usual),
     )

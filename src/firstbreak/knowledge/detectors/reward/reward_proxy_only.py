@@ -37,9 +37,10 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.direction import departure, falls, rises
+from firstbreak.engine.stats.points import late_median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.trend import trend
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Series, Severity, Statistic
+from firstbreak.model import Confidence, Evidence, Finding, Interval, NotMeasured, Role, Series, Severity, Statistic
 
 ROLES = (Role.RELATION,)
 
@@ -77,7 +78,7 @@ def detect(
     driver = max(others, key=lambda k: trend(others[k]).change)
     if not rises(others[driver]):
         return None
-    if any(rises(s) and _late(s) >= max_level for s in answers.values()):
+    if any(rises(s) and late_median(s) >= max_level for s in answers.values()):
         return None
     frozen = any(np.ptp(s.values) == 0 for s in answers.values())
     fell = any(falls(s) for s in answers.values())
@@ -114,38 +115,38 @@ def detect(
 
 def _without_success(reward: Series, success: Series) -> Finding:
     """The return rises, and fewer episodes succeed."""
-    start = departure(success)
-    return Finding(
-        message=facts.tell(
-            "the reward rises by {change}, and the share of successes falls from {before} to {now}: something else than success "
-            "pays; compare the returns of episodes that succeed and that fail",
-            change=facts.of(Statistic.CHANGE, reward),
-            before=facts.mean(success.head(0.25)),
-            now=facts.mean(success.tail(0.25)),
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        metric=success.name,
-        onset=start[0] if start else float(success.steps[0]),
-        interval=start[1] if start else None,
-        evidence=(Evidence(text="reward", series=reward), Evidence(text="share of successes", series=success)),
-        numbers={"component": success.name, "frozen": False},
+    what = facts.tell(
+        "the reward rises by {change}, and the share of successes falls from {before} to {now}: something else than success "
+        "pays; compare the returns of episodes that succeed and that fail",
+        change=facts.of(Statistic.CHANGE, reward),
+        before=facts.mean(success.head(0.25)),
+        now=facts.mean(success.tail(0.25)),
     )
+    onset, interval = departure(success) or (float(success.steps[0]), None)
+    return _beside_successes(reward, success, what, Severity.CRITICAL, onset, interval)
 
 
 def _never_succeeds(reward: Series, success: Series) -> Finding:
     """The return rose and stays, and hardly any episode succeeds."""
+    what = facts.tell(
+        "the reward rose by {change} and stays there, and {share:%} of the episodes succeed: something else than success "
+        "pays best; compare the return of a success with that of an episode of now",
+        change=facts.of(Statistic.CHANGE, reward),
+        share=facts.mean(success.tail(0.5)),
+    )
+    return _beside_successes(reward, success, what, Severity.WARNING, float(reward.steps[0]))
+
+
+def _beside_successes(
+    reward: Series, success: Series, what: str, severity: Severity, onset: float, interval: Interval | None = None
+) -> Finding:
     return Finding(
-        message=facts.tell(
-            "the reward rose by {change} and stays there, and {share:%} of the episodes succeed: something else than success "
-            "pays best; compare the return of a success with that of an episode of now",
-            change=facts.of(Statistic.CHANGE, reward),
-            share=facts.mean(success.tail(0.5)),
-        ),
-        severity=Severity.WARNING,
+        message=what,
+        severity=severity,
         confidence=Confidence.HIGH,
         metric=success.name,
-        onset=float(reward.steps[0]),
+        onset=onset,
+        interval=interval,
         evidence=(Evidence(text="reward", series=reward), Evidence(text="share of successes", series=success)),
         numbers={"component": success.name, "frozen": False},
     )
@@ -154,8 +155,4 @@ def _never_succeeds(reward: Series, success: Series) -> Finding:
 def _at_its_best(series: Series) -> bool:
     """Already right most of the time: late values at the top of what was ever seen, and that top is positive."""
     low, top = float(series.values.min()), float(series.values.max())
-    return top > 0 and _late(series) >= max(0.9 * top, (low + top) / 2)
-
-
-def _late(series: Series) -> float:
-    return float(np.median(series.tail(0.25).values))
+    return top > 0 and late_median(series) >= max(0.9 * top, (low + top) / 2)

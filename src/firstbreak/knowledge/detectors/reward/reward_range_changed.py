@@ -30,9 +30,9 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, from_point, seen_since
 from firstbreak.engine.families import Policy, only
-from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Series, Severity
 
 FAMILIES = only(Policy.TEXT, why="the smallest and the largest return of episodes move with what the policy reaches")
 
@@ -71,10 +71,7 @@ def detect(
         ),
         severity=Severity.CRITICAL if before * after < 0 or before == 0 > after else Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric=curve.name,
-        onset=since,
-        interval=(float(curve.steps[at - 1]), since),
-        evidence=(Evidence(text=curve.name, series=curve, since=since, level=before),),
+        **seen_since(curve, curve.name, *from_point(curve, at), level=before),
         numbers={"before": before, "after": after},
     )
 

@@ -31,10 +31,10 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.points import median
-from firstbreak.model import Confidence, Evidence, Expected, Finding, NotApplicable, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Expected, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 from firstbreak.words import number
 
 WHOLE = 0.9  #: share of returns that are whole numbers; a mean of two episodes may be a half (convention)
@@ -89,10 +89,7 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric=trained.name,
-        onset=start,
-        interval=(start, start),
-        evidence=(Evidence(text="training return", series=trained), Evidence(text="evaluation", series=scores)),
+        **seen_in(trained, "training return", start, beside={"evaluation": scores}),
         numbers={"factor": factor},
     )
 
@@ -105,7 +102,6 @@ def _never_paid(returns: Series, length: Series, value: Series, loss: Series, un
     per_step = median(np.abs(late.values)) / max(median(length.tail(0.5).values), 1.0)
     if max(median(np.abs(values.values)), median(np.abs(errors.values)) ** 0.5) > unpaid * per_step:
         return None
-    start = float(returns.steps[0])
     return Finding(
         message=facts.tell(
             "the critic's mean value is {value} with a loss of {loss}, and episodes pay {per_step} a step: it learns from other "
@@ -116,9 +112,6 @@ def _never_paid(returns: Series, length: Series, value: Series, loss: Series, un
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric=value.name,
-        onset=start,
-        interval=(start, start),
-        evidence=(Evidence(text="return", series=returns), Evidence(text="mean value", series=value)),
+        **seen_in(returns, "return", metric=value.name, beside={"mean value": value}),
         numbers={"per_step": per_step},
     )

@@ -30,10 +30,10 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.points import median, medians
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Role, Series, Severity
 
 ROLES = (Role.RELATION,)
 
@@ -98,10 +98,7 @@ def detect(
         ),
         severity=Severity.CRITICAL if logged else Severity.WARNING,
         confidence=Confidence.HIGH if logged else Confidence.MEDIUM,
-        metric=rewards.name,
-        onset=first,
-        interval=(last, first),
-        evidence=(Evidence(text="mean reward", series=rewards, since=first, level=-before),),
+        **seen_since(rewards, "mean reward", first, (last, first), level=-before),
         numbers={"before": before, "after": after},
     )
 

@@ -40,6 +40,7 @@ from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.agreement import Parting, comparable, fall, informed, parting, shares
 from firstbreak.engine.stats.direction import departure, rises
+from firstbreak.engine.stats.points import late_median
 from firstbreak.engine.stats.shape import Trajectory, trajectory
 from firstbreak.engine.stats.trend import trend
 from firstbreak.model import (
@@ -92,11 +93,15 @@ def detect(
     parted = parting(judged, reward) if in_one_unit and not fell else None
     if not rises(reward) or not (fell or parted or unmoved):
         return None
-    if judged.name == "eval.reward" and policy is Policy.CONTROL and _late(judged) >= _late(reward):
+    if (
+        judged.name == "eval.reward"
+        and policy is Policy.CONTROL
+        and late_median(judged, 0.2) >= late_median(reward, 0.2)
+    ):
         return None
     if solved and not fell:
         return None  # an evaluation at its highest value cannot follow
-    if not fell and shares(judged, reward) and _late(reward) <= _late(judged):
+    if not fell and shares(judged, reward) and late_median(reward, 0.2) <= late_median(judged, 0.2):
         return None  # samples of training only come near to what the evaluation has shown from the start
     if not (fell or parted) and (
         up.signal_to_noise < min_signal_to_noise
@@ -136,9 +141,8 @@ def _together(reward: Series, truth: Series, settled: float, min_points: int) ->
     if min(len(curve.finite.between(settled, end)) for curve in (reward, truth)) >= min_points:
         start = max(start, settled)
     earlier = truth.finite.between(-np.inf, start)
-    first = (
-        float(earlier.steps[-1]) if len(earlier) else float(start)
-    )  # an evaluation before training belongs to its start
+    # an evaluation before training belongs to its start
+    first = float(earlier.steps[-1]) if len(earlier) else float(start)
     return reward.finite.between(start, end), truth.finite.between(first, end), float(start)
 
 
@@ -170,8 +174,3 @@ def _may_have_risen(judged: Series, reward: Series, rise: float, hidden_share: f
     residual = judged.values - np.polyval(np.polyfit(judged.steps, judged.values, 1), judged.steps)
     error = float(np.std(residual)) * float(np.sqrt(2 / third))
     return float(np.mean(last) - np.mean(first)) + ONE_SIDED * error >= hidden_share * rise
-
-
-def _late(curve: Series) -> float:
-    """The level of the last fifth."""
-    return float(np.median(curve.tail(0.2).values))

@@ -30,7 +30,7 @@ from collections.abc import Sequence
 from firstbreak.engine.checks import at
 from firstbreak.engine.stats.proportion import wilson
 from firstbreak.knowledge.detectors.reward._verdicts import GradedSample, graded_samples
-from firstbreak.model import Confidence, Finding, NotMeasured, Role, Samples, Severity
+from firstbreak.model import Confidence, Finding, Interval, NotMeasured, Role, Samples, Severity
 from firstbreak.words import percent
 
 ROLES = (Role.RELATION,)
@@ -54,10 +54,10 @@ def detect(
         return NotMeasured("no rewarded sample contains its reference: the reward compares with something else")
     middle = (min(s.step for s in compared) + max(s.step for s in compared)) / 2
     early, late = [s for s in rewarded if s.step <= middle], [s for s in rewarded if s.step > middle]
-    low = max(_lower_bound(rewarded), _lower_bound(late))
+    low = max(_wrong(rewarded)[0], _wrong(late)[0])
     if low <= share_warning:
         return None
-    grows = _lower_bound(late) > _upper_bound(early)
+    grows = _wrong(late)[0] > _wrong(early)[1]
     wrong = [s for s in rewarded if not s.present]
     first = min(s.step for s in wrong)
     return Finding(
@@ -82,11 +82,6 @@ def _blind(compared: Sequence[GradedSample], least: int) -> float:
     return wilson(sum(s.rewarded for s in wrong), len(wrong))[0] if min(right, len(wrong)) >= least else 0.0
 
 
-def _lower_bound(rewarded: Sequence[GradedSample]) -> float:
-    """Of the share of wrong answers."""
-    return wilson(sum(not s.present for s in rewarded), len(rewarded))[0] if rewarded else 0.0
-
-
-def _upper_bound(rewarded: Sequence[GradedSample]) -> float:
-    """Of the share of wrong answers."""
-    return wilson(sum(not s.present for s in rewarded), len(rewarded))[1] if rewarded else 0.0
+def _wrong(rewarded: Sequence[GradedSample]) -> Interval:
+    """The 95 % interval of the share of wrong answers."""
+    return wilson(sum(not s.present for s in rewarded), len(rewarded)) if rewarded else (0.0, 0.0)

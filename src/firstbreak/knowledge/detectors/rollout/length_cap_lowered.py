@@ -28,10 +28,10 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, from_point, seen_since
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.points import median
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 
 FAMILIES = only(Policy.TEXT)
 
@@ -82,9 +82,6 @@ def detect(
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        metric=longest.name,
-        onset=step,
-        interval=(float(longest.steps[at - 1]), step),
-        evidence=(Evidence(text="longest completion", series=longest, since=step, level=after),),
+        **seen_since(longest, "longest completion", *from_point(longest, at), level=after),
         numbers={"before": before, "after": after},
     )

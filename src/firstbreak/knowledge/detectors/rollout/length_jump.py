@@ -33,12 +33,12 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.points import median, medians
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 
 FAMILIES = only(Policy.TEXT)
 
@@ -107,11 +107,13 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        metric=length.name,
-        onset=step,
-        interval=(float(length.between(-np.inf, step).steps[-2]), step),
+        **seen_since(
+            length,
+            f"{how} since {facts.at(length, step)}",
+            step,
+            (float(length.between(-np.inf, step).steps[-2]), step),
+        ),
         sudden=True,
-        evidence=(Evidence(text=f"{how} since {facts.at(length, step)}", series=length, since=step),),
         numbers={"ratio": float(np.exp(jump))},
     )
 

@@ -30,14 +30,14 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.agreement import comparable, parting
 from firstbreak.engine.stats.changes import settled
 from firstbreak.engine.stats.direction import departure, rises
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import trajectory as shape_of
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 
 EITHER_SCORE = True
 FAMILIES = only(Policy.TEXT)
@@ -89,12 +89,6 @@ def detect(
         else Confidence.HIGH
         if shape.lost
         else Confidence.MEDIUM,
-        metric="length.mean",
-        onset=since[0],
-        interval=since[1],
-        evidence=(
-            Evidence(text="mean length", series=length_mean, since=since[0]),
-            Evidence(text="score", series=judge),
-        ),
+        **seen_since(length_mean, "mean length", *since, metric="length.mean", beside={"score": judge}),
         numbers={"growth": late / early},
     )

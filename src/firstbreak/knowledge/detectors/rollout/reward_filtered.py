@@ -31,12 +31,12 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.stats.direction import departure
 from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.trend import trend
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Role, Series, Severity
 
 ROLES = (Role.RELATION,)
 
@@ -62,7 +62,6 @@ def detect(
     falls = trend(rollouts).falling and lost >= material * abs(median(first.values))
     hidden = falls and -trend(trained).change < follows * lost
     left = departure(rollouts, direction=-1) if hidden else None
-    start = float(rollouts.steps[0])
     text = (
         "the reward of all rollouts fell from {first} to {last} while the filter holds that of the trained ones at {trained}: "
         "the prompts got harder, or the policy worse; compare the prompts of the first and the last steps"
@@ -76,9 +75,6 @@ def detect(
         ),
         severity=Severity.WARNING if hidden else Severity.NOTICE,
         confidence=Confidence.HIGH,
-        metric=rollouts.name,
-        onset=left[0] if left else start,
-        interval=left[1] if left else (start, start),
-        evidence=(Evidence(text="all rollouts", series=rollouts), Evidence(text="trained samples", series=trained)),
+        **seen_in(rollouts, "all rollouts", *(left or (None, None)), beside={"trained samples": trained}),
         numbers={"gap": median(gap), "lost": lost},
     )

@@ -27,9 +27,9 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Policy
-from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Config, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 
 ROLES = (Role.RELATION,)
 
@@ -63,7 +63,6 @@ def detect(
     entropy = float(np.median(policy_entropy.finite.values[:first_points]))
     if share > max_ratio / group or entropy < min_entropy:
         return None
-    first = float(distinct.steps[0])
     return Finding(
         message=facts.tell(
             "{share:%} of the completions are distinct in groups of {group}, although the policy has an entropy of {entropy}: "
@@ -74,9 +73,6 @@ def detect(
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        metric=distinct.name,
-        onset=first,
-        interval=(first, first),
-        evidence=(Evidence(text="distinct completions", series=distinct, level=1 / group),),
+        **seen_in(distinct, "distinct completions", level=1 / group),
         numbers={"share": share},
     )

@@ -26,10 +26,10 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.direction import departure, rises
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 
 
 def detect(
@@ -68,9 +68,6 @@ def detect(
         ),
         severity=Severity.NOTICE if gained and late < growth_harmless * early else Severity.WARNING,
         confidence=Confidence.LOW if gained else Confidence.MEDIUM,
-        metric=calls.name,
-        onset=began[0] if began else None,
-        interval=began[1] if began else None,
-        evidence=(Evidence(text="calls", series=calls, since=began[0] if began else None),),
+        **seen_since(calls, "calls", *(began or (None, None))),
         numbers={"times": late / early},
     )

@@ -29,11 +29,11 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.knowledge.detectors._start import lowest_first, starts
-from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 
 ROLES = (Role.RELATION,)
 FAMILIES = only(Policy.TEXT, why="only where training and evaluation grade answers alike")
@@ -54,15 +54,9 @@ def detect(
     first_share: float = at(0.04, "share", "so early the policy has hardly learned anything"),
     first_points: int = at(3, "points", "with fewer rewards the mean is mostly noise"),
 ) -> Finding | NotApplicable | NotMeasured | None:
-    found = starts(
-        (eval_score, eval_reward),
-        reward_mean
-        if reward_rollout_mean is None
-        else reward_rollout_mean,  # a filter decides that of the trained ones
-        reward_component_mean,
-        first_share=first_share,
-        first_points=first_points,
-    )
+    # a filter decides the reward of the trained samples
+    rewards = reward_mean if reward_rollout_mean is None else reward_rollout_mean
+    found = starts((eval_score, eval_reward), rewards, reward_component_mean, first_share, first_points)
     if isinstance(found, NotMeasured):
         return found
     trained, evaluated, curve = found
@@ -73,7 +67,6 @@ def detect(
     error = float(np.hypot(max(noises), noise_scale(curve.values) / np.sqrt(points)))
     if trained - evaluated < min_size * error:
         return None
-    first = float(curve.steps[0])
     return Finding(
         message=facts.tell(
             "at the start the policy scores {trained} in training and {evaluated} in the evaluation: training samples or "
@@ -83,10 +76,7 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        metric=curve.name,
-        onset=first,
-        interval=(first, first),
-        evidence=(Evidence(text="training", series=curve), Evidence(text="evaluation", series=eval_score)),
+        **seen_in(curve, "training", beside={"evaluation": eval_score}),
         numbers={"trained": trained, "evaluated": evaluated},
     )
 

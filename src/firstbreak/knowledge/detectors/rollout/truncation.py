@@ -32,7 +32,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.changes import turned
 from firstbreak.engine.stats.direction import departure, falls, rises
@@ -141,13 +141,7 @@ def _on_its_way(cut: Series, late: float, length: Series | None) -> Finding:
         ),
         severity=Severity.NOTICE,
         confidence=Confidence.MEDIUM,
-        metric="length.clipped_ratio",
-        onset=since[0] if since else None,
-        interval=since[1] if since else None,
-        evidence=(
-            Evidence(text="share of cut completions", series=cut, since=since[0] if since else None),
-            Evidence(text="mean length", series=length),
-        ),
+        **seen_since(cut, "share of cut completions", *(since or (None, None)), beside={"mean length": length}),
         numbers={"share": late, "growing": True},
     )
 

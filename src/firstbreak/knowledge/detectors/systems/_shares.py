@@ -6,11 +6,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from firstbreak.engine.checks import seen_since
 from firstbreak.engine.stats.changes import changes, departed, settled
 from firstbreak.engine.stats.points import distinct
 from firstbreak.engine.stats.spikes import rhythm
-from firstbreak.model import Confidence, Interval, Series
+from firstbreak.model import Confidence, Finding, Interval, NotMeasured, Series, Severity
 from firstbreak.values import dataclass, replace
+from firstbreak.words import percent
 
 #: what a step is made of, where only its parts are logged
 PHASES = ("rollout", "train", "train_critic", "update_weights", "wait_batch", "reward", "eval", "save")
@@ -56,6 +58,14 @@ def by_rounds(seconds: Series) -> Series:
     return replace(seconds, steps=seconds.steps[: rounds * beat.every : beat.every], values=means)
 
 
+def times_as_large(curve: Series, at: np.ndarray) -> float:
+    """How many times as large a curve of finite values is at these steps as at the others; 0 where either is unknown."""
+    here = np.isin(curve.steps, at)
+    if not here.any() or here.all():
+        return 0.0
+    return float(np.median(curve.values[here]) / np.median(curve.values[~here]))
+
+
 def _positive(time: Series) -> Series:
     keep = np.isfinite(time.values) & (time.values > 0)
     return replace(time, steps=time.steps[keep], values=time.values[keep])
@@ -78,3 +88,39 @@ def against_past(shares: Series, min_increase: float, max_p_value: float) -> Sha
         return Share(before, now, grown=False)
     sure = Confidence.HIGH if began.p < max_p_value else Confidence.MEDIUM
     return Share(before, now, True, sure, began.step, began.interval)
+
+
+def takes_over(
+    shares: Series,
+    says: str,
+    too_long: str,
+    *,
+    metric: str,
+    verb: str = "takes",
+    counted: str = "steps with both times",
+    high_alone: Severity = Severity.NOTICE,
+    high: float,
+    min_increase: float,
+    max_p_value: float,
+    min_points: int,
+) -> Finding | NotMeasured | None:
+    """The finding that a phase has grown by `min_increase` of a step, or takes `high` of it and more.
+
+    `says` holds `{taken}`: what the phase takes of a step, after its `verb`. `too_long`: why a share above 1 is none.
+    `high_alone`: how severe it is where it has not grown.
+    """
+    if len(shares) < min_points:
+        return NotMeasured(f"{len(shares)} {counted} are too few (needs {min_points})")
+    level = against_past(shares, min_increase, max_p_value)
+    if level.now > 1:
+        return NotMeasured(too_long)
+    if not level.grown and level.now < high:
+        return None
+    now = f"{percent(level.now)} of a step"
+    return Finding(
+        message=says.format(taken=f"grew from {percent(level.before)} to {now}" if level.grown else f"{verb} {now}"),
+        severity=Severity.WARNING if level.grown else high_alone,
+        confidence=level.confidence,
+        **seen_since(shares, now, level.onset, level.interval, metric=metric, level=level.before),
+        numbers={"before": level.before, "now": level.now},
+    )

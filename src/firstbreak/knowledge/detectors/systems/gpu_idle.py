@@ -32,9 +32,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Policy, only
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import percent
 
 FAMILIES = only(Policy.TEXT, why="a simulator on the CPU leaves the GPU of a small network idle by nature")
@@ -65,9 +65,6 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        metric=least.name,
-        onset=float(least.steps[0]),
-        interval=(float(least.steps[0]), float(least.steps[0])),
-        evidence=(Evidence(text="use of the GPU", series=least, level=low),),
+        **seen_in(least, "use of the GPU", level=low),
         numbers={"mean": float(np.mean(least.values)), "idle": waits},
     )

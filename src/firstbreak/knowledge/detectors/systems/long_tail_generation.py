@@ -35,11 +35,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.knowledge.detectors.systems._shares import share, step_time
-from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
 FAMILIES = only(Policy.TEXT, why="the policy does not write text")
@@ -77,12 +77,13 @@ def detect(
         ),
         severity=Severity.WARNING if grown else Severity.NOTICE,
         confidence=Confidence.MEDIUM,
-        metric="length.max",
-        onset=onset,
-        interval=None if onset is None else (onset, onset),
-        evidence=(
-            Evidence(text="longest over mean completion", series=ratio, since=onset, level=tail_ratio),
-            Evidence(text="share of a step that generation takes", series=rollout),
+        **seen_since(
+            ratio,
+            "longest over mean completion",
+            onset,
+            metric="length.max",
+            level=tail_ratio,
+            beside={"share of a step that generation takes": rollout},
         ),
         numbers={"tail": late, "rollout": taken},
     )

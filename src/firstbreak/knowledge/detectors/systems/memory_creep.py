@@ -34,14 +34,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.ceiling import arrival
 from firstbreak.engine.stats.onset import onset
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.trend import Trend, trend
 from firstbreak.knowledge.detectors.systems.memory_tight import device_size
-from firstbreak.model import Confidence, Evidence, Expected, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Expected, Finding, NotMeasured, Series, Severity
 from firstbreak.words import axis_word, number, percent
 
 
@@ -86,6 +86,7 @@ def detect(
     beside = "the longest sequence of each step" if policy is Policy.TEXT else "the size of the buffers at each step"
     ramp = onset(memory, direction=1, kinds=("ramp",))
     began = ramp.step if ramp else float(memory.tail(0.5).steps[0])
+    interval = ramp.interval if ramp else (float(memory.steps[0]), began)
     return Finding(
         message=facts.tell(
             "{memory} grew by {growth} in the second half of the run, to {top} GB at most{ahead}; compare the memory with "
@@ -98,10 +99,7 @@ def detect(
         ),
         severity=Severity.WARNING if soon or steep else Severity.NOTICE,
         confidence=Confidence.HIGH if steep and _slower(time, slower) else Confidence.MEDIUM,
-        metric=memory.name,
-        onset=began,
-        interval=ramp.interval if ramp else (float(memory.steps[0]), began),
-        evidence=(Evidence(text=f"{number(top)} GB at most", series=memory, since=began, level=limit),),
+        **seen_since(memory, f"{number(top)} GB at most", began, interval, level=limit),
         numbers={"gb": top, "growth": line.change, "steps_left": left[0] if left else None},
     )
 

@@ -29,10 +29,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.stats.spikes import period
-from firstbreak.knowledge.detectors.systems._shares import step_time
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.knowledge.detectors.systems._shares import step_time, times_as_large
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number
 
 
@@ -60,7 +60,7 @@ def detect(
     if len(starts) < min_peaks or float(np.mean(high)) > max_share:
         return None
     clock = step_time(time)
-    slower = 0.0 if clock is None else _slower(clock, memory.steps[high])
+    slower = 0.0 if clock is None else times_as_large(clock, memory.steps[high])
     every = period(starts)
     if (slower < min_slower and not every) or (every is not None and every < per_step):
         return None  # the phases of a step take turns
@@ -81,10 +81,7 @@ def detect(
         ),
         severity=Severity.WARNING if job and slower >= min_slower else Severity.NOTICE,
         confidence=Confidence.MEDIUM,
-        metric=memory.name,
-        onset=float(starts[0]),
-        interval=(float(starts[0]), float(starts[0])),
-        evidence=(Evidence(text=f"{len(starts)} peaks", series=memory, since=float(starts[0]), level=usual),),
+        **seen_since(memory, f"{len(starts)} peaks", float(starts[0]), level=usual),
         numbers={"gb": rise, "every": every, "slower": slower},
     )
 
@@ -102,11 +99,3 @@ def _job(time: Mapping[str, Series], at: np.ndarray) -> str:
         if len(steps) and np.mean(np.isin(np.floor(at), steps)) > 0.7 and np.mean(np.isin(steps, np.floor(at))) > 0.7:
             return said
     return ""
-
-
-def _slower(clock: Series, at: np.ndarray) -> float:
-    """How many times as long these steps take as the others; 0 where either is unknown."""
-    here = np.isin(clock.steps, at)
-    if not here.any() or here.all():
-        return 0.0
-    return float(np.median(clock.values[here]) / np.median(clock.values[~here]))

@@ -29,9 +29,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.knowledge.detectors.systems._levels import two_levels
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
 
@@ -58,11 +58,6 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        metric=fullest.name,
-        onset=float(fullest.steps[0]),
-        interval=(float(fullest.steps[0]), float(fullest.steps[0])),
-        evidence=(
-            Evidence(text=f"{number(round(100 * levels.high))} % in use", series=fullest, level=100 * min_share),
-        ),
+        **seen_in(fullest, f"{number(round(100 * levels.high))} % in use", level=100 * min_share),
         numbers={"high": levels.high, "low": levels.low},
     )

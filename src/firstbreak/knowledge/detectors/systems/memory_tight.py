@@ -28,8 +28,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from firstbreak.engine.checks import at
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.engine.checks import at, seen_in
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
 
@@ -54,10 +54,7 @@ def detect(
         ),
         severity=Severity.NOTICE,
         confidence=Confidence.MEDIUM,
-        metric=memory.name,
-        onset=float(memory.steps[0]),
-        interval=(float(memory.steps[0]), float(memory.steps[0])),
-        evidence=(Evidence(text=f"{number(used)} GB in use", series=memory, level=size),),
+        **seen_in(memory, f"{number(used)} GB in use", level=size),
         numbers={"gb": used, "of": size},
     )
 

@@ -32,9 +32,8 @@ from collections.abc import Mapping
 
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, Policy
-from firstbreak.knowledge.detectors.systems._shares import against_past, share, step_time
-from firstbreak.model import Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.words import percent
+from firstbreak.knowledge.detectors.systems._shares import share, step_time, takes_over
+from firstbreak.model import Finding, NotMeasured, Series
 
 
 def detect(
@@ -55,27 +54,17 @@ def detect(
         waits = share(time_wait_batch, whole)
     else:
         return NotMeasured("the time that the trainer waits for data is not logged")
-    if len(waits) < min_points:
-        return NotMeasured(f"{len(waits)} waits are too few (needs {min_points})")
-    level = against_past(waits, min_increase, max_p_value)
-    if level.now > 1:
-        return NotMeasured("the wait is longer than the step: the wait is counted over several steps or processes")
-    if not level.grown and level.now < high:
-        return None
-    how = f"grew from {percent(level.before)} to" if level.grown else "is"
-    return Finding(
-        message=(
-            f"the time that the trainer waits for data {how} {percent(level.now)} of a step; check {_slow_place(policy, method)}"
-        ),
-        severity=Severity.WARNING if level.grown else Severity.NOTICE,
-        confidence=level.confidence,
+    return takes_over(
+        waits,
+        f"the time that the trainer waits for data {{taken}}; check {_slow_place(policy, method)}",
+        "the wait is longer than the step: the wait is counted over several steps or processes",
         metric="time.wait_frac" if time_wait_frac is not None else "time.wait_batch",
-        onset=level.onset,
-        interval=level.interval,
-        evidence=(
-            Evidence(text=f"{percent(level.now)} of a step", series=waits, since=level.onset, level=level.before),
-        ),
-        numbers={"before": level.before, "now": level.now},
+        verb="is",
+        counted="waits",
+        high=high,
+        min_increase=min_increase,
+        max_p_value=max_p_value,
+        min_points=min_points,
     )
 
 

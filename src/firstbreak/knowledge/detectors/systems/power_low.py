@@ -29,10 +29,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Policy, only
 from firstbreak.knowledge.detectors.systems._levels import two_levels
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
 FAMILIES = only(Policy.TEXT, why="a simulator on the CPU leaves the GPU of a small network idle by nature")
@@ -63,9 +63,6 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.LOW,  # which phase it is, is not read off the machine
-        metric=power.name,
-        onset=float(power.steps[0]),
-        interval=(float(power.steps[0]), float(power.steps[0])),
-        evidence=(Evidence(text="power of the GPU", series=power, level=levels.between),),
+        **seen_in(power, "power of the GPU", level=levels.between),
         numbers={"low": levels.low, "high": levels.high, "share": float(np.mean(low))},
     )

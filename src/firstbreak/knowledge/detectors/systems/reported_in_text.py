@@ -28,7 +28,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.engine.stats.points import median
 from firstbreak.model import Confidence, Event, Evidence, Finding, Happened, NotMeasured, Role, Run, Series, Severity
@@ -102,9 +102,6 @@ def _fell(event: Event, score: Series, min_fall: float, min_size: float, around:
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric=score.name,
-        onset=first,
-        interval=(float(before.steps[-1]), first),
+        **seen_since(score, "training reward", first, (float(before.steps[-1]), first)),
         sudden=True,
-        evidence=(Evidence(text="training reward", series=score, since=first),),
     )

@@ -33,9 +33,8 @@ from collections.abc import Mapping
 
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, Policy, without
-from firstbreak.knowledge.detectors.systems._shares import against_past, share, step_time
-from firstbreak.model import Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.words import percent
+from firstbreak.knowledge.detectors.systems._shares import share, step_time, takes_over
+from firstbreak.model import Finding, NotMeasured, Series
 
 FAMILIES = without(Method.SUPERVISED)
 
@@ -55,29 +54,18 @@ def detect(
     whole = step_time(time)
     if whole is None:
         return NotMeasured("the time of a step is not logged")
-    shares = share(time_rollout, whole)
-    if len(shares) < min_points:
-        return NotMeasured(f"{len(shares)} steps with both times are too few (needs {min_points})")
-    level = against_past(shares, min_increase, max_p_value)
-    if level.now > 1:
-        return NotMeasured("the rollout takes longer than the step: the two overlap, or are measured differently")
-    if not level.grown and level.now < high:
-        return None
-    how = f"grew from {percent(level.before)} to" if level.grown else "takes"
     where = (
         "compare the longest with the mean completion, then check the speed of the inference engine"
         if policy is Policy.TEXT
         else "profile a step of the environment, and try more environments side by side"
     )
-    return Finding(
-        message=f"the rollout {how} {percent(level.now)} of a step and is its bottleneck; {where}",
-        severity=Severity.WARNING if level.grown else Severity.NOTICE,
-        confidence=level.confidence,
+    return takes_over(
+        share(time_rollout, whole),
+        f"the rollout {{taken}} and is its bottleneck; {where}",
+        "the rollout takes longer than the step: the two overlap, or are measured differently",
         metric="time.rollout",
-        onset=level.onset,
-        interval=level.interval,
-        evidence=(
-            Evidence(text=f"{percent(level.now)} of a step", series=shares, since=level.onset, level=level.before),
-        ),
-        numbers={"before": level.before, "now": level.now},
+        high=high,
+        min_increase=min_increase,
+        max_p_value=max_p_value,
+        min_points=min_points,
     )

@@ -30,9 +30,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from firstbreak.engine.checks import at
-from firstbreak.knowledge.detectors.systems._shares import against_past, share, step_time
-from firstbreak.model import Evidence, Finding, NotMeasured, Series, Severity
-from firstbreak.words import percent
+from firstbreak.knowledge.detectors.systems._shares import share, step_time, takes_over
+from firstbreak.model import Finding, NotMeasured, Series, Severity
 
 
 def detect(
@@ -47,27 +46,15 @@ def detect(
     whole = step_time(time)
     if whole is None:
         return NotMeasured("the time of a step is not logged")
-    shares = share(time_reward, whole)
-    if len(shares) < min_points:
-        return NotMeasured(f"{len(shares)} steps with both times are too few (needs {min_points})")
-    level = against_past(shares, min_increase, max_p_value)
-    if level.now > 1:
-        return NotMeasured("scoring takes longer than the step: the two overlap, or are measured differently")
-    if not level.grown and level.now < high:
-        return None
-    how = f"grew from {percent(level.before)} to" if level.grown else "takes"
-    return Finding(
-        message=(
-            f"scoring by the reward function {how} {percent(level.now)} of a step and is the bottleneck; score in "
-            "parallel, and count the answers whose scoring timed out"
-        ),
-        severity=Severity.WARNING,
-        confidence=level.confidence,
+    return takes_over(
+        share(time_reward, whole),
+        "scoring by the reward function {taken} and is the bottleneck; score in parallel, and count the answers whose scoring "
+        "timed out",
+        "scoring takes longer than the step: the two overlap, or are measured differently",
         metric="time.reward",
-        onset=level.onset,
-        interval=level.interval,
-        evidence=(
-            Evidence(text=f"{percent(level.now)} of a step", series=shares, since=level.onset, level=level.before),
-        ),
-        numbers={"before": level.before, "now": level.now},
+        high_alone=Severity.WARNING,
+        high=high,
+        min_increase=min_increase,
+        max_p_value=max_p_value,
+        min_points=min_points,
     )

@@ -28,11 +28,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.stats.points import quantile
 from firstbreak.engine.stats.smooth import running_median
-from firstbreak.knowledge.detectors.systems._shares import step_time
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.knowledge.detectors.systems._shares import step_time, times_as_large
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
 
@@ -63,9 +63,8 @@ def detect(
     levels = [float(np.median(part)) for part in quick]
     if max(levels) > drift * min(levels) or max(levels) * min_ratio > float(np.median(clock.values[slow])) * drift:
         return None
-    if any(
-        _longer(s, clock.steps[slow], drift) for s in (length_mean, length_total_mean, episode_length) if s is not None
-    ):
+    lengths = (s.finite for s in (length_mean, length_total_mean, episode_length) if s is not None)
+    if any(times_as_large(length, clock.steps[slow]) > drift for length in lengths):  # longer texts take longer
         return None
     ratio = float(np.median(clock.values[slow])) / usual
     lost = float(np.sum(clock.values[slow] - usual) / np.sum(clock.values))
@@ -77,18 +76,6 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        metric=clock.name,
-        onset=step,
-        interval=(step, step),
-        evidence=(Evidence(text=f"{len(stretches)} slow stretches", series=clock, since=step, level=usual),),
+        **seen_since(clock, f"{len(stretches)} slow stretches", step, level=usual),
         numbers={"lost": lost, "stretches": len(stretches)},
     )
-
-
-def _longer(length: Series, at: np.ndarray, drift: float) -> bool:
-    """Whether what is generated at these steps is longer than at the others."""
-    points = length.finite
-    here = np.isin(points.steps, at)
-    if not here.any() or here.all():
-        return False
-    return float(np.median(points.values[here])) > drift * float(np.median(points.values[~here]))

@@ -31,11 +31,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.stats.points import quantile, quantiles
 from firstbreak.engine.stats.spikes import period, rhythm
 from firstbreak.knowledge.detectors.systems._shares import step_time
-from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Config, Expected, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
 PLANNED = {"save_interval": "saving", "eval_interval": "evaluating"}
@@ -98,10 +98,7 @@ def detect(
         ),
         severity=Severity.WARNING if every and lost >= cost_warning else Severity.NOTICE,
         confidence=Confidence.HIGH if every else Confidence.MEDIUM,
-        metric=clock.name,
-        onset=float(starts[0]),
-        interval=(float(starts[0]), float(starts[0])),
-        evidence=(Evidence(text=f"{int(late.sum())} slow steps", series=clock, since=float(starts[0])),),
+        **seen_since(clock, f"{int(late.sum())} slow steps", float(starts[0])),
         numbers={"lost": lost, "every": every},
     )
 

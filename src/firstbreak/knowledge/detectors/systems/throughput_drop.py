@@ -38,12 +38,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Method
 from firstbreak.engine.stats.changes import apart, changes, departed, settled
 from firstbreak.engine.stats.points import distinct
 from firstbreak.knowledge.detectors.systems._shares import by_rounds, share, step_time
-from firstbreak.model import Confidence, Config, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Config, Finding, NotMeasured, Series, Severity
 from firstbreak.values import replace
 from firstbreak.words import number, percent
 
@@ -155,12 +155,7 @@ def detect(
         and (doubtful or speed.name == "throughput.sps")  # of episodes, on a machine that others use
         else Severity.WARNING,
         confidence=Confidence.LOW if doubtful else Confidence.HIGH if long else Confidence.MEDIUM,
-        metric=speed.name,
-        onset=began.step,
-        interval=began.interval,
-        evidence=(
-            Evidence(text=f"{number(before)} before, {number(now)} now", series=speed, since=began.step, level=before),
-        ),
+        **seen_since(speed, f"{number(before)} before, {number(now)} now", began.step, began.interval, level=before),
         numbers={"lost": lost},
     )
 
@@ -183,10 +178,7 @@ def _longer_steps(seconds: Series | None, speed: Series, min_times: float, min_c
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric=seconds.name,
-        onset=grown.step,
-        interval=grown.interval,
-        evidence=(Evidence(text="time of a step", series=seconds, since=grown.step, level=grown.before),),
+        **seen_since(seconds, "time of a step", grown.step, grown.interval, level=grown.before),
         numbers={"times": grown.ratio, "cost": cost},
     )
 

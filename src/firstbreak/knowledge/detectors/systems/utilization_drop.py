@@ -29,12 +29,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.stats.onset import onset
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.engine.stats.points import late_median, median
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
 
@@ -55,7 +54,7 @@ def detect(
             f"neither the share of the peak arithmetic nor the use of the GPU is logged for {min_points} steps"
         )
     used = logged[0]
-    before, now = float(np.median(used.head(0.25).values)), float(np.median(used.tail(0.25).values))
+    before, now = median(used.head(0.25).values), late_median(used)
     if before <= 0 or now > max_ratio * before or _shorter(length_mean, max_ratio):
         return None
     began = onset(used, direction=-1, kinds=("level", "ramp"))
@@ -72,12 +71,7 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        metric=used.name,
-        onset=began.step,
-        interval=began.interval,
-        evidence=(
-            Evidence(text=f"{number(now)}, before {number(before)}", series=used, since=began.step, level=before),
-        ),
+        **seen_since(used, f"{number(now)}, before {number(before)}", began.step, began.interval, level=before),
         numbers={"before": before, "now": now},
     )
 
@@ -86,6 +80,4 @@ def _shorter(length: Series | None, max_ratio: float) -> bool:
     """Whether completions shrank as much: short sequences use less of the hardware."""
     if length is None or len(length.finite) < 2:
         return False
-    return float(np.median(length.finite.tail(0.25).values)) <= max_ratio * float(
-        np.median(length.finite.head(0.25).values)
-    )
+    return late_median(length) <= max_ratio * median(length.finite.head(0.25).values)
