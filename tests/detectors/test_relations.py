@@ -166,7 +166,7 @@ PAIRS: dict[str, tuple[Callable[[], Run], str, list[Callable[[], Run]]]] = {
     ),
     "action-range-unused": (
         lambda: box(300.0),
-        "actions up to 300",
+        "in a range of 300 to each side of its middle",
         [lambda: box(2.0)],
     ),
     "critic-not-learning": (
@@ -197,6 +197,24 @@ PAIRS: dict[str, tuple[Callable[[], Run], str, list[Callable[[], Run]]]] = {
 
 #: more ways in which a relation breaks
 MORE: list[tuple[str, Callable[[], Run], str, list[Callable[[], Run]]]] = [
+    (
+        "critic-not-learning",
+        lambda: pinned(0.0),
+        "next to the clip of the value function (10)",
+        [lambda: pinned(0.9)],
+    ),
+    (
+        "preference-labels-swapped",
+        lambda: pairs(0.25, 0.2),
+        "in most pairs both answers have the same reward",
+        [lambda: pairs(0.6, 0.2)],
+    ),
+    (
+        "no-update",
+        lambda: rounded("torch.bfloat16"),
+        "weights in bfloat16 round small steps away",
+        [lambda: rounded("torch.float32")],
+    ),
     (
         "updates-too-rare",
         lambda: off_policy(1),
@@ -297,6 +315,30 @@ def watched(best: float) -> Run:
     highest = series("eval.reward.max", np.full(10, best), X[4::10] + 1)
     scores = series("eval.reward", np.r_[best - 130, np.full(9, best - 30)] + noise(10, 5.0), X[4::10] + 1)
     return replace(made, series={**made.series, "eval.reward": scores, "eval.reward.max": highest})
+
+
+def pinned(explained: float) -> Run:
+    """A value loss next to its clip of 10, as RLlib limits the squared error."""
+    curves = {
+        "value.loss": 9.5 + noise(N, 0.1),
+        "value.explained_variance": explained + noise(N, 0.01),
+        "reward.mean": -1000 + noise(N, 50.0),
+    }
+    return run(curves, algorithm="ppo", trainer="rllib", config={"clip_range_value": 10.0})
+
+
+def pairs(accuracy: float, margin: float) -> Run:
+    curves = {"pref.reward.accuracy": accuracy + noise(N, 0.02), "pref.reward.margin": margin + noise(N, 0.02)}
+    return run(curves, algorithm="dpo", trainer="trl")
+
+
+def rounded(states: str) -> Run:
+    """A training reward that is flat, a noisy evaluation, and a policy that hardly moves."""
+    curves = {"reward.mean": 0.1 + noise(N, 0.02), "kl.ref": 5e-4 * (1 - np.exp(-X / 20)), "lr": np.full(N, 3e-5)}
+    rising = series("eval.accuracy", np.linspace(0.375, 0.417, 7), np.linspace(1, N, 7))
+    made = grpo(curves)
+    config = Config(raw={"optimizer_state_dtype": states, "learning_rate": 3e-5})
+    return replace(made, series={**made.series, "eval.accuracy": rising}, config=config)
 
 
 def off_policy(updates: int, **config: float) -> Run:

@@ -52,6 +52,7 @@ FEW = 10  #: scores whose error is not known: a dip among fewer may come back (c
 MIN_SCORES = 30  #: scores in which a rise would show through the noise (convention)
 PROBABLE = 0.3  #: a cause less probable than this is a guess: what separates the causes comes first (convention)
 INSEPARABLE = 2.0  #: ratio of two probabilities below which the log cannot separate them (convention)
+SURE = 2 / 3  #: a cause less probable than this moves no broken relation to another link (convention)
 SUSPECTED = 0.2  #: a cause less probable than this moves no sign to another link (convention)
 RESTATE = frozenset({Role.SCORE_FELL, Role.SCORE_UNMOVED})  #: findings that say what the score did, and not why
 
@@ -355,13 +356,13 @@ def _or_earlier(link: Link, outcomes: Sequence[Outcome]) -> bool:
 
 
 def _explaining(signs: Sequence[Outcome], ranked: Sequence[RankedCause]) -> list[Outcome]:
-    """The signs without the trends of something else, where one cause is more probable than all others together."""
+    """The signs without the warnings of something else, where one cause is more probable than all others together."""
     top = max(ranked, key=lambda cause: cause.probability, default=None)
     if top is None or top.link is None or top.probability <= 0.5:
         return list(signs)
     its = explained(top)
     critical = {o.detector for o in signs if o.finding is not None and o.finding.severity is Severity.CRITICAL}
-    return [o for o in signs if o.detector in its | critical or o.link is top.link or Role.RELATION in o.roles]
+    return [o for o in signs if o.detector in its | critical or o.link is top.link]
 
 
 def _without_consequences(signs: Sequence[Outcome]) -> list[Outcome]:
@@ -413,7 +414,7 @@ def _link_of(sign: Outcome, ranked: Sequence[RankedCause]) -> Link:
     own = max((c.probability for c in ranked if c.link is sign.link and sign.detector in explained(c)), default=0.0)
     if top is not None and own * INSEPARABLE > top.probability:
         return sign.link
-    exact = Role.PROOF in sign.roles or (Role.RELATION in sign.roles and _is_serious(sign))
+    exact = Role.PROOF in sign.roles or (Role.RELATION in sign.roles and top is not None and top.probability < SURE)
     if top is not None and top.link is not None and sign.detector in explained(top) and not exact:
         return top.link
     return sign.link

@@ -163,7 +163,7 @@ def _stays_near(kl: Series, half: bool = False) -> Finding:
     """Neither the policy nor the score moves."""
     why = "the updates are too small to learn anything"
     if half:
-        why += ": weights in bfloat16, as the gradient norms or the configuration say, round small steps away"
+        why += ": as the gradient norms or the configuration say, weights in bfloat16 round small steps away"
     return _finding(
         kl,
         facts.tell(
