@@ -238,3 +238,17 @@ def test_options_of_one_word_are_found_in_the_section_of_the_algorithm() -> None
     assert found.get("epochs_per_batch") is None  # `policy` is no section of options
     assert config("sb3", {"gamma": 0.9, "algo": {"gamma": 0.5}}).get("gamma") == 0.9
     assert config("sb3", {"ppo": {"gamma": 0.5}, "sac": {"gamma": 0.9}}).get("gamma") is None  # which one is in force?
+
+
+def test_a_loop_of_ones_own_calls_its_options_by_usual_names() -> None:
+    raw = {"rollout": {"temperature": 0.7, "group_size": 8}, "trainer": {"clip_eps": 0.2, "ppo_epochs": 4}, "lam": 0.95}
+    found = config("generic", raw)
+    assert {name: found.get(name) for name in ("temperature", "group_size", "clip_range", "epochs_per_batch", "gae_lambda")} == {
+        "temperature": 0.7, "group_size": 8, "clip_range": 0.2, "epochs_per_batch": 4, "gae_lambda": 0.95,
+    }  # fmt: skip
+    dqn = config("generic", {"eps_start": 1.0, "eps_min": 0.05, "target_update_every": 500, "memory_size": 10_000})
+    assert (dqn.get("exploration_final"), dqn.get("target_update_interval"), dqn.get("buffer_size")) == (
+        0.05,
+        500,
+        10_000,
+    )

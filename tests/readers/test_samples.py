@@ -179,6 +179,24 @@ def test_trl(tmp_path):
 # --- what must not hurt ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("record", "reward"),
+    [
+        ({"question": "q", "generation": "a", "score": 0.5}, 0.5),
+        ({"instruction": "q", "output": "a", "reward": 1.0}, 1.0),
+        ({"prompt": "q", "completion": "a", "accuracy_reward": 1.0, "format_reward": 0.5, "length": 7}, 1.5),
+    ],
+)
+def test_a_dump_of_a_loop_of_ones_own(tmp_path, record, reward):
+    (sample,) = samples(tmp_path / "samples.jsonl", {"step": 2, **record})
+    assert (sample.step, sample.prompt, sample.completion, sample.reward) == (2, "q", "a", reward)
+
+
+def test_text_to_train_on_is_no_dump(tmp_path):
+    path = dump(tmp_path / "train.jsonl", {"instruction": "q", "output": "a"})
+    assert not sample_dump.sniff(path, path.read_bytes())
+
+
 def test_broken_lines_and_missing_parts_cost_themselves(tmp_path):
     path = tmp_path / "3.jsonl"
     whole = b'{"input": "q", "output": "a", "score": 1, "step": 3}\n'

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -210,13 +210,6 @@ SHAPES = tuple(
             Shape("trl", frozenset({"prompt", "completion", "advantage"}), "prompt", "completion", "+", "advantage",
                   rewards="*"),
             Shape("roll", frozenset({"prompt", "responses", "scores"}), "prompt", "responses", "scores", step="global_step"),
-            Shape("", frozenset({"problem", "completion"}), "problem", "completion", "+", "advantage", rewards="*"),
-            Shape("", frozenset({"question", "completion"}), "question", "completion", "+", "advantage", rewards="*"),
-            Shape("", frozenset({"prompt", "completion"}), "prompt", "completion", "reward", "advantage", rewards="rewards"),
-            Shape("", frozenset({"prompt", "response", "score"}), "prompt", "response", "score", "advantage", group="uid"),
-            Shape("", frozenset({"prompt", "response"}), "prompt", "response", "reward", "advantage", group="uid",
-                  rewards="rewards"),
-            Shape("", frozenset({"query", "response", "score"}), "query", "response", "score", "advantage"),
             Shape("", frozenset({"messages", "reward"}), "prompt", "completion", "reward", rewards="rewards", unfold=_chat),
         ),
         key=lambda shape: -len(shape.marks),
@@ -227,7 +220,40 @@ SHAPES = tuple(
 def shape_of(names: Iterable[str]) -> Shape | None:
     """The shape of records with these names, None where they are no samples."""
     present = set(names)
-    return next((shape for shape in SHAPES if shape.marks <= present), None)
+    return next((shape for shape in SHAPES if shape.marks <= present), None) or _own(present)
+
+
+#: what the authors of a loop of their own call a prompt, a completion and its reward
+_PROMPTS = ("prompt", "question", "problem", "query", "instruction", "input", "task", "context")
+_COMPLETIONS = (
+    "completion",
+    "response",
+    "output",
+    "generation",
+    "generated",
+    "prediction",
+    "model_output",
+    "answer_text",
+    "text",
+)
+_REWARDS = ("reward", "score", "total_reward")
+
+
+def _own(present: Set[str]) -> Shape | None:
+    """The shape of records that no trainer writes: a prompt, a completion, and a reward under some usual names."""
+    prompt, completion, reward = (
+        next((n for n in names if n in present), "") for names in (_PROMPTS, _COMPLETIONS, _REWARDS)
+    )
+    if not prompt or not completion:
+        return None
+    marks = frozenset({prompt, completion, reward} - {""})
+    if reward:
+        return Shape("", marks, prompt, completion, reward, "advantage", group="uid", rewards="rewards")
+    if prompt != "prompt" and completion == "completion":  # every number that has no other role is a part of the reward
+        return Shape("", marks, prompt, completion, "+", "advantage", rewards="*")
+    usual = prompt == "prompt" and completion in ("completion", "response")
+    paid = usual or any(name.endswith(_REWARDED) for name in present)
+    return Shape("", marks, prompt, completion, "reward", "advantage", group="uid", rewards="rewards") if paid else None
 
 
 def samples_of(records: Iterable[Any], path: Path, shape: Shape | None = None) -> Iterator[Sample]:
