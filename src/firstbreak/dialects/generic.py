@@ -136,7 +136,7 @@ _GUESSES = {
 }
 
 NAMES: dict[str, str | Name] = {
-    **spelled(_GROUPS),
+    **spelled(**_GROUPS),
     **{"neg_entropy": _FLIPPED, "negative_entropy": _FLIPPED},
     # what firstbreak's own recorder writes (live/recorder/)
     **{signal.replace(".", "_"): signal for signal in SIGNALS if signal.startswith("proof.")},
@@ -332,30 +332,28 @@ def _words(raw: str) -> list[str]:
 
 
 CONFIG = spelled(
-    {
-        "learning_rate": "learning_rate lr",
-        "grad_clip": "max_grad_norm grad_clip",
-        "kl_coef": "kl_coef beta",
-        "clip_range": "clip_range clip_coef clip_eps epsilon",
-        "group_size": "group_size num_generations",
-        "batch_size": "batch_size",
-        "minibatch_size": "minibatch_size",
-        "epochs_per_batch": "epochs",
-        "max_new_tokens": "max_new_tokens max_completion_length",
-        "temperature": "temperature",
-        "top_p": "top_p",
-        "top_k": "top_k",
-        "entropy_coef": "ent_coef entropy_coef",
-        "gamma": "gamma",
-        "gae_lambda": "gae_lambda",
-        "buffer_size": "buffer_size",
-        "n_envs": "n_envs num_envs",
-        "n_steps": "n_steps num_steps",
-        "total_steps": "total_timesteps max_steps",
-        "env_id": "env_id env",
-        "model": "model model_name",
-        "seed": "seed",
-    }
+    learning_rate="learning_rate lr",
+    grad_clip="max_grad_norm grad_clip",
+    kl_coef="kl_coef beta",
+    clip_range="clip_range clip_coef clip_eps epsilon",
+    group_size="group_size num_generations",
+    batch_size="batch_size",
+    minibatch_size="minibatch_size",
+    epochs_per_batch="epochs",
+    max_new_tokens="max_new_tokens max_completion_length",
+    temperature="temperature",
+    top_p="top_p",
+    top_k="top_k",
+    entropy_coef="ent_coef entropy_coef",
+    gamma="gamma",
+    gae_lambda="gae_lambda",
+    buffer_size="buffer_size",
+    n_envs="n_envs num_envs",
+    n_steps="n_steps num_steps",
+    total_steps="total_timesteps max_steps",
+    env_id="env_id env",
+    model="model model_name",
+    seed="seed",
 )
 
 LOG = {
