@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from firstbreak.engine.stats.ceiling import arrival, outlook
 from firstbreak.engine.stats.noise import autocorrelation, noise_scale, spread
-from firstbreak.engine.stats.onset import first_sustained, level_shift, onset
+from firstbreak.engine.stats.onset import first_sustained, onset
 from firstbreak.engine.stats.oscillation import oscillation, sign_reversal
 from firstbreak.engine.stats.shape import trajectory
 from firstbreak.engine.stats.smooth import baseline, smooth
@@ -26,7 +26,6 @@ from firstbreak.model import Series
 FUNCTIONS: tuple[Callable[[Series], Any], ...] = (
     trend,
     onset,
-    level_shift,
     trajectory,
     smooth,
     lambda curve: spread(curve.finite.values),

@@ -102,14 +102,23 @@ def fall(curve: Series, beside: Series) -> Fall | None:
     """
     steps, values = points(curve)
     others, raw = points(beside)
-    if min(len(steps), len(others)) < MIN_POINTS or np.ptp(others) == 0 or curve.axis != beside.axis:
+    course = _course_beside(curve, beside)
+    if course is None:
         return None
-    grid, level = smooth(beside)
-    course = np.interp(steps, grid, level)
     calm = block_means(others, BLOCKS)[0], block_means(without_spikes(raw), BLOCKS)[0]
     found = [_at(steps, values, course, calm, place) for place in _places(len(steps))]
     best = max((one for one in found if one.material), key=lambda one: one.margin, default=None)
     return best if best is not None and best.margin > 0 else None
+
+
+def _course_beside(curve: Series, beside: Series) -> np.ndarray | None:
+    """The smoothed level of `beside` at the steps of `curve`; None where either is too short, or it does not move."""
+    steps, others = points(curve)[0], points(beside)[0]
+    if min(len(steps), len(others)) < MIN_POINTS or np.ptp(others) == 0 or curve.axis != beside.axis:
+        return None
+    grid, level = smooth(beside)
+    course: np.ndarray = np.interp(steps, grid, level)
+    return course
 
 
 def denies(evaluation: Series, reward: Trajectory) -> bool:
@@ -144,11 +153,9 @@ def parting(evaluation: Series, reward: Series) -> Parting | None:
     that succeeds before the sampled one waits for it.
     """
     steps, values = points(evaluation)
-    others, _ = points(reward)
-    if min(len(steps), len(others)) < MIN_POINTS or np.ptp(others) == 0 or evaluation.axis != reward.axis:
+    course = _course_beside(evaluation, reward)
+    if course is None:
         return None
-    grid, level = smooth(reward)
-    course = np.interp(steps, grid, level)
     last = max(3, len(steps) // 5)
     if float(median(course[-last:]) - median(values[-last:])) < APART * float(np.ptp(course)):
         return None
