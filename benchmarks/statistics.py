@@ -42,15 +42,23 @@ CHANGED = (
     *((kind, 1.0) for kind in ("zero", "nan")),
 )
 PLACES = (0.02, 0.3, 0.7, 0.95)  # of the curve, where a change begins
+FREE = {
+    "constant": 1,
+    "linear": 2,
+    "cosine": 2,
+    "exponential": 3,
+    "power": 3,
+    "logistic": 4,
+    "entropy": 4,
+}  # parameters
 NEAR = 0.03  # of the curve, and 2 points at least: how far from there it may be found
 Alarm = tuple[float, float]  # how sure, and which step
 
 
 def false_alarms(rng: Rng, runs: int) -> dict[str, Any]:
     """Share of healthy curves with an onset at its default level of 5 %, by everything that was varied."""
-    seen: dict[str, dict[str, list[bool]]] = {
-        name: {} for name in ("points", "rho", "tails", "amplitude", "shape", "all")
-    }
+    varied = ("points", "rho", "tails", "amplitude", "shape", "all")
+    seen: dict[str, dict[str, list[bool]]] = {name: {} for name in varied}
     for _ in range(runs):
         draw = {
             "points": int(rng.choice(POINTS)),
@@ -277,10 +285,6 @@ def _noise_follows_level(rng: Rng, shape: str) -> np.ndarray:
 def _firstbreak(y: np.ndarray, families: Sequence[str] | None) -> Alarm:
     found = onset(y, level=1.0, families=families)
     return (-np.log(max(found.p, 1e-300)), found.step) if found else (-np.inf, 0.0)
-
-
-#: parameters of each healthy shape
-FREE = {"constant": 1, "linear": 2, "cosine": 2, "exponential": 3, "power": 3, "logistic": 4, "entropy": 4}
 
 
 def _beside_healthy(y: np.ndarray, families: Sequence[str] | None) -> np.ndarray:

@@ -773,7 +773,7 @@ def evaluation(name: str) -> str:
 
 
 def _spelled(name: str) -> str:
-    """How a detector's signature asks for a signal: `kl.ref` -> `kl_ref`, `reward.component.<func>.mean` -> `reward_component_mean`."""
+    """How a detector's signature asks for a signal: `kl.ref` is `kl_ref`, `moe.<what>.mean` is `moe_mean`."""
     return (re.sub(r"\.?<\w+>", "", name) if "<" in name else name).replace(".", "_")
 
 
