@@ -42,15 +42,7 @@ CHANGED = (
     *((kind, 1.0) for kind in ("zero", "nan")),
 )
 PLACES = (0.02, 0.3, 0.7, 0.95)  # of the curve, where a change begins
-FREE = {
-    "constant": 1,
-    "linear": 2,
-    "cosine": 2,
-    "exponential": 3,
-    "power": 3,
-    "logistic": 4,
-    "entropy": 4,
-}  # parameters
+PARAMETERS = {"constant": 1, "linear": 2, "cosine": 2, "exponential": 3, "power": 3, "logistic": 4, "entropy": 4}
 NEAR = 0.03  # of the curve, and 2 points at least: how far from there it may be found
 Alarm = tuple[float, float]  # how sure, and which step
 
@@ -291,7 +283,7 @@ def _beside_healthy(y: np.ndarray, families: Sequence[str] | None) -> np.ndarray
     """What is left beside the healthy shape with the best BIC; residuals beyond 3.5 sd are pulled in once."""
     z, _, scale = rescale(y)
     n, shapes = len(z), healthy_shapes(len(z), None if families is None else tuple(sorted(set(families))))
-    cost = np.array([FREE[family] for family in shapes.families]) * np.log(n)
+    cost = np.array([PARAMETERS[family] for family in shapes.families]) * np.log(n)
 
     def fitted(values: np.ndarray) -> np.ndarray:
         along = shapes.basis @ values
