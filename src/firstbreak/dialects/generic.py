@@ -174,13 +174,7 @@ _PLACES = _set(
 #: `rg (Success)`: an abbreviation, and what it stands for
 _EXPLAINED = pattern(r"(?P<short>[A-Za-z]{1,4}) ?\((?P<meaning>[A-Za-z _]{4,})\)")
 _HELD_OUT = _set("eval evaluation val valid validation test heldout")
-_STATISTICS = {
-    **dict.fromkeys(("mean", "avg", "average"), "mean"),
-    "min": "min",
-    "max": "max",
-    "std": "std",
-    "median": "p50",
-}
+_STATISTICS = spelled(mean="mean avg average", min="min", max="max", std="std", p50="median")
 
 
 #: readings of the machine: those of wandb, which other readers name alike

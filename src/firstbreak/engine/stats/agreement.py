@@ -291,5 +291,5 @@ def _falling(steps: np.ndarray, values: np.ndarray) -> float:
     scaled = rescale(values)[0]
     if len(values) < 5 or not scaled.any() or not span > 0:
         return 0.0
-    slope, _, error, _ = line_under_ar1((steps / 2 - steps[0] / 2) / span, scaled)
+    slope, _, error = line_under_ar1((steps / 2 - steps[0] / 2) / span, scaled)
     return float(t_to_z(-slope / error, len(values) - 2)) if error > 0 else 0.0

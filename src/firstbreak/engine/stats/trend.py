@@ -79,7 +79,7 @@ def trend(curve: Series | np.ndarray, level: float = 0.95) -> Trend:
     residual = y - start - slope * x
     limit = 3 * spread(residual) if n >= 10 else np.inf
     y = start + slope * x + np.clip(residual, -limit, limit)
-    slope, start, error, _ = line_under_ar1(x, y)
+    slope, start, error = line_under_ar1(x, y)
     df = len(y) - 2
     reach = z_to_t(quantile(0.5 + level / 2), df) * error
     p = two_sided(t_to_z(slope / error, df)) if error > 0 else float(slope == 0)
@@ -108,8 +108,8 @@ def _nothing(n: int, start: float, interval: Interval, level: float) -> Trend:
     return Trend(slope=0.0, interval=interval, p=1.0, change=0.0, start=start, noise=0.0, n=n, level=level)
 
 
-def line_under_ar1(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float, float]:
-    """Slope, intercept, standard error of the slope, and the AR(1) coefficient that was used."""
+def line_under_ar1(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
+    """Slope, intercept, and standard error of the slope."""
     design = np.column_stack([np.ones_like(x), x])
     rho = autocorrelation(y - design @ np.linalg.lstsq(design, y, rcond=None)[0], fitted=2)
     rho += np.sqrt(max(0.0, 1 - rho**2) / len(y))
@@ -122,4 +122,4 @@ def line_under_ar1(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float, f
     power = float(run @ run)
     slope = float(run @ rise) / power
     error = float(np.linalg.norm(rise - slope * run)) / float(np.sqrt((len(y) - 2) * power))
-    return slope, float(np.mean(y - slope * x)), error, float(rho)
+    return slope, float(np.mean(y - slope * x)), error
