@@ -177,7 +177,7 @@ def _check(run: Run) -> None:
 
 
 def _report(run: Run) -> None:
-    inspection.render(run)
+    inspection.renderable(run).string()
     inspection.render_json([run])
     dx = diagnose(run)
     if any(not math.isfinite(cause.probability) for cause in dx.causes):

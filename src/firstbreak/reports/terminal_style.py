@@ -149,18 +149,17 @@ class Page:
         how = terminal_style(options.max_width, unicode=not options.ascii_only)
         yield Group(*(part if isinstance(part, Constrain) else Constrain(part, how.width) for part in self.parts(how)))
 
-
-def to_string(page: Page, width: int, color: bool, encoding: str) -> str:
-    """The page as a string, with ANSI colours where `color` is true and NO_COLOR is not set."""
-    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding, newline="\n", write_through=True)
-    console = Console(
-        file=stream,
-        width=width,
-        force_terminal=color,
-        color_system="standard" if color else None,
-        legacy_windows=False,
-        highlight=False,
-    )
-    console.print(page)
-    stream.seek(0)
-    return "\n".join(line.rstrip() for line in stream.read().split("\n")).rstrip()
+    def string(self, width: int = 80, color: bool = False, encoding: str = "utf-8") -> str:
+        """As a string, with ANSI colours where `color` is true and NO_COLOR is not set."""
+        stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding, newline="\n", write_through=True)
+        console = Console(
+            file=stream,
+            width=width,
+            force_terminal=color,
+            color_system="standard" if color else None,
+            legacy_windows=False,
+            highlight=False,
+        )
+        console.print(self)
+        stream.seek(0)
+        return "\n".join(line.rstrip() for line in stream.read().split("\n")).rstrip()
