@@ -134,7 +134,8 @@ def _leaks(run: Path) -> Iterator[str]:
 
 def _reports(run: Path) -> str:
     found = [read(path) for path in find_runs(run)]
-    texts = [to(dx) for dx in map(diagnose, found) for to in (terminal.render, markdown.render, html.render, report.render)]
+    renders = terminal.render, markdown.render, html.render, report.render
+    texts = [render(dx) for dx in map(diagnose, found) for render in renders]
     texts += [inspection.renderable(one).string() for one in found]
     return "\n".join([*texts, *(s.completion for r in found for s in r.samples or ())])
 
