@@ -153,7 +153,7 @@ def obstacle(design: Design, question: Question, run: Run, label: Label) -> str:
             render(values, run, settings)
     except CannotOverride as error:
         return str(error)
-    return "" if question in plan.answerable(design, run, settings) else f"{label.base} records no {question.needs}"
+    return "" if question in plan.answerable(design, run, settings) else f"{label.base} records no {question.needed}"
 
 
 def _row(job: tuple[str, str, str]) -> Row:

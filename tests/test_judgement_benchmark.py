@@ -86,84 +86,66 @@ def best(value: float, step: float = 100) -> Parts:
     return {"metric": "eval.accuracy", "value": value, "step": step}
 
 
-#: rule -> what breaks it, what keeps it
+#: rule -> what breaks it, what has to be changed to keep it
 PAIRS: dict[str, tuple[Parts, Parts]] = {
-    "exit_and_action_differ": ({"action": "stop", "code": 0}, {"action": "stop", "code": 1}),
-    "stop_is_ordered_and_not_done": (
-        {"findings": (found(LOST, "critical"),)},
-        {"findings": (found(LOST, "critical"),), "action": "rollback"},
-    ),
+    "exit_and_action_differ": ({"action": "stop", "code": 0}, {"code": 1}),
+    "stop_is_ordered_and_not_done": ({"findings": (found(LOST, "critical"),)}, {"action": "rollback"}),
     "no_reason_to_stop_beside_a_reason": (
         {"do_first": LOOK, "risk": HIGH},
-        {"do_first": LOOK, "risk": "some: the score lost 20 % of its gain"},
+        {"risk": "some: the score lost 20 % of its gain"},
     ),
     "whole_beside_critical": ({"findings": (found(LOST, "critical"),)}, {"findings": (found(LOST),)}),
-    "risk_and_action_differ": ({"risk": HIGH}, {"risk": HIGH, "action": "stop"}),
-    "low_risk_beside_a_break": ({"first_break": first()}, {"first_break": first(), "risk": HIGH}),
-    "low_risk_beside_a_loss": ({"findings": (found(LOST),), "risk": LOW}, {"findings": (found(LOST),), "risk": HIGH}),
-    "first_step_and_action_differ": (
-        {"do_first": "Stop, and go back to step 100."},
-        {"do_first": "Stop, and go back to step 100.", "action": "rollback"},
-    ),
-    "rollback_to_nowhere": ({"action": "rollback", "best": best(0.7, 200)}, {"action": "rollback", "best": best(0.7)}),
+    "risk_and_action_differ": ({"risk": HIGH}, {"action": "stop"}),
+    "low_risk_beside_a_break": ({"first_break": first()}, {"risk": HIGH}),
+    "low_risk_beside_a_loss": ({"findings": (found(LOST),), "risk": LOW}, {"risk": HIGH}),
+    "first_step_and_action_differ": ({"do_first": "Stop, and go back to step 100."}, {"action": "rollback"}),
+    "rollback_to_nowhere": ({"action": "rollback", "best": best(0.7, 200)}, {"best": best(0.7)}),
     "stopped_for_speed": (
         {"action": "stop", "findings": (found("steps take twice as long", link="systems"),)},
-        {"action": "stop", "findings": (found("the GPU runs out of memory", link="systems"),)},
+        {"findings": (found("the GPU runs out of memory", link="systems"),)},
     ),
-    "stopped_on_a_good_score": ({"risk": HIGH}, {"risk": HIGH, "summary": FLAT}),
+    "stopped_on_a_good_score": ({"risk": HIGH}, {"summary": FLAT}),
     "healthy_and_stopped": (
         {"action": "stop", "causes": ({"id": "healthy", "probability": 0.7},)},
-        {"action": "stop", "causes": ({"id": "reward-nan", "probability": 0.7},)},
+        {"causes": ({"id": "reward-nan", "probability": 0.7},)},
     ),
     "change_called_noise": (
         {"summary": FLAT, "upside": FLAT_AT.format(0.6075, 0.3225)},
-        {"summary": FLAT, "upside": FLAT_AT.format(0.41, 0.4)},
+        {"upside": FLAT_AT.format(0.41, 0.4)},
     ),
     "converged_while_it_improves": (
         {"risk": LOW, "upside": "training has converged; " + STEADY.format(0.17)},
-        {"risk": LOW, "upside": "training has converged; " + STEADY.format(-0.01)},
+        {"upside": "training has converged; " + STEADY.format(-0.01)},
     ),
     "converged_and_a_gain_foretold": (
         {"risk": LOW, "upside": "x is 0.5 now; the same number of steps again would change it by 0.1 to 0.3 (laws)"},
-        {"risk": LOW, "upside": "x is 0.5 now; the same number of steps again would change it by -0.1 to 0.3 (laws)"},
+        {"upside": "x is 0.5 now; the same number of steps again would change it by -0.1 to 0.3 (laws)"},
     ),
-    "plateau_while_it_falls": (
-        {"summary": PLATEAU, "findings": (found(LOST),)},
-        {"summary": FLAT, "findings": (found(LOST),)},
-    ),
-    "loss_without_a_loss": (
-        {"upside": TURNED.format(-0.0028), "risk": HIGH},
-        {"upside": TURNED.format(-0.28), "risk": HIGH},
-    ),
-    "nothing_learned_beside_a_rise": (
-        {"findings": (found("nothing was learned"),)},
-        {"findings": (found("nothing was learned"),), "summary": FLAT},
-    ),
+    "plateau_while_it_falls": ({"summary": PLATEAU, "findings": (found(LOST),)}, {"summary": FLAT}),
+    "loss_without_a_loss": ({"upside": TURNED.format(-0.0028), "risk": HIGH}, {"upside": TURNED.format(-0.28)}),
+    "nothing_learned_beside_a_rise": ({"findings": (found("nothing was learned"),)}, {"summary": FLAT}),
     "known_to_have_learned_and_flat": (
         {"summary": FLAT, "printed": "that something was learned is known"},
-        {"summary": PLATEAU, "printed": "that something was learned is known"},
+        {"summary": PLATEAU},
     ),
     "reward_rose_and_fell": (
         {"findings": (found("the reward rose by 0.3"), found("the training reward fell as well"))},
         {"findings": (found("the reward rose by 0.3"),)},
     ),
     "change_without_change": ({"printed": "it fell from 0.5078 to 0.5078"}, {"printed": "it fell from 0.5078 to 0.49"}),
-    "best_is_not_the_best": (
-        {"best": best(0.6), "printed": curve("eval.accuracy", " ▃█", "▁██")},
-        {"best": best(0.7), "printed": curve("eval.accuracy", " ▃█", "▁██")},
-    ),
-    "two_best_steps": ({"best": best(0.7, 60), "printed": LOST}, {"best": best(0.7), "printed": LOST}),
+    "best_is_not_the_best": ({"best": best(0.6), "printed": curve("eval.accuracy", " ▃█", "▁██")}, {"best": best(0.7)}),
+    "two_best_steps": ({"best": best(0.7, 60), "printed": LOST}, {"best": best(0.7)}),
     "now_is_not_the_end_of_the_curve": (
         {"printed": LOST + "\n" + curve("eval.accuracy", " █ ", "▁█▁")},
         {"printed": LOST + "\n" + curve("eval.accuracy", " █ ", "▁█▆")},
     ),
     "came_back_and_stayed": (
         {"findings": (found("18 spikes that came back", metric="kl.ref"),), "printed": curve("kl.ref", "  █", "▁▁█")},
-        {"findings": (found("18 spikes that came back", metric="kl.ref"),), "printed": curve("kl.ref", " █ ", "▁█▁")},
+        {"printed": curve("kl.ref", " █ ", "▁█▁")},
     ),
     "ok_beside_its_finding": (
         {"findings": (found(NAN, link="numerics"),), "links": {"numerics": ("ok", "")}},
-        {"findings": (found(NAN, link="numerics"),), "links": {"numerics": ("suspect", "")}},
+        {"links": {"numerics": ("suspect", "")}},
     ),
     "ok_without_a_number": (
         {
@@ -171,39 +153,31 @@ PAIRS: dict[str, tuple[Parts, Parts]] = {
             "metrics": ("grad.norm",),
             "outcomes": ({"detector": "x", "link": "numerics", "note": "0 gradient norms are too few (needs 10)"},),
         },
-        {
-            "links": {"numerics": ("ok", "")},
-            "metrics": ("grad.norm",),
-            "outcomes": ({"detector": "x", "link": "numerics", "note": "8 gradient norms are too few (needs 10)"},),
-        },
+        {"outcomes": ({"detector": "x", "link": "numerics", "note": "8 gradient norms are too few (needs 10)"},)},
     ),
     "pointed_at_by_nothing": (
         {"first_break": first(also=["numerics"]), "links": {"reward": ("suspect", POINTED)}},
-        {
-            "first_break": first(also=["numerics"]),
-            "links": {"reward": ("suspect", POINTED)},
-            "findings": (found("a", link="advantage"),),
-        },
+        {"findings": (found("a", link="advantage"),)},
     ),
     "break_and_links_differ": (
         {"first_break": first(), "links": {"reward": ("ok", "")}},
-        {"first_break": first(), "links": {"reward": ("broken", "")}},
+        {"links": {"reward": ("broken", "")}},
     ),
     "another_link_in_the_summary": (
         {"first_break": first(), "summary": "Look first at policy update at step 50 of 200."},
-        {"first_break": first("policy_update"), "summary": "Look first at policy update at step 50 of 200."},
+        {"first_break": first("policy_update")},
     ),
     "follows_from_what_is_not_finite": (
         {"first_break": first(), "findings": (found(NAN, link="numerics", onset=20),)},
-        {"first_break": first(step=10), "findings": (found(NAN, link="numerics", onset=20),)},
+        {"first_break": first(step=10)},
     ),
     "sudden_and_dated_widely": (
         {"first_break": first(interval=[1, 100]), "findings": (found(JUMP, interval=[100, 100]),)},
-        {"first_break": first(interval=[90, 100]), "findings": (found(JUMP, interval=[100, 100]),)},
+        {"first_break": first(interval=[90, 100])},
     ),
     "evaluation_that_is_not_read": (
         {"printed": "No evaluation was recorded", "unknown": ("eval_gsm8k",)},
-        {"printed": "No evaluation was recorded", "unknown": ("eval_runtime",)},
+        {"unknown": ("eval_runtime",)},
     ),
     "advice_beyond_its_limit": (
         {"printed": "Use fewer `actor.ppo_n_minibatches` (now 1) per batch"},
@@ -214,14 +188,11 @@ PAIRS: dict[str, tuple[Parts, Parts]] = {
             "summary": "longer completions get more reward (26 %)",
             "printed": "completions grew from 188.9 to 503.2 tokens while eval.reward fell",
         },
-        {
-            "summary": "longer completions get more reward (26 %)",
-            "printed": "completions grew from 188.9 to 503.2 tokens while eval.reward did not rise",
-        },
+        {"printed": "completions grew from 188.9 to 503.2 tokens while eval.reward did not rise"},
     ),
     "empty_completions_of_many_tokens": (
         {"summary": "empty completions are rewarded (66 %)", "printed": "completions shrank from 320 to 70 tokens"},
-        {"summary": "empty completions are rewarded (66 %)", "printed": "completions shrank from 320 to 0.4 tokens"},
+        {"printed": "completions shrank from 320 to 0.4 tokens"},
     ),
     "background_job_of_every_step": (
         {"printed": "rises by 10 GB 120 times and comes back, every 0.9918 steps: a background job"},
@@ -229,7 +200,7 @@ PAIRS: dict[str, tuple[Parts, Parts]] = {
     ),
     "advice_of_two_minds": (
         {"do_first": "Continue. Diagnose the run again.", "upside": "training has converged"},
-        {"do_first": "Continue. Diagnose the run again.", "upside": "real"},
+        {"upside": "real"},
     ),
 }
 
@@ -241,9 +212,9 @@ def test_every_rule_has_a_pair() -> None:
 @pytest.mark.parametrize("name", PAIRS)
 def test_a_rule_finds_what_it_is_for_and_is_silent_otherwise(name: str) -> None:
     rule = next(rule for rule in RULES if rule.__name__ == name)
-    breaks, keeps = PAIRS[name]
+    breaks, changed = PAIRS[name]
     assert list(rule(said(**breaks)))
-    assert not list(rule(said(**keeps)))
+    assert not list(rule(said(**breaks | changed)))
 
 
 def test_a_report_without_contradictions_has_none() -> None:

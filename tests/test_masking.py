@@ -106,7 +106,7 @@ def test_no_report_shows_a_secret(told: Path) -> None:
     dx = diagnose(run)
     for text in (
         report.render(dx), html.render(dx), markdown.render(dx), terminal.render(dx),
-        inspection.render(run), inspection.render_json([run]),
+        inspection.renderable(run).string(), inspection.render_json([run]),
     ):  # fmt: skip
         assert_masked(text)
 

@@ -134,9 +134,10 @@ def _leaks(run: Path) -> Iterator[str]:
 
 def _reports(run: Path) -> str:
     found = [read(path) for path in find_runs(run)]
-    dx = [diagnose(one) for one in found]
-    texts = [render(one) for one in dx for render in (terminal.render, markdown.render, html.render, report.render)]
-    return "\n".join([*texts, *map(inspection.render, found), *(s.completion for r in found for s in r.samples or ())])
+    renders = terminal.render, markdown.render, html.render, report.render
+    texts = [render(dx) for dx in map(diagnose, found) for render in renders]
+    texts += [inspection.renderable(one).string() for one in found]
+    return "\n".join([*texts, *(s.completion for r in found for s in r.samples or ())])
 
 
 def _closed(run: Path) -> str:
@@ -220,7 +221,7 @@ def _acts(run: Path) -> Iterator[str]:
     dx = diagnose(read_)
     shown = {
         "terminal": terminal.render(dx),
-        "inspect": inspection.render(read_),
+        "inspect": inspection.renderable(read_).string(),
         "markdown": markdown.render(dx),
         "html": html.render(dx),
         "json": report.render(dx),

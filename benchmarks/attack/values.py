@@ -177,15 +177,14 @@ def _check(run: Run) -> None:
 
 
 def _report(run: Run) -> None:
-    inspection.render(run)
+    inspection.renderable(run).string()
     inspection.render_json([run])
     dx = diagnose(run)
     if any(not math.isfinite(cause.probability) for cause in dx.causes):
         raise Wrong("a probability that is not finite")
-    terminal.render(dx)
+    for render in (terminal.render, html.render, markdown.render):
+        render(dx)
     terminal.render(dx, width=40, color=True, encoding="ascii")
-    html.render(dx)
-    markdown.render(dx)
     _strict(report.render(dx))
 
 

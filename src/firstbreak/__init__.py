@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from firstbreak.viewable import Viewable
@@ -19,7 +20,6 @@ _HOME = {
     "Guard": "firstbreak.live.guard.guard",
     "recorder": "firstbreak.live.recorder.recorder",
 }
-_MODULES = frozenset({"context"})
 __all__ = ["Diagnosis", "Guard", "Link", "Run", "check", "diagnose", "read", "recorder"]
 
 if TYPE_CHECKING:
@@ -36,13 +36,9 @@ def __getattr__(name: str) -> Any:
     """Import on first use: `firstbreak --help` must not wait for numpy."""
     if name in _HOME:
         return getattr(importlib.import_module(_HOME[name]), name)
-    if name in _MODULES:
-        return importlib.import_module(f"firstbreak.{name}")
+    if name == "context":
+        return importlib.import_module("firstbreak.context")
     raise AttributeError(f"module 'firstbreak' has no attribute {name!r}")
 
 
-def _views() -> Any:
-    return importlib.import_module("firstbreak.reports.views")
-
-
-Viewable.views = _views
+Viewable.views = partial(importlib.import_module, "firstbreak.reports.views")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 import pkgutil
 import re
@@ -41,6 +42,12 @@ def modules(package: str, attribute: str, group: str = "") -> Mapping[str, Modul
 def identity(short: str) -> str:
     """The id of a file: its name with hyphens."""
     return short.replace("_", "-")
+
+
+def described(module: ModuleType) -> tuple[str, str, str]:
+    """The id of a file, its first line without a full stop, and all that it says of itself."""
+    doc = inspect.cleandoc(module.__doc__ or "")
+    return identity(module.__name__.rpartition(".")[2]), doc.partition("\n")[0].rstrip("."), doc
 
 
 def elsewhere(group: str) -> tuple[str, ...]:

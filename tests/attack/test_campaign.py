@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 
 from firstbreak.model import Run
@@ -53,15 +50,6 @@ def test_no_hostile_client_gets_anything_and_the_server_answers_on() -> None:
     assert not [what for what in tally.fell if not what.startswith("an honest client")], tally.first
 
 
-def test_a_mutant_can_be_made_again(tmp_path: Path) -> None:
-    made = []
-    for name in ("a", "b"):
-        (tmp_path / name).mkdir()
-        benchmarks_attack.values.mutant(tmp_path / name, 11)
-        made.append({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()})
-    assert made[0] == made[1]
-
-
 def test_what_falls_is_counted_and_can_be_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
     def crash(run: Run) -> None:
         raise ZeroDivisionError("a mistake of ours")
@@ -83,21 +71,3 @@ def test_markup_that_is_not_escaped_is_noticed(monkeypatch: pytest.MonkeyPatch) 
     honest = html.render
     monkeypatch.setattr(html, "render", lambda dx: honest(dx) + benchmarks_attack.others.PAYLOADS[1])
     assert set(benchmarks_attack.others.injections(2).fell) == {"html holds markup of the log"}
-
-
-def test_counts_are_added_and_mutants_go_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(benchmarks_attack.__main__, "RESULTS", tmp_path / "attack.json")
-    monkeypatch.setattr(benchmarks_attack.__main__, "SMALLEST", False)
-    asked: list[int] = []
-
-    def counted(first: int, count: int, **_: object) -> benchmarks_attack.AttackTally:
-        asked.extend(range(first, first + count))
-        return benchmarks_attack.AttackTally(asked=count)
-
-    monkeypatch.setattr(benchmarks_attack.values, "campaign", counted)
-    nothing = [f"--{name}=0" for name in benchmarks_attack.__main__.SIZES if name != "semantic"]
-    for more in ([], ["--more"], ["--more"]):
-        monkeypatch.setattr("sys.argv", ["attack", *nothing, "--semantic=5", *more])
-        assert benchmarks_attack.__main__.main() == 0
-    assert asked == list(range(15))
-    assert json.loads((tmp_path / "attack.json").read_text())["attacks"]["semantic"]["asked"] == 15

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from firstbreak.audit.audit import audit
 from firstbreak.audit.columns import samples as table_samples
-from firstbreak.audit.report import render, render_json
+from firstbreak.audit.report import render_json, renderable
 from firstbreak.cli.audit import command
 from firstbreak.cli.demo import RUN
 from firstbreak.model import Sample, Status
@@ -264,7 +264,7 @@ def test_several_processes_find_exactly_the_same(tmp_path: Path, monkeypatch: py
 
 def test_the_report_fits_and_says_what_to_do() -> None:
     found = audit(dump(longer_and_longer, by_length, skill=lambda t: 0.6 - 0.4 * t), path="dump.jsonl")
-    said = render(found, width=80)
+    said = renderable(found).string()
     assert max(map(len, said.splitlines())) <= 80
     for part in (
         "CRITICAL reward-hacking",
@@ -274,7 +274,7 @@ def test_the_report_fits_and_says_what_to_do() -> None:
         "--format html",
     ):
         assert part in said
-    assert len(render(found, width=40)) > 0
+    assert len(renderable(found).string(40)) > 0
 
 
 def test_the_json_has_no_number_that_is_none() -> None:

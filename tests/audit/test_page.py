@@ -12,7 +12,7 @@ import pytest
 from firstbreak.audit.audit import Audit, audit
 from firstbreak.audit.marks import load
 from firstbreak.audit.page import render
-from firstbreak.audit.report import render as terminal
+from firstbreak.audit.report import renderable
 from firstbreak.model import Sample
 from tests.audit import browser
 from tests.audit.dumps import by_length, dump, longer_and_longer
@@ -53,7 +53,7 @@ def test_nothing_of_a_sample_becomes_markup(hostile: Audit) -> None:
 def test_the_report_has_every_table_of_the_terminal_open(found: Audit) -> None:
     page = render(found)
     headings = ["The reward and independent scores", "Behaviour over the run", "Reward components", "Diversity"]
-    printed = terminal(found)
+    printed = renderable(found).string()
     shown = [heading for heading in headings if heading in printed]
     assert len(shown) >= 3
     assert re.findall("<h2>([^<]+)</h2>", page) == [*shown, "Read and mark", "Evidence"]

@@ -68,6 +68,14 @@ def weight(text: str, cause: str, experiment: str) -> float:
     return sum(e["weight"] for e in found["evidence"] if e["finding"] == f"experiment:{experiment}")
 
 
+def assert_named(cause: str, experiment: str, run: str, cwd: Path) -> str:
+    """The cause is the likeliest after the experiment, which speaks for it. Returns the diagnosis."""
+    status = firstbreak("experiment", "status", run, "--format", "json", cwd=cwd)
+    assert likeliest(status) == cause
+    assert weight(status, cause, experiment) > 1
+    return status
+
+
 def test_a_discount_that_is_a_slip_is_proved_on_stable_baselines3(tmp_path: Path) -> None:
     pytest.importorskip("stable_baselines3")
     script = HERE / "train_sb3.py"
@@ -83,9 +91,7 @@ def test_a_discount_that_is_a_slip_is_proved_on_stable_baselines3(tmp_path: Path
     assert likeliest(firstbreak("experiment", "plan", "run", "--json", cwd=tmp_path)) == "horizon-too-short"
     firstbreak("experiment", "run", "long-horizon", "run", cwd=tmp_path)
     assert list(answers(tmp_path).values()) == [True]
-    status = firstbreak("experiment", "status", "run", "--format", "json", cwd=tmp_path)
-    assert likeliest(status) == "horizon-too-short"
-    assert weight(status, "horizon-too-short", "long-horizon") > 1
+    assert_named("horizon-too-short", "long-horizon", "run", tmp_path)
 
 
 def test_a_reward_with_the_wrong_sign_is_proved_on_trl_without_touching_its_script(
@@ -105,9 +111,7 @@ def test_a_reward_with_the_wrong_sign_is_proved_on_trl_without_touching_its_scri
     assert not (tmp_path / "firstbreak-experiments").exists()
     said = firstbreak("experiment", "run", "invariants", "run", cwd=tmp_path)
     assert "do right answers get a lower reward than wrong answers or an empty answer? yes" in said
-    status = firstbreak("experiment", "status", "run", "--format", "json", cwd=tmp_path)
-    assert likeliest(status) == "reward-sign-wrong"
-    assert weight(status, "reward-sign-wrong", "invariants") > 1
+    assert_named("reward-sign-wrong", "invariants", "run", tmp_path)
 
 
 def test_a_sign_that_turns_late_is_proved_from_a_checkpoint_on_trl(tmp_path: Path, policy: Path) -> None:
@@ -130,9 +134,7 @@ def test_a_sign_that_turns_late_is_proved_from_a_checkpoint_on_trl(tmp_path: Pat
     assert "do right answers get a lower reward than wrong answers or an empty answer? yes" in said
     assert answers(tmp_path)["does the reward or the score change although the weights do not change?"] is True
     assert entries(tmp_path, "planned")[-1]["start"].startswith("from checkpoint-40 (step 40) to step 7")
-    status = firstbreak("experiment", "status", "run", "--format", "json", cwd=tmp_path)
-    assert likeliest(status) == "reward-sign-wrong"
-    assert weight(status, "reward-sign-wrong", "invariants") > 1
+    status = assert_named("reward-sign-wrong", "invariants", "run", tmp_path)
     last = json.loads(status)["first_break"]
     assert (last["link"], last["step"]) == ("reward", pytest.approx(60, abs=3))
 
@@ -179,9 +181,7 @@ def test_a_rate_that_is_raised_late_is_proved_from_a_checkpoint_on_stable_baseli
         assert saved_at in (4000, 5000)  # the last one before the interval of the break
         first_logged = 128 if counted else saved_at + 128
         assert list(answers(place).values()) == [False, True]  # it falls no more, and is better than the original's
-        status = firstbreak("experiment", "status", "../run", "--format", "json", cwd=place)
-        assert likeliest(status) == "step-size-too-large"
-        assert weight(status, "step-size-too-large", "rate-tenth") > 1
+        assert_named("step-size-too-large", "rate-tenth", "../run", place)
 
         (trial,) = place.glob("firstbreak-experiments/*/rate-tenth/treated-0/run")
         with (trial / "progress.csv").open() as lines:

@@ -192,7 +192,7 @@ def test_a_question_about_groups_is_asked_of_runs_with_groups_only() -> None:
         names = ("advantage.of_prompt_absmax", "length.mean")
         curves = {name: Series(name=name, steps=np.arange(8.0), values=np.ones(8)) for name in names}
         run = Run(path="x", algorithm=algorithm, series=curves)
-        return {q.needs for q in answerable(catalogue()["invariants"], run, ExperimentSettings(command=("train",)))}
+        return {q.needed for q in answerable(catalogue()["invariants"], run, ExperimentSettings(command=("train",)))}
 
     assert "advantage_of_prompt_absmax" in asked("grpo")
     assert "advantage_of_prompt_absmax" not in asked("ppo")

@@ -21,7 +21,6 @@ from firstbreak.live.guard import view
 from firstbreak.live.guard.synchronous import settings, snippet
 from firstbreak.model import Link
 from firstbreak.readers.read import read
-from firstbreak.reports.terminal_style import to_string
 from tests.guard.runs import collapsing
 from tests.guard.test_notify import Hook
 from tests.waiting import PATIENCE, until
@@ -158,7 +157,7 @@ def test_on_a_terminal_the_screen_stays_in_place() -> None:
 
 @pytest.mark.parametrize(("width", "encoding"), [(80, "utf-8"), (60, "ascii"), (40, "utf-8")])
 def test_the_screen_fits(width: int, encoding: str) -> None:
-    screen = to_string(view.renderable(diagnose(read(RUN))), width, False, encoding)
+    screen = view.renderable(diagnose(read(RUN))).string(width, encoding=encoding)
     assert max(map(len, screen.splitlines())) <= width
     for link in Link:
         if width >= 80:
@@ -176,6 +175,6 @@ def test_the_switch_to_synchronous_training_is_offered_where_stale_data_are_susp
     assert snippet(dx) == (
         "rollout:\n  max_head_offpolicyness: 0\nactor:\n  recompute_logprob: false\n  use_decoupled_loss: false"
     )
-    assert "max_head_offpolicyness: 0" in to_string(view.renderable(dx), 80, False, "utf-8")
+    assert "max_head_offpolicyness: 0" in view.renderable(dx).string()
     assert snippet(diagnose(read(RUN))) == "", "not where nothing speaks for it"
     assert settings("sb3") == {}

@@ -33,8 +33,6 @@ def name(variant: catalogue.Variant) -> str:
 def test_every_link_has_three_faults() -> None:
     counts = {link: sum(fault.link is link for fault in FAULTS) for link in Link}
     assert min(counts.values()) >= 3, counts
-    assert len(FAULTS) >= 45
-    assert len(VARIANTS) - len(FAULTS) >= 12
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=name)

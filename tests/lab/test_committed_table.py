@@ -33,10 +33,6 @@ def test_the_answers_are_those_of_the_code() -> None:
     every(sorted(FIGURES["answers"])[::EVERY], the_same)
 
 
-def test_the_page_shows_the_table() -> None:
-    assert lab.PAGE.read_text() == lab.page(lab.PAGE.read_text(), lab.tables(FIGURES)), "run `make bench`"
-
-
 def test_every_injected_cause_can_be_named_in_its_run() -> None:
     """A cause that does not apply to a method can never be right, however it is weighed."""
     one_of_each = {

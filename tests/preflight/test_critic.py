@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 
 from firstbreak.cli.check.critic import command
 from firstbreak.model import Action, Status
-from firstbreak.preflight import Report, critic
+from firstbreak.preflight import critic
 from firstbreak.preflight.critic import targets, training
 from firstbreak.preflight.critic.rollouts import Rollouts
 from firstbreak.readers import Unreadable
 from tests.lazy import lazy
+from tests.preflight.reports import found
 
 critics = lazy("tests.preflight.critics")
 
@@ -78,11 +79,6 @@ def targets_of(
 def saved(path: Path, data: dict[str, np.ndarray], **more: Any) -> str:
     np.savez(path / "rollouts.npz", **{**data, **more})
     return str(path / "rollouts.npz")
-
-
-def found(report: Report) -> dict[str, str]:
-    assert not [o.note for o in report.outcomes if o.status is Status.CRASHED]
-    return {o.detector: o.finding.message for o in report.findings if o.finding is not None}
 
 
 def shifted(ends: np.ndarray, by: int) -> np.ndarray:

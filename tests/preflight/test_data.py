@@ -14,10 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firstbreak.cli import app
-from firstbreak.model import Action, Outcome, Severity, Status
+from firstbreak.model import Action, Severity, Status
 from firstbreak.preflight import Report, ReportTable, data
 from firstbreak.preflight.data import pairs, tokens
 from firstbreak.readers import Unreadable
+from tests.preflight.reports import message, outcome
 
 CHATML = (
     "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
@@ -53,16 +54,6 @@ def make_tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Pa
 def write(folder: Path, rows: list[dict[str, Any]], name: str = "train.jsonl") -> str:
     (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
     return str(folder / name)
-
-
-def outcome(report: Report, probe: str) -> Outcome:
-    return next(o for o in report.outcomes if o.detector == probe)
-
-
-def message(report: Report, probe: str) -> str:
-    found = outcome(report, probe)
-    assert found.finding is not None, found
-    return found.finding.message
 
 
 def good_pairs(n: int = 60) -> list[dict[str, Any]]:
@@ -432,19 +423,15 @@ def recorded(path: Path, failed: float, **reward: Callable[[bool], float]) -> Pa
     return path
 
 
-def answer_of(report: Report, probe: str) -> Outcome:
-    return next(o for o in report.outcomes if o.detector == probe)
-
-
 def test_failed_calls_that_are_kept_as_successes_are_found(tmp_path: Path) -> None:
     paid = data.check(str(recorded(tmp_path / "a.jsonl", 0.3, reward=lambda broke: 1.0 if broke else 0.4)))
-    assert "graded as success" in answer_of(paid, "data-failed-calls").finding.message  # type: ignore[union-attr]
+    assert "graded as success" in outcome(paid, "data-failed-calls").finding.message  # type: ignore[union-attr]
     unsaid = data.check(str(recorded(tmp_path / "b.jsonl", 0.3)))
-    assert "18 of 60" in answer_of(unsaid, "data-failed-calls").finding.message  # type: ignore[union-attr]
+    assert "18 of 60" in outcome(unsaid, "data-failed-calls").finding.message  # type: ignore[union-attr]
 
 
 def test_failed_calls_that_count_as_failures_are_left_alone(tmp_path: Path) -> None:
     right = data.check(str(recorded(tmp_path / "a.jsonl", 0.3, reward=lambda broke: float(not broke))))
-    assert answer_of(right, "data-failed-calls").finding is None
+    assert outcome(right, "data-failed-calls").finding is None
     fine = data.check(str(recorded(tmp_path / "b.jsonl", 0.0)))
-    assert answer_of(fine, "data-failed-calls").finding is None
+    assert outcome(fine, "data-failed-calls").finding is None

@@ -13,10 +13,11 @@ from click.testing import CliRunner
 
 from firstbreak import context
 from firstbreak.cli import app
-from firstbreak.model import Action, Outcome, Status
-from firstbreak.preflight import Report, ReportTable, plan
+from firstbreak.model import Action, Status
+from firstbreak.preflight import ReportTable, plan
 from firstbreak.preflight import context as recorded
 from firstbreak.readers import Unreadable
+from tests.preflight.reports import outcome
 
 MODEL = {
     "model_type": "llama", "vocab_size": 32000, "hidden_size": 2048, "intermediate_size": 5632, "num_hidden_layers": 22,
@@ -24,10 +25,6 @@ MODEL = {
 }  # fmt: skip
 PROTOCOL = {"env_id": "CartPole-v1", "env_version": "1.4.0", "episodes": 20, "episode_cap": 500, "start_states": "reset",
             "seeds": [1, 2], "deterministic": True, "reward": "raw"}  # fmt: skip
-
-
-def outcome(found: Report, probe: str) -> Outcome:
-    return next(o for o in found.outcomes if o.detector == probe)
 
 
 @pytest.fixture

@@ -13,9 +13,10 @@ from click.testing import CliRunner
 
 from firstbreak.cli import app
 from firstbreak.evals.protocol import protocol as made
-from firstbreak.model import Action, Outcome, Status
+from firstbreak.model import Action, Status
 from firstbreak.preflight import Report, ReportTable, protocol
 from firstbreak.readers import Unreadable
+from tests.preflight.reports import message, outcome
 
 WHOLE: dict[str, Any] = {
     "task": "gsm8k", "split": "test", "problems": 1319, "prompt_template": "Q: {question}\nA:", "temperature": 0.6, "top_p": 1.0,
@@ -28,16 +29,6 @@ def report(folder: Path, fields: dict[str, Any], *, lock: bool = True, **options
     path = folder / "protocol.yaml"
     path.write_text(yaml.safe_dump(made(fields).record() if lock else fields))
     return protocol.check(str(path), **options)
-
-
-def outcome(found: Report, probe: str) -> Outcome:
-    return next(o for o in found.outcomes if o.detector == probe)
-
-
-def message(found: Report, probe: str) -> str:
-    finding = outcome(found, probe).finding
-    assert finding is not None
-    return finding.message
 
 
 def test_a_complete_locked_protocol_is_right(tmp_path: Path) -> None:

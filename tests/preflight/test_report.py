@@ -61,7 +61,9 @@ def test_the_worst_finding_decides_and_comes_first() -> None:
 @pytest.mark.parametrize("width", [60, 80])
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
 def test_the_page_fits_the_screen_and_nothing_in_it_acts(width: int, encoding: str) -> None:
-    text = preflight.render(answers(critical("the reward is 0 " * 20), "fine " * 30), width, encoding=encoding)
+    text = preflight.renderable(answers(critical("the reward is 0 " * 20), "fine " * 30)).string(
+        width, encoding=encoding
+    )
     assert "DO NOT TRAIN YET" in text
     assert max(map(len, text.splitlines())) <= width
     assert "\x1b" not in text
@@ -83,7 +85,7 @@ def test_a_stack_is_as_long_as_what_it_holds_and_the_line_is_where_the_capacity_
     width: int, encoding: str, full: str, more: str, line: str, left: str
 ) -> None:
     report = Report(check="memory", target="m", outcomes=(), exhibits=(STACKS,))
-    text = preflight.render(report, width, encoding=encoding)
+    text = preflight.renderable(report).string(width, encoding=encoding)
     rollout, update = (row for row in text.splitlines() if row.strip().startswith(("rollout", "update")))
     assert rollout.index(line) == update.index(line)
     long, over = update.count(full), update.count(more)

@@ -21,6 +21,7 @@ from firstbreak.preflight import Report, intervals, reward
 from firstbreak.preflight.reward import attacks, distribution, pairs
 from firstbreak.readers import Unreadable
 from tests.lazy import lazy
+from tests.preflight.reports import found
 from tests.preflight.rewards import SCORES
 
 stats = lazy("scipy.stats")
@@ -58,11 +59,6 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def checked(name: str, samples: Path, **more: Any) -> Report:
     return reward.check(f"{HERE}:{name}", str(samples), **more)
-
-
-def found(report: Report) -> dict[str, str]:
-    assert not [o.note for o in report.outcomes if o.status is Status.CRASHED]
-    return {o.detector: o.finding.message for o in report.findings if o.finding is not None}
 
 
 @pytest.mark.parametrize("name", ["sound", "sound_score", "sound_async"])

@@ -34,7 +34,7 @@ def exits(*arguments: str | Path) -> int:
 def test_a_guess_is_shown_with_the_way_to_correct_it(run: Path) -> None:
     found = read(run)
     assert found.series["kl.ref"].guessed
-    for shown in (inspection.render(found, width=200), terminal.render(diagnose(found), width=200, color=False)):
+    for shown in (inspection.renderable(found).string(200), terminal.render(diagnose(found), width=200, color=False)):
         said = " ".join(shown.split())
         assert "kl_vs_sft as kl.ref" in said
         assert "[names] of firstbreak.toml" in said

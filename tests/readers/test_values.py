@@ -340,6 +340,6 @@ def test_a_reward_that_is_never_a_number_is_said(tmp_path: Path) -> None:
 
 
 def test_inspect_counts_what_is_no_number(tmp_path: Path) -> None:
-    said = inspection.render(run_of(tmp_path, "metrics.jsonl", rows(None, LOST)))
+    said = inspection.renderable(run_of(tmp_path, "metrics.jsonl", rows(None, LOST))).string()
     assert "(100 points, 40 not numbers)" in said
     assert "kl.ref (100 points)" in said

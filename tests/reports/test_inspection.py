@@ -47,7 +47,7 @@ def run() -> Run:
 
 
 def test_every_name_stands_with_what_it_is(run: Run) -> None:
-    text = " ".join(inspection.render(run, width=100).split())
+    text = " ".join(inspection.renderable(run).string(100).split())
     for said in (
         "reward → reward.mean (3 points, 1 not a number)",
         "task reward of a completion",
@@ -75,7 +75,7 @@ def test_gaps_say_what_to_log_and_leave_out_what_is_there(run: Run) -> None:
     assert missing["policy.entropy"].checks >= 1
     states = diagnose(run).links
     assert inspection.unseen_links(run) == [link for link in Link if states[link].status is LinkStatus.NOT_MEASURED]
-    assert "not measured: " in inspection.render(run)
+    assert "not measured: " in inspection.renderable(run).string()
 
 
 def test_a_trainer_that_nobody_knows_has_no_options_to_name(run: Run) -> None:
@@ -116,7 +116,7 @@ def test_json_holds_everything_and_is_strict(run: Run) -> None:
 def test_a_hostile_run_is_shown_and_does_nothing(width: int, encoding: str) -> None:
     hostile = fixtures.hostile().run
     named = dataclasses.replace(hostile, config=dataclasses.replace(hostile.config, raw={fixtures.HOSTILE: 1}))
-    report = inspection.render(named, width=width, encoding=encoding)
+    report = inspection.renderable(named).string(width, encoding=encoding)
     assert max(map(cell_len, report.split("\n"))) <= width
     assert not [c for c in report if c != "\n" and visible(c) != c]
     assert "[bold" in report
@@ -125,7 +125,7 @@ def test_a_hostile_run_is_shown_and_does_nothing(width: int, encoding: str) -> N
 
 def test_an_empty_run_has_a_report() -> None:
     run = Run(path="nothing")
-    assert "0 understood" in inspection.render(run)
+    assert "0 understood" in inspection.renderable(run).string()
     assert inspection.payload(run)["samples"] is None
     empty = Series(name="reward.mean", steps=np.array([]), values=np.array([]))
     assert (

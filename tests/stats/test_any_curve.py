@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from firstbreak.engine.stats.ceiling import arrival, outlook
 from firstbreak.engine.stats.noise import autocorrelation, noise_scale, spread
-from firstbreak.engine.stats.onset import first_sustained, level_shift, onset
+from firstbreak.engine.stats.onset import first_sustained, onset
 from firstbreak.engine.stats.oscillation import oscillation, sign_reversal
 from firstbreak.engine.stats.shape import trajectory
-from firstbreak.engine.stats.smooth import baseline, smooth
+from firstbreak.engine.stats.smooth import smooth
 from firstbreak.engine.stats.spikes import spikes, tail
 from firstbreak.engine.stats.trend import trend
 from firstbreak.model import Series
@@ -26,13 +26,11 @@ from firstbreak.model import Series
 FUNCTIONS: tuple[Callable[[Series], Any], ...] = (
     trend,
     onset,
-    level_shift,
     trajectory,
     smooth,
     lambda curve: spread(curve.finite.values),
     lambda curve: noise_scale(curve.finite.values),
     lambda curve: autocorrelation(curve.finite.values),
-    baseline,
     outlook,
     lambda curve: arrival(curve, 1.0),
     oscillation,
@@ -97,7 +95,6 @@ def test_a_constant_shows_no_trend_no_onset_and_no_spike(value: float, n: int) -
     assert onset(curve) is None
     assert trajectory(curve).kind == "flat"
     assert len(spikes(curve)) == 0
-    np.testing.assert_allclose(baseline(curve).values, value)
 
 
 def test_rounding_of_a_large_constant_is_not_a_curve() -> None:

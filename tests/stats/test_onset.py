@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from benchmarks.curves import SEEN, UNSEEN, ar1_noise, healthy, variant
 
-from firstbreak.engine.stats.onset import Onset, first_sustained, level_shift, onset
+from firstbreak.engine.stats.onset import Onset, first_sustained, onset
 from firstbreak.model import Series
 
 pytestmark = pytest.mark.slow  # simulations
@@ -105,7 +105,7 @@ def test_only_the_asked_direction_and_kind_are_reported() -> None:
     down = rng.normal(size=150) - 5.0 * (np.arange(150) >= 90)
     assert onset(down, direction=-1) is not None
     assert onset(down, direction=1, kinds=("level", "ramp")) is None
-    assert level_shift(down, direction=1) is None
+    assert onset(down, direction=1, kinds=("level",)) is None
     noisier = np.concatenate([rng.normal(size=150), 4 * rng.normal(size=150)])
     assert onset(noisier, kinds=("level", "ramp")) is None
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.curves import SEEN, ar1_noise, healthy
 
 from firstbreak.engine.stats.smooth import (
-    baseline,
     healthy_shapes,
     means_from_here,
     median_above,
@@ -51,48 +49,10 @@ def test_equal_windows_have_equal_means() -> None:
         assert len(set(means[50:])) == 1
 
 
-@pytest.mark.parametrize("shape", [name for name in SEEN if name != "flat"])
-def test_each_healthy_shape_is_followed(shape: str) -> None:
-    rng = np.random.default_rng(1)
-    for _ in range(5):
-        truth = healthy(rng, 250, shape, 20.0)
-        curve = truth + ar1_noise(rng, 250, 0.2)
-        fit = baseline(curve)
-        assert np.sqrt(np.mean((fit.values - truth) ** 2)) < 0.6
-        np.testing.assert_allclose(fit.values + fit.residuals, curve)
-
-
-def test_the_simplest_shape_that_fits_is_named() -> None:
-    rng = np.random.default_rng(2)
-    families = [baseline(ar1_noise(rng, 200, 0.0)).family for _ in range(20)]
-    assert families.count("constant") >= 16
-    assert baseline(np.linspace(0, 20, 200) + rng.normal(size=200)).family == "linear"
-
-
-def test_only_the_asked_families_are_fitted() -> None:
-    rng = np.random.default_rng(3)
-    curve = np.linspace(0, 20, 200) + rng.normal(size=200)
-    fit = baseline(curve, families=("constant",))
-    assert fit.family == "constant"
-    np.testing.assert_allclose(fit.values, fit.values[0])
+def test_only_the_asked_families_are_made() -> None:
     assert set(healthy_shapes(50, ("linear", "power")).families) == {"linear", "power"}
     with pytest.raises(ValueError, match="parabola"):
-        baseline(curve, families=("parabola",))
-
-
-def test_a_fault_stays_in_the_residual() -> None:
-    rng = np.random.default_rng(4)
-    truth = 20 * (1 - np.exp(-np.arange(300) / 40))
-    fault = 15.0 * ((np.arange(300) > 200) & (np.arange(300) < 212))
-    residual = baseline(truth + fault + rng.normal(size=300)).residuals
-    assert residual[202:210].mean() > 12
-
-
-def test_a_long_curve_is_fitted_at_every_point() -> None:
-    values = np.concatenate([np.linspace(0, 10, 50_000), np.full(1, 10.0)])
-    fit = baseline(values)
-    assert fit.values.shape == values.shape
-    np.testing.assert_allclose(fit.values, values, atol=0.05)
+        healthy_shapes(50, ("parabola",))
 
 
 def test_spikes_go_and_frequent_values_stay() -> None:

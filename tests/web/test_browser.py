@@ -56,6 +56,12 @@ def drawn(page: Page, at_least: int = 1) -> None:
     until(page, f"document.querySelectorAll('.plot canvas').length >= {at_least}")
 
 
+def open_list(page: Page, site: Served) -> None:
+    """The list of the runs, once all of them are read."""
+    page.goto(site.address)
+    until(page, "!document.querySelector('#tally').textContent.includes('being read')")
+
+
 def open_curves(page: Page, site: Served, run: str) -> None:
     page.goto(f"{site.address}/run/{run}")
     page.locator("#curves").scroll_into_view_if_needed()
@@ -64,8 +70,7 @@ def open_curves(page: Page, site: Served, run: str) -> None:
 
 
 def test_the_list_shows_what_needs_attention_first(page: Page, site: Served) -> None:
-    page.goto(site.address)
-    until(page, "!document.querySelector('#tally').textContent.includes('being read')")
+    open_list(page, site)
     rows = [row.inner_text() for row in page.locator(".runs tbody tr").all()]
     assert len(rows) == 5
     verdicts = [re.search(r"Roll back|Stop|Watch|Continue", row)[0] for row in rows]
@@ -118,8 +123,7 @@ def test_the_pointer_reads_the_value(page: Page, site: Served) -> None:
 
 
 def test_everything_can_be_done_with_the_keyboard(page: Page, site: Served) -> None:
-    page.goto(site.address)
-    until(page, "!document.querySelector('#tally').textContent.includes('being read')")
+    open_list(page, site)
     page.keyboard.press("j")
     page.keyboard.press("j")
     assert page.locator("tr.current").count() == 1
@@ -179,8 +183,7 @@ def test_the_page_follows_a_run_that_grows(page: Page, site: Served, runs: Path)
 
 @pytest.mark.thorough
 def test_the_list_follows_new_runs(page: Page, site: Served, runs: Path) -> None:
-    page.goto(site.address)
-    until(page, "!document.querySelector('#tally').textContent.includes('being read')")
+    open_list(page, site)
     write_jsonl(runs / "newcomer" / "metrics.jsonl", 60)
     page.wait_for_selector("a[href='/run/newcomer']")
     (runs / "newcomer" / "metrics.jsonl").unlink()
@@ -230,8 +233,7 @@ def test_the_run_page_shows_what_is_rewarded_last(page: Page, site: Served, runs
 
 
 def test_runs_are_compared_side_by_side(page: Page, site: Served) -> None:
-    page.goto(site.address)
-    until(page, "!document.querySelector('#tally').textContent.includes('being read')")
+    open_list(page, site)
     for name in ("large", "growing"):
         page.check(f"[name=run][value={name}]")
     page.click("#compare")
@@ -286,8 +288,7 @@ def test_the_evaluations_of_a_run_are_those_of_the_ledger(page: Page, site: Serv
 @pytest.mark.parametrize("kind", ["run", "samples"])
 def test_nothing_from_a_log_runs(page: Page, site: Served, kind: str) -> None:
     """Metric names, samples and the folder's own name are attacks. The page reports no refused script either: escaping held."""
-    page.goto(site.address)
-    until(page, "!document.querySelector('#tally').textContent.includes('being read')")
+    open_list(page, site)
     page.goto(f"{site.address}/{kind}/{quote(HOSTILE_NAME)}")
     assert "evil.example" in page.content()  # the attack is on the page, as text
     if kind == "run":
@@ -477,8 +478,7 @@ def shown_names(page: Page) -> list[str]:
 
 @pytest.mark.thorough
 def test_runs_are_ordered_by_when_they_broke_and_those_without_a_break_come_last(page: Page, many: Served) -> None:
-    page.goto(many.address)
-    until(page, "!document.querySelector('#tally').textContent.includes('being read')")
+    open_list(page, many)
     for _ in range(2):  # earliest first, then latest first
         page.locator("[data-sort=since]").click()
         since = [row.get_attribute("data-since") for row in page.locator(".runs tbody tr:visible").all()]
@@ -490,16 +490,14 @@ def test_runs_are_ordered_by_when_they_broke_and_those_without_a_break_come_last
 
 @pytest.mark.thorough
 def test_the_words_of_a_picture_are_not_looked_through(page: Page, many: Served) -> None:
-    page.goto(many.address)
-    until(page, "!document.querySelector('#tally').textContent.includes('being read')")
+    open_list(page, many)
     page.fill("#filter", "reward.mean")  # the title of each small curve
     assert not shown_names(page)
 
 
 @pytest.mark.thorough
 def test_a_run_that_was_started_a_moment_ago_has_a_page(page: Page, site: Served, runs: Path) -> None:
-    page.goto(site.address)
-    until(page, "!document.querySelector('#tally').textContent.includes('being read')")
+    open_list(page, site)
     page.goto("about:blank")
     write_jsonl(runs / "just-now" / "metrics.jsonl", 60)
     page.goto(f"{site.address}/run/just-now")
@@ -528,8 +526,7 @@ def test_what_each_check_lacks_can_be_opened(page: Page, site: Served) -> None:
 
 @pytest.mark.thorough
 def test_many_runs_are_filtered_sorted_and_kept_in_the_address(page: Page, many: Served) -> None:
-    page.goto(many.address)
-    until(page, "!document.querySelector('#tally').textContent.includes('being read')")
+    open_list(page, many)
     assert len(shown_names(page)) == 9
     page.fill("#filter", "ppo SEED5")  # two words, in any place of the row
     assert [name[-5:] for name in shown_names(page)] == ["seed5"]
@@ -554,8 +551,7 @@ def test_many_runs_are_filtered_sorted_and_kept_in_the_address(page: Page, many:
 
 @pytest.mark.thorough
 def test_every_row_has_a_reason_a_unit_and_both_ends_of_its_name(page: Page, many: Served) -> None:
-    page.goto(many.address)
-    until(page, "!document.querySelector('#tally').textContent.includes('being read')")
+    open_list(page, many)
     whys = page.locator(".runs [data-label=Why]").all_inner_texts()
     assert len(whys) == 9
     assert "1 score is too few to see a shape" in whys
@@ -572,8 +568,7 @@ def test_every_row_has_a_reason_a_unit_and_both_ends_of_its_name(page: Page, man
 
 @pytest.mark.thorough
 def test_the_selection_is_bounded_before_the_button(page: Page, many: Served) -> None:
-    page.goto(many.address)
-    until(page, "!document.querySelector('#tally').textContent.includes('being read')")
+    open_list(page, many)
     page.locator("#compare").evaluate("button => (button.dataset.most = 6)")
     for box in page.locator("[name=run]").all()[:7]:
         box.check()
@@ -733,8 +728,7 @@ def test_single_runs_get_no_probability_and_nothing_unrecorded_is_the_same(page:
 
 @pytest.mark.thorough
 def test_twenty_runs_are_compared(page: Page, seeds: Served) -> None:
-    page.goto(seeds.address)
-    until(page, "!document.querySelector('#tally').textContent.includes('being read')")
+    open_list(page, seeds)
     for box in page.locator("[name=run]").all():
         box.check()
     page.click("#compare")

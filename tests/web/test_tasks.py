@@ -13,10 +13,9 @@ from firstbreak.engine.diagnose import diagnose
 from firstbreak.readers.read import read
 from firstbreak.reports import content, html
 from tests.make import write_jsonl
-from tests.web import test_browser
 from tests.web.conftest import opened
 from tests.web.serving import Served, serving
-from tests.web.test_browser import drawn, open_curves, shown_names, until, write_score
+from tests.web.test_browser import drawn, open_curves, open_list, shown_names, until, write_score
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -91,8 +90,7 @@ def test_the_longest_sample_of_some_steps_is_found(page: Page, site: Served) -> 
 
 
 def test_the_list_finds_verdicts_counts_what_is_shown_and_opens_a_run_by_its_row(page: Page, site: Served) -> None:
-    page.goto(site.address)
-    until(page, "!document.querySelector('#tally').textContent.includes('being read')")
+    open_list(page, site)
     word = page.locator(".runs tbody tr[data-name=demo] .badge").inner_text()
     page.fill("#filter", f"demo {word.lower()}")
     assert page.locator(".runs tbody tr:visible").count() == 1
@@ -245,9 +243,3 @@ def test_the_history_of_the_verdict_is_told_while_a_run_goes_on(page: Page, tmp_
         until(page, "document.querySelector('#verdicts').textContent.includes('then Continue')")
         assert "Cannot tell yet at step 2" in page.locator("#verdicts").inner_text()
         page.goto("about:blank")
-
-
-def test_the_tasks_in_the_documentation_are_tested() -> None:
-    named = re.findall(r"^\| .*\| `(test_\w+)` \|$", (ROOT / "docs" / "web.md").read_text(), re.MULTILINE)
-    assert len(named) >= 12
-    assert [name for name in named if not hasattr(test_browser, name) and name not in globals()] == []

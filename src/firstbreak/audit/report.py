@@ -21,7 +21,7 @@ from firstbreak.audit.selection import SelectedSample
 from firstbreak.audit.shift import SideMetric
 from firstbreak.model import Finding, Outcome, Series, Status
 from firstbreak.reports import content, sparkline
-from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle, to_string
+from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle
 from firstbreak.reports.text import count
 from firstbreak.words import link_word, moment, number
 
@@ -168,11 +168,6 @@ def _selected_dict(chosen: SelectedSample) -> dict[str, Any]:
 
 
 # Terminal -----------------------------------------------------------------------------------------------------------
-
-
-def render(audit: Audit, verdicts: Verdicts | None = None, width: int = 80, color: bool = False) -> str:
-    """The report as a string."""
-    return to_string(renderable(audit, verdicts), width, color, "utf-8")
 
 
 def renderable(audit: Audit, verdicts: Verdicts | None = None) -> Page:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from firstbreak.engine.stats.normal import quantile
 from firstbreak.engine.stats.onset import onset
 from firstbreak.engine.stats.shape import trajectory
 from firstbreak.engine.stats.trend import trend
-from firstbreak.model import EMPTY, Interval, Series
+from firstbreak.model import EMPTY, Confidence, Finding, Interval, Series, Severity
 from firstbreak.values import dataclass, replace
 
 MATERIAL = 0.5  #: standard deviations of the first samples; smaller shifts are ignored
@@ -59,6 +60,18 @@ class SideMetric:
     def meaning(self) -> str:
         """The meaning of the shift, in words. Empty where it has no meaning."""
         return self.metric.up if self.shifted > 0 else self.metric.down if self.shifted < 0 else ""
+
+    def finding(self, message: str, severity: Severity, confidence: Confidence, **numbers: Any) -> Finding:
+        """What was found of this metric, since its shift."""
+        return Finding(
+            message=message,
+            severity=severity,
+            confidence=confidence,
+            metric=f"samples.{self.metric.id}",
+            onset=self.step,
+            interval=self.interval,
+            numbers=numbers,
+        )
 
     @property
     def rewarded(self) -> bool:

@@ -52,11 +52,9 @@ def put(pages: Sequence[Page], output: Path | None = None) -> None:
 
     In colours on a terminal and where FORCE_COLOR asks for them, but not with NO_COLOR; plain into a pipe or a file.
     """
-    from firstbreak.reports.terminal_style import to_string
-
     if output is not None or not (on_a_terminal() or os.environ.get("FORCE_COLOR")):
         width = shutil.get_terminal_size().columns
-        write("\n\n".join(to_string(page, width, color=False, encoding="utf-8") for page in pages), output)
+        write("\n\n".join(page.string(width) for page in pages), output)
         return
     from rich.console import Console
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from firstbreak.cli import _roots
+from firstbreak.cli import _options
 from firstbreak.cli._output import bar, formats, put, to_file, write
 from firstbreak.model import Run, Samples, Severity
 
@@ -54,14 +54,8 @@ MOST_PROCESSES = 8  #: each holds some hundred megabytes
     metavar="NAME",
     help="The model of the judge. The key is read from OPENAI_API_KEY.",
 )
-@click.option(
-    "--fail-on",
-    type=click.Choice(list(FAILS)),
-    default="critical",
-    show_default=True,
-    help="Severity of a finding that gives exit code 1.",
-)
-@_roots.option
+@_options.fail_on(FAILS, help="Severity of a finding that gives exit code 1.")
+@_options.roots
 def command(
     path: str,
     format_: str,

@@ -9,7 +9,7 @@ from textwrap import fill
 
 import click
 
-from firstbreak.cli import _roots
+from firstbreak.cli import _options
 from firstbreak.cli._output import say, write
 
 
@@ -33,8 +33,8 @@ from firstbreak.cli._output import say, write
 @click.option(
     "--manifest-hash", metavar="SHA256", help="With --check: the hash of the manifest that the close-out has printed."
 )
-@click.option("--trainer", metavar="NAME", help="The trainer, if the automatic choice is wrong.")
-@_roots.option
+@_options.trainer
+@_options.roots
 def command(
     run_path: str,
     output: Path | None,

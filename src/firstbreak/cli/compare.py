@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from firstbreak.cli import _grouping, _roots
+from firstbreak.cli import _grouping, _options
 from firstbreak.cli._output import formats, say, to_file, write
 from firstbreak.cli._reading import read
 from firstbreak.readers.grouping import How
@@ -20,9 +20,9 @@ from firstbreak.readers.grouping import How
 )
 @formats("terminal", "html", help="Format of the comparison.")
 @to_file
-@click.option("--trainer", metavar="NAME", help="The trainer, if the automatic choice is wrong.")
+@_options.trainer
 @_grouping.options
-@_roots.option
+@_options.roots
 def command(
     paths: tuple[str, ...], plot: Path | None, format_: str, output: Path | None, trainer: str | None, how: How | None
 ) -> None:

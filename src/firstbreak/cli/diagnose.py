@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from firstbreak.cli import EXIT_BAD_INPUT, _grouping, _names, _roots, _thresholds
+from firstbreak.cli import EXIT_BAD_INPUT, _grouping, _options
 from firstbreak.cli._output import bar, complain, formats, put, say, to_file, waiting, whole, write
 from firstbreak.cli._reading import read
 from firstbreak.engine.diagnose import diagnose
@@ -31,14 +31,8 @@ FAILS = {
 @formats(*FORMATS)
 @whole
 @to_file
-@click.option(
-    "--fail-on",
-    type=click.Choice(list(FAILS)),
-    default="stop",
-    show_default=True,
-    help="Which verdict gives exit code 1.",
-)
-@click.option("--trainer", metavar="NAME", help="The trainer, if the automatic choice is wrong.")
+@_options.fail_on(FAILS, help="Which verdict gives exit code 1.")
+@_options.trainer
 @click.option(
     "--rate",
     type=click.FloatRange(min=0),
@@ -50,8 +44,8 @@ FAILS = {
     metavar="FOLDER",
     help="Say how the run stands beside your earlier healthy runs of the same task, which lie in this folder.",
 )
-@_thresholds.option
-@_names.option
+@_options.thresholds
+@_options.names
 @click.option(
     "--recursive", is_flag=True, help="All runs below PATH, one line each; runs that need attention come first."
 )
@@ -67,7 +61,7 @@ FAILS = {
     help="With --recursive: the file of results, to continue from.  [default: in the user's cache]",
 )
 @_grouping.options
-@_roots.option
+@_options.roots
 def command(
     paths: tuple[str, ...],
     format_: str,

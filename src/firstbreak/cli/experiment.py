@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from firstbreak.cli import _options
 from firstbreak.cli._output import BadCall, bar, say, write
 from firstbreak.words import number, percent
 
@@ -29,7 +30,6 @@ FOLDER = click.option(
     type=click.Path(path_type=Path, file_okay=False),
     help="The folder for trials and their record.  [default: firstbreak-experiments/<run>]",
 )
-TRAINER = click.option("--trainer", metavar="NAME", help="The trainer, if the automatic choice is wrong.")
 SHOWN = 8  #: proposals in a plan
 NOT_STARTED = "firstbreak experiment init --run "  #: what comes first, where no file says how the training is started
 ALL_ANSWERS = 8  #: of an experiment with more questions, only those answered with yes are shown
@@ -46,7 +46,7 @@ def command() -> None:
 @command.command("init", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.option("--run", "path", metavar="RUN", help="A run of this command: its settings, and where it lies.")
 @SETTINGS
-@TRAINER
+@_options.trainer
 @click.option("--force", is_flag=True, help="Replace a section [experiment] that is there.")
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="SCRIPT [OPTIONS]...")
 def init(path: str | None, file: Path, trainer: str | None, force: bool, words: tuple[str, ...]) -> None:
@@ -129,7 +129,7 @@ def _table(question: Any) -> str:
 @click.argument("path", metavar="RUN")
 @SETTINGS
 @FOLDER
-@TRAINER
+@_options.trainer
 @click.option(
     "--all", "everything", is_flag=True, help="List experiments for a run in which nothing is accused as well."
 )
@@ -278,7 +278,7 @@ def _would_do(share: float) -> str:
 @click.argument("path", metavar="RUN")
 @SETTINGS
 @FOLDER
-@TRAINER
+@_options.trainer
 @click.option(
     "--seeds",
     type=click.IntRange(1),
@@ -442,7 +442,7 @@ def _rung(name: str, run: Any) -> list[str]:
 @command.command()
 @click.argument("path", metavar="RUN")
 @FOLDER
-@TRAINER
+@_options.trainer
 @click.option("--format", "format_", type=click.Choice(("terminal", "json", "html", "markdown")), default="terminal")
 def status(path: str, folder: Path | None, trainer: str | None, format_: str) -> None:
     """Show the diagnosis of RUN, including the results of its experiments."""

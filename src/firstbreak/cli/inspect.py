@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from firstbreak.cli import _grouping, _names, _roots
+from firstbreak.cli import _grouping, _options
 from firstbreak.cli._output import formats, put, write
 from firstbreak.cli._reading import read
 from firstbreak.readers import names
@@ -14,10 +14,10 @@ from firstbreak.readers.grouping import How
 @click.command("inspect")
 @click.argument("path")
 @formats("terminal", "json", help="Format of the output.")
-@click.option("--trainer", metavar="NAME", help="The trainer, if the automatic choice is wrong.")
-@_names.option
+@_options.trainer
+@_options.names
 @_grouping.options
-@_roots.option
+@_options.roots
 def command(path: str, format_: str, trainer: str | None, named: tuple[str, ...], how: How | None) -> None:
     """Show what a log contains: format, trainer, each metric with its meaning, configuration, samples, missing signals."""
     from firstbreak.reports import inspection

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from firstbreak.cli import _names, _roots, _thresholds
+from firstbreak.cli import _options
 from firstbreak.cli._grouping import one_run
 from firstbreak.cli._output import on_a_terminal, say, write
 from firstbreak.engine.diagnose import diagnose
@@ -36,7 +36,7 @@ NOTHING = ("no known training log was found", "give the file or folder to which 
     "--every", type=click.FloatRange(min=0.1), default=5.0, show_default=True, help="Seconds between two updates."
 )
 @click.option("--for", "limit", type=float, metavar="SECONDS", help="Stop watching after this many seconds.")
-@click.option("--trainer", metavar="NAME", help="The trainer, if the automatic choice is wrong.")
+@_options.trainer
 @click.option(
     "--on-stop",
     metavar="CMD",
@@ -51,9 +51,9 @@ NOTHING = ("no known training log was found", "give the file or folder to which 
     help="Send a message when the verdict changes: an https: webhook, Slack, Discord, mailto:NAME@HOST, trackio:PROJECT/RUN. "
     "May be repeated.",
 )
-@_thresholds.option
-@_names.option
-@_roots.option
+@_options.thresholds
+@_options.names
+@_options.roots
 def command(
     path: str,
     every: float,

@@ -44,16 +44,6 @@ def mean(scores: Scores) -> float:
     return float(np.mean([np.mean(task) for task in scores]))
 
 
-def median(scores: Scores) -> float:
-    """Median over tasks of the mean over runs."""
-    return float(np.median([np.mean(task) for task in scores]))
-
-
-def optimality_gap(scores: Scores, target: float = 1.0) -> float:
-    """Mean shortfall of the scores below the target. Scores above the target do not compensate for it."""
-    return target - float(np.mean(np.minimum(np.concatenate([*scores]), target)))
-
-
 def estimate(scores: Scores, statistic: Callable[[np.ndarray], np.ndarray] = iqm, seed: int = 0) -> Estimate:
     """An aggregate with its interval. `statistic` takes (replications, runs of all tasks) to (replications,)."""
     value = float(statistic(np.concatenate([*scores])))

@@ -49,30 +49,14 @@ from typing import Any
 
 from firstbreak import plugins
 from firstbreak.dialects import _small
-from firstbreak.dialects._table import Name, NameTable, Older, Origin
+from firstbreak.dialects._table import Name as Name
+from firstbreak.dialects._table import NameTable
+from firstbreak.dialects._table import Older as Older
+from firstbreak.dialects._table import Origin as Origin
 from firstbreak.dialects.signals import STATISTICS, evaluation, lookup
 from firstbreak.model import EMPTY
 from firstbreak.patterns import pattern
 from firstbreak.values import replace
-
-__all__ = [
-    "Name",
-    "Older",
-    "Origin",
-    "algorithm",
-    "axes",
-    "axis_kind",
-    "choose",
-    "defaults",
-    "dialects",
-    "how_to_log",
-    "not_converted",
-    "spellings",
-    "trainer_name",
-    "translate",
-    "understand",
-    "writes_text",
-]
 
 ENOUGH = 2  #: marks that it takes to choose a dialect
 #: What each file is recognised by, so that only the run's own dialect is imported. `make docs` writes it. A file that has

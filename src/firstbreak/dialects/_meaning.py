@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Set
 
-from firstbreak.dialects._table import Name, Origin
+from firstbreak.dialects._table import Name, Origin, spelled
 from firstbreak.dialects.signals import evaluation, lookup
 from firstbreak.model import Link
 from firstbreak.patterns import pattern
@@ -166,25 +166,13 @@ _EDGE = _set("valid")  #: says so at an end of a name only: there are valid samp
 _HELD_OUT = _set("eval evaluation val valid validation test heldout holdout dev")
 _STATISTICS = {
     **{s: s for s in ("min", "max", "std", "var", "p10", "p25", "p50", "p75", "p90", "p95", "p99")},
-    **{
-        "mean": "mean",
-        "avg": "mean",
-        "average": "mean",
-        "median": "p50",
-        "stddev": "std",
-        "variance": "var",
-        "sd": "std",
-    },
+    **spelled(mean="mean avg average", p50="median", std="stddev sd", var="variance"),
 }
 #: unit -> what it makes of the number, and the atom that it says
 _UNITS = {
-    "s": (1.0, "time"),
-    "sec": (1.0, "time"),
-    "secs": (1.0, "time"),
-    "seconds": (1.0, "time"),
+    **dict.fromkeys(("s", "sec", "secs", "seconds"), (1.0, "time")),
     "ms": (0.001, "time"),
-    "gb": (1.0, "memory"),
-    "gib": (1.0, "memory"),
+    **dict.fromkeys(("gb", "gib"), (1.0, "memory")),
     "mb": (0.001, "memory"),
 }
 _COUNTS = _set("episodes iterations timesteps steps updates epochs")

@@ -16,7 +16,7 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(" ".join(name.split()) for name in text.split("|")) if "|" in text else tuple(text.split())
 
 
-def spelled(meanings: Mapping[str, str]) -> dict[str, str]:
+def spelled(**meanings: str) -> dict[str, str]:
     """Name -> meaning, from the names that have a meaning, written one behind the other as in `words`."""
     return {name: meaning for meaning, names in meanings.items() for name in words(names)}
 

@@ -103,24 +103,22 @@ NAMES: dict[str, str | Name] = {
 }
 
 CONFIG = spelled(
-    {
-        "learning_rate": "lr _pi_lr",
-        "value_learning_rate": "_Q_lr",
-        "gamma": "gamma",
-        "gae_lambda": "lam",
-        "entropy_coef": "ent_coef",
-        "value_coef": "vf_coef",
-        "clip_range": "cliprange",
-        "n_steps": "nsteps",
-        "minibatches": "nminibatches",
-        "epochs_per_batch": "noptepochs",
-        "grad_clip": "max_grad_norm",
-        "buffer_size": "buffer_size",
-        "minibatch_size": "batch_size",
-        "total_steps": "num_timesteps total_timesteps",
-        "env_id": "env env_name",
-        "seed": "seed",
-    }
+    learning_rate="lr _pi_lr",
+    value_learning_rate="_Q_lr",
+    gamma="gamma",
+    gae_lambda="lam",
+    entropy_coef="ent_coef",
+    value_coef="vf_coef",
+    clip_range="cliprange",
+    n_steps="nsteps",
+    minibatches="nminibatches",
+    epochs_per_batch="noptepochs",
+    grad_clip="max_grad_norm",
+    buffer_size="buffer_size",
+    minibatch_size="batch_size",
+    total_steps="num_timesteps total_timesteps",
+    env_id="env env_name",
+    seed="seed",
 )
 
 LOG = {

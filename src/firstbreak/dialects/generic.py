@@ -136,7 +136,7 @@ _GUESSES = {
 }
 
 NAMES: dict[str, str | Name] = {
-    **spelled(_GROUPS),
+    **spelled(**_GROUPS),
     **{"neg_entropy": _FLIPPED, "negative_entropy": _FLIPPED},
     # what firstbreak's own recorder writes (live/recorder/)
     **{signal.replace(".", "_"): signal for signal in SIGNALS if signal.startswith("proof.")},
@@ -174,13 +174,7 @@ _PLACES = _set(
 #: `rg (Success)`: an abbreviation, and what it stands for
 _EXPLAINED = pattern(r"(?P<short>[A-Za-z]{1,4}) ?\((?P<meaning>[A-Za-z _]{4,})\)")
 _HELD_OUT = _set("eval evaluation val valid validation test heldout")
-_STATISTICS = {
-    **dict.fromkeys(("mean", "avg", "average"), "mean"),
-    "min": "min",
-    "max": "max",
-    "std": "std",
-    "median": "p50",
-}
+_STATISTICS = spelled(mean="mean avg average", min="min", max="max", std="std", p50="median")
 
 
 #: readings of the machine: those of wandb, which other readers name alike
@@ -333,49 +327,47 @@ def _words(raw: str) -> list[str]:
 
 #: what the authors of a loop of their own call its options
 CONFIG = spelled(
-    {
-        "learning_rate": "learning_rate lr policy_lr lr_policy actor_lr lr_actor pi_lr",
-        "value_learning_rate": "value_lr lr_value critic_lr lr_critic vf_lr",
-        "lr_schedule": "lr_schedule lr_scheduler",
-        "warmup_steps": "warmup_steps lr_warmup_steps num_warmup_steps",
-        "weight_decay": "weight_decay",
-        "grad_clip": "max_grad_norm grad_clip clip_grad_norm clip_grad grad_norm_clip gradient_clip",
-        "kl_coef": "kl_coef beta kl_beta beta_kl kl_coeff kl_weight",
-        "clip_range": "clip_range clip_coef clip_eps epsilon clip_epsilon clip_ratio ratio_clip eps_clip clip_param cliprange "
-        "clip_low clip_eps_low clip_ratio_low",
-        "clip_range_high": "clip_high clip_eps_high clip_ratio_high",
-        "clip_range_value": "clip_range_vf cliprange_value vf_clip value_clip",
-        "target_kl": "target_kl kl_target max_kl",
-        "group_size": "group_size num_generations samples_per_prompt n_samples_per_prompt completions_per_prompt "
-        "rollouts_per_prompt responses_per_prompt",
-        "batch_size": "batch_size",
-        "minibatch_size": "minibatch_size mini_batch_size",
-        "minibatches": "minibatches num_minibatches n_minibatches",
-        "epochs_per_batch": "epochs n_epochs ppo_epochs update_epochs inner_epochs num_inner_epochs epochs_per_batch",
-        "max_new_tokens": "max_new_tokens max_completion_length max_response_length max_completion_tokens max_gen_len",
-        "temperature": "temperature sampling_temperature",
-        "top_p": "top_p",
-        "top_k": "top_k",
-        "entropy_coef": "ent_coef entropy_coef entropy_coeff ent_weight entropy_weight",
-        "value_coef": "vf_coef value_coef vf_coeff value_loss_coef critic_coef",
-        "gamma": "gamma discount",
-        "gae_lambda": "gae_lambda lam lmbda lambda_gae",
-        "buffer_size": "buffer_size replay_size memory_size replay_capacity buffer_capacity replay_buffer_size",
-        "learning_starts": "learning_starts start_steps random_steps min_replay_size replay_start_size learn_start",
-        "train_freq": "train_freq train_every train_frequency update_every update_freq update_frequency",
-        "gradient_steps": "gradient_steps",
-        "target_update_interval": "target_update_interval target_update_every target_update_freq target_update_frequency "
-        "target_network_frequency target_sync target_sync_every sync_target_every target_update_period",
-        "tau": "tau",
-        "exploration_initial": "eps_start epsilon_start start_e eps_init epsilon_init initial_epsilon",
-        "exploration_final": "eps_end epsilon_end end_e eps_min epsilon_min eps_final epsilon_final final_epsilon",
-        "n_envs": "n_envs num_envs",
-        "n_steps": "n_steps num_steps rollout_len rollout_length rollout_steps",
-        "total_steps": "total_timesteps max_steps total_steps total_env_steps max_train_steps",
-        "env_id": "env_id env",
-        "model": "model model_name",
-        "seed": "seed",
-    }
+    learning_rate="learning_rate lr policy_lr lr_policy actor_lr lr_actor pi_lr",
+    value_learning_rate="value_lr lr_value critic_lr lr_critic vf_lr",
+    lr_schedule="lr_schedule lr_scheduler",
+    warmup_steps="warmup_steps lr_warmup_steps num_warmup_steps",
+    weight_decay="weight_decay",
+    grad_clip="max_grad_norm grad_clip clip_grad_norm clip_grad grad_norm_clip gradient_clip",
+    kl_coef="kl_coef beta kl_beta beta_kl kl_coeff kl_weight",
+    clip_range="clip_range clip_coef clip_eps epsilon clip_epsilon clip_ratio ratio_clip eps_clip clip_param cliprange "
+    "clip_low clip_eps_low clip_ratio_low",
+    clip_range_high="clip_high clip_eps_high clip_ratio_high",
+    clip_range_value="clip_range_vf cliprange_value vf_clip value_clip",
+    target_kl="target_kl kl_target max_kl",
+    group_size="group_size num_generations samples_per_prompt n_samples_per_prompt completions_per_prompt "
+    "rollouts_per_prompt responses_per_prompt",
+    batch_size="batch_size",
+    minibatch_size="minibatch_size mini_batch_size",
+    minibatches="minibatches num_minibatches n_minibatches",
+    epochs_per_batch="epochs n_epochs ppo_epochs update_epochs inner_epochs num_inner_epochs epochs_per_batch",
+    max_new_tokens="max_new_tokens max_completion_length max_response_length max_completion_tokens max_gen_len",
+    temperature="temperature sampling_temperature",
+    top_p="top_p",
+    top_k="top_k",
+    entropy_coef="ent_coef entropy_coef entropy_coeff ent_weight entropy_weight",
+    value_coef="vf_coef value_coef vf_coeff value_loss_coef critic_coef",
+    gamma="gamma discount",
+    gae_lambda="gae_lambda lam lmbda lambda_gae",
+    buffer_size="buffer_size replay_size memory_size replay_capacity buffer_capacity replay_buffer_size",
+    learning_starts="learning_starts start_steps random_steps min_replay_size replay_start_size learn_start",
+    train_freq="train_freq train_every train_frequency update_every update_freq update_frequency",
+    gradient_steps="gradient_steps",
+    target_update_interval="target_update_interval target_update_every target_update_freq target_update_frequency "
+    "target_network_frequency target_sync target_sync_every sync_target_every target_update_period",
+    tau="tau",
+    exploration_initial="eps_start epsilon_start start_e eps_init epsilon_init initial_epsilon",
+    exploration_final="eps_end epsilon_end end_e eps_min epsilon_min eps_final epsilon_final final_epsilon",
+    n_envs="n_envs num_envs",
+    n_steps="n_steps num_steps rollout_len rollout_length rollout_steps",
+    total_steps="total_timesteps max_steps total_steps total_env_steps max_train_steps",
+    env_id="env_id env",
+    model="model model_name",
+    seed="seed",
 )
 
 LOG = {

@@ -772,17 +772,8 @@ def evaluation(name: str) -> str:
     return f"{held_out}{at}{part}"
 
 
-def parameter(name: str) -> str:
-    """How a detector's signature asks for a signal: `kl.ref` -> `kl_ref`.
-
-    A member of a family has the parameter of its family (`reward.component.<func>.mean` -> `reward_component_mean`),
-    whose value is a mapping of member -> curve. A slice has the parameter of the whole.
-    """
-    signal = lookup(name.partition("@")[0])
-    return _spelled(signal.family or signal.name if signal else name)
-
-
 def _spelled(name: str) -> str:
+    """How a detector's signature asks for a signal: `kl.ref` is `kl_ref`, `moe.<what>.mean` is `moe_mean`."""
     return (re.sub(r"\.?<\w+>", "", name) if "<" in name else name).replace(".", "_")
 
 

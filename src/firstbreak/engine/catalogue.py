@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -135,10 +134,10 @@ def _counted(design: Design, measured: Mapping[str, Mapping[str, list[int]]]) ->
 
 
 def _design(module: ModuleType) -> Design:
-    doc = inspect.cleandoc(module.__doc__ or "")
+    name, title, doc = plugins.described(module)
     return Design(
-        id=module.__name__.rpartition(".")[2].replace("_", "-"),
-        title=doc.partition("\n")[0].rstrip("."),
+        id=name,
+        title=title,
         doc=doc,
         overrides=module.OVERRIDES,
         questions=module.QUESTIONS,

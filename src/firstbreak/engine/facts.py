@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 from firstbreak.engine.inputs import DERIVED, Inputs
 from firstbreak.engine.stats.changes import settling
@@ -43,39 +44,14 @@ def _window(part: Series) -> Interval:
     return (float(part.steps[0]), float(part.steps[-1])) if len(part) else WHOLE
 
 
-def median(part: Series) -> Fact:
-    """The median of a stretch."""
-    return of(Statistic.MEDIAN, part)
-
-
-def mean(part: Series) -> Fact:
-    """The mean of a stretch."""
-    return of(Statistic.MEAN, part)
-
-
-def highest(part: Series) -> Fact:
-    """The highest value of a stretch."""
-    return of(Statistic.HIGHEST, part)
-
-
-def lowest(part: Series) -> Fact:
-    """The lowest value of a stretch."""
-    return of(Statistic.LOWEST, part)
-
-
-def first(part: Series) -> Fact:
-    """The first value of a stretch."""
-    return of(Statistic.FIRST, part)
-
-
-def last(part: Series) -> Fact:
-    """The last value of a stretch."""
-    return of(Statistic.LAST, part)
-
-
-def count(part: Series) -> Fact:
-    """How many numbers a stretch holds."""
-    return of(Statistic.COUNT, part)
+#: one number of a stretch: `median(loss.tail(0.5))`; `count`: how many numbers it holds
+median = partial(of, Statistic.MEDIAN)
+mean = partial(of, Statistic.MEAN)
+highest = partial(of, Statistic.HIGHEST)
+lowest = partial(of, Statistic.LOWEST)
+first = partial(of, Statistic.FIRST)
+last = partial(of, Statistic.LAST)
+count = partial(of, Statistic.COUNT)
 
 
 def at(curve: Series, step: float) -> Fact:

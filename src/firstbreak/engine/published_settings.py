@@ -20,13 +20,6 @@ from firstbreak.values import dataclass
 
 TABLE = Path(__file__).with_name("published_settings.csv")
 ATARI = "atari"  #: what the sources call all games together
-#: canonical names of the settings that are compared; total_steps is told apart from them
-COMPARED = (
-    "learning_rate", "value_learning_rate", "gamma", "gae_lambda", "clip_range", "entropy_coef", "value_coef", "grad_clip",
-    "n_envs", "n_steps", "batch_size", "minibatch_size", "epochs_per_batch", "buffer_size", "learning_starts", "train_freq",
-    "gradient_steps", "target_update_interval", "tau", "policy_delay", "exploration_fraction", "exploration_final",
-    "total_steps",
-)  # fmt: skip
 _HORIZONS = frozenset({"gamma", "gae_lambda"})  #: compared by 1 / (1 - value)
 SAME = 1.1  #: times as much is the same: a schedule's first logged value is not quite its start (convention)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from firstbreak.dialects._table import spelled, words
 from firstbreak.evals.canonical import canonical, digest, plain
 from firstbreak.readers import Unreadable, why
 from firstbreak.values import dataclass, field
@@ -100,12 +101,7 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
 
 #: other names that trainers and engines give a field
 ALIASES: Mapping[str, str] = MappingProxyType(
-    {
-        "max_tokens": "max_new_tokens",
-        "max_completion_tokens": "max_new_tokens",
-        "max_output_tokens": "max_new_tokens",
-        "max_gen_toks": "max_new_tokens",
-    }
+    spelled(max_new_tokens="max_tokens max_completion_tokens max_output_tokens max_gen_toks")
 )
 FIELDS: Mapping[str, Field] = MappingProxyType({row[0]: Field(*row) for row in _ROWS})
 OTHER = "other."  #: prefix for what a harness records outside the vocabulary; these fields are compared as well
@@ -113,29 +109,10 @@ OTHER = "other."  #: prefix for what a harness records outside the vocabulary; t
 #: fields without which a score of answers, or of episodes, cannot be reproduced
 NEEDED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "answers": (
-            "task",
-            "split",
-            "problems",
-            "prompt_template",
-            "temperature",
-            "top_p",
-            "max_new_tokens",
-            "tools",
-            "metric",
-            "samples_per_problem",
-            "seed",
+        "answers": words(
+            "task split problems prompt_template temperature top_p max_new_tokens tools metric samples_per_problem seed"
         ),
-        "episodes": (
-            "env_id",
-            "env_version",
-            "episodes",
-            "episode_cap",
-            "start_states",
-            "seeds",
-            "deterministic",
-            "reward",
-        ),
+        "episodes": words("env_id env_version episodes episode_cap start_states seeds deterministic reward"),
     }
 )
 NEEDED_WITH: Mapping[str, tuple[str, ...]] = MappingProxyType(

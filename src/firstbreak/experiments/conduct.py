@@ -448,7 +448,7 @@ def ask(
 def _unasked(question: Question, family: Family) -> str:
     if not question.families.include(family):
         return f"this question is only {question.families}"
-    return f"the original run does not log {question.needs}"
+    return f"the original run does not log {question.needed}"
 
 
 def _obstacle(arms: Mapping[str, Sequence[Trial]], results: Sequence[Result]) -> str:

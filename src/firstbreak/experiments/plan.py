@@ -138,7 +138,7 @@ def called_for(dx: Diagnosis) -> bool:
 def answerable(design: Design, run: Run, settings: ExperimentSettings) -> tuple[Question, ...]:
     """The questions that hold for the run's family, and whose curves the original run has recorded or the hooks measure."""
     family = Inputs(run).family
-    return tuple(q for q in design.questions if q.families.include(family) and _measured(q.needs, run, settings))
+    return tuple(q for q in design.questions if q.families.include(family) and _measured(q.needed, run, settings))
 
 
 def _open(design: Design, run: Run, settings: ExperimentSettings, ranked: Sequence[RankedCause]) -> list[Question]:
@@ -162,7 +162,7 @@ def as_asked(question: Question, ranked: Sequence[RankedCause], run: Run) -> Que
 
 def _known(question: Question, run: Run) -> bool:
     """Whether the run's own configuration answers it, so that the ranking has used the answer."""
-    name = question.needs
+    name = question.needed
     return name in HYPERPARAMETERS and name not in run.config.defaulted and run.config.number(name) is not None
 
 
@@ -291,7 +291,7 @@ def already_used(
     question: Question, ranked: Sequence[RankedCause], outcomes: Sequence[Outcome], run: Run
 ) -> dict[str, float]:
     """Candidate -> nats that the ranking has counted for it because of a setting or a curve that the question reads again."""
-    settings = {question.needs} & HYPERPARAMETERS.keys()
+    settings = {question.needed} & HYPERPARAMETERS.keys()
     curves = {signals.BY_PARAMETER[name].name for name in question.again if name in signals.BY_PARAMETER}
     if not settings and not curves:
         return {}

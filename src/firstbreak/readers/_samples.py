@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from firstbreak.dialects._table import words
 from firstbreak.model import Sample
 from firstbreak.patterns import pattern
 from firstbreak.values import dataclass
@@ -35,42 +36,17 @@ _ITEMS = {
 }  #: OpenAI's items -> the role that they stand for
 _CALLED = frozenset({"tool_use", "server_tool_use", "function_call", "function"})  #: parts that call a tool
 #: names under which dumps record the score of a person or a trusted grader, in order of preference
-GOLD = (
-    "human_score",
-    "human_rating",
-    "human",
-    "gold_score",
-    "gold_reward",
-    "gold",
-    "oracle",
-    "true_score",
-    "true_reward",
-)
+GOLD = words("human_score human_rating human gold_score gold_reward gold oracle true_score true_reward")
 #: names under which dumps record the right answer
-REFERENCE = (
-    *("answer", "ground_truth", "gts", "reference_answer", "reference", "gold_answer", "solution", "target"),
-    *("expected_answer", "label"),
+REFERENCE = words(
+    "answer ground_truth gts reference_answer reference gold_answer solution target expected_answer label"
 )
 #: names under which dumps record which policy made a sample; of a list (one for each token, or runs of them) the oldest counts
-VERSIONS = (
-    *(
-        "policy_version",
-        "model_version",
-        "weight_version",
-        "weights_version",
-        "generation_weight_version",
-        "weight_versions",
-    ),
-    *(
-        "param_version_start",
-        "param_version",
-        "min_global_steps",
-        "head_version",
-        "rollout_version",
-        "behavior_version",
-    ),
-    *("behaviour_version", "actor_version", "version_rle", "versions", "policy_step", "version"),
-)
+VERSIONS = words("""
+    policy_version model_version weight_version weights_version generation_weight_version weight_versions
+    param_version_start param_version min_global_steps head_version rollout_version behavior_version behaviour_version
+    actor_version version_rle versions policy_step version
+""")
 _REWARDED = ("_reward", "_reward_func")  #: how a column of a reward function ends
 #: numbers beside a completion that are no reward, in dumps that do not say which are
 _NO_REWARD = frozenset(GOLD + REFERENCE + VERSIONS) | {

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import orjson
 
+from firstbreak.dialects._table import words
 from firstbreak.readers import Recording, Unreadable
 from firstbreak.readers._columns import Columns, all_by_split, as_float
 from firstbreak.readers._json import loads
@@ -33,23 +34,7 @@ OBSERVED = tuple(
 )
 UNCHANGED = "env.transition_unchanged"
 #: what a row of a replay buffer holds beside the two; with anything else it is a row of a log
-IN_A_BUFFER = frozenset(
-    (
-        "action",
-        "act",
-        "a",
-        "reward",
-        "rew",
-        "r",
-        "done",
-        "terminated",
-        "truncated",
-        "terminal",
-        "info",
-        "discount",
-        "mask",
-    )
-)
+IN_A_BUFFER = frozenset(words("action act a reward rew r done terminated truncated terminal info discount mask"))
 
 Record = dict[str, Any]
 

@@ -62,45 +62,30 @@ MOST_NAMES = 12  # entries of a list that can be long
 
 
 class Section(enum.StrEnum):
-    """The sections of a report in order: what to do, then why, then the evidence."""
+    """The sections of a report in order: what to do, then why, then the evidence. Each has its heading."""
 
-    VERDICT = "verdict"
-    DO_FIRST = "do_first"
-    LOOP = "loop"
-    FIRST_BREAK = "first_break"
-    BASELINE = "baseline"
-    OUTLOOK = "outlook"
-    FINDINGS = "findings"
-    CAUSES = "causes"
-    TUNED = "tuned"
-    REMEDY = "remedy"
-    EXPECTED = "expected"
-    NOT_MEASURED = "not_measured"
-    DAMAGE = "damage"
-    READ = "read"
+    heading: str
 
-    @property
-    def heading(self) -> str:
-        """The heading of the section."""
-        return _HEADINGS[self]
+    def __new__(cls, name: str, heading: str) -> Section:
+        """A section by its name."""
+        section = str.__new__(cls, name)
+        section._value_, section.heading = name, heading
+        return section
 
-
-_HEADINGS = {
-    Section.VERDICT: "Verdict",
-    Section.DO_FIRST: "Do this first",
-    Section.LOOP: "The training loop",
-    Section.FIRST_BREAK: "First break",
-    Section.BASELINE: "Beside your earlier healthy runs",
-    Section.OUTLOOK: "If the run continues",
-    Section.FINDINGS: "What was found",
-    Section.CAUSES: "Probable causes",
-    Section.TUNED: "Beside tuned settings for this task",
-    Section.REMEDY: "Fix and smallest experiment",
-    Section.EXPECTED: "Unusual, but expected",
-    Section.NOT_MEASURED: "Not measured",
-    Section.DAMAGE: "Could not be read",
-    Section.READ: "What was read",
-}
+    VERDICT = "verdict", "Verdict"
+    DO_FIRST = "do_first", "Do this first"
+    LOOP = "loop", "The training loop"
+    FIRST_BREAK = "first_break", "First break"
+    BASELINE = "baseline", "Beside your earlier healthy runs"
+    OUTLOOK = "outlook", "If the run continues"
+    FINDINGS = "findings", "What was found"
+    CAUSES = "causes", "Probable causes"
+    TUNED = "tuned", "Beside tuned settings for this task"
+    REMEDY = "remedy", "Fix and smallest experiment"
+    EXPECTED = "expected", "Unusual, but expected"
+    NOT_MEASURED = "not_measured", "Not measured"
+    DAMAGE = "damage", "Could not be read"
+    READ = "read", "What was read"
 
 
 def sections(dx: Diagnosis) -> tuple[Section, ...]:

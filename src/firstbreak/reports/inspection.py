@@ -21,7 +21,7 @@ from firstbreak.engine.verdict import unmeasured
 from firstbreak.model import Link, Run, Sample, Series
 from firstbreak.reports import content, json
 from firstbreak.reports.content import ReportLine
-from firstbreak.reports.terminal_style import Page, TerminalStyle, to_string
+from firstbreak.reports.terminal_style import Page, TerminalStyle
 from firstbreak.reports.text import count
 from firstbreak.values import dataclass
 from firstbreak.words import link_word, number
@@ -37,11 +37,6 @@ class Gap:
     signal: str
     checks: int
     how: str
-
-
-def render(run: Run, width: int = 80, color: bool = False, encoding: str = "utf-8") -> str:
-    """The terminal form as a string."""
-    return to_string(renderable(run), width, color, encoding)
 
 
 def renderable(run: Run) -> Page:

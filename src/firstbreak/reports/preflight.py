@@ -15,7 +15,7 @@ from rich.text import Text
 from firstbreak.model import Action, LinkStatus, Outcome, Severity, Status
 from firstbreak.preflight import Bars, Exhibit, Report, ReportTable, Stacks
 from firstbreak.reports import content, json
-from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle, to_string
+from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle
 from firstbreak.reports.text import count
 from firstbreak.words import link_word, number
 
@@ -54,11 +54,6 @@ def payload(report: Report) -> dict[str, Any]:
 
 def _plain(exhibit: Exhibit) -> dict[str, Any]:
     return {"title": exhibit.title, "columns": json.plain(exhibit.columns), "rows": json.plain(exhibit.rows)}
-
-
-def render(report: Report, width: int = 80, color: bool = False, encoding: str = "utf-8") -> str:
-    """The report as a string, with ANSI colours where `color` is true and NO_COLOR is not set."""
-    return to_string(renderable(report), width, color, encoding)
 
 
 def renderable(report: Report) -> Page:

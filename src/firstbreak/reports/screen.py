@@ -15,7 +15,7 @@ from rich.text import Text
 from firstbreak.model import Diagnosis, Link, Outcome, RankedCause
 from firstbreak.reports import brief, content, sparkline, terminal
 from firstbreak.reports.content import Exhibit
-from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle, to_string
+from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle
 from firstbreak.reports.text import short_number
 from firstbreak.words import link_word, percent, shortened
 
@@ -26,7 +26,7 @@ NAME = 28  # columns for the name of a curve in one row
 
 def render(dx: Diagnosis, width: int = 80, color: bool = False, encoding: str = "utf-8") -> str:
     """One screen as a string, with ANSI colours where `color` is true and NO_COLOR is not set."""
-    return to_string(renderable(dx), width, color, encoding)
+    return renderable(dx).string(width, color, encoding)
 
 
 def renderable(dx: Diagnosis) -> Page:

@@ -19,7 +19,7 @@ from firstbreak.model import Diagnosis, Link, LinkStatus, Outcome, RankedCause
 from firstbreak.reports import content, curves, sparkline
 from firstbreak.reports.content import ReportLine, Section
 from firstbreak.reports.sparkline import Label
-from firstbreak.reports.terminal_style import APART, STYLE, Page, TerminalStyle, to_string
+from firstbreak.reports.terminal_style import APART, STYLE, Page, TerminalStyle
 from firstbreak.words import link_word, percent, shortened
 
 _Section = Callable[[Diagnosis, TerminalStyle], Iterator[RenderableType]]
@@ -33,7 +33,7 @@ BESIDE = 50  # columns that text needs beside something else
 
 def render(dx: Diagnosis, width: int = 80, color: bool = False, encoding: str = "utf-8") -> str:
     """The report as a string, with ANSI colours where `color` is true and NO_COLOR is not set."""
-    return to_string(renderable(dx), width, color, encoding)
+    return renderable(dx).string(width, color, encoding)
 
 
 def renderable(dx: Diagnosis) -> Page:

@@ -102,64 +102,33 @@ class TerminalStyle:
 
 _THIN, _HEAVY = Frame(("╭", "╮", "╯", "╰"), "─", "│"), Frame(("┏", "┓", "┛", "┗"), "━", "┃")
 _DASHED, _NONE = Frame(("┌", "┐", "┘", "└"), "╌", "╎"), Frame((" ", " ", " ", " "), " ", " ")
-_UNICODE_FRAMES = {
-    LinkStatus.OK: _THIN,
-    LinkStatus.BROKEN: _HEAVY,
-    LinkStatus.SUSPECT: _THIN,
-    LinkStatus.NOT_MEASURED: _DASHED,
-    LinkStatus.NOT_APPLICABLE: _NONE,
+_PLAIN = Frame(("+", "+", "+", "+"), "-", "|")
+#: status -> its frame in Unicode and in ASCII
+_FRAMES = {
+    LinkStatus.OK: (_THIN, _PLAIN),
+    LinkStatus.BROKEN: (_HEAVY, Frame(("#", "#", "#", "#"), "#", "#")),
+    LinkStatus.SUSPECT: (_THIN, _PLAIN),
+    LinkStatus.NOT_MEASURED: (_DASHED, Frame((".", ".", ".", "."), ".", ":")),
+    LinkStatus.NOT_APPLICABLE: (_NONE, _NONE),
 }
-_ASCII_FRAMES = {
-    LinkStatus.OK: Frame(("+", "+", "+", "+"), "-", "|"),
-    LinkStatus.BROKEN: Frame(("#", "#", "#", "#"), "#", "#"),
-    LinkStatus.SUSPECT: Frame(("+", "+", "+", "+"), "-", "|"),
-    LinkStatus.NOT_MEASURED: Frame((".", ".", ".", "."), ".", ":"),
-    LinkStatus.NOT_APPLICABLE: _NONE,
+#: what is marked -> its symbol in Unicode and in ASCII, and its style
+_MARKS: dict[LinkStatus | Severity | Action, tuple[str, str, str]] = {
+    LinkStatus.OK: ("✓", "+", "green"),
+    LinkStatus.BROKEN: ("✗", "X", "bold red"),
+    LinkStatus.SUSPECT: ("!", "!", "yellow"),
+    LinkStatus.NOT_MEASURED: ("?", "?", "dim"),
+    LinkStatus.NOT_APPLICABLE: ("–", "-", "dim"),
+    Severity.CRITICAL: ("●", "[!]", "bold red"),
+    Severity.WARNING: ("◐", "[*]", "bold yellow"),
+    Severity.NOTICE: ("○", "[.]", "bold cyan"),
+    Action.CONTINUE: ("✓", ">", "bold green"),
+    Action.WATCH: ("◔", "?", "bold yellow"),
+    Action.STOP: ("■", "X", "bold red"),
+    Action.ROLLBACK: ("↶", "<", "bold red"),
 }
-_UNICODE_SYMBOLS: dict[LinkStatus | Severity | Action, str] = {
-    LinkStatus.OK: "✓",
-    LinkStatus.BROKEN: "✗",
-    LinkStatus.SUSPECT: "!",
-    LinkStatus.NOT_MEASURED: "?",
-    LinkStatus.NOT_APPLICABLE: "–",
-    Severity.CRITICAL: "●",
-    Severity.WARNING: "◐",
-    Severity.NOTICE: "○",
-    Action.CONTINUE: "✓",
-    Action.WATCH: "◔",
-    Action.STOP: "■",
-    Action.ROLLBACK: "↶",
-}
-_ASCII_SYMBOLS: dict[LinkStatus | Severity | Action, str] = {
-    LinkStatus.OK: "+",
-    LinkStatus.BROKEN: "X",
-    LinkStatus.SUSPECT: "!",
-    LinkStatus.NOT_MEASURED: "?",
-    LinkStatus.NOT_APPLICABLE: "-",
-    Severity.CRITICAL: "[!]",
-    Severity.WARNING: "[*]",
-    Severity.NOTICE: "[.]",
-    Action.CONTINUE: ">",
-    Action.WATCH: "?",
-    Action.STOP: "X",
-    Action.ROLLBACK: "<",
-}
-STYLE: dict[LinkStatus | Severity | Action, str] = {
-    LinkStatus.OK: "green",
-    LinkStatus.BROKEN: "bold red",
-    LinkStatus.SUSPECT: "yellow",
-    LinkStatus.NOT_MEASURED: "dim",
-    LinkStatus.NOT_APPLICABLE: "dim",
-    Severity.CRITICAL: "bold red",
-    Severity.WARNING: "bold yellow",
-    Severity.NOTICE: "bold cyan",
-    Action.CONTINUE: "bold green",
-    Action.WATCH: "bold yellow",
-    Action.STOP: "bold red",
-    Action.ROLLBACK: "bold red",
-}
-
-
+STYLE = {what: style for what, (_, _, style) in _MARKS.items()}
+_UNICODE_SYMBOLS, _ASCII_SYMBOLS = ({what: mark[i] for what, mark in _MARKS.items()} for i in (0, 1))
+_UNICODE_FRAMES, _ASCII_FRAMES = ({status: both[i] for status, both in _FRAMES.items()} for i in (0, 1))
 #: ink, symbols, frames, arrows, bar, inks, room and bullets of a style
 _UNICODE = (sparkline.BLOCKS, _UNICODE_SYMBOLS, _UNICODE_FRAMES, ("→", "↓", "←", "↑"), ("█", "░"), "█▒▌░▄▓▚▖", "·", "•")
 _ASCII = (sparkline.ASCII, _ASCII_SYMBOLS, _ASCII_FRAMES, (">", "v", "<", "^"), ("#", "."), "#=+%o*x@", ".", "-")
@@ -180,18 +149,17 @@ class Page:
         how = terminal_style(options.max_width, unicode=not options.ascii_only)
         yield Group(*(part if isinstance(part, Constrain) else Constrain(part, how.width) for part in self.parts(how)))
 
-
-def to_string(page: Page, width: int, color: bool, encoding: str) -> str:
-    """The page as a string, with ANSI colours where `color` is true and NO_COLOR is not set."""
-    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding, newline="\n", write_through=True)
-    console = Console(
-        file=stream,
-        width=width,
-        force_terminal=color,
-        color_system="standard" if color else None,
-        legacy_windows=False,
-        highlight=False,
-    )
-    console.print(page)
-    stream.seek(0)
-    return "\n".join(line.rstrip() for line in stream.read().split("\n")).rstrip()
+    def string(self, width: int = 80, color: bool = False, encoding: str = "utf-8") -> str:
+        """As a string, with ANSI colours where `color` is true and NO_COLOR is not set."""
+        stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding, newline="\n", write_through=True)
+        console = Console(
+            file=stream,
+            width=width,
+            force_terminal=color,
+            color_system="standard" if color else None,
+            legacy_windows=False,
+            highlight=False,
+        )
+        console.print(self)
+        stream.seek(0)
+        return "\n".join(line.rstrip() for line in stream.read().split("\n")).rstrip()

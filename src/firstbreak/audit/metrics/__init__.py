@@ -19,7 +19,6 @@ Third parties name a module under the entry-point group `firstbreak.audit.metric
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from types import ModuleType
@@ -49,17 +48,17 @@ class Metric:
 def metrics() -> Mapping[str, Metric]:
     """Metric by id, in the order of the alphabet."""
     found = plugins.modules(__name__, "__doc__", "firstbreak.audit.metrics")
-    return {metric.id: metric for metric in (_metric(*item) for item in found.items())}
+    return {metric.id: metric for metric in map(_metric, found.values())}
 
 
-def _metric(name: str, module: ModuleType) -> Metric:
-    doc = inspect.cleandoc(module.__doc__ or "")
+def _metric(module: ModuleType) -> Metric:
+    name, title, doc = plugins.described(module)
     parts = {part: getattr(module, part, None) for part in ("measure", "against", "among")}
     if sum(part is not None for part in parts.values()) != 1:
         raise TypeError(f"{module.__file__}: a side metric defines one of `measure`, `against` and `among`")
     return Metric(
-        id=plugins.identity(name),
-        title=doc.partition("\n")[0].rstrip("."),
+        id=name,
+        title=title,
         doc=doc,
         up=getattr(module, "UP", ""),
         down=getattr(module, "DOWN", ""),

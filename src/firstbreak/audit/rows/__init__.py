@@ -9,7 +9,6 @@ Third parties name a module under the entry-point group `firstbreak.audit.rows`.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from functools import cache
 from types import ModuleType
@@ -43,12 +42,9 @@ class AuditInputs:
 def rows() -> Mapping[str, Check]:
     """Row by id, in the order of the alphabet."""
     found = plugins.modules(__name__, "examine", "firstbreak.audit.rows")
-    return {row.id: row for row in (_row(*item) for item in found.items())}
+    return {row.id: row for row in map(_row, found.values())}
 
 
-def _row(name: str, module: ModuleType) -> Check:
-    doc = inspect.cleandoc(module.__doc__ or "")
-    title = doc.partition("\n")[0].rstrip(".")
-    return Check(
-        id=plugins.identity(name), link=module.LINK, title=title, doc=doc, ask=module.examine, needs=("evidence",)
-    )
+def _row(module: ModuleType) -> Check:
+    name, title, doc = plugins.described(module)
+    return Check(id=name, link=module.LINK, title=title, doc=doc, ask=module.examine, needs=("evidence",))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from firstbreak.audit.rows import AuditInputs, Found
 from firstbreak.engine.stats.direction import rises
-from firstbreak.model import Confidence, Finding, Link, NotMeasured, Severity
+from firstbreak.model import Confidence, Link, NotMeasured, Severity
 from firstbreak.words import percent
 
 LINK = Link.REWARD
@@ -21,14 +21,9 @@ def examine(evidence: AuditInputs) -> Found:
         return NotMeasured("the names of the reward components do not show one for the format and one for the answer")
     if hollow.shifted <= 0 or hollow.late < OFTEN or any(map(rises, evidence.answers.values())):
         return None
-    return Finding(
-        message=(
-            f"{percent(hollow.late)} of the late samples have the right format and a wrong answer, {percent(hollow.early)} "
-            "of the early ones. Reward the format only where the answer is right"
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        metric="samples.hollow-format",
-        onset=hollow.step,
-        interval=hollow.interval,
+    return hollow.finding(
+        f"{percent(hollow.late)} of the late samples have the right format and a wrong answer, {percent(hollow.early)} "
+        "of the early ones. Reward the format only where the answer is right",
+        Severity.WARNING,
+        Confidence.HIGH,
     )

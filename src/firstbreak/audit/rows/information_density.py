@@ -8,7 +8,7 @@ both a little in any case.
 from __future__ import annotations
 
 from firstbreak.audit.rows import AuditInputs, Found
-from firstbreak.model import Confidence, Finding, Link, NotMeasured, Severity
+from firstbreak.model import Confidence, Link, NotMeasured, Severity
 from firstbreak.words import number
 
 LINK = Link.REWARD
@@ -27,15 +27,10 @@ def examine(evidence: AuditInputs) -> Found:
         for name, (direction, words) in CONFIRMING.items()
         if (side := evidence.sides.get(name)) is not None and side.shifted == direction
     ]
-    return Finding(
-        message=(
-            f"completions get longer and carry less information: they compress to {number(density.late)} of their size "
-            f"({number(density.early)} in the beginning){''.join(confirmed)}. More text is rewarded, not more content: "
-            "shorten answers by a third and score them again"
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH if len(confirmed) == len(CONFIRMING) else Confidence.MEDIUM,
-        metric="samples.compression",
-        onset=density.step,
-        interval=density.interval,
+    return density.finding(
+        f"completions get longer and carry less information: they compress to {number(density.late)} of their size "
+        f"({number(density.early)} in the beginning){''.join(confirmed)}. More text is rewarded, not more content: "
+        "shorten answers by a third and score them again",
+        Severity.WARNING,
+        Confidence.HIGH if len(confirmed) == len(CONFIRMING) else Confidence.MEDIUM,
     )

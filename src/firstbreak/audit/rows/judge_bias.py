@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from firstbreak.audit.rows import AuditInputs, Found
 from firstbreak.audit.shift import SideMetric
-from firstbreak.model import Confidence, Finding, Link, NotMeasured, Severity
+from firstbreak.model import Confidence, Link, NotMeasured, Severity
 from firstbreak.words import number
 
 LINK = Link.REWARD
@@ -30,18 +30,14 @@ def examine(evidence: AuditInputs) -> Found:
     low, high = found.interval
     exploited = worst.shifted == found.direction
     certain = worst.metric.id in FORM and _strength(worst) >= PLAIN
-    return Finding(
-        message=(
-            f"among samples of one prompt with the same answer, the reward depends on {worst.metric.id} (correlation "
-            f"{number(found.r)}, 95 % {number(low)} to {number(high)}). The reward has a style bias: rewrite fifty answers in "
-            "another style with the same content, and score both versions"
-        ),
-        severity=Severity.WARNING if exploited or certain else Severity.NOTICE,
-        confidence=Confidence.MEDIUM,
-        metric=f"samples.{worst.metric.id}",
-        onset=worst.step,
-        interval=worst.interval,
-        numbers={"style": worst.metric.id, "r": found.r},
+    return worst.finding(
+        f"among samples of one prompt with the same answer, the reward depends on {worst.metric.id} (correlation "
+        f"{number(found.r)}, 95 % {number(low)} to {number(high)}). The reward has a style bias: rewrite fifty answers in "
+        "another style with the same content, and score both versions",
+        Severity.WARNING if exploited or certain else Severity.NOTICE,
+        Confidence.MEDIUM,
+        style=worst.metric.id,
+        r=found.r,
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.audit.rows import AuditInputs, Found
-from firstbreak.model import Confidence, Finding, Link, NotMeasured, Severity
+from firstbreak.model import Confidence, Link, NotMeasured, Severity
 from firstbreak.words import number, percent
 
 LINK = Link.REWARD
@@ -29,16 +29,12 @@ def examine(evidence: AuditInputs) -> Found:
     if share < SHARE or side.shifted <= 0:
         return None
     paid = side.rewarded and side.in_group is not None and side.in_group.interval[0] > TOLD
-    return Finding(
-        message=(
-            f"{percent(share)} of the latest completions are more than twice as long as the median of the beginning "
-            f"({number(usual)} characters){', and longer completions get a higher reward' if paid else ''}. "
-            "Pad twenty answers with filler and score them again"
-        ),
-        severity=Severity.WARNING if paid else Severity.NOTICE,
-        confidence=Confidence.HIGH,
-        metric="samples.length",
-        onset=side.step,
-        interval=side.interval,
-        numbers={"share": share, "baseline": usual},
+    return side.finding(
+        f"{percent(share)} of the latest completions are more than twice as long as the median of the beginning "
+        f"({number(usual)} characters){', and longer completions get a higher reward' if paid else ''}. "
+        "Pad twenty answers with filler and score them again",
+        Severity.WARNING if paid else Severity.NOTICE,
+        Confidence.HIGH,
+        share=share,
+        baseline=usual,
     )

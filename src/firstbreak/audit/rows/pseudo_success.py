@@ -27,16 +27,11 @@ def examine(evidence: AuditInputs) -> Found:
         )
     if claim.shifted <= 0 or claim.late < OFTEN:
         return None
-    return Finding(
-        message=(
-            f"{percent(claim.late)} of the late samples wrongly claim success, {percent(claim.early)} of the "
-            f"early ones{', and the claim is rewarded' if claim.rewarded else ''}. Check success on the final state"
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        metric="samples.empty-claim",
-        onset=claim.step,
-        interval=claim.interval,
+    return claim.finding(
+        f"{percent(claim.late)} of the late samples wrongly claim success, {percent(claim.early)} of the "
+        f"early ones{', and the claim is rewarded' if claim.rewarded else ''}. Check success on the final state",
+        Severity.WARNING,
+        Confidence.HIGH,
     )
 
 

@@ -7,7 +7,7 @@ then refusals are right, and the other completions to the same prompt are refusa
 from __future__ import annotations
 
 from firstbreak.audit.rows import AuditInputs, Found
-from firstbreak.model import Confidence, Finding, Link, Severity
+from firstbreak.model import Confidence, Link, Severity
 from firstbreak.words import percent
 
 LINK = Link.REWARD
@@ -18,16 +18,13 @@ def examine(evidence: AuditInputs) -> Found:
     refusal = evidence.sides.get("refusal")
     if refusal is None or refusal.shifted <= 0 or refusal.late < OFTEN:
         return None
-    return Finding(
-        message=(
-            f"{percent(refusal.late)} of the late completions refuse, {percent(refusal.early)} of the early ones"
-            f"{', and a refusal gets more than the other answers to its prompt' if refusal.rewarded else ''}. "
-            "Read ten refusals: where the prompt is harmless, the refusal must not be paid"
-        ),
-        severity=Severity.WARNING if refusal.rewarded else Severity.NOTICE,
-        confidence=Confidence.HIGH if refusal.rewarded else Confidence.MEDIUM,
-        metric="samples.refusal",
-        onset=refusal.step,
-        interval=refusal.interval,
-        numbers={"early": refusal.early, "late": refusal.late, "paid": refusal.rewarded},
+    return refusal.finding(
+        f"{percent(refusal.late)} of the late completions refuse, {percent(refusal.early)} of the early ones"
+        f"{', and a refusal gets more than the other answers to its prompt' if refusal.rewarded else ''}. "
+        "Read ten refusals: where the prompt is harmless, the refusal must not be paid",
+        Severity.WARNING if refusal.rewarded else Severity.NOTICE,
+        Confidence.HIGH if refusal.rewarded else Confidence.MEDIUM,
+        early=refusal.early,
+        late=refusal.late,
+        paid=refusal.rewarded,
     )

@@ -7,7 +7,7 @@ the reward pays for calls and not for what they do. Harmless for polling, and fo
 from __future__ import annotations
 
 from firstbreak.audit.rows import AuditInputs, Found
-from firstbreak.model import Confidence, Finding, Link, NotApplicable, Severity
+from firstbreak.model import Confidence, Link, NotApplicable, Severity
 from firstbreak.words import percent
 
 LINK = Link.REWARD
@@ -21,16 +21,13 @@ def examine(evidence: AuditInputs) -> Found:
     if idle.shifted <= 0 or idle.late < OFTEN:
         return None
     paid = idle.rewarded or (idle.same_answer is not None and idle.same_answer.direction > 0)
-    return Finding(
-        message=(
-            f"{percent(idle.late)} of the tool calls of a late episode repeat an earlier call of it or change nothing, "
-            f"{percent(idle.early)} of the early ones{', and such episodes get a higher reward' if paid else ''}. "
-            "Reward what a call changes, and count each call once"
-        ),
-        severity=Severity.WARNING if paid else Severity.NOTICE,
-        confidence=Confidence.HIGH if paid else Confidence.MEDIUM,
-        metric="samples.idle-calls",
-        onset=idle.step,
-        interval=idle.interval,
-        numbers={"early": idle.early, "late": idle.late, "paid": paid},
+    return idle.finding(
+        f"{percent(idle.late)} of the tool calls of a late episode repeat an earlier call of it or change nothing, "
+        f"{percent(idle.early)} of the early ones{', and such episodes get a higher reward' if paid else ''}. "
+        "Reward what a call changes, and count each call once",
+        Severity.WARNING if paid else Severity.NOTICE,
+        Confidence.HIGH if paid else Confidence.MEDIUM,
+        early=idle.early,
+        late=idle.late,
+        paid=paid,
     )

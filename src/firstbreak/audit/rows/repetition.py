@@ -10,7 +10,7 @@ import numpy as np
 
 from firstbreak.audit.metrics.repetition import measure
 from firstbreak.audit.rows import AuditInputs, Found
-from firstbreak.model import Confidence, Finding, Link, Severity
+from firstbreak.model import Confidence, Link, Severity
 from firstbreak.words import percent
 
 LINK = Link.ROLLOUT
@@ -24,17 +24,13 @@ def examine(evidence: AuditInputs) -> Found:
     if now < before + MORE:
         return None
     side = evidence.sides["repetition"]
-    return Finding(
-        message=(
-            f"{percent(now)} of the latest completions repeat themselves, {percent(before)} in the beginning"
-            f"{', and repetition is rewarded' if side.rewarded else ''}. Read three of them to the end"
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH if side.shifted > 0 else Confidence.MEDIUM,
-        metric="samples.repetition",
-        onset=side.step,
-        interval=side.interval,
-        numbers={"share": now, "baseline": before},
+    return side.finding(
+        f"{percent(now)} of the latest completions repeat themselves, {percent(before)} in the beginning"
+        f"{', and repetition is rewarded' if side.rewarded else ''}. Read three of them to the end",
+        Severity.WARNING,
+        Confidence.HIGH if side.shifted > 0 else Confidence.MEDIUM,
+        share=now,
+        baseline=before,
     )
 
 

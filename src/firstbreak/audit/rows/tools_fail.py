@@ -7,7 +7,7 @@ that it could not solve. Harmless while a policy tries tools that are new to it:
 from __future__ import annotations
 
 from firstbreak.audit.rows import AuditInputs, Found
-from firstbreak.model import Confidence, Finding, Link, NotApplicable, Severity
+from firstbreak.model import Confidence, Link, NotApplicable, Severity
 from firstbreak.words import percent
 
 LINK = Link.ROLLOUT
@@ -20,16 +20,12 @@ def examine(evidence: AuditInputs) -> Found:
         return NotApplicable("no answer of a tool is recorded")
     if failures.shifted <= 0 or failures.late < OFTEN:
         return None
-    return Finding(
-        message=(
-            f"{percent(failures.late)} of the tool calls of late samples fail, {percent(failures.early)} of the early ones"
-            f"{', and such episodes get a higher reward' if failures.rewarded else ''}. "
-            "Read the errors of the first ten that fail, and leave episodes out whose tools were unavailable"
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        metric="samples.tool-failures",
-        onset=failures.step,
-        interval=failures.interval,
-        numbers={"early": failures.early, "late": failures.late},
+    return failures.finding(
+        f"{percent(failures.late)} of the tool calls of late samples fail, {percent(failures.early)} of the early ones"
+        f"{', and such episodes get a higher reward' if failures.rewarded else ''}. "
+        "Read the errors of the first ten that fail, and leave episodes out whose tools were unavailable",
+        Severity.WARNING,
+        Confidence.HIGH,
+        early=failures.early,
+        late=failures.late,
     )

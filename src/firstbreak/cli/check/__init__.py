@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from firstbreak.cli import Lazy, _output
+from firstbreak.cli import Lazy, _options, _output
 
 if TYPE_CHECKING:
     from firstbreak.preflight import Report
@@ -52,13 +52,7 @@ def reported(body: Callable[..., Report]) -> Callable[..., None]:
 
     @_output.formats("terminal", "json", "html")
     @_output.to_file
-    @click.option(
-        "--fail-on",
-        type=click.Choice(list(FAILS)),
-        default="stop",
-        show_default=True,
-        help="Exit code 1 on critical findings, on warnings as well, or never.",
-    )
+    @_options.fail_on(FAILS, help="Exit code 1 on critical findings, on warnings as well, or never.")
     @functools.wraps(body)
     def written(*, format_: str, output: Path | None, fail_on: str, **options: Any) -> None:
         report = body(**options)

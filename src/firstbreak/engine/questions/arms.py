@@ -92,13 +92,26 @@ class Answer:
 Asked = Callable[[Arms], Answer]
 
 
+@dataclass(frozen=True)
+class Named:
+    """A question about one curve."""
+
+    name: str  #: of the curve
+    asked: Asked
+
+    def __call__(self, arms: Arms) -> Answer:
+        return self.asked(arms)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Question:
     """One question, and the probability of "yes" under each cause."""
 
     asks: str
     answer: Asked
-    needs: str = ""  #: signal or derived input, "hooks" or "weights": without it the question is open
+    needs: str = (
+        ""  #: signal or derived input, "hooks" or "weights": without it the question is open; else the answer's curve
+    )
     again: tuple[
         str, ...
     ] = ()  #: signals of the original run that the answer reads again: the ranking has used them already
@@ -111,10 +124,15 @@ class Question:
     counted: Mapping[str, tuple[int, int]] = field(default_factory=lambda: EMPTY)
 
     @property
+    def needed(self) -> str:
+        """What it needs: as it says, else the curve that it is about; empty where it needs nothing."""
+        return self.needs or getattr(self.answer, "name", "")
+
+    @property
     def measure(self) -> str:
         """The signal that answers it, or the derived input in words; empty where hooks measure it."""
-        signal = signals.BY_PARAMETER.get(self.needs)
-        return signal.name if signal else self.needs.replace("_", " ") if self.needs in DERIVED else ""
+        signal = signals.BY_PARAMETER.get(self.needed)
+        return signal.name if signal else self.needed.replace("_", " ") if self.needed in DERIVED else ""
 
     def weights(self, cause: str) -> dict[str, float]:
         """Answer -> weight for a cause against its rivals, in nats, from the declared probabilities."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from firstbreak.engine.questions.arms import CONTROL, Answer, Arms, Asked, any_of, curve_of, unanswered
+from firstbreak.engine.questions.arms import CONTROL, Answer, Arms, Asked, Named, any_of, curve_of, unanswered
 from firstbreak.engine.questions.ranks import EACH_SIDE, FIRST_TEST, jump, noise, shift, size, trend
 from firstbreak.engine.stats.normal import above, quantile
 from firstbreak.engine.stats.points import median
@@ -32,11 +32,9 @@ MIN_CHANGE = 0.02  #: share of the curve's largest value: smaller changes do not
 
 
 @dataclass(frozen=True)
-class OfCurve:
+class OfCurve(Named):
     """A question about a curve, of which it is known before the trial how small a difference it can show."""
 
-    name: str  #: of the curve
-    asked: Asked
     errors: Callable[[int], float]  #: points -> standard error of the effect, in standard deviations of one point
     part: float = 1.0  #: share of a trial's points that count
 
@@ -217,7 +215,7 @@ def ends_above(name: str) -> OfCurve:
     return OfCurve(name, asked, _of_differences, part=0.5)
 
 
-def collapses(name: str) -> Asked:
+def collapses(name: str) -> Named:
     """Does the treated arm's curve fall below the original run's by more than the noise of single points?"""
 
     def asked(arms: Arms) -> Answer:
@@ -232,7 +230,7 @@ def collapses(name: str) -> Asked:
         word = f"is below the original run's, beyond a noise of {number(beyond)},"
         return _tested(level - both.values - beyond, shift, 0.0, arms.ended, ALPHA, name, word)
 
-    return asked
+    return Named(name, asked)
 
 
 def moves(*names: str, alpha: float = ALPHA) -> Asked:
@@ -250,7 +248,7 @@ def moves(*names: str, alpha: float = ALPHA) -> Asked:
     return asked
 
 
-def jumps(name: str, alpha: float = ALPHA) -> Asked:
+def jumps(name: str, alpha: float = ALPHA) -> Named:
     """Does the treated arm's curve jump from one level to another? Its points must be independent, so no running means."""
 
     def asked(arms: Arms) -> Answer:
@@ -262,7 +260,7 @@ def jumps(name: str, alpha: float = ALPHA) -> Asked:
             for sign, word in ((1, "jumps up"), (-1, "jumps down"))
         )
 
-    return asked
+    return Named(name, asked)
 
 
 def beats(name: str, sign: int = 1) -> OfCurve:

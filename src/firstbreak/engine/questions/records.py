@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from firstbreak.engine.questions.arms import TREATED, UNKNOWN, Answer, Arms, Asked, curve_of, unanswered
+from firstbreak.engine.questions.arms import TREATED, UNKNOWN, Answer, Arms, Asked, Named, curve_of, unanswered
 from firstbreak.engine.questions.curves import MIN_POINTS, changed, later_half
 from firstbreak.engine.questions.ranks import noise
 from firstbreak.engine.stats.points import median
@@ -37,14 +37,14 @@ def is_off(levels: Mapping[str, float], tolerance: float) -> Asked:
     return asked
 
 
-def lies_above(name: str, level: float) -> Asked:
+def lies_above(name: str, level: float) -> Named:
     """Is the mean of the second half of the treated arm's curve above a level?"""
-    return lambda arms: _level(arms.curve(name), name, lambda mean: mean > level, arms.ended)
+    return Named(name, lambda arms: _level(arms.curve(name), name, lambda mean: mean > level, arms.ended))
 
 
-def lies_below(name: str, level: float) -> Asked:
+def lies_below(name: str, level: float) -> Named:
     """Is the mean of the second half of the treated arm's curve below a level?"""
-    return lambda arms: _level(arms.curve(name), name, lambda mean: mean < level, arms.ended)
+    return Named(name, lambda arms: _level(arms.curve(name), name, lambda mean: mean < level, arms.ended))
 
 
 def lies_apart(higher: str, lower: str, by: float) -> Asked:
@@ -187,7 +187,7 @@ def _since_training(rows: Sequence[Mapping[str, Any]], name: str) -> np.ndarray:
     return np.array([row[name] for row in rows[began:] if name in row], dtype=float)
 
 
-def slows(name: str, factor: float) -> Asked:
+def slows(name: str, factor: float) -> Named:
     """Does a phase of the treated arm take longer in the last third than in the first, by more than a factor?"""
 
     def asked(arms: Arms) -> Answer:
@@ -199,7 +199,7 @@ def slows(name: str, factor: float) -> Asked:
         reason = f"{name} takes {number(first)} s in the first third, {number(last)} s in the last"
         return Answer(yes=last > factor * first if arms.ended else None, reason=reason, n=len(curve))
 
-    return asked
+    return Named(name, asked)
 
 
 def is_set(name: str, condition: Callable[[Any], bool]) -> Asked:
@@ -244,7 +244,7 @@ def _highest_rates(rows: Sequence[Mapping[str, Any]]) -> dict[int, float]:
     return highest
 
 
-def is_not_finite(name: str) -> Asked:
+def is_not_finite(name: str) -> Named:
     """Is any value of the treated arm's curve not a number?"""
 
     def asked(arms: Arms) -> Answer:
@@ -256,7 +256,7 @@ def is_not_finite(name: str) -> Asked:
         reason = f"{broken} of {len(values)} values of {name} are not finite"
         return Answer(yes=bool(broken) if broken or arms.ended else None, reason=reason, n=len(values))
 
-    return asked
+    return Named(name, asked)
 
 
 def never_clipped(arms: Arms) -> Answer:
@@ -282,7 +282,7 @@ def toy_rises(arms: Arms) -> Answer:
     return changed(curve, "the toy reward", 1, arms.ended)
 
 
-def spreads_as_the_original_moves(name: str) -> Asked:
+def spreads_as_the_original_moves(name: str) -> Named:
     """Do evaluations of the same weights differ as much as neighbouring points of the original run's curve?"""
 
     def asked(arms: Arms) -> Answer:
@@ -296,7 +296,7 @@ def spreads_as_the_original_moves(name: str) -> Asked:
         )
         return Answer(yes=here > 0.5 * there if arms.ended else None, reason=reason, n=len(curve))
 
-    return asked
+    return Named(name, asked)
 
 
 def weights_differ(side: str) -> Asked:

@@ -102,14 +102,23 @@ def fall(curve: Series, beside: Series) -> Fall | None:
     """
     steps, values = points(curve)
     others, raw = points(beside)
-    if min(len(steps), len(others)) < MIN_POINTS or np.ptp(others) == 0 or curve.axis != beside.axis:
+    course = _course_beside(curve, beside)
+    if course is None:
         return None
-    grid, level = smooth(beside)
-    course = np.interp(steps, grid, level)
     calm = block_means(others, BLOCKS)[0], block_means(without_spikes(raw), BLOCKS)[0]
     found = [_at(steps, values, course, calm, place) for place in _places(len(steps))]
     best = max((one for one in found if one.material), key=lambda one: one.margin, default=None)
     return best if best is not None and best.margin > 0 else None
+
+
+def _course_beside(curve: Series, beside: Series) -> np.ndarray | None:
+    """The smoothed level of `beside` at the steps of `curve`; None where either is too short, or it does not move."""
+    steps, others = points(curve)[0], points(beside)[0]
+    if min(len(steps), len(others)) < MIN_POINTS or np.ptp(others) == 0 or curve.axis != beside.axis:
+        return None
+    grid, level = smooth(beside)
+    course: np.ndarray = np.interp(steps, grid, level)
+    return course
 
 
 def denies(evaluation: Series, reward: Trajectory) -> bool:
@@ -144,11 +153,9 @@ def parting(evaluation: Series, reward: Series) -> Parting | None:
     that succeeds before the sampled one waits for it.
     """
     steps, values = points(evaluation)
-    others, _ = points(reward)
-    if min(len(steps), len(others)) < MIN_POINTS or np.ptp(others) == 0 or evaluation.axis != reward.axis:
+    course = _course_beside(evaluation, reward)
+    if course is None:
         return None
-    grid, level = smooth(reward)
-    course = np.interp(steps, grid, level)
     last = max(3, len(steps) // 5)
     if float(median(course[-last:]) - median(values[-last:])) < APART * float(np.ptp(course)):
         return None
@@ -284,5 +291,5 @@ def _falling(steps: np.ndarray, values: np.ndarray) -> float:
     scaled = rescale(values)[0]
     if len(values) < 5 or not scaled.any() or not span > 0:
         return 0.0
-    slope, _, error, _ = line_under_ar1((steps / 2 - steps[0] / 2) / span, scaled)
+    slope, _, error = line_under_ar1((steps / 2 - steps[0] / 2) / span, scaled)
     return float(t_to_z(-slope / error, len(values) - 2)) if error > 0 else 0.0

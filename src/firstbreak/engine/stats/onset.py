@@ -76,16 +76,6 @@ def onset(
     )
 
 
-def level_shift(
-    curve: Series | np.ndarray,
-    direction: int | None = None,
-    level: float = 0.05,
-    families: Sequence[str] | None = None,
-) -> Onset | None:
-    """The clearest sudden change of level, or None."""
-    return onset(curve, direction, ("level",), level, families)
-
-
 def first_sustained(
     curve: Series | np.ndarray,
     predicate: Callable[[np.ndarray], np.ndarray],

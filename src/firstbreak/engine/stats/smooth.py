@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from firstbreak.engine.stats.noise import spread
-from firstbreak.engine.stats.points import block_means, points, rescale
+from firstbreak.engine.stats.points import points, rescale
 from firstbreak.model import Series
 from firstbreak.values import dataclass
 
@@ -124,22 +123,11 @@ def smooth(curve: Series | np.ndarray, window: float = 0.05) -> tuple[np.ndarray
     return steps, centre + scale * running_mean(without_spikes(z), max(5, round(len(z) * window)) | 1)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Baseline:
-    """The healthy shape that fits a curve best."""
-
-    family: str  #: "constant", "linear", "exponential", "logistic", "power", "cosine" or "entropy"
-    steps: np.ndarray  #: (n,) the finite points' steps
-    values: np.ndarray  #: (n,) the fitted shape
-    residuals: np.ndarray  #: (n,) curve - shape
-
-
 @dataclass(frozen=True, eq=False)
 class Shapes:
     """Candidate shapes a + b g(t) on n points: one row of `basis` per g, of mean 0 and norm 1 (0 for the constant)."""
 
     families: tuple[str, ...]  # (k,)
-    parameters: np.ndarray  # (k,) a, b and those inside g
     basis: np.ndarray  # (k, n)
 
 
@@ -157,47 +145,20 @@ def healthy_shapes(n: int, families: tuple[str, ...] | None = None) -> Shapes:
     middle, width = np.array(logistic).T[:, :, None]
     floor, tau = np.array(entropy).T[:, :, None]
     rows = {
-        "constant": (1, np.zeros((1, n))),
-        "linear": (2, x[None]),
-        "cosine": (2, np.cos(np.pi * x)[None]),
-        "exponential": (3, np.exp(-x / np.geomspace(0.02, 1, 14)[:, None])),
-        "power": (3, np.log1p(x / np.geomspace(0.003, 0.3, 7)[:, None])),
-        "logistic": (4, 1 / (1 + np.exp((middle - x) / width))),
-        "entropy": (4, np.log(floor + np.exp(-x / tau))),
+        "constant": np.zeros((1, n)),
+        "linear": x[None],
+        "cosine": np.cos(np.pi * x)[None],
+        "exponential": np.exp(-x / np.geomspace(0.02, 1, 14)[:, None]),
+        "power": np.log1p(x / np.geomspace(0.003, 0.3, 7)[:, None]),
+        "logistic": 1 / (1 + np.exp((middle - x) / width)),
+        "entropy": np.log(floor + np.exp(-x / tau)),
     }
     if families is not None:
         if unknown := set(families) - rows.keys():
             raise ValueError(f"no family of healthy shapes is called {', '.join(sorted(unknown))}")
         rows = {family: row for family, row in rows.items() if family in families}
-    g = np.vstack([row for _, row in rows.values()])
+    g = np.vstack(list(rows.values()))
     g -= g.mean(axis=1, keepdims=True)
     g /= np.maximum(np.linalg.norm(g, axis=1, keepdims=True), 1e-12)
     g.flags.writeable = False
-    every = [(family, k) for family, (k, each) in rows.items() for _ in each]
-    return Shapes(tuple(family for family, _ in every), np.array([k for _, k in every]), g)
-
-
-def baseline(curve: Series | np.ndarray, families: Sequence[str] | None = None) -> Baseline:
-    """The healthy shape (of `families`, if given) with the best BIC; residuals beyond 3.5 sd are pulled in once."""
-    steps, values = points(curve)
-    z, centre, scale = rescale(values)
-    n = len(z)
-    if n < MIN_POINTS or not z.any():
-        level = np.full(n, centre)
-        return Baseline(family="constant", steps=steps, values=level, residuals=values - level)
-    y, width = block_means(z, BLOCKS)
-    shapes = healthy_shapes(len(y), None if families is None else tuple(sorted(set(families))))
-    _, rough = fit_shape(shapes, y)
-    limit = 3.5 * spread(y - rough)
-    family, fit = fit_shape(shapes, rough + np.clip(y - rough, -limit, limit))
-    fit = np.interp(np.arange(n), np.arange(len(y)) * width + (width - 1) / 2, fit)
-    return Baseline(family=family, steps=steps, values=centre + scale * fit, residuals=(z - fit) * scale)
-
-
-def fit_shape(shapes: Shapes, y: np.ndarray) -> tuple[str, np.ndarray]:
-    """Family and fitted values (n,) of the shape with the best BIC."""
-    n = len(y)
-    along = shapes.basis @ y
-    rss = np.maximum(float(np.sum((y - y.mean()) ** 2)) - along**2, 1e-24)
-    best = int(np.argmin(n * np.log(rss / n) + shapes.parameters * np.log(n)))
-    return shapes.families[best], y.mean() + along[best] * shapes.basis[best]
+    return Shapes(tuple(family for family, each in rows.items() for _ in each), g)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine.stats.memo import once_a_curve
-from firstbreak.engine.stats.noise import autocorrelation, effective_size, noise_scale, quasi_difference, spread
+from firstbreak.engine.stats.noise import autocorrelation, noise_scale, quasi_difference, spread
 from firstbreak.engine.stats.normal import quantile, t_to_z, two_sided, z_to_t
 from firstbreak.engine.stats.points import block_means, median, points, rescale
 from firstbreak.model import Interval, Series
@@ -26,7 +26,6 @@ class Trend:
     start: float  #: fitted value at the first step
     noise: float  #: sd of the points about a slow curve
     n: int  #: finite points
-    n_eff: float  #: as many independent points would tell as much
     level: float = 0.95
 
     @property
@@ -80,7 +79,7 @@ def trend(curve: Series | np.ndarray, level: float = 0.95) -> Trend:
     residual = y - start - slope * x
     limit = 3 * spread(residual) if n >= 10 else np.inf
     y = start + slope * x + np.clip(residual, -limit, limit)
-    slope, start, error, rho = line_under_ar1(x, y)
+    slope, start, error = line_under_ar1(x, y)
     df = len(y) - 2
     reach = z_to_t(quantile(0.5 + level / 2), df) * error
     p = two_sided(t_to_z(slope / error, df)) if error > 0 else float(slope == 0)
@@ -92,7 +91,6 @@ def trend(curve: Series | np.ndarray, level: float = 0.95) -> Trend:
         start=centre + scale * start,
         noise=noise * scale,
         n=n,
-        n_eff=effective_size(n, rho),
         level=level,
     )
 
@@ -107,13 +105,11 @@ def theil_sen(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
 
 
 def _nothing(n: int, start: float, interval: Interval, level: float) -> Trend:
-    return Trend(
-        slope=0.0, interval=interval, p=1.0, change=0.0, start=start, noise=0.0, n=n, n_eff=float(n), level=level
-    )
+    return Trend(slope=0.0, interval=interval, p=1.0, change=0.0, start=start, noise=0.0, n=n, level=level)
 
 
-def line_under_ar1(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float, float]:
-    """Slope, intercept, standard error of the slope, and the AR(1) coefficient that was used."""
+def line_under_ar1(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
+    """Slope, intercept, and standard error of the slope."""
     design = np.column_stack([np.ones_like(x), x])
     rho = autocorrelation(y - design @ np.linalg.lstsq(design, y, rcond=None)[0], fitted=2)
     rho += np.sqrt(max(0.0, 1 - rho**2) / len(y))
@@ -126,4 +122,4 @@ def line_under_ar1(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float, f
     power = float(run @ run)
     slope = float(run @ rise) / power
     error = float(np.linalg.norm(rise - slope * run)) / float(np.sqrt((len(y) - 2) * power))
-    return slope, float(np.mean(y - slope * x)), error, float(rho)
+    return slope, float(np.mean(y - slope * x)), error

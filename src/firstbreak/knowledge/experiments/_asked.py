@@ -12,7 +12,7 @@ from firstbreak.engine.questions import Question, is_set, outruns, watched
 def better_score(*, yes: Mapping[str, float], otherwise: float = 0.08, than: str = "the control arm") -> Question:
     """Is the score better than in another run, which is `than` in words?"""
     asks = f"is the score better than in {than}?"
-    return Question(asks=asks, answer=outruns("score"), needs="score", yes=yes, otherwise=otherwise)
+    return Question(asks=asks, answer=outruns("score"), yes=yes, otherwise=otherwise)
 
 
 def setting(

@@ -23,7 +23,6 @@ QUESTIONS = (
     Question(
         asks="does the explained variance rise?",
         answer=rises("value_explained_variance"),
-        needs="value_explained_variance",
         yes={
             "critic-cannot-fit": 0.05,
             "critic-not-trained": 0.02,

@@ -40,7 +40,6 @@ QUESTIONS = (
     Question(
         asks="do most groups still have zero variance although such groups are replaced?",
         answer=lies_above("reward_zero_std_frac", 0.5),
-        needs="reward_zero_std_frac",
         yes={
             "prompts-too-hard": 0.9,
             "samples-without-variety": 0.8,

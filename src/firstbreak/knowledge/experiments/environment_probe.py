@@ -18,6 +18,8 @@ https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 https://arxiv.org/abs/1712.00378
 """
 
+from functools import partial
+
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.questions import Question, drifts, unless, watched
 from firstbreak.knowledge.experiments._asked import hooked
@@ -26,6 +28,7 @@ FAMILIES = only(Policy.CONTROL)  # only environments that are stepped through
 OVERRIDES = {"learning_rate": 0.0, "watch": "environment"}
 STAND_STILL = watched(lambda mean: mean["observation_constant"] > 0.02, "observation_constant")
 BEGIN_OTHERWISE = drifts("start_spread", 2.0)
+measured = partial(hooked, needs="environment")
 QUESTIONS = (
     Question(
         asks="do parts of the observation never change?",
@@ -41,17 +44,15 @@ QUESTIONS = (
         yes={"observations-wrong": 0.6, "environment-changed": 0.3},
         otherwise=0.03,
     ),
-    hooked(
+    measured(
         "does the effect of an action appear later than in the next observation?",
         lambda action_shown, action_shown_at_once: action_shown > action_shown_at_once + 0.1,
-        needs="environment",
         yes={"observations-wrong": 0.4},
         otherwise=0.04,
     ),
-    hooked(
+    measured(
         "does the action explain little of the change in the observation?",
         lambda action_shown: action_shown < 0.6,
-        needs="environment",
         yes={"actions-not-executed": 0.9, "environment-changed": 0.2, "healthy": 0.1},
         otherwise=0.1,
     ),
@@ -62,17 +63,15 @@ QUESTIONS = (
         yes={"environment-changed": 0.9},
         otherwise=0.04,
     ),
-    hooked(
+    measured(
         "do time limits end episodes at different lengths?",
         lambda limits_early: limits_early > 0,
-        needs="environment",
         yes={"termination-flags-wrong": 0.9, "episodes-end-wrongly": 0.3},
         otherwise=0.03,
     ),
-    hooked(
+    measured(
         "is the reward of a single step very large?",
         lambda reward_size: reward_size > 20,
-        needs="environment",
         yes={"reward-scale-wrong": 0.9},
         otherwise=0.03,
     ),

@@ -23,7 +23,6 @@ QUESTIONS = (
     Question(
         asks="does the policy move away from its reference model faster than in the control arm?",
         answer=outruns("kl_ref"),
-        needs="kl_ref",
         families=only(Policy.TEXT),
         yes={"updates-rounded-away": 0.8, "healthy": 0.05},
         otherwise=0.08,

@@ -66,7 +66,6 @@ QUESTIONS = (
     Question(
         asks="are completions cut at the length limit before anything is learned?",
         answer=lies_above("length_clipped_ratio", 0.15),
-        needs="length_clipped_ratio",
         again=("length_clipped_ratio",),
         yes={"length-limit-too-short": 0.9, "sampler-differs-from-policy": 0.3, "healthy": 0.02},
         otherwise=0.04,
@@ -74,7 +73,6 @@ QUESTIONS = (
     Question(
         asks="do tool calls fail often?",
         answer=lies_above("tool_failure_freq", 0.15),
-        needs="tool_failure_freq",
         again=("tool_failure_freq",),
         yes={"tools-fail": 0.9, "failures-graded-as-success": 0.2},
         otherwise=0.05,
@@ -82,7 +80,6 @@ QUESTIONS = (
     Question(
         asks="is the accuracy of the reward model low on new pairs?",
         answer=lies_below("rm_accuracy", 0.85),
-        needs="rm_accuracy",
         again=("rm_accuracy",),
         yes={"reward-over-optimised": 0.8, "preference-data-wrong": 0.6},
         otherwise=0.05,
@@ -90,7 +87,6 @@ QUESTIONS = (
     Question(
         asks="do most groups have zero variance before anything is learned?",
         answer=lies_above("reward_zero_std_frac", 0.6),
-        needs="reward_zero_std_frac",
         again=("reward_zero_std_frac",),
         yes={
             "prompts-too-hard": 0.9,

@@ -25,7 +25,6 @@ QUESTIONS = (
     Question(
         asks="does the share of zero-variance groups fall?",
         answer=beats("reward_zero_std_frac", -1),
-        needs="reward_zero_std_frac",
         yes={
             "groups-carry-no-signal": 0.9,
             "prompts-too-hard": 0.15,

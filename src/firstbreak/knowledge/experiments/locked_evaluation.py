@@ -29,14 +29,12 @@ QUESTIONS = (
     Question(
         asks="does the score jump although the weights do not change?",
         answer=jumps("eval_score"),
-        needs="eval_score",
         yes={"evaluation-protocol-changed": 0.9, "environment-changed": 0.6},
         otherwise=0.04,
     ),
     Question(
         asks="does the score vary as much as between neighbouring evaluations of the run?",
         answer=spreads_as_the_original_moves("eval_score"),
-        needs="eval_score",
         yes={
             "evaluation-too-small": 0.85,
             "optimiser-not-connected": 0.6,

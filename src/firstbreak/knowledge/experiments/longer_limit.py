@@ -24,7 +24,6 @@ QUESTIONS = (
     Question(
         asks="is the reward higher when completions may be longer?",
         answer=beats("reward_mean"),
-        needs="reward_mean",
         yes={
             "length-limit-too-short": 0.93,
             "reward-pays-for-length": 0.3,

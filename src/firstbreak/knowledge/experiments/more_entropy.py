@@ -24,14 +24,12 @@ QUESTIONS = (
     Question(
         asks="is the entropy of the policy higher than in the control arm?",
         answer=beats("policy_entropy"),
-        needs="policy_entropy",
         yes={"premature-convergence": 0.75, "entropy-bonus-too-strong": 0.01},
         otherwise=0.15,
     ),
     Question(
         asks="is the score better than in the control arm?",
         answer=beats("score"),
-        needs="score",
         yes={"premature-convergence": 0.5, "entropy-bonus-too-strong": 0.5},
         otherwise=0.05,
     ),

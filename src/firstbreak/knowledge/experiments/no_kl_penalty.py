@@ -25,7 +25,6 @@ QUESTIONS = (
     Question(
         asks="does the policy move more than 1.5 times as far from its reference model as in the original run?",
         answer=outruns("kl_ref", by=0.5),
-        needs="kl_ref",
         yes={"kl-penalty-too-strong": 0.9, "healthy": 0.03},
         otherwise=0.08,
     ),

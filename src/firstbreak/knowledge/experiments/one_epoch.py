@@ -28,7 +28,6 @@ QUESTIONS = (
     Question(
         asks="is the KL divergence from the policy that made the batch smaller than in the control arm?",
         answer=outruns("kl_old", -1),
-        needs="kl_old",
         yes={"old-log-probabilities-wrong": 0.03, "optimiser-not-connected": 0.1, "healthy": 0.95},
         otherwise=0.85,
     ),

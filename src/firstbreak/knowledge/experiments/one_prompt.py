@@ -23,7 +23,6 @@ QUESTIONS = (
     Question(
         asks="does the training reward rise?",
         answer=rises("reward_mean"),
-        needs="reward_mean",
         yes={
             "groups-mixed": 0.9,
             "prompts-too-narrow": 0.8,

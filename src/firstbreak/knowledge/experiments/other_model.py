@@ -24,7 +24,6 @@ QUESTIONS = (
     Question(
         asks="does the score of the other model rise?",
         answer=rises("score"),
-        needs="score",
         yes={"prompts-too-hard": 0.6, "groups-carry-no-signal": 0.5, "healthy": 0.7},
         otherwise=0.2,
     ),

@@ -59,7 +59,6 @@ QUESTIONS = (
     Question(
         asks="is the gradient norm not finite at any step?",
         answer=is_not_finite("grad_norm"),
-        needs="grad_norm",
         again=("grad_norm",),
         yes={"gradients-not-finite": 0.95, "gradients-explode": 0.1},
         otherwise=0.02,
@@ -147,7 +146,6 @@ QUESTIONS = (
     Question(
         asks="does the rollout become slower although the policy does not change?",
         answer=slows("time_rollout", 1.5),
-        needs="time_rollout",
         again=("time_rollout",),
         yes={
             "phases-out-of-balance": 0.9,

@@ -22,7 +22,6 @@ QUESTIONS = (
     Question(
         asks="does the score still fall?",
         answer=falls("score"),
-        needs="score",
         yes={
             "step-size-too-large": 0.05,
             "over-fitted": 0.05,

@@ -26,14 +26,12 @@ QUESTIONS = (
     Question(
         asks="does the score rise with the negated reward?",
         answer=either(rises("eval_score", HALF), outruns("eval_score", 1, alpha=HALF)),
-        needs="eval_score",
         yes={"loss-sign-wrong": 0.8, "reward-sign-wrong": 0.7, "direction-reversed": 0.7, "advantage-sign-wrong": 0.7},
         otherwise=0.02,
     ),
     Question(
         asks="does the score fall with the negated reward?",
         answer=falls("eval_score"),
-        needs="eval_score",
         yes={
             "reward-sign-wrong": 0.05,
             "advantage-sign-wrong": 0.05,

@@ -25,7 +25,6 @@ QUESTIONS = (
     Question(
         asks="is the score below that of the control arm, which has the true rewards?",
         answer=outruns("score", -1),
-        needs="score",
         yes={
             "optimiser-not-connected": 0.03,
             "evaluation-of-stale-weights": 0.1,
@@ -42,7 +41,6 @@ QUESTIONS = (
     Question(
         asks="does the score rise although the rewards are shuffled?",
         answer=rises("score"),
-        needs="score",
         yes={"evaluation-protocol-changed": 0.3, "environment-changed": 0.2},
         otherwise=0.04,
     ),

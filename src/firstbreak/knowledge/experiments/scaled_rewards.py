@@ -27,7 +27,6 @@ QUESTIONS = (
     Question(
         asks="does the policy move more than twice as far in an update as in the control arm?",
         answer=outruns("kl_old", by=1.0),
-        needs="kl_old",
         families=only(Method.GROUP_RELATIVE, Method.ACTOR_CRITIC, UNKNOWN),
         yes={"reward-scale-wrong": 0.85, "healthy": 0.05},
         otherwise=0.08,

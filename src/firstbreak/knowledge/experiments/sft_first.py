@@ -23,7 +23,6 @@ QUESTIONS = (
     Question(
         asks="does the score rise?",
         answer=rises("score"),
-        needs="score",
         yes={"prompts-too-hard": 0.85, "groups-carry-no-signal": 0.6, "healthy": 0.7},
         otherwise=0.2,
     ),

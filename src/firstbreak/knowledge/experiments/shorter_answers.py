@@ -26,7 +26,6 @@ QUESTIONS = (
     Question(
         asks="is the evaluation score better with the length penalty?",
         answer=ends_above("eval_score"),
-        needs="eval_score",
         yes={"reward-pays-for-length": 0.7, "reward-pays-for-calls": 0.4},
         otherwise=0.05,
     ),

@@ -26,7 +26,6 @@ QUESTIONS = (
     Question(
         asks="is the evaluation score better than in the control arm?",
         answer=ends_above("eval_score"),
-        needs="eval_score",
         yes={"reward-over-optimised": 0.8, "verifier-exploited": 0.3, "drift-without-gain": 0.2},
         otherwise=0.05,
     ),

@@ -27,7 +27,6 @@ QUESTIONS = (
     Question(
         asks="does the policy move less than half as far from its reference model with fresh data?",
         answer=outruns("kl_ref", -1, by=0.5),
-        needs="kl_ref",
         families=only(Policy.TEXT),
         yes={"rollouts-too-old": 0.85, "behaviour-weights-uncapped": 0.85, "healthy": 0.05},
         otherwise=0.08,

@@ -25,7 +25,6 @@ QUESTIONS = (
     Question(
         asks="do the ratios stay smaller than in the control arm?",
         answer=outruns("policy_ratio_max", -1),
-        needs="policy_ratio_max",
         yes={"clip-missing": 0.9, "healthy": 0.05},
         otherwise=0.08,
     ),

@@ -21,6 +21,15 @@ from firstbreak.engine.questions import Question, toy_rises
 
 FAMILIES = without(Method.SUPERVISED)  # methods with a reward
 OVERRIDES = {"reward": "toy"}
+#: causes beside which a policy learns the toy reward
+LEARNS = """
+    actions-not-executed environment-changed episodes-end-wrongly observations-wrong termination-flags-wrong
+    done-mask-wrong critic-cannot-fit horizon-too-short reward-never-found answers-misaligned
+    answers-beside-other-prompts prompts-too-hard prompts-too-narrow reward-sign-wrong reward-scale-wrong
+    reward-over-optimised reward-pays-for-form reward-pays-for-length verdicts-noisy verifier-exploited
+    silence-pays evaluation-too-small evaluation-protocol-changed evaluation-of-stale-weights
+    groups-carry-no-signal signal-too-weak
+"""
 QUESTIONS = (
     Question(
         asks="does the toy reward rise?",
@@ -43,33 +52,7 @@ QUESTIONS = (
             "step-size-too-large": 0.6,
             "groups-mixed": 0.6,
             "premature-convergence": 0.5,
-            "actions-not-executed": 0.95,
-            "environment-changed": 0.95,
-            "episodes-end-wrongly": 0.95,
-            "observations-wrong": 0.95,
-            "termination-flags-wrong": 0.95,
-            "done-mask-wrong": 0.95,
-            "critic-cannot-fit": 0.95,
-            "horizon-too-short": 0.95,
-            "reward-never-found": 0.95,
-            "answers-misaligned": 0.95,
-            "answers-beside-other-prompts": 0.95,
-            "prompts-too-hard": 0.95,
-            "prompts-too-narrow": 0.95,
-            "reward-sign-wrong": 0.95,
-            "reward-scale-wrong": 0.95,
-            "reward-over-optimised": 0.95,
-            "reward-pays-for-form": 0.95,
-            "reward-pays-for-length": 0.95,
-            "verdicts-noisy": 0.95,
-            "verifier-exploited": 0.95,
-            "silence-pays": 0.95,
-            "evaluation-too-small": 0.95,
-            "evaluation-protocol-changed": 0.95,
-            "evaluation-of-stale-weights": 0.95,
-            "groups-carry-no-signal": 0.95,
-            "signal-too-weak": 0.95,
-            "healthy": 0.95,
+            **dict.fromkeys([*LEARNS.split(), "healthy"], 0.95),
         },
         otherwise=0.6,
     ),

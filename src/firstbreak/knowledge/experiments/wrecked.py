@@ -22,14 +22,12 @@ QUESTIONS = (
     Question(
         asks="does the training reward collapse?",
         answer=collapses("reward_mean"),
-        needs="reward_mean",
         yes={"optimiser-not-connected": 0.1, "updates-rounded-away": 0.6, "reward-never-found": 0.6},
         otherwise=0.95,
     ),
     Question(
         asks="does the evaluation score collapse?",
         answer=collapses("eval_score"),
-        needs="eval_score",
         yes={"evaluation-of-stale-weights": 0.5, "optimiser-not-connected": 0.05, "evaluation-too-small": 0.6},
         otherwise=0.9,
     ),

@@ -79,7 +79,6 @@ QUESTIONS = (
     Question(
         asks="has the reward no number although the weights do not change?",
         answer=is_not_finite("reward_mean"),
-        needs="reward_mean",
         yes={"rewards-not-computed": 0.9},
         otherwise=0.02,
     ),

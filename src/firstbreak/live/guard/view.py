@@ -9,6 +9,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from firstbreak.dialects._table import words
 from firstbreak.engine.inputs import Inputs
 from firstbreak.live.guard import synchronous
 from firstbreak.model import Diagnosis, Run, Series
@@ -20,15 +21,7 @@ MOST_CURVES = 6
 MOST_FINDINGS = 3
 NAME = 28  #: columns for the name of a curve
 BAR = 24  #: columns of the progress bar
-SHOWN = (
-    "kl.ref",
-    "kl.old",
-    "policy.entropy",
-    "grad.norm",
-    "length.mean",
-    "value.explained_variance",
-    "policy.clip_fraction",
-)
+SHOWN = words("kl.ref kl.old policy.entropy grad.norm length.mean value.explained_variance policy.clip_fraction")
 
 
 def renderable(dx: Diagnosis) -> Page:

@@ -103,51 +103,30 @@ def recorded(env: Any, recorder: Measurements) -> Any:
     import gymnasium
 
     if isinstance(env, gymnasium.vector.VectorEnv):
-        return _vector(env, recorder)
+        mode = getattr(env.metadata.get("autoreset_mode"), "name", "NEXT_STEP")
+        return _looked_at(gymnasium.vector.VectorWrapper, Passing(recorder, env, resets_later=mode == "NEXT_STEP"))(env)
     if isinstance(env, gymnasium.Env):
-        return _single(env, recorder)
+        return _looked_at(gymnasium.Wrapper, Passing(recorder, env))(env)
     raise TypeError(f"{type(env).__name__} is not a gymnasium.Env or gymnasium.vector.VectorEnv: wrap one of these")
 
 
-def _single(env: Any, recorder: Measurements) -> Any:
-    import gymnasium
+def _looked_at(wrapper: Any, passes: Passing) -> Any:
+    """A wrapper of Gymnasium's that looks at its environment, or at a vector of them."""
 
-    class Recorded(gymnasium.Wrapper[Any, Any, Any, Any]):
-        """Looks at one environment."""
+    class Recorded(wrapper):  # type: ignore[misc]
+        """Looks at what passes."""
 
-        passing = Passing(recorder, env)
-
-        def reset(self, **options: Any) -> Any:
-            result = self.env.reset(**options)
-            self.passing.began(result[0])
-            return result
-
-        def step(self, action: Any) -> Any:
-            result = self.env.step(action)
-            self.passing.stepped(action, *result[:4])
-            return result
-
-    return Recorded(env)
-
-
-def _vector(env: Any, recorder: Measurements) -> Any:
-    import gymnasium
-
-    mode = getattr(env.metadata.get("autoreset_mode"), "name", "NEXT_STEP")
-
-    class Recorded(gymnasium.vector.VectorWrapper):
-        """Looks at a vector of environments."""
-
-        passing = Passing(recorder, env, resets_later=mode == "NEXT_STEP")
+        passing = passes
 
         def reset(self, **options: Any) -> Any:
             result = self.env.reset(**options)
             self.passing.began(result[0])
             return result
 
-        def step(self, actions: Any) -> Any:
-            result = self.env.step(actions)
-            self.passing.stepped(actions, *result[:4])
+        def step(self, *given: Any, **named: Any) -> Any:
+            """The action is called `action`, or `actions` of a vector."""
+            result = self.env.step(*given, **named)
+            self.passing.stepped(*given, *named.values(), *result[:4])
             return result
 
-    return Recorded(env)
+    return Recorded

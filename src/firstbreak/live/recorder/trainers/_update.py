@@ -8,6 +8,7 @@ from typing import Any
 
 from firstbreak.live.recorder.batch import BatchRecorder
 from firstbreak.live.recorder.measuring import Price
+from firstbreak.live.recorder.seams import Look, Looking
 
 
 @dataclass
@@ -31,6 +32,17 @@ class ActorUpdate:
             return False
         self.waits = False
         return record.due(self.number, Price.LOOK)
+
+
+def beginning(update: ActorUpdate, number: Callable[[Mapping[str, Any]], int | None] = lambda _: None) -> Look:
+    """What a hook at the begin of an update does. `number`: what says the number of the update."""
+
+    def look(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
+        update.begins(number(given))
+        return
+        yield
+
+    return look
 
 
 def on_gradient(record: BatchRecorder, step: int, of: Any, given: Callable[[Any], Mapping[str, Any]]) -> None:

@@ -14,7 +14,7 @@ from firstbreak.live.recorder.batch import BatchRecorder
 from firstbreak.live.recorder.measuring import Price
 from firstbreak.live.recorder.seams import Looking, Seam
 from firstbreak.live.recorder.trainers._tensors import array, finite, side_by_side, turns
-from firstbreak.live.recorder.trainers._update import ActorUpdate, on_gradient
+from firstbreak.live.recorder.trainers._update import ActorUpdate, beginning, on_gradient
 
 LARGEST = 10.0  #: nats, of a token's divergence
 KEPT = ("loss_mask", "logprobs", "prox_logp", "ref_logp", "versions")
@@ -127,13 +127,6 @@ def _prompts(data: Mapping[str, Any], mask: np.ndarray) -> list[str]:
     return [" ".join(map(str, row[:end])) for row, end in zip(ids.tolist(), first.tolist(), strict=True)]
 
 
-def _update(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
-    """An update begins."""
-    UPDATE.begins(int(given["self"].engine.get_version()) + 1)
-    return
-    yield
-
-
 def _loss(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
     """The first loss of an update, before any optimizer step of it, and its gradient."""
     step, sampled, data = UPDATE.number, given["logprobs"], given["input_data"]
@@ -177,6 +170,10 @@ def _loss(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
 
 SEAMS = (
     Seam("areal.trainer.ppo.actor", "PPOActor._compute_advantages", _advantages),
-    Seam("areal.trainer.ppo.actor", "PPOActor._ppo_update", _update),
+    Seam(
+        "areal.trainer.ppo.actor",
+        "PPOActor._ppo_update",
+        beginning(UPDATE, lambda given: int(given["self"].engine.get_version()) + 1),
+    ),
     Seam("areal.trainer.ppo.actor", "grpo_loss_fn", _loss),
 )

@@ -14,7 +14,7 @@ from firstbreak.live.recorder.batch import BatchRecorder
 from firstbreak.live.recorder.measuring import Price
 from firstbreak.live.recorder.seams import Looking, Seam
 from firstbreak.live.recorder.trainers._tensors import array, finite, turns
-from firstbreak.live.recorder.trainers._update import ActorUpdate, on_gradient
+from firstbreak.live.recorder.trainers._update import ActorUpdate, beginning, on_gradient
 
 CENTRED = ("gae", "reinforce", "reinforce_baseline")  #: over the tokens of the batch
 WHOLE_BATCH = "flash_reinforce"  #: compares a reward with the mean of the batch
@@ -115,13 +115,6 @@ def _rows(tensors: Sequence[Any]) -> Any:
     return np.concatenate([np.pad(table, ((0, 0), (0, width - table.shape[1]))) for table in tables])
 
 
-def _update(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
-    """An update of the actor begins."""
-    ACTOR.begins()
-    return
-    yield
-
-
 def _loss(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
     """The first loss of an update, before any optimizer step of it, and its gradient."""
     step, sampled, loss = ACTOR.number, given["log_probs"], given["self"]
@@ -154,6 +147,6 @@ SEAMS = (
         "RemoteExperienceMaker.compute_advantages_and_returns",
         _advantages,
     ),
-    Seam("openrlhf.trainer.ray.ppo_actor", "ActorPPOTrainer.ppo_train", _update, "recorder_actor"),
+    Seam("openrlhf.trainer.ray.ppo_actor", "ActorPPOTrainer.ppo_train", beginning(ACTOR), "recorder_actor"),
     Seam("openrlhf.models.loss", "PolicyLoss.forward", _loss, "recorder_actor"),
 )

@@ -14,20 +14,13 @@ from firstbreak.live.recorder.batch import BatchRecorder
 from firstbreak.live.recorder.measuring import Price
 from firstbreak.live.recorder.seams import Looking, Seam
 from firstbreak.live.recorder.trainers._tensors import array
-from firstbreak.live.recorder.trainers._update import ActorUpdate, on_gradient
+from firstbreak.live.recorder.trainers._update import ActorUpdate, beginning, on_gradient
 
 LEAST = 1e-4  #: RLlib divides the advantages by their standard deviation, or by this
 
 
 UPDATE = ActorUpdate()
 ESTIMATES: list[Mapping[str, Any]] = []  #: what the advantages of the update are made of, one for each policy
-
-
-def _update(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
-    """An update begins."""
-    UPDATE.begins(int(given["self"]._weights_seq_no) + 1)
-    return
-    yield
 
 
 def _targets(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
@@ -100,7 +93,11 @@ def _loss(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
 
 GAE = "ray.rllib.connectors.learner.general_advantage_estimation"
 SEAMS = (
-    Seam("ray.rllib.core.learner.learner", "Learner.update", _update),
+    Seam(
+        "ray.rllib.core.learner.learner",
+        "Learner.update",
+        beginning(UPDATE, lambda given: int(given["self"]._weights_seq_no) + 1),
+    ),
     Seam(GAE, "compute_value_targets", _targets),
     Seam(GAE, "GeneralAdvantageEstimation.__call__", _advantages),
     Seam("ray.rllib.algorithms.ppo.torch.ppo_torch_learner", "PPOTorchLearner.compute_loss_for_module", _loss),

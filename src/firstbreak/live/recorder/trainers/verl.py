@@ -15,7 +15,7 @@ from firstbreak.live.recorder.batch import BatchRecorder
 from firstbreak.live.recorder.measuring import Price
 from firstbreak.live.recorder.seams import Looking, Seam, caller
 from firstbreak.live.recorder.trainers._tensors import array, by_row, finite, turns
-from firstbreak.live.recorder.trainers._update import ActorUpdate, on_gradient
+from firstbreak.live.recorder.trainers._update import ActorUpdate, beginning, on_gradient
 
 EPSILON = 1e-6
 #: estimator of one number a completion -> what it takes off the reward, and what it divides by
@@ -143,13 +143,6 @@ def _delivered(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
     yield
 
 
-def _updates(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
-    """An update begins."""
-    ACTOR.begins()
-    return
-    yield
-
-
 def _loss(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
     """The first loss of an update, before any optimizer step of it, and its gradient."""
     step = ACTOR.number
@@ -192,6 +185,6 @@ def _loss(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
 SEAMS = (
     Seam("verl.trainer.ppo.ray_trainer", "compute_advantage", _advantages),
     Seam("verl.workers.engine_workers", "ActorRolloutRefWorker.update_weights", _delivered, "recorder_actor"),
-    Seam("verl.workers.engine_workers", "ActorRolloutRefWorker.update_actor", _updates, "recorder_actor"),
+    Seam("verl.workers.engine_workers", "ActorRolloutRefWorker.update_actor", beginning(ACTOR), "recorder_actor"),
     Seam("verl.workers.utils.losses", "ppo_loss", _loss, "recorder_actor"),
 )
