@@ -279,6 +279,10 @@ class Config:
         except (TypeError, ValueError, OverflowError):
             return None
 
+    def recorded(self, name: str) -> float | None:
+        """The number that the run itself says, None where it is only the trainer's default."""
+        return None if name in self.defaulted else self.number(name)
+
     def option(self, name: str) -> str:
         """What this trainer calls a canonical hyperparameter (the canonical name where it is not known)."""
         return self.keys.get(name, name)
@@ -503,9 +507,9 @@ class FirstBreak:
 
     link: Link
     or_earlier: bool  #: a link upstream could not be seen
-    metric: str | None
-    step: float | None
-    interval: Interval | None
+    metric: str | None = None  #: None, as step and interval: a setting alone points there
+    step: float | None = None
+    interval: Interval | None = None
     sudden: bool = False  #: as of the finding
     kind: BreakKind = BreakKind.BREAK
     also: Link | None = None  #: the link that it cannot be told apart from

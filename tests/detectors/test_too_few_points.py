@@ -59,6 +59,7 @@ TOO_FEW: list[tuple[str, str | None, list[Curves]]] = [
     ("kl-reward", None, [{"kl.ref": [0, 1], "reward.mean": [1, 0]}]),
     ("preference-saturated", "dpo", [{"loss.total": [0.69, 0.0, 0.0]}]),
     ("score-lost", None, [{"reward.mean": [0.5, 0.6, 0.7]}]),
+    ("score-oscillates", None, [{"eval.reward": [1.0, 5.0, 1.0, 5.0, 1.0, 5.0]}]),
     ("step-too-large", None, [{"kl.old": [0.5, 0.5]}]),
     ("reward-component-dead", None, [{"reward.component.a.mean": [0.0] * 5}]),
     ("reward-flat", None, [{"reward.mean": noise(8)}]),

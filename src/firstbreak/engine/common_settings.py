@@ -141,7 +141,7 @@ def in_force(run: Run, name: str) -> float | None:
     """The value that the run used: the largest logged one, else the recorded one; None where only a default is known."""
     if (seen := logged(run, name)) is not None:
         return seen[0]
-    value = None if name in run.config.defaulted else run.config.number(name)
+    value = run.config.recorded(name)
     if (
         name == "tau" and value is not None
     ):  # a whole copy now and then moves the target as a small share at each step does

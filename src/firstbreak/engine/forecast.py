@@ -43,7 +43,7 @@ def limits(inputs: Inputs) -> tuple[Limit, ...]:
     """The limits of this run, known or not."""
     entropy, length, config = inputs.policy_entropy, inputs.length_mean, inputs.run.config
     start = median(entropy.finite.values[:5]) if entropy is not None and len(entropy.finite) else math.nan
-    target = None if "target_kl" in config.defaulted else config.number("target_kl")
+    target = config.recorded("target_kl")
     return (
         Limit(entropy, ENTROPY_FLOOR * start if start > 0 else None, "5 % of its value at the start"),
         Limit(length, inputs.length_limit, "the length limit"),

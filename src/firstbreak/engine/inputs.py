@@ -479,7 +479,7 @@ def method(
         return Method.VALUE_BASED
     if policy_clip_fraction is not None:
         return Method.ACTOR_CRITIC
-    if (run.config.number("group_size") or 1) > 1 and "group_size" not in run.config.defaulted:
+    if (run.config.recorded("group_size") or 1) > 1:
         return Method.GROUP_RELATIVE
     recorded = run.config.values.keys() - run.config.defaulted
     return next((method for method, settings in SETTINGS.items() if recorded & settings), None)

@@ -343,9 +343,6 @@ def _by_setting(outcomes: Sequence[Outcome], ranked: Sequence[RankedCause]) -> F
         link=top.link,
         kind=BreakKind.FIRST_SIGN,
         or_earlier=_or_earlier(top.link, outcomes),
-        metric=None,
-        step=None,
-        interval=None,
         also=also,
         probability=probability,
     )

@@ -34,7 +34,7 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Config, Finding, Message, NotMeasured, Role, Series, Severity
 from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
@@ -67,9 +67,21 @@ def detect(
     poor = explained is not None and explained <= max_explained_variance and not solved
     size = float(np.median(np.abs(reward_mean.finite.values))) if reward_mean is not None else 0.0
     if clip and poor and reward_mean is not None and size > far_returns * clip:
-        return _clipped(value_loss, reward_mean.finite, clip)
+        said = facts.tell(
+            "a value may change by {clip} on a batch (the clip of the value function), and returns are {returns}: the critic "
+            "cannot reach them; normalise the rewards, or switch off the clip of the value function",
+            clip=number(clip),
+            returns=facts.median(reward_mean.finite),
+        )
+        return _clipped(loss, said)
     if clip and poor and pinned * clip <= float(np.median(loss.values)) and early <= clip:
-        return _pinned(loss, clip)
+        said = facts.tell(
+            "the value loss stays at {level}, next to the clip of the value function ({clip}): squared errors beyond it have no "
+            "gradient, and the critic learns nothing; raise the clip, or normalise the rewards",
+            level=facts.median(loss),
+            clip=number(clip),
+        )
+        return _clipped(loss, said)
     if solved or late < max_ratio * early or late < min_value_loss:
         return None
     if explained is None:
@@ -103,34 +115,9 @@ def detect(
     )
 
 
-def _pinned(loss: Series, clip: float) -> Finding:
-    """Squared errors beyond the clip, whose loss has no gradient."""
-    return Finding(
-        message=facts.tell(
-            "the value loss stays at {level}, next to the clip of the value function ({clip}): squared errors beyond it have no "
-            "gradient, and the critic learns nothing; raise the clip, or normalise the rewards",
-            level=facts.median(loss),
-            clip=number(clip),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_in(loss, "value loss", level=clip),
-    )
-
-
-def _clipped(loss: Series, returns: Series, clip: float) -> Finding:
-    """Values that may move by the clip only, at returns that are far larger."""
-    return Finding(
-        message=facts.tell(
-            "a value may change by {clip} on a batch (the clip of the value function), and returns are {returns}: the critic "
-            "cannot reach them; normalise the rewards, or switch off the clip of the value function",
-            clip=number(clip),
-            returns=facts.median(returns),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_in(loss, "value loss", beside={"returns": returns}),
-    )
+def _clipped(loss: Series, said: Message) -> Finding:
+    """The clip of the value function keeps the critic from learning."""
+    return Finding(message=said, severity=Severity.WARNING, confidence=Confidence.HIGH, **seen_in(loss, "value loss"))
 
 
 def _fitted(explained: Series | None, least: float) -> bool:

@@ -41,8 +41,8 @@ def detect(
     min_share: float = at(0.6, "share", "With fewer zero-variance groups, enough groups are left to learn from."),
     solved: float = at(0.8, "share", "Of prompts that are mostly solved, little is left to learn."),
 ) -> Finding | NotApplicable | NotMeasured | None:
-    size = config.number("group_size")
-    if size is None or "group_size" in config.defaulted:
+    size = config.recorded("group_size")
+    if size is None:
         return NotMeasured("the group size is not recorded")
     rate = float(np.mean(reward_mean.finite.tail(0.5).values)) if len(reward_mean.finite) else -1.0
     if not 0 < rate < 1 or np.any(reward_mean.finite.values < 0) or np.any(reward_mean.finite.values > 1):

@@ -56,8 +56,8 @@ def detect(
         "https://github.com/DLR-RM/rl-baselines3-zoo/blob/master/hyperparams/ppo.yml",
     ),
 ) -> Finding | NotApplicable | NotMeasured | None:
-    gamma = config.number("gamma")
-    if gamma is None or "gamma" in config.defaulted:
+    gamma = config.recorded("gamma")
+    if gamma is None:
         return NotMeasured("the discount is not recorded")
     if gamma >= 1:
         return None

@@ -30,8 +30,8 @@ ROLES = (Role.RELATION,)
 
 
 def detect(run: Run, config: Config, policy_entropy: Series | None = None) -> Finding | NotMeasured | None:
-    weight = config.number("entropy_coef")
-    if weight is None or "entropy_coef" in config.defaulted:
+    weight = config.recorded("entropy_coef")
+    if weight is None:
         return NotMeasured("the entropy coefficient is not recorded")
     if weight >= 0:
         return None

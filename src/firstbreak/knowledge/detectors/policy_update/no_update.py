@@ -110,8 +110,7 @@ def detect(
         if len(kl) >= min_still and rate >= large_rate and away < still_near:
             return _stays_near(kl)
         half = pure_half or (grad_norm is not None and _in_bfloat16(grad_norm.finite.values))
-        rewards = score if training_score is None else training_score
-        if min(len(kl), len(rewards.finite)) >= (min_still if half else min_near) and away < near:
+        if min(len(kl), len((training_score or score).finite)) >= (min_still if half else min_near) and away < near:
             return _stays_near(kl, half)
     if not solved and (run.config.number("epochs_per_batch") or 0) > 1:
         hardly = _hardly_moves(policy_entropy, kl_old, grad_norm, lr, unmoved, 4 * min_points)

@@ -54,7 +54,7 @@ def detect(
     if solved or (trajectory is not None and trajectory.learned):
         return None
     first, steps = float(curve.steps[0]), float(curve.steps[-1])
-    batch, interval, tau = (_recorded(config, name) for name in ("minibatch_size", "target_update_interval", "tau"))
+    batch, interval, tau = (config.recorded(name) for name in ("minibatch_size", "target_update_interval", "tau"))
     updates = progress_updates.finite if progress_updates is not None else None
     if batch and updates is not None and len(updates) and updates.axis == curve.axis:
         first = min(first, float(updates.steps[0]))
@@ -65,36 +65,28 @@ def detect(
                 first,
                 "{updates} updates of {batch} transitions in {steps} environment steps: a transition is used {uses} times on "
                 "average; update more often (train_freq, gradient_steps)",
-                uses,
                 updates=facts.last(updates),
                 batch=number(batch),
                 steps=number(float(updates.steps[-1])),
                 uses=number(uses),
             )
-    copies = steps * (tau or 1.0) / interval if interval else None
-    if copies is None or copies >= min_copies:
+    if not interval or (copies := steps * (tau or 1.0) / interval) >= min_copies:
         return None
     return _finding(
         curve,
         first,
         "the target network is copied every {interval} steps, {copies} times in a run of {steps}: the values see no further than "
         "the next rewards; copy it more often",
-        copies,
-        interval=number(interval or 0.0),
+        interval=number(interval),
         copies=number(float(int(copies))),
         steps=number(steps),
     )
 
 
-def _recorded(config: Config, name: str) -> float | None:
-    return None if name in config.defaulted else config.number(name)
-
-
-def _finding(curve: Series, since: float, said: str, size: float, **given: object) -> Finding:
+def _finding(curve: Series, since: float, said: str, **given: object) -> Finding:
     return Finding(
         message=facts.tell(said, **given),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
         **seen_since(curve, curve.name, since),
-        numbers={"size": size},
     )
