@@ -122,6 +122,7 @@ def eval_score(
     control: Log an evaluation in a separate environment.
     """
     checked = answer_parts(eval_reward_component_mean).values()
+    returned = eval_reward if eval_reward is not None and "return" in eval_reward.raw else None
     candidates = [
         s.finite
         for s in (
@@ -129,6 +130,7 @@ def eval_score(
             eval_success_rate,
             eval_pass_at_k,
             *checked,
+            returned,
             *(independent or {}).values(),
             eval_reward,
             eval_pref_reward_accuracy,
@@ -258,7 +260,7 @@ def _between_rows(reward: Series, episodes: Series | None, length: Series | None
     elif length is not None and np.array_equal(reward.steps, length.finite.steps) and (length.finite.values > 0).all():
         exact = reward.steps / length.finite.values
         count = np.round(exact)
-        if np.abs(exact - count).max() > WHOLE:
+        if np.abs(exact - count).max(initial=0.0) > WHOLE:
             return reward
     else:
         return reward

@@ -47,7 +47,8 @@ VERSIONS = words("""
     param_version_start param_version min_global_steps head_version rollout_version behavior_version behaviour_version
     actor_version version_rle versions policy_step version
 """)
-_REWARDED = ("_reward", "_reward_func")  #: how a column of a reward function ends
+#: how a column of a reward function is called, or ends
+_REWARDED = ("_reward", "_reward_func", "accuracy", "format", "correct", "exact_match")
 #: numbers beside a completion that are no reward, in dumps that do not say which are
 _NO_REWARD = frozenset(GOLD + REFERENCE + VERSIONS) | {
     *("max_global_steps", "param_version_end", "tail_version", "global_step", "epoch", "uid", "seed")
@@ -213,6 +214,7 @@ _COMPLETIONS = (
     "text",
 )
 _REWARDS = ("reward", "score", "total_reward")
+_WHOLE = ("transcript", "trajectory", "conversation")  #: a text that holds prompt and completion
 
 
 def _own(present: Set[str]) -> Shape | None:
@@ -220,7 +222,9 @@ def _own(present: Set[str]) -> Shape | None:
     prompt, completion, reward = (
         next((n for n in names if n in present), "") for names in (_PROMPTS, _COMPLETIONS, _REWARDS)
     )
-    if not prompt or not completion:
+    if not completion and reward:
+        completion = next((name for name in _WHOLE if name in present), "")
+    if not completion or not (prompt or completion in _WHOLE):
         return None
     marks = frozenset({prompt, completion, reward} - {""})
     if reward:

@@ -26,6 +26,8 @@ class GradedSample:
     rewarded: bool  #: the reward lies in the upper half of its range
     right: bool  #: the final answer equals the reference, letter by letter
     present: bool  #: the reference stands somewhere in the completion
+    answer: str  #: the final answer
+    reference: str
 
 
 def graded_samples(samples: Samples, max_grades: int) -> list[GradedSample]:
@@ -43,8 +45,10 @@ def graded_samples(samples: Samples, max_grades: int) -> list[GradedSample]:
         GradedSample(
             step=s.step if s.step is not None else 0.0,
             rewarded=(s.reward or 0.0) > middle,
-            right=_plain(_final(text := str(s.completion))) == reference,
+            right=(answer := _plain(_final(text := str(s.completion)))) == reference,
             present=reference in _plain(text),
+            answer=answer,
+            reference=reference,
         )
         for s, reference in known
     ]

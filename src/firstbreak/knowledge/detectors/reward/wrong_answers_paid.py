@@ -25,6 +25,7 @@ https://arxiv.org/abs/2210.10760
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from firstbreak.engine.checks import at
@@ -76,8 +77,17 @@ def detect(
 
 
 def _blind(compared: Sequence[GradedSample], least: int) -> float:
-    """Lower bound of the share of wrong answers that are rewarded, where right ones are written as the reference is."""
+    """Lower bound of the share of wrong answers that are rewarded, where right ones are written as the reference is.
+
+    1 where one wrong answer is rewarded for several references.
+    """
     wrong = [s for s in compared if not s.present]
+    paid_for = defaultdict(set)  # the references that one and the same answer is paid for
+    for s in wrong:
+        if s.rewarded:
+            paid_for[s.answer].add(s.reference)
+    if max(map(len, paid_for.values()), default=0) >= least // 2:
+        return 1.0
     right = sum(s.right and s.rewarded for s in compared)
     return wilson(sum(s.rewarded for s in wrong), len(wrong))[0] if min(right, len(wrong)) >= least else 0.0
 

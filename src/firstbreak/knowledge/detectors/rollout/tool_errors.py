@@ -32,6 +32,7 @@ from firstbreak.engine.stats.onset import onset
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.trend import trend
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.values import replace
 
 FAMILIES = only(Policy.TEXT)
 
@@ -39,6 +40,8 @@ FAMILIES = only(Policy.TEXT)
 def detect(
     tool_error_frac: Series | None = None,
     tool_failure_freq: Series | None = None,
+    tool_error_count: Series | None = None,
+    tool_call_freq: Series | None = None,
     trajectory: Trajectory | None = None,
     *,
     high: float = at(
@@ -49,6 +52,8 @@ def detect(
     min_points: int = at(10, "points", "with fewer points no level and no trend is known"),
 ) -> Finding | NotMeasured | None:
     errors = tool_error_frac if tool_error_frac is not None else tool_failure_freq
+    if errors is None and tool_error_count is not None and tool_call_freq is not None:
+        errors = _per_call(tool_error_count.finite, tool_call_freq.finite)
     if errors is None:
         return NotMeasured("no share of failed tool calls is logged")
     curve = errors.finite
@@ -66,7 +71,7 @@ def detect(
             growing=" and the share grows" if growing else "",
         ),
         severity=Severity.CRITICAL if stuck and late >= 2 * high else Severity.WARNING,
-        confidence=Confidence.MEDIUM,
+        confidence=Confidence.HIGH if late >= 2 * high else Confidence.MEDIUM,
         metric=curve.name,
         onset=since.step if since else float(curve.steps[0]),
         interval=since.interval if since else None,
@@ -74,3 +79,10 @@ def detect(
             Evidence(text="share of failed calls", series=errors, since=since.step if since else None, level=high),
         ),
     )
+
+
+def _per_call(failed: Series, calls: Series) -> Series | None:
+    """Failed calls over calls, where both are counts of the same steps."""
+    if not np.array_equal(failed.steps, calls.steps) or not (calls.values >= np.maximum(failed.values, 1)).all():
+        return None
+    return replace(failed, values=failed.values / calls.values)
