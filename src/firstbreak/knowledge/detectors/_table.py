@@ -5,6 +5,7 @@
 - `proof`: the signal without `proof.`; `limit`: side ("above" or "below"), value, unit, why so much, and the source where it
   is no convention; `says`: the message, in which `{value}` is the first number that failed.
 - `also`: further signals; the first that fails counts. `unless`: signals of other checks, which say it where they are above 0.
+- `median`: true where the median of all measurements must lie beyond the limit as well.
 - `first`: where the first measurement must lie: "beyond" the limit, or "within".
 - `title` and the texts of the page (`PAGE`), one line each; `fix` and `references` may be lists.
 - `roles`, where it is not ["proof"].
@@ -21,6 +22,7 @@ from typing import Any
 
 from firstbreak.engine.checks import Check, at
 from firstbreak.engine.inputs import known
+from firstbreak.engine.stats.points import median
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Link, Role, Series
 from firstbreak.plugins import BadPlugin
@@ -78,6 +80,8 @@ def _asked(row: Mapping[str, Any], signals: Sequence[str], unless: Sequence[str]
         if any((given[name].finite.values > 0).any() for name in unless if given.get(name) is not None):
             return None
         curves = [given[name] for name in signals if given.get(name) is not None]
+        if row.get("median"):
+            curves = [c for c in curves if len(c.finite) and _beyond(median(c.finite.values), side, limit)]
         asked = (curve for curve in curves if where is None or where == _begins(curve, side, limit))
         return next(filter(None, (proved(curve, config, says, **{side: limit}) for curve in asked)), None)
 
@@ -87,5 +91,8 @@ def _asked(row: Mapping[str, Any], signals: Sequence[str], unless: Sequence[str]
 def _begins(curve: Series, side: str, limit: float) -> str | None:
     """Where the first measurement lies, None where there is none."""
     first = curve.finite.values[:1]
-    beyond = first > limit if side == "above" else first < limit
-    return ("beyond" if beyond.all() else "within") if len(first) else None
+    return ("beyond" if _beyond(float(first[0]), side, limit) else "within") if len(first) else None
+
+
+def _beyond(value: float, side: str, limit: float) -> bool:
+    return value > limit if side == "above" else value < limit
