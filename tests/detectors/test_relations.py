@@ -198,6 +198,18 @@ PAIRS: dict[str, tuple[Callable[[], Run], str, list[Callable[[], Run]]]] = {
 #: more ways in which a relation breaks
 MORE: list[tuple[str, Callable[[], Run], str, list[Callable[[], Run]]]] = [
     (
+        "evaluation-left-behind",
+        lambda: from_one_state(-1.0),
+        "all of them start from one state",
+        [lambda: from_one_state(-250.0)],
+    ),
+    (
+        "episodes-never-end",
+        lambda: counted(np.zeros(N)),
+        "no episode ended in the whole run",
+        [lambda: counted(X)],
+    ),
+    (
         "critic-not-learning",
         lambda: pinned(0.0),
         "next to the clip of the value function (10)",
@@ -339,6 +351,19 @@ def rounded(states: str) -> Run:
     made = grpo(curves)
     config = Config(raw={"optimizer_state_dtype": states, "learning_rate": 3e-5})
     return replace(made, series={**made.series, "eval.accuracy": rising}, config=config)
+
+
+def from_one_state(score: float) -> Run:
+    """Evaluations whose episodes are equal, beside training returns of -300 to -200."""
+    made = run({"reward.mean": np.linspace(-300, -200, N) + noise(N, 5.0)}, algorithm="sac", trainer="sb3")
+    at = X[9::10] + 1
+    scores = {"eval.reward": score + noise(10, 0.5), "eval.reward.std": np.zeros(10)}
+    return replace(made, series={**made.series, **{name: series(name, values, at) for name, values in scores.items()}})
+
+
+def counted(episodes: np.ndarray) -> Run:
+    logged = replace(series("progress.episodes", episodes, 1000 * (X + 1)), axis="env_steps")
+    return replace(run({}, algorithm="ppo", trainer="rllib"), series={logged.name: logged})
 
 
 def off_policy(updates: int, **config: float) -> Run:

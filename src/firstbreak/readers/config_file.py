@@ -53,6 +53,8 @@ def read(path: Path, resume: Any = None) -> Recording:
     try:
         suffix = plain(path).suffix.lower()
         tree = _yaml(data) if suffix in _YAML else tomllib.loads(data.decode()) if suffix in _TOML else loads(data)
+        if isinstance(tree, list) and len(tree) == 1:
+            tree = tree[0]
         config = dict(leaves(_unwrapped(tree), ".", MAX_NODES)) if isinstance(tree, Mapping) else {}
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1

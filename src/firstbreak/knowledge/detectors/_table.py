@@ -5,7 +5,7 @@
 - `proof`: the signal without `proof.`; `limit`: side ("above" or "below"), value, unit, why so much, and the source where it
   is no convention; `says`: the message, in which `{value}` is the first number that failed.
 - `also`: further signals; the first that fails counts. `unless`: signals of other checks, which say it where they are above 0.
-- `median`: true where the median of all measurements must lie beyond the limit as well.
+- `median`: true where the median of all measurements must lie beyond the limit as well; `every`: each of so many or more.
 - `first`: where the first measurement must lie: "beyond" the limit, or "within".
 - `title` and the texts of the page (`PAGE`), one line each; `fix` and `references` may be lists.
 - `roles`, where it is not ["proof"].
@@ -82,6 +82,10 @@ def _asked(row: Mapping[str, Any], signals: Sequence[str], unless: Sequence[str]
         curves = [given[name] for name in signals if given.get(name) is not None]
         if row.get("median"):
             curves = [c for c in curves if len(c.finite) and _beyond(median(c.finite.values), side, limit)]
+        if least := row.get("every"):
+            curves = [
+                c for c in curves if len(v := c.finite.values) >= least and all(_beyond(x, side, limit) for x in v)
+            ]
         asked = (curve for curve in curves if where is None or where == _begins(curve, side, limit))
         return next(filter(None, (proved(curve, config, says, **{side: limit}) for curve in asked)), None)
 

@@ -29,18 +29,28 @@ import numpy as np
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Policy, only
-from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.values import replace
 
+ROLES = (Role.RELATION,)
 FAMILIES = only(Policy.CONTROL, why="only for policies that act in an environment")
 
 
 def detect(
-    env_episodes_ended: Series,
-    env_episode_age: Series,
+    env_episodes_ended: Series | None = None,
+    env_episode_age: Series | None = None,
+    progress_episodes: Series | None = None,
     *,
     min_age: float = at(1500.0, "steps", "usual time limits are 1,000 steps or fewer"),
     min_points: int = at(4, "points", "with fewer windows no level is known"),
 ) -> Finding | NotMeasured | None:
+    if (
+        progress_episodes is not None and progress_episodes.axis == "env_steps"
+    ):  # the steps are the age of the first one
+        env_episodes_ended = progress_episodes
+        env_episode_age = replace(progress_episodes, values=progress_episodes.steps)
+    if env_episodes_ended is None or env_episode_age is None:
+        return NotMeasured("neither episodes nor transitions are counted")
     ended, age = env_episodes_ended.finite, env_episode_age.finite
     if len(ended) < min_points or len(age) < min_points:
         return NotMeasured(f"{len(ended)} windows of transitions are too few (needs {min_points})")
@@ -53,7 +63,7 @@ def detect(
             age=facts.highest(age),
         ),
         severity=Severity.WARNING,
-        confidence=Confidence.MEDIUM,
+        confidence=Confidence.HIGH,
         **seen_in(age, "steps since an episode began", level=min_age),
         numbers={"age": float(np.max(age.values))},
     )

@@ -38,6 +38,7 @@ from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Ro
 
 CLOSE = 0.1  #: of the best episode's return: nearer is the difference of a mean and a maximum (convention)
 FIRST = 3  #: returns of the untrained policy: the smoothed start of a fast learner has left them behind (convention)
+EQUAL = 1e-6  #: returns of equal episodes differ by less (convention)
 ROLES = (Role.RELATION,)
 FAMILIES = only(Policy.CONTROL, *SAMPLED, why="only where training and evaluation run the same task")
 
@@ -47,6 +48,7 @@ def detect(
     reward_mean: Series | None = None,
     reward_episode: Series | None = None,
     eval_reward_max: Series | None = None,
+    eval_reward_std: Series | None = None,
     *,
     max_gain: float = at(0.2, "share", "of the gain of training: the evaluation has hardly moved"),
     min_gap: float = at(
@@ -61,6 +63,12 @@ def detect(
         return NotMeasured(f"fewer than {min_points} training returns, or than {min_evaluations} evaluations")
     trained, scores = returns.finite, eval_reward.finite
     training = trajectory(trained)
+    late = scores.tail(0.5)
+    one = (
+        eval_reward_std is not None and len(eval_reward_std) >= min_evaluations and eval_reward_std.values.max() < EQUAL
+    )
+    if one and float(late.values.min()) > float(trained.values.max()):
+        return _one_episode(late, trained)
     if eval_reward_max is not None and training.learned and not training.lost:
         above = _above_the_best(trained, eval_reward_max.finite, min_evaluations)
         if above is not None:
@@ -69,7 +77,6 @@ def detect(
     gain = training.best - min(training.start, float(np.median(trained.values[:FIRST])))
     if not training.learned or training.lost or risen > max_gain * gain:
         return None
-    late = scores.tail(0.5)
     gap = np.interp(late.steps, trained.steps, trained.values) - late.values
     if float(np.mean(gap > min_gap * gain)) < min_share:
         return None
@@ -95,6 +102,20 @@ def _above_the_best(trained: Series, best: Series, least: int) -> float | None:
     there = np.interp(best.steps, trained.steps, trained.values)
     first = for_good(there - best.values > np.abs(best.values) * CLOSE, 1.0)
     return None if first is None or len(best) - first < 2 * least else float(best.steps[first])
+
+
+def _one_episode(late: Series, trained: Series) -> Finding:
+    return Finding(
+        message=facts.tell(
+            "the episodes of each evaluation return one and the same number, {late}, above every training return ({highest} at "
+            "most): all of them start from one state; give each episode of the evaluation another seed",
+            late=facts.median(late),
+            highest=facts.highest(trained),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        **seen_in(late, "evaluation", beside={"training return": trained}),
+    )
 
 
 def _apart(trained: Series, best: Series, scores: Series, since: float) -> Finding:
