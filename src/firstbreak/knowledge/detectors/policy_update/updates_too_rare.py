@@ -30,7 +30,7 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Method, only
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Config, Fact, Finding, NotMeasured, Role, Series, Severity
 from firstbreak.words import number
 
 FAMILIES = only(Method.VALUE_BASED)
@@ -83,7 +83,7 @@ def detect(
     )
 
 
-def _finding(curve: Series, since: float, said: str, **given: object) -> Finding:
+def _finding(curve: Series, since: float, said: str, **given: Fact | str) -> Finding:
     return Finding(
         message=facts.tell(said, **given),
         severity=Severity.WARNING,
