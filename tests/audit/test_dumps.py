@@ -121,13 +121,19 @@ def test_a_table_with_columns_of_its_own(tmp_path: Path, kind: str) -> None:
     ("columns", "said"),
     [
         ({"completion": "txt"}, "no column 'txt'; the columns are: text, question"),
-        ({"prompt": "question"}, "no column has the role"),
         ({"completion": "text", "colour": "x"}, "'colour' is not a role of a column"),
     ],
 )
 def test_a_wrong_column_is_one_clear_line(tmp_path: Path, columns: dict[str, str], said: str) -> None:
     with pytest.raises(Unreadable, match=said):
         table_samples(write(tmp_path / "mine.csv"), columns)
+
+
+def test_a_table_without_a_column_of_completions_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("question,points\nq,1\n")
+    with pytest.raises(Unreadable, match="no column has the role"):
+        table_samples(path, {"prompt": "question"})
 
 
 def test_a_column_that_is_called_what_it_is_need_not_be_named(tmp_path: Path) -> None:

@@ -65,6 +65,11 @@ def control(training: np.ndarray, evaluation: np.ndarray) -> Run:
 
 #: id -> a run that breaks it, what the message must say, and sound look-alikes
 PAIRS: dict[str, tuple[Callable[[], Run], str, list[Callable[[], Run]]]] = {
+    "updates-too-rare": (
+        lambda: off_policy(1),
+        "a transition is used 0.16 times on average",
+        [lambda: off_policy(100), lambda: off_policy(100, target_update_interval=500)],
+    ),
     "rate-not-as-configured": (
         lambda: grpo({"lr": 1e-5 * (X + 1) / 2000}, config={"learning_rate": 1e-5, "warmup_steps": 2000}),
         "shorten the warm-up of 2000 steps",
@@ -226,12 +231,6 @@ MORE: list[tuple[str, Callable[[], Run], str, list[Callable[[], Run]]]] = [
         lambda: rounded("torch.bfloat16"),
         "weights in bfloat16 round small steps away",
         [lambda: rounded("torch.float32")],
-    ),
-    (
-        "updates-too-rare",
-        lambda: off_policy(1),
-        "a transition is used 0.16 times on average",
-        [lambda: off_policy(100), lambda: off_policy(100, target_update_interval=500)],
     ),
     (
         "updates-too-rare",

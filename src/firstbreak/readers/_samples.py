@@ -48,7 +48,7 @@ VERSIONS = words("""
     actor_version version_rle versions policy_step version
 """)
 #: how a column of a reward function is called, or ends
-_REWARDED = ("_reward", "_reward_func", "accuracy", "format", "correct", "exact_match")
+_REWARDED = pattern(r".*_reward(_func)?|accuracy|format|correct|exact_match")
 #: numbers beside a completion that are no reward, in dumps that do not say which are
 _NO_REWARD = frozenset(GOLD + REFERENCE + VERSIONS) | {
     *("max_global_steps", "param_version_end", "tail_version", "global_step", "epoch", "uid", "seed")
@@ -232,7 +232,7 @@ def _own(present: Set[str]) -> Shape | None:
     if prompt != "prompt" and completion == "completion":  # every number that has no other role is a part of the reward
         return Shape("", marks, prompt, completion, "+", "advantage", rewards="*")
     usual = prompt == "prompt" and completion in ("completion", "response")
-    paid = usual or any(name.endswith(_REWARDED) for name in present)
+    paid = usual or any(_REWARDED.fullmatch(name) for name in present)
     return Shape("", marks, prompt, completion, "reward", "advantage", group="uid", rewards="rewards") if paid else None
 
 
@@ -270,9 +270,9 @@ def _sample(record: Record, shape: Shape, folder_step: float | None, about: Mapp
         rewards = {
             n: x
             for n, value in record.items()
-            if n.endswith(_REWARDED) and (x := _plain_number(n, value, roles)) is not None
+            if _REWARDED.fullmatch(n) and (x := _plain_number(n, value, roles)) is not None
         }
-    if reward is None and rewards and (shape.reward == "+" or any(name.endswith(_REWARDED) for name in rewards)):
+    if reward is None and rewards and (shape.reward == "+" or any(_REWARDED.fullmatch(name) for name in rewards)):
         reward = math.fsum(rewards.values())
     group, completion = _at(record, shape.group), _at(record, shape.completion)
     step = number(_at(record, shape.step))

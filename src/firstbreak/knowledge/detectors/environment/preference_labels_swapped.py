@@ -1,4 +1,4 @@
-"""The pairs are swapped, or the same twice: the policy prefers what is labelled as rejected, or sees no difference.
+"""The answers of the pairs are swapped, or both are the same.
 
 ## What it looks for
 The share of pairs whose chosen answer has the higher implicit reward, over the last quarter of the run. A finding is a

@@ -1,4 +1,4 @@
-"""Off-policy: there are too few updates, or too few copies of the target network, for the steps of the run.
+"""Too few updates, or copies of the target network, for the steps of the run.
 
 ## What it looks for
 The uses of one transition, (updates x {minibatch_size}) / environment steps, against `min_uses`; and the copies of the target
