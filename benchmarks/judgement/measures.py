@@ -214,11 +214,9 @@ def scaled(run: Run, times: float = 1.0, plus: float = 0.0) -> Run:
             return replace(curve, values=curve.values * times**2)
         return replace(curve, values=curve.values * times + (0.0 if name.endswith((".std", ".sd")) else plus))
 
-    held = {
-        key: value * times for key, value in run.config.raw.items() if key.endswith(("v_min", "v_max"))
-    }  # of values
-    config = replace(run.config, raw={**run.config.raw, **held})
-    return replace(run, config=config, series={name: changed(name, curve) for name, curve in run.series.items()})
+    held = {key: x * times for key, x in run.config.raw.items() if key.endswith(("v_min", "v_max"))}  # of values
+    series = {name: changed(name, curve) for name, curve in run.series.items()}
+    return replace(run, config=replace(run.config, raw={**run.config.raw, **held}), series=series)
 
 
 def cut(run: Run, share: float = 0.05) -> Run:
