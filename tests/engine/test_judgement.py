@@ -10,7 +10,8 @@ import pytest
 
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.judgement import ACTIONS, Worst
-from firstbreak.model import Action, BreakKind, Harm, Run
+from firstbreak.engine.verdict import _why
+from firstbreak.model import Action, BreakKind, FirstBreak, Harm, Link, RankedCause, Run
 from tests.make import noise, run, series
 
 ORDER = (Action.CONTINUE, Action.WATCH, Action.STOP, Action.ROLLBACK)  #: the mildest first
@@ -91,3 +92,15 @@ def test_a_setting_far_from_what_is_usual_is_named_where_the_score_goes_nowhere_
     assert "`buffer_size` (now 80)" in stalled.verdict.do_first
     learns = diagnose(run({"reward.mean": rising}, algorithm="dqn", trainer="sb3", config=config))
     assert (learns.first_break, learns.verdict.action) == (None, Action.CONTINUE)
+
+
+def test_a_score_that_never_rose_above_its_start_is_started_again() -> None:
+    said = diagnose(run({"reward.mean": 10 - np.linspace(0, 1, N) + noise(N, 0.05)}, algorithm="ppo"))
+    assert said.verdict.action is Action.ROLLBACK
+    assert said.verdict.do_first.startswith("Stop, and start again: ")
+
+
+def test_a_cause_without_a_setting_behind_it_is_named_alone() -> None:
+    cause = RankedCause(id="memory", title="Memory is full", link=Link.SYSTEMS, probability=0.6, evidence=())
+    told = _why(FirstBreak(link=Link.SYSTEMS, or_earlier=False), [cause])
+    assert told == "Most probable cause there: memory is full (60 %)."

@@ -142,9 +142,7 @@ def in_force(run: Run, name: str) -> float | None:
     if (seen := logged(run, name)) is not None:
         return seen[0]
     value = run.config.recorded(name)
-    if (
-        name == "tau" and value is not None
-    ):  # a whole copy now and then moves the target as a small share at each step does
+    if name == "tau" and value is not None:  # a whole copy now and then is a small share at each step
         return value / max(1.0, run.config.number("target_update_interval") or 1.0)
     return value
 

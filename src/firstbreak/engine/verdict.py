@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from firstbreak.engine import facts
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.inputs import Inputs, highest
-from firstbreak.engine.judgement import INSEPARABLE, PROBABLE, RESTATE, Judgement, Worst, goes_nowhere, is_blind
+from firstbreak.engine.judgement import ERRORS, INSEPARABLE, PROBABLE, RESTATE, Judgement, Worst, goes_nowhere, is_blind
 from firstbreak.engine.stats.ceiling import expected_gain
 from firstbreak.engine.stats.rate import MIN_POINTS, Course, Rate, rate
 from firstbreak.engine.stats.shape import IMMATERIAL, Trajectory
@@ -162,8 +162,8 @@ def _why(first: FirstBreak, ranked: Sequence[RankedCause]) -> str:
         return "The log does not show the cause."
     likely = f"{lowered(top.title)} ({percent(top.probability)})"
     if first.metric is None:
-        far = (w.text for w in top.evidence if w.kind is WeightKind.CONFIGURATION and w.weight > 0)
-        likely += f": {next(far, '')}"
+        far = [w.text for w in top.evidence if w.kind is WeightKind.CONFIGURATION and w.weight > 0]
+        likely = ": ".join([likely, *far[:1]])
     if rival is None:
         return f"Most probable cause there: {likely}."
     elsewhere = "" if rival.link in (None, top.link) else f", which would be at {link_word(rival.link)}"
@@ -407,7 +407,7 @@ def _do_first(
     if first is None and (unread := inputs.run.unread):
         steps.append(f"Let {quoted(unread[0])} be read, and diagnose the run again.")
     if judged.action is Action.ROLLBACK and best is not None:
-        steps.append(_rollback(inputs, best))
+        steps.append(_rollback(inputs, best, score))
     elif judged.action is Action.STOP:
         steps.append("Stop the run.")
     if first is not None:
@@ -422,12 +422,14 @@ def _do_first(
     return " ".join(filter(None, steps))
 
 
-def _rollback(inputs: Inputs, best: BestCheckpoint) -> str:
+def _rollback(inputs: Inputs, best: BestCheckpoint, score: Score | None) -> str:
     axis = axis_word(inputs.run.axis_of(best.metric))
     if best.path is None and inputs.run.checkpoints:
         return f"Stop, and start again: every saved model is worse ({_was_best(best, axis)} at {axis} {number(best.step)})."
     if best.path is None and inputs.score is not None and best.step == inputs.score.steps[0]:
         return f"Stop, and start again: {_was_best(best, axis)} at its first value, at {axis} {number(best.step)}."
+    if best.path is None and score is not None and 0 <= score.best - score.start <= ERRORS * score.error:
+        return f"Stop, and start again: the score never rose above its start by more than its error ({number(score.error)})."
     return f"Stop, and go back to {_back_to(best, axis)}."
 
 

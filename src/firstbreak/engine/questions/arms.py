@@ -109,9 +109,7 @@ class Question:
 
     asks: str
     answer: Asked
-    needs: str = (
-        ""  #: signal or derived input, "hooks" or "weights": without it the question is open; else the answer's curve
-    )
+    needs: str = ""  #: signal or input, "hooks" or "weights": without it the question is open; else the answer's curve
     again: tuple[
         str, ...
     ] = ()  #: signals of the original run that the answer reads again: the ranking has used them already

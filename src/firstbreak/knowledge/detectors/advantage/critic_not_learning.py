@@ -3,7 +3,7 @@
 ## What it looks for
 A value loss that is not below its level of the first tenth of the run in the second half, while the explained variance of
 the second half is below `max_explained_variance`. Both have to agree. If explained variance is not logged, the value loss
-counts only beside a score that is flat.
+counts only beside a score that is flat. Or a clip of the value function far below the returns, or next to the loss.
 
 ## Why it matters
 The advantage is the return minus the critic's value. If the critic has not fitted the returns, then nearly all noise of the

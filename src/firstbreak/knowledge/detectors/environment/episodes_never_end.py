@@ -2,7 +2,7 @@
 
 ## What it looks for
 Transitions among which no episode ended, from the first window to the last, while the current episodes are `min_age` steps old
-or older.
+or older; or a count of episodes that stays 0 for so many steps.
 
 ## Why it matters
 No return is ever complete: the score of an episode does not exist, and values are bootstrapped from bootstrapped values only.

@@ -3,7 +3,8 @@
 ## What it looks for
 In environments: a training return that rose and was not lost, and an evaluation that gained at most `max_gain` of the gain of
 training. In `min_share` of the evaluations of the second half, the evaluation lies below training by more than `min_gap` of
-that gain. Or the mean training return lies above the best episode of every evaluation.
+that gain. Or the mean training return lies above the best episode of every evaluation. Or all episodes of an evaluation return
+one number, above every training return: they start from one state.
 
 ## Why it matters
 Training and evaluation run the same task with the same policy, and the greedy policy is rarely worse. A policy that fails

@@ -6,7 +6,8 @@ from the start (`learning-rate-gone` reports one that ends there). Or a policy t
 KL divergence from the old policy is 0 and the entropy stays the same, both to rounding. Or most updates that the KL
 limit ends before their first step. Or one that hardly moves: several epochs on each batch, a gradient and a learning
 rate as at first, and yet a divergence below `unmoved` and most of the first entropy. Or exploration that has ended by
-its schedule, in a log without a single loss, although this trainer logs losses from the first gradient step on.
+its schedule, in a log without a single loss, although this trainer logs losses from the first gradient step on. Or a
+divergence that stays near 0 beside a flat reward; sooner where the configuration keeps the optimizer in bfloat16.
 
 ## Why it matters
 The samples and the rewards have no effect on the weights: the run costs as much as a working one, and cannot learn.

@@ -2,7 +2,8 @@
 
 ## What it looks for
 Samples that carry a reference answer: the share of the rewarded ones that do not contain the reference. The lower bound
-of that share (Wilson, 95 %) must exceed `share_warning`, in all samples or in those of the second half of the run.
+of that share (Wilson, 95 %) must exceed `share_warning`, in all samples or in those of the second half of the run. It is sure
+where the share grows, where most wrong answers are paid, or where one wrong answer is paid for several references.
 
 ## Why it matters
 Reward hacking and lenient verifiers look like this in the samples. A share that grows says that the policy exploits an

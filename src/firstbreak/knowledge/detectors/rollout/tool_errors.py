@@ -1,7 +1,7 @@
 """Tool calls fail.
 
 ## What it looks for
-The share of tool calls that end in an error: the level over the second half of the run, and whether the share grows.
+The share of tool calls that fail or time out: its level over the second half of the run, and whether it grows.
 
 ## Why it matters
 A failed call often says something about the infrastructure, not about the policy. If failed calls are scored as wrong answers,
