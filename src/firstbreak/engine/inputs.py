@@ -222,6 +222,7 @@ def training_score(
     members: dict[str, Series] | None = None,
     progress_episodes: Series | None = None,
     episode_length: Series | None = None,
+    value_loss: Series | None = None,
 ) -> Series | None:
     """The curve of the training reward: of all rollouts where it is logged, because a filter decides that of the trained ones.
 
@@ -229,7 +230,7 @@ def training_score(
     """
     if reward_mean is not None and WINDOW in reward_mean.note:
         reward_mean = _between_rows(reward_mean.finite, progress_episodes, episode_length)
-    if _of_a_step(reward_mean, reward_episode, episode_length):
+    if _of_a_step(reward_mean, reward_episode, episode_length) or _cancels(reward_mean, value_loss):
         reward_mean = None
     rewards = (reward_rollout_mean, reward_mean, success_rate, reward_episode, reward_accuracy)
     together = _mean_of(members) if members else None
@@ -239,6 +240,13 @@ def training_score(
         if s is not None and len(s.finite)
     ]
     return next((s for s in few if len(s) >= MIN_EVALUATIONS), few[0] if few else None)
+
+
+def _cancels(reward: Series | None, value_loss: Series | None) -> bool:
+    """Whether a mean that is always 0 is one of gains and losses (a game against oneself): what the critic has to learn is not 0."""
+    if reward is None or value_loss is None or len(value_loss.finite) < MIN_EVALUATIONS or reward.finite.values.any():
+        return False
+    return median(value_loss.finite.tail(0.25).values) > 0.1 * median(value_loss.finite.head(0.25).values) > 0
 
 
 def _of_a_step(reward: Series | None, episode: Series | None, length: Series | None) -> bool:

@@ -40,6 +40,7 @@ def detect(
     env_episodes_ended: Series | None = None,
     env_episode_age: Series | None = None,
     progress_episodes: Series | None = None,
+    episode_length: Series | None = None,
     *,
     min_age: float = at(1500.0, "steps", "usual time limits are 1,000 steps or fewer"),
     min_points: int = at(4, "points", "with fewer windows no level is known"),
@@ -47,6 +48,8 @@ def detect(
     if (
         progress_episodes is not None and progress_episodes.axis == "env_steps"
     ):  # the steps are the age of the first one
+        if episode_length is not None and len(episode_length.finite):
+            return None  # what has a length has ended: the count is one of each collection
         env_episodes_ended = progress_episodes
         env_episode_age = replace(progress_episodes, values=progress_episodes.steps)
     if env_episodes_ended is None or env_episode_age is None:

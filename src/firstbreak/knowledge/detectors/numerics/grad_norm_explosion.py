@@ -35,10 +35,10 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, from_point, seen_in, seen_since
+from firstbreak.engine.checks import at, seen_in, seen_since
 from firstbreak.engine.families import Policy
-from firstbreak.engine.stats.changes import Change, changes, departed, for_good
-from firstbreak.engine.stats.direction import falls, fell_since, rises
+from firstbreak.engine.stats.changes import Change, changes, departed
+from firstbreak.engine.stats.direction import falls, fell_since
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.shape import trajectory as shape_of
@@ -47,7 +47,7 @@ from firstbreak.engine.stats.trend import trend
 from firstbreak.knowledge.detectors._growth import Growth, growth
 from firstbreak.model import Confidence, Config, Expected, Finding, NotMeasured, Series, Severity, Statistic
 from firstbreak.values import replace
-from firstbreak.words import number, percent
+from firstbreak.words import number
 
 EITHER_SCORE = True
 
@@ -82,8 +82,6 @@ def detect(
     far_ratio: float = at(
         30.0, "ratio", "Thirty times the median norm: such a batch outweighs all others of an epoch."
     ),
-    spike_ratio: float = at(10.0, "ratio", "Ten times the median norm: one such batch outweighs ten."),
-    spike_share: float = at(0.05, "share", "One update in twenty, from some step on."),
     min_spikes: int = at(4, "points", "Fewer spikes are accidents."),
     min_points: int = at(20, "points", "Fewer norms show no growth."),
 ) -> Finding | Expected | NotMeasured | None:
@@ -107,12 +105,7 @@ def detect(
         return jump
     settled = norms.curve.tail(1 - warmup_share)
     at_first = median(norms.curve.head(warmup_share).values)
-    spikes = _spikes_repeat(settled, at_first, spike_ratio, spike_share, min_spikes, config)
-    if spikes is not None and _stopped(score, min_points):
-        return spikes
-    smaller = _spikes_repeat(settled, at_first, jump_warning, spike_share, min_spikes, config)
-    harmful = smaller is not None and smaller.onset is not None and fell_since(smaller.onset, *scores)
-    return smaller if harmful else _heavy(settled, at_first, tail_ratio, far_ratio, min_spikes, config)
+    return _heavy(settled, at_first, tail_ratio, far_ratio, min_spikes, config)
 
 
 def _late_growth(norms: Growth, ratio: float) -> Change | None:
@@ -224,44 +217,6 @@ def _jumped(norms: Series, ratio: float, scores: Scores) -> Finding | None:
         **seen_since(norms, "gradient norm", jump.step, jump.interval, level=jump.before),
         sudden=True,
         numbers={"growth": jump.ratio},
-    )
-
-
-def _stopped(score: Series | None, min_points: int) -> bool:
-    """Whether the score, over its second half, no longer rises."""
-    late = score.finite.tail(0.5) if score is not None else None
-    return late is not None and len(late) >= min_points and not rises(late)
-
-
-def _spikes_repeat(
-    norms: Series, at_first: float, ratio: float, share: float, at_least: int, config: Config
-) -> Finding | None:
-    """Norms far above the usual one that come again and again, from some step on to the end.
-
-    They are above those of the first updates too: where little is left to learn the usual norm is next to nothing.
-    """
-    usual = median(norms.values)
-    high = (norms.values >= ratio * usual) & (norms.values > at_first)
-    first = for_good(high, share)
-    if first is None or int(high[first:].sum()) < at_least:
-        return None
-    since, clip = float(norms.steps[first]), config.number("grad_clip")
-    remedy = "lower the learning rate" if clip else "clip the gradient, and lower the learning rate"
-    return Finding(
-        message=facts.tell(
-            "{share} of the gradient norms since {since} are above {ratio} times the usual {usual}, the largest is {top}, and "
-            "the score has stopped rising: a few batches decide the direction; check one of them, then {remedy}",
-            share=percent(float(high[first:].mean())),
-            since=facts.at(norms, since),
-            ratio=number(ratio),
-            usual=number(usual),
-            top=facts.highest(norms),
-            remedy=remedy,
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.MEDIUM,
-        **seen_since(norms, "gradient norm", *from_point(norms, first), level=ratio * usual),
-        numbers={"spikes": int(high[first:].sum())},
     )
 
 
