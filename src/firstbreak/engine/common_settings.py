@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import enum
 import math
+import re
 from collections.abc import Mapping
 
 from firstbreak.engine.families import UNKNOWN, Families, Method, Policy, only
 from firstbreak.engine.inputs import Inputs
 from firstbreak.model import Run, Weight, WeightKind
+from firstbreak.patterns import pattern
 from firstbreak.values import dataclass, replace
 from firstbreak.words import number
 
@@ -45,6 +47,7 @@ class Range:
     horizon: bool = False  #: a discount: distances are those of 1 / (1 - value)
     algorithms: tuple[str, ...] = ()  #: only these; empty: all
     anybodys: bool = False  #: only where neither trainer nor algorithm is known: it may be a table
+    whole_model: bool = False  #: only where all weights of a model are trained whose name says how large it is
     #: this share of the run's environment steps is usual too, where that is less than `low`
     of_run: float | None = None
 
@@ -79,6 +82,7 @@ _DQN = ("dqn", "ddqn", "qrdqn", "c51", "rainbow", "iqn", "apex")
 
 #: the first row of a name that holds for a run counts
 USUAL: tuple[Range, ...] = (
+    Range("learning_rate", 1e-8, 2e-5, _TEXT, "published runs 5e-7 to 1e-5, Open-R1 2e-5", whole_model=True),
     Range("learning_rate", 1e-7, 2e-3, _TEXT, "defaults of TRL, verl and OpenRLHF 1e-6; adapters up to 1e-3"),
     Range("learning_rate", 1e-5, 1.0, _CONTROL, "tables and linear policies 0.01 to 1 (Sutton and Barto)", anybodys=True),
     Range("learning_rate", 1e-5, 1e-2, _CONTROL, "defaults of Stable-Baselines3 and CleanRL 1e-4 to 1e-3; RSL-RL up to 1e-2"),
@@ -107,6 +111,9 @@ USUAL: tuple[Range, ...] = (
     Range("exploration_fraction", 0.005, 0.8, _VALUES, "Stable-Baselines3 0.1, CleanRL 0.5; Nature DQN 0.02"),
 )  # fmt: skip
 
+_BILLIONS = pattern(r"(?<![\d.])(\d+(?:\.\d+)?)b(?![a-z])", re.IGNORECASE)  #: Qwen2.5-0.5B, Llama-3.1-8B
+_ADAPTER = pattern(r"lora|peft|adapter|qlora", re.IGNORECASE)
+
 #: hyperparameters whose value in force is logged: what is logged counts before what is configured
 LOGGED = {
     "learning_rate": "lr",
@@ -120,13 +127,28 @@ def usual_range(name: str, inputs: Inputs) -> Range | None:
     """The usual range of a hyperparameter in runs of this kind, where one is known."""
     algorithm = (inputs.run.algorithm or "").lower()
     anybodys = inputs.run.trainer is None and not algorithm
+    whole = _trains_whole_model(inputs.run)
     fitting = (
-        u for u in USUAL if u.name == name and u.families.include(inputs.family) and (anybodys or not u.anybodys)
+        u
+        for u in USUAL
+        if u.name == name
+        and u.families.include(inputs.family)
+        and (anybodys or not u.anybodys)
+        and (whole or not u.whole_model)
     )
     found = next((u for u in fitting if not u.algorithms or algorithm in u.algorithms), None)
     if found is None or found.of_run is None or (steps := inputs.run.config.number("total_steps")) is None:
         return found
     return replace(found, low=min(found.low, found.of_run * steps))
+
+
+def _trains_whole_model(run: Run) -> bool:
+    """Whether the name of the model says that it has 0.3 billion parameters or more, and no adapter is configured."""
+    size = _BILLIONS.search(str(run.config.get("model") or ""))
+    adapted = any(
+        _ADAPTER.search(key) and value not in (None, False, 0, "", "none") for key, value in run.config.raw.items()
+    )
+    return size is not None and float(size[1]) >= 0.3 and not adapted
 
 
 def logged(run: Run, name: str) -> tuple[float, float] | None:

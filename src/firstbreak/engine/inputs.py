@@ -243,7 +243,7 @@ def training_score(
 
 
 def _cancels(reward: Series | None, value_loss: Series | None) -> bool:
-    """Whether a mean that is always 0 is one of gains and losses (a game against oneself): what the critic has to learn is not 0."""
+    """Whether a mean that is always 0 is one of gains and losses (a game against oneself): a critic still has much to learn."""
     if reward is None or value_loss is None or len(value_loss.finite) < MIN_EVALUATIONS or reward.finite.values.any():
         return False
     return median(value_loss.finite.tail(0.25).values) > 0.1 * median(value_loss.finite.head(0.25).values) > 0

@@ -268,10 +268,10 @@ def dead_since(outcomes: Sequence[Outcome]) -> float | None:
     return next((f.onset for f in found if f.severity is Severity.CRITICAL), None)
 
 
-def _by_onset(outcome: Outcome) -> tuple[float, bool, int, int]:
+def _by_onset(outcome: Outcome, dating: Sequence[Outcome] = ()) -> tuple[float, bool, int, int]:
     """The earliest first; of one step, a relation that is broken comes before a trend."""
-    finding = outcome.finding
-    assert finding is not None
+    assert outcome.finding is not None
+    finding = _dated(outcome.finding, dating)
     onset = np.inf if finding.onset is None else finding.onset
     return (onset, Role.RELATION not in outcome.roles, -finding.severity.rank, outcome.link.order)
 
@@ -308,7 +308,7 @@ def first_break_of(
         found = [o for o in found or _doubts(outcomes) or signs if not _slower_at_once(o)]
     else:
         found = [o for o in signs if _is_serious(o) and not (harm is Harm.NONE_YET and _slower_at_once(o))]
-    found = _without_consequences(found)
+    found = sorted(_without_consequences(found), key=lambda o: (bool(o.roles & RESTATE), _by_onset(o, outcomes)))
     if not found:
         return _by_setting(outcomes, ranked) if harmed or harm is Harm.STALLED else None
     proofs = [o for o in found if Role.PROOF in o.roles]
