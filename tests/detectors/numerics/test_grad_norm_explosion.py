@@ -76,14 +76,9 @@ def test_a_norm_of_billions_beside_an_ordinary_loss_needs_no_history() -> None:
     assert look(ID, run({**lines, NORM: [300.0, 200.0]})).status is Status.NOT_MEASURED
 
 
-def test_spikes_that_repeat_are_a_warning_once_the_score_stops_rising() -> None:
-    at = (np.arange(200) > 100) & (np.arange(200) % 12 == 0)
-    norms = np.where(at, 30.0, 1.0) * np.exp(noise(200, 0.1))
-    stops = np.minimum(np.linspace(0, 1, 200), 0.5) + noise(200, 0.03, 1)
-    assert 100 <= found(ID, run({"grad.norm": norms, "reward.mean": stops}), Severity.WARNING).onset <= 110
-    rising = np.linspace(0, 1, 200) + noise(200, 0.03, 1)
-    assert silent(ID, run({"grad.norm": np.minimum(norms, 15), "reward.mean": rising}))
+def test_one_spike_is_an_accident() -> None:
     one = np.where(np.arange(200) == 120, 30.0, 1.0) * np.exp(noise(200, 0.1))
+    stops = np.minimum(np.linspace(0, 1, 200), 0.5) + noise(200, 0.03, 1)
     assert silent(ID, run({"grad.norm": one, "reward.mean": stops}))
 
 
