@@ -86,6 +86,18 @@ def test_several_runs_are_a_list_in_json_and_progress_goes_to_stderr(tmp_path: P
     assert "[2/2]" in done.stderr
 
 
+def test_several_runs_are_a_table_that_can_be_searched(tmp_path: Path) -> None:
+    quiet = str(healthy(tmp_path))
+    done = firstbreak("diagnose", quiet, str(DEMO))
+    head, first, *others = done.stdout.splitlines()
+    assert head.split()[:2] == ["verdict", "run"]
+    assert first.startswith(("rollback", "stop"))
+    assert any("metrics.jsonl" in line for line in others)
+    whole = firstbreak("diagnose", quiet, str(DEMO), "--full")
+    assert whole.returncode == 1
+    assert len(whole.stdout.splitlines()) > 100
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +11,7 @@ from pathlib import Path
 import click
 
 from firstbreak.cli import EXIT_BAD_INPUT, _grouping, _options
-from firstbreak.cli._output import bar, complain, formats, put, say, to_file, waiting, whole, write
+from firstbreak.cli._output import bar, complain, formats, on_a_terminal, put, say, to_file, waiting, whole, write
 from firstbreak.cli._reading import read
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.thresholds import Thresholds, for_run, parsed
@@ -98,7 +100,7 @@ def command(
         return
     found = [run for path in paths for run in _grouping.runs_of(path, how)]
     several = len(found) > 1
-    diagnoses, unread = [], False
+    diagnoses, unread = [], list[tuple[str, Unreadable]]()
     for i, path in enumerate(found, 1):
         if several:
             say(f"[{i}/{len(found)}] {path}")
@@ -111,14 +113,47 @@ def command(
             if i == len(found) and not diagnoses:
                 raise
             complain(error)
-            unread = True
-    report(diagnoses, format_, output, several=several, full=full)
+            unread.append((str(path), error))
+    if several and format_ == "terminal":
+        _together(diagnoses, unread, output, full=full)
+    else:
+        report(diagnoses, format_, output, several=several, full=full)
     if unread:
         sys.exit(EXIT_BAD_INPUT)
     if any(dx.verdict.action in FAILS[fail_on] for dx in diagnoses):
         sys.exit(1)
     if any(dx.run.unread for dx in diagnoses):
         sys.exit(EXIT_BAD_INPUT)
+
+
+def _together(
+    diagnoses: Sequence[Diagnosis], unread: Sequence[tuple[str, Unreadable]], output: Path | None, *, full: bool
+) -> None:
+    """Several runs: the table, one row for each, and the whole report of each where they are to be `full`."""
+    from firstbreak.compare.survey import UNREADABLE, SurveyRow, row_of, table
+
+    rows = [row_of(dx.run.path, dx) for dx in diagnoses]
+    rows += [
+        SurveyRow(path=p, fingerprint="", action=UNREADABLE, summary=str(e).removeprefix(f"{p}: ")) for p, e in unread
+    ]
+    said = table.render(sorted(rows, key=lambda row: row.urgency), _width(output))
+    if not full:
+        write(f"{said}\n\n`firstbreak diagnose RUN` shows one of them, `--full` the whole report of each.", output)
+        return
+    from firstbreak.reports import terminal
+
+    pages = [terminal.renderable(dx) for dx in diagnoses]
+    if output is None:
+        write(f"{said}\n", None)
+        put(pages)
+    else:
+        write("\n\n".join([said, *(page.string() for page in pages)]), output)
+
+
+def _width(output: Path | None) -> int | None:
+    """Of a table: the terminal's, or COLUMNS; into a pipe or a file each run is one line, which can be searched."""
+    narrow = output is None and (on_a_terminal() or "COLUMNS" in os.environ)
+    return shutil.get_terminal_size((100, 24)).columns if narrow else None
 
 
 def _with_baseline(dx: Diagnosis, folder: str, trainer: str | None) -> Diagnosis:
@@ -140,8 +175,6 @@ def _survey(
 ) -> set[str]:
     """Write the table of all runs below the paths. Returns the set of verdicts."""
     import json
-    import os
-    import shutil
     from dataclasses import asdict
 
     from firstbreak.compare.survey import survey, table
@@ -172,7 +205,7 @@ def _survey(
         case "markdown":
             write(table.markdown(rows, bare), output)
         case _:
-            write(table.render(rows, shutil.get_terminal_size((100, 24)).columns, bare), output)
+            write(table.render(rows, _width(output), bare), output)
     return {row.action for row in rows}
 
 

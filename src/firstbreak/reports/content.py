@@ -206,8 +206,8 @@ def _likely(first: FirstBreak) -> str:
 def reason(dx: Diagnosis) -> str:
     """Why a run has its verdict, for one row of a list: the probable causes, or what the score does."""
     if dx.first_break is None:
-        told = dx.verdict.summary
-        return (told.partition(": ")[2] or told).partition(". ")[0].rstrip(".")
+        verdict, _, rest = dx.verdict.summary.partition(". ")
+        return (verdict.partition(": ")[2] or rest.partition(". ")[0] or verdict).rstrip(".")
     causes = [c for c in leading_cause_and_rival(dx.causes, dx.first_break) if c is not None]
     return (
         ", or ".join(f"{percent(c.probability)} {lowered(c.title)}" for c in causes)

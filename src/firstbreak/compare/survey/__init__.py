@@ -6,6 +6,6 @@ Each run is read and diagnosed like a single run. One row of each run is kept in
 """
 
 from firstbreak.compare.survey import table
-from firstbreak.compare.survey.runs import SurveyRow, find, survey
+from firstbreak.compare.survey.runs import UNREADABLE, SurveyRow, find, row_of, survey
 
-__all__ = ["SurveyRow", "find", "survey", "table"]
+__all__ = ["UNREADABLE", "SurveyRow", "find", "row_of", "survey", "table"]

@@ -58,6 +58,8 @@ class SurveyRow:
     do_first: str = ""
     reason: str = ""  #: the probable causes, or what the score does, in words
     axis: str = "step"  #: what `onset` counts
+    now: float | None = None  #: the score at the end, and the best one
+    best: float | None = None
     known: bool = True  #: False where the log is too short to tell
 
     @property
@@ -125,14 +127,15 @@ def examine(path: str, trainer: str | None = None, thresholds: Thresholds = EMPT
     seen = ""
     try:
         seen = fingerprint(Path(path), thresholds)
-        return _row(path, seen, diagnose(read(path, trainer=trainer), thresholds=thresholds))
+        return row_of(path, diagnose(read(path, trainer=trainer), thresholds=thresholds), seen)
     except Unreadable as error:
         return SurveyRow(path=path, fingerprint=seen, action=UNREADABLE, summary=str(error).removeprefix(f"{path}: "))
     except Exception as error:  # one run that crashes must not stop the others
         return SurveyRow(path=path, fingerprint=seen, action=UNREADABLE, summary=f"{type(error).__name__}: {error}")
 
 
-def _row(path: str, seen: str, dx: Diagnosis) -> SurveyRow:
+def row_of(path: str, dx: Diagnosis, seen: str = "") -> SurveyRow:
+    """The row of a diagnosed run."""
     top = next((cause for cause in dx.causes if cause.link is not None), None)
     named = top if dx.first_break is not None else None
     healthy = next((cause.probability for cause in dx.causes if cause.id == HEALTHY), 0.0)
@@ -154,6 +157,8 @@ def _row(path: str, seen: str, dx: Diagnosis) -> SurveyRow:
         reason=content.reason(dx),
         axis=dx.run.axis_of(dx.first_break.metric if dx.first_break else None),
         known=dx.verdict.known,
+        now=dx.score.end if dx.score else None,
+        best=dx.score.best if dx.score else None,
     )
 
 

@@ -2,39 +2,51 @@
 
 from __future__ import annotations
 
+import io
 import os
-import textwrap
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from firstbreak.compare.survey.runs import ORDER, UNREADABLE, SurveyRow
 from firstbreak.reports.markdown import prose
 from firstbreak.reports.text import count, visible
-from firstbreak.words import moment, shortened
+from firstbreak.words import moment, number
 
-HEAD = ("verdict", "run", "first break", "since", "why")
-RUN = HEAD.index("run")
-NARROW = 12  #: smallest width of the columns of runs and of reasons
-ALL_COLUMNS = 100  #: width from which on place and time have columns of their own
+HEAD = ("verdict", "run", "first break", "since", "now", "best", "why")
+SHORT = frozenset({"verdict", "since", "now", "best"})  #: columns that are never folded
+WHOLE = 100_000  #: characters: nothing is folded
+NARROW = 100  #: a narrower table has place and time beside the reason
 REASONS = 5  #: unreadable runs, and folders without a log, that are listed
 
 
-def render(rows: Sequence[SurveyRow], width: int = 80, without_log: Sequence[str] = ()) -> str:
-    """Plain text of at most `width` characters. A long path is shortened in its middle, a long reason takes a second line.
+def render(rows: Sequence[SurveyRow], width: int | None = None, without_log: Sequence[str] = ()) -> str:
+    """Plain text of at most `width` characters, names and reasons whole: what does not fit goes on below, in its own column.
+    Without a width each run is one line, which can be searched.
 
     `without_log`: the folders beside the runs in which nothing could be read.
     """
     if not rows:
         return "No runs were found. A run is a folder or file that a trainer or logger writes: `firstbreak explain readers`."
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     base = _base(rows)
     cells = [HEAD, *(_cells(row, base) for row in rows)]
-    if width < ALL_COLUMNS:
-        cells = [(verdict, run, _reason(place, since, why)) for verdict, run, place, since, why in cells]
-    last = len(cells[0]) - 1
-    wide = [max(len(line[i]) for line in cells) for i in range(last + 1)]
-    while sum(wide) + 2 * last > width and max(wide[RUN], wide[last]) > NARROW:
-        wide[RUN if wide[RUN] > wide[last] else last] -= 1
-    lines = [text for line in cells for text in _lines(line, wide)]
+    if width is not None and width < NARROW:
+        cells = [(v, run, now, best, _reason(place, since, why)) for v, run, place, since, now, best, why in cells]
+    table = Table(box=None, pad_edge=False, header_style="")
+    for head in cells[0]:
+        right = head in ("now", "best")
+        table.add_column(head, no_wrap=head in SHORT, overflow="fold", justify="right" if right else "left")
+    for line in cells[1:]:
+        table.add_row(*map(Text, line))
+    console = Console(
+        width=width or WHOLE, color_system=None, highlight=False, legacy_windows=False, file=io.StringIO()
+    )
+    with console.capture() as printed:
+        console.print(table)
+    lines = [line.rstrip() for line in printed.get().splitlines()]
     unreadable = [f"{visible(row.path[base:])}: {visible(row.summary)}" for row in rows if row.action == UNREADABLE]
     more = [f"... and {len(unreadable) - REASONS} more"] if len(unreadable) > REASONS else []
     return "\n".join([*lines, "", _counts(rows), *unreadable[:REASONS], *more, *_without_log(without_log)])
@@ -67,6 +79,8 @@ def _cells(row: SurveyRow, base: int) -> tuple[str, ...]:
         visible(row.path[base:]),
         row.place,
         since,
+        "" if row.now is None else number(row.now),
+        "" if row.best is None else number(row.best),
         visible(row.reason or row.summary),
     )
 
@@ -76,21 +90,6 @@ def _reason(place: str, since: str, why: str) -> str:
     if place == "first break":
         return "first break and why"
     return f"{', '.join(filter(None, (place, since)))}: {why}" if place else why
-
-
-def _lines(cells: Sequence[str], wide: Sequence[int]) -> Iterator[str]:
-    """A row: one line, or two where the reason needs them."""
-    reason, *rest = textwrap.wrap(cells[-1], wide[-1]) or [""]
-    before = [_fitted(cell, n, middle=i == RUN) for i, (cell, n) in enumerate(zip(cells[:-1], wide, strict=False))]
-    yield "  ".join([*before, reason]).rstrip()
-    if rest:
-        yield " " * (sum(wide[:-1]) + 2 * len(before)) + _fitted(" ".join(rest), wide[-1], middle=False).rstrip()
-
-
-def _fitted(cell: str, wide: int, *, middle: bool) -> str:
-    if len(cell) > wide:
-        cell = shortened(cell, wide) if middle else cell[: wide - 3] + "..."
-    return cell.ljust(wide)
 
 
 def _counts(rows: Sequence[SurveyRow]) -> str:
