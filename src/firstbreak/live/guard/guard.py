@@ -182,6 +182,9 @@ class Guard:
 
     def check_now(self) -> Diagnosis | None:
         """Run all detectors now, without a time limit. Returns None if they fail."""
+        if self._check is not None:  # one of an earlier step, which a busy machine has not finished
+            self._check.wait(None)
+            self._examine(None)
         self._examine(None)
         return self.diagnosis
 
