@@ -1,8 +1,6 @@
 """The rows of knowledge/detectors/<link>/proofs.toml: for each, batches that prove it with the words of the proof, and
 sound ones. What needs a real optimizer or environment is tested in a file of its own."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The recorder beside real Stable-Baselines3: what is sound is silent, and what is broken is named from the log alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path

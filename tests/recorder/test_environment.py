@@ -1,7 +1,5 @@
 """The recorder around a Gymnasium environment: what is sound is silent, what is broken is named, and nothing is changed."""
 
-from __future__ import annotations
-
 import json
 from collections import deque
 from functools import cache
