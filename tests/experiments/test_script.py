@@ -13,13 +13,13 @@ from firstbreak.cli.experiment import command
 from firstbreak.dialects import dialects
 from firstbreak.dialects.hyperparameters import HYPERPARAMETERS, canonical_config
 from firstbreak.engine.catalogue import catalogue
-from firstbreak.experiments import script
 from firstbreak.experiments.init import NOT_CHANGED, prepare
 from firstbreak.experiments.overrides import render
-from firstbreak.experiments.script import changed, read_script
 from firstbreak.experiments.settings import parse
 from firstbreak.model import Run
 from firstbreak.readers import Unreadable
+from firstbreak.readers import _script as script
+from firstbreak.readers._script import changed, read_script
 
 HEALTHY = str(Path(__file__).parents[1] / "data" / "trl_grpo_healthy")
 

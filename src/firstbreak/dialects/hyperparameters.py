@@ -119,6 +119,8 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
 
 HYPERPARAMETERS: Mapping[str, Hyperparameter] = MappingProxyType({row[0]: Hyperparameter(*row) for row in _ROWS})
 
+#: the option that names the wrappers which, in a script, only the training environment has
+TRAINING_WRAPPERS = "wrappers_of_training_only"
 #: sections in which hydra and others keep the options of the algorithm
 _SECTION = pattern(
     r"(?:algo|algorithm|agent|learner|train|training|trainer|args|arguments|cfg|config|params|parameters|hparams"
@@ -161,6 +163,23 @@ def canonical_config(raw: Mapping[str, Any], dialect: ModuleType, names: Collect
     values |= refine(values, set(names), flat) if refine else {}
     values = {name: typed for name, value in values.items() if (typed := _typed(name, value)) is not None}
     return Config(values=_with_products(values), raw=dict(raw), defaulted=defaulted & values.keys(), keys=keys)
+
+
+def completed(
+    raw: Mapping[str, Any], fallback: Mapping[str, Any], dialect: ModuleType, names: Collection[str] = ()
+) -> Config:
+    """The recorded options, and of `fallback` those that `raw` does not record, by whatever name."""
+    recorded = canonical_config(raw, dialect, names)
+    if not fallback:
+        return recorded
+    known = {name for name in recorded.values if name not in recorded.defaulted}
+    other = canonical_config(fallback, dialect, names)
+    missing = {
+        key: v
+        for key, v in fallback.items()
+        if key not in raw and not known & {n for n, k in other.keys.items() if k == key}
+    }
+    return canonical_config({**raw, **missing}, dialect, names)
 
 
 #: (trainer, hyperparameter) -> the algorithms whose options hold it, where a dialect knows options of several

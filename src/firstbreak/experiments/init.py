@@ -17,10 +17,10 @@ from typing import Any
 from firstbreak.dialects import dialects
 from firstbreak.dialects.hyperparameters import HYPERPARAMETERS, own_option, plain, recorded_as
 from firstbreak.experiments import supervisor
-from firstbreak.experiments.script import FLAGS, HYDRA, SOURCE, ZOO, Script, ScriptOption, read_script
 from firstbreak.experiments.settings import SECTION
 from firstbreak.model import Run
 from firstbreak.readers import Unreadable
+from firstbreak.readers._script import FLAGS, HYDRA, SOURCE, ZOO, Script, ScriptOption, read_script
 from firstbreak.values import dataclass
 
 HELP_SECONDS = 180.0  #: for a script to print its options: importing a trainer takes a while

@@ -18,9 +18,9 @@ import yaml
 
 from firstbreak.dialects.hyperparameters import own_option, relative, spoken
 from firstbreak.engine.common_settings import set_to
-from firstbreak.experiments.script import changed
 from firstbreak.experiments.settings import INTERVENTIONS, ExperimentSettings
 from firstbreak.model import EMPTY, Run
+from firstbreak.readers._script import changed
 from firstbreak.values import dataclass, field
 
 Pairs = Sequence[tuple[str, Any]]

@@ -12,6 +12,7 @@ A reader is a module with
     def runs(path: Path) -> list[str]                   optional: the runs in a database; read(Path("db#run")) gives one
 
     BESIDE: bool                                        optional: it holds options only, so that it makes no folder a run
+    FALLBACK: bool                                      optional: what other files say of an option counts before it
     ROUNDED: bool                                       optional: the numbers were written for a screen, so that a copy is better
 
     FILES: tuple[str, ...]                              optional: patterns of names; nothing else is claimed than such a file,

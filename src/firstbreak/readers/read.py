@@ -142,7 +142,10 @@ def assemble(
     if not any(r.curves or r.config or r.has_samples for _, r in recordings):
         raise _nothing(place, recordings, lost)
     recordings, copies = _once(recordings)
-    config = Mask(os.environ).tree(_merge_config(recordings))
+    beside = {p for p, r in recordings if getattr(readers().get(r.format), "FALLBACK", False)}
+    mask = Mask(os.environ)
+    config = mask.tree(_merge_config([piece for piece in recordings if piece[0] not in beside]))
+    fallback = mask.tree(_merge_config([piece for piece in recordings if piece[0] in beside]))
     names = {name for _, r in recordings for name in r.curves}
     try:
         dialect = dialects.choose(names, config, trainer)
@@ -182,7 +185,7 @@ def assemble(
         series=series,
         unknown=unknown,
         duplicates=duplicates,
-        config=hyperparameters.canonical_config(config, dialect, names),
+        config=hyperparameters.completed(config, fallback, dialect, names),
         samples=_samples(sampled, base),
         files=tuple(_relative(p, base) for p, _ in recordings),
         damage=(*lost.values(), *(f"{_relative(p, base)}: {d}" for p, r in recordings for d in (*r.unread, *r.damage))),

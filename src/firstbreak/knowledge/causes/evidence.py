@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from firstbreak.dialects.hyperparameters import TRAINING_WRAPPERS
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.inputs import Inputs, answer_parts
 from firstbreak.engine.stats.points import median, quantile
@@ -139,6 +140,12 @@ def dropout_configured(inputs: Inputs) -> list[Weight]:
         return []
     what = " and ".join(f"{name} {value:g}" for name, value in named.items())
     return _because("config", 1.5, f"the configuration has {what}")
+
+
+def built_without_wrappers(inputs: Inputs) -> list[Weight]:
+    """Wrappers in the script that only the training environment has."""
+    missing = inputs.run.config.raw.get(TRAINING_WRAPPERS)
+    return _because("config", 1.5, f"in the script only the training environment has {missing}") if missing else []
 
 
 def sampled_otherwise(inputs: Inputs) -> list[Weight]:

@@ -76,7 +76,7 @@ def read_script(path: Path, ask_for_help: Callable[[], str] = str, named: Sequen
         ) from None
     except (SyntaxError, ValueError) as error:
         raise Unreadable(path, f"is not Python ({error})", "give the script that starts the training") from None
-    calls = [(_name(node.func), node) for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    calls = [(name_of(node.func), node) for node in ast.walk(tree) if isinstance(node, ast.Call)]
     called = {name for name, _ in calls} | {name.rpartition(".")[2] for name, _ in calls}
     given = _given(tree)
     dialect = _dialect(tree)
@@ -110,6 +110,15 @@ def read_script(path: Path, ask_for_help: Callable[[], str] = str, named: Sequen
     return Script(path=path, syntax=SOURCE, options=options, dialect=dialect, constructor=constructor)
 
 
+def settings_in(tree: ast.Module) -> tuple[dict[str, ScriptOption], dict[str, ScriptOption]]:
+    """The options of the parsers in the text with the fields of its dataclasses, and the places; no other file is asked."""
+    calls = [(name_of(node.func), node) for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    given = _given(tree)
+    defaults = dict(_fields(tree)) | {name: value for name, value, _ in _flags(calls)} | dict(_parameters(tree, calls))
+    options = {n: ScriptOption(n, v, given.get(_variable(n), ())) for n, v in defaults.items()}
+    return options, _places(tree, given)[0]
+
+
 def _variable(option: str) -> str:
     """What argparse calls the value of an option."""
     return option.lstrip("-").replace("-", "_")
@@ -122,10 +131,10 @@ def _default_file(path: Path, flags: Mapping[str, Any]) -> tuple[Path | None, st
     return there[0] if len(there) == 1 else (None, "")
 
 
-def _name(node: ast.AST) -> str:
+def name_of(node: ast.AST) -> str:
     """`a.b.c` of an attribute, `c` of a call's result."""
     if isinstance(node, ast.Attribute):
-        before = _name(node.value)
+        before = name_of(node.value)
         return f"{before}.{node.attr}" if before else node.attr
     return node.id if isinstance(node, ast.Name) else ""
 
@@ -158,7 +167,7 @@ def _given(tree: ast.Module) -> dict[str, tuple[str, ...]]:
 
 def _arguments(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
     yield from ((k.arg, k.value) for k in call.keywords if k.arg)
-    known = _POSITIONAL.get(_name(call.func).rpartition(".")[2])
+    known = _POSITIONAL.get(name_of(call.func).rpartition(".")[2])
     if known and call.args:
         yield known, call.args[0]
 
@@ -176,7 +185,7 @@ def _literal(node: ast.AST | None) -> Any:
             if isinstance(a, int | float) and isinstance(b, int | float) and abs(b) < 1e12:
                 return a * b if isinstance(op, ast.Mult) else (a**b if abs(b) < 64 else None)
             return None
-        case ast.Call(func=func, args=[_, default]) if _name(func) in _ENVIRONMENT:
+        case ast.Call(func=func, args=[_, default]) if name_of(func) in _ENVIRONMENT:
             return plain(_literal(default))
         case ast.Call(func=ast.Name(id="int" | "float" as kind), args=[ast.Constant() | ast.BinOp() as number]):
             value = plain(_literal(number))
@@ -221,9 +230,9 @@ def _parameters(tree: ast.Module, calls: list[tuple[str, ast.Call]]) -> Iterator
     """The parameters with a default of the functions that fire or typer turn into commands."""
     typer = any(name == "typer.run" or name.endswith(".Typer") or name == "Typer" for name, _ in calls)
     parsers = [call for name, call in calls if name in _FUNCTION_PARSERS]
-    named = {_name(node) for call in parsers for a in call.args for node in ast.walk(a)}
+    named = {name_of(node) for call in parsers for a in call.args for node in ast.walk(a)}
     for node in _functions(tree, named, every=any(not call.args for call in parsers)):
-        command = any(_name(d.func).endswith(".command") for d in node.decorator_list if isinstance(d, ast.Call))
+        command = any(name_of(d.func).endswith(".command") for d in node.decorator_list if isinstance(d, ast.Call))
         if not (parsers or (typer and command)):
             continue
         arguments = [*node.args.posonlyargs, *node.args.args]
@@ -249,7 +258,7 @@ def _functions(tree: ast.Module, named: Container[str], every: bool) -> Iterator
 def _typer_option(argument: ast.arg, default: ast.expr) -> tuple[str, Any]:
     """The option and the default of a parameter: as `typer.Option` says it, in the default or in the annotation."""
     said = [n for n in (default, *ast.walk(argument.annotation or default)) if isinstance(n, ast.Call)]
-    option = next((call for call in said if _name(call.func) in _TYPER_OPTIONS), None)
+    option = next((call for call in said if name_of(call.func) in _TYPER_OPTIONS), None)
     words = (
         [] if option is None else [w for w in map(_literal, option.args) if isinstance(w, str) and w.startswith("--")]
     )
@@ -274,12 +283,12 @@ def _structured(tree: ast.Module) -> dict[str, Any]:
         for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef) and any("dataclass" in ast.unparse(d) for d in node.decorator_list)
     }
-    types = {name: {_name(line.annotation) for line in lines} & classes.keys() for name, lines in classes.items()}
+    types = {name: {name_of(line.annotation) for line in lines} & classes.keys() for name, lines in classes.items()}
 
     def section(name: str, above: frozenset[str]) -> dict[str, Any]:
         return {
             line.target.id: section(of, above | {of})
-            if (of := _name(line.annotation)) in classes and of not in above
+            if (of := name_of(line.annotation)) in classes and of not in above
             else _literal(line.value)
             for line in classes[name]
             if isinstance(line.target, ast.Name)
@@ -343,22 +352,22 @@ def _places(tree: ast.Module, given: Mapping[str, tuple[str, ...]]) -> tuple[dic
     for name, node, argument in _literals(tree):
         options.setdefault(name, ScriptOption(name, _literal(node), (argument, *given.get(argument, ()))))
     dictionaries = {name.partition(".")[0] for name, _, _ in _literals(tree)}
-    own = _of_trainer(tree)
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _name(node.func)]
-    calls = [node for node in calls if _name(node.func) in own] or calls
+    own = imported_from_trainers(tree)
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and name_of(node.func)]
+    calls = [node for node in calls if name_of(node.func) in own] or calls
     largest = max(calls, key=lambda call: _settings_of(call, dictionaries), default=None)
-    return options, "" if largest is None else _name(largest.func).rpartition(".")[2]
+    return options, "" if largest is None else name_of(largest.func).rpartition(".")[2]
 
 
 def _settings_of(call: ast.Call, dictionaries: Container[str]) -> int:
     """How many settings a call takes, as far as the text shows."""
-    return sum(1 if keyword.arg else LARGE * (_name(keyword.value) in dictionaries) for keyword in call.keywords)
+    return sum(1 if keyword.arg else LARGE * (name_of(keyword.value) in dictionaries) for keyword in call.keywords)
 
 
 LARGE = 100  #: keyword arguments that a dictionary of settings counts as: `PPO(**hyperparameters)`
 
 
-def _of_trainer(tree: ast.Module) -> set[str]:
+def imported_from_trainers(tree: ast.Module) -> set[str]:
     """What the script imports from a trainer's package itself, and not from its parts: `PPO`, and not `EvalCallback`."""
     return {
         a.asname or a.name
@@ -382,14 +391,14 @@ def _literals(tree: ast.Module) -> Iterator[tuple[str, ast.expr, str]]:
             ):
                 if value is not None and _literal(value) is not None:
                     yield name, value, name
-            case ast.Call(func=func, args=[ast.Constant(value=str(name)), _]) if _name(func) in _ENVIRONMENT:
+            case ast.Call(func=func, args=[ast.Constant(value=str(name)), _]) if name_of(func) in _ENVIRONMENT:
                 yield name, node, name
             case ast.Subscript(value=of, slice=ast.Constant(value=str(name)), ctx=ast.Load()) if (
-                _name(of) in _VARIABLES
+                name_of(of) in _VARIABLES
             ):
                 yield name, node, name
             case ast.Call(func=func):
-                call = _name(func).rpartition(".")[2]
+                call = name_of(func).rpartition(".")[2]
                 for argument, value in _arguments(node):
                     if call and _literal(value) is not None:
                         yield f"{call}.{argument}", value, argument
@@ -423,14 +432,14 @@ def changed(text: str, path: Path, values: Mapping[str, Any]) -> str:
 
 def _of_environment(node: ast.expr) -> bool:
     """Whether a place is a variable of the environment, which is text."""
-    return isinstance(node, ast.Subscript) or (isinstance(node, ast.Call) and _name(node.func) in _ENVIRONMENT)
+    return isinstance(node, ast.Subscript) or (isinstance(node, ast.Call) and name_of(node.func) in _ENVIRONMENT)
 
 
 def _added(tree: ast.Module, name: str, value: Any) -> tuple[tuple[int, int], tuple[int, int], str]:
     """The edit that adds a keyword argument to a call, behind its last argument."""
     call, _, argument = name.rpartition(".")
     for node in ast.walk(tree):
-        if call and isinstance(node, ast.Call) and _name(node.func).rpartition(".")[2] == call:
+        if call and isinstance(node, ast.Call) and name_of(node.func).rpartition(".")[2] == call:
             arguments = [*node.args, *(k.value for k in node.keywords)]
             if arguments and argument.isidentifier():
                 end = max(_span(a)[1] for a in arguments)
