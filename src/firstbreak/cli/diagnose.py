@@ -1,7 +1,5 @@
 """firstbreak diagnose PATH..."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The survey as a table: one line for each run. Runs that need attention come first."""
 
-from __future__ import annotations
-
 import os
 import textwrap
 from collections import Counter
