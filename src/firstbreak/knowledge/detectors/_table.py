@@ -11,8 +11,6 @@
 - `roles`, where it is not ["proof"].
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache

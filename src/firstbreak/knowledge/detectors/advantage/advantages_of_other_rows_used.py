@@ -21,8 +21,6 @@ Give one completion of a batch the reward 1 and all others 0: its row must have 
 https://arxiv.org/abs/2402.03300
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, NotMeasured, Role, Series
