@@ -1,7 +1,5 @@
 """What is said of one run, as the benchmarks of the population and of the field count it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

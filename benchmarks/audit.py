@@ -9,8 +9,6 @@ settings are listed separately. Runs with other faults are also listed separatel
 hacking is a false alarm.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

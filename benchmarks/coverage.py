@@ -6,8 +6,6 @@ right sign, is what tests/dialects/test_reference.py checks for firstbreak. A na
 converted (a table of texts, a constant) is `refused`, and not understood.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Simulated training curves: healthy shapes, realistic noise, injected changes. The ground truth of the statistics."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Experiments that are killed leave nothing behind, and thousands of runs are surveyed in linear time."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

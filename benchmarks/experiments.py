@@ -17,8 +17,6 @@ used to design experiments and to count their answers. Runs with odd seeds, whic
 weights, are only used for the figures.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

@@ -5,8 +5,6 @@
 Writes benchmarks/results/facts.json where 2,000 runs or more were asked.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import tempfile

@@ -5,8 +5,6 @@
 FUNCTION imports what it needs and returns the callable that is timed with PATH.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import re

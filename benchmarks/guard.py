@@ -5,8 +5,6 @@ of the kill -9 trials is trained. With `--replays FILE`, finished replays are st
 benchmark can be continued. The file is valid for one version of the code.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json

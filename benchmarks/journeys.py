@@ -10,8 +10,6 @@ and frozen before anything was corrected for them, with what the first try gave.
 Each script replaces its own row, so that an interrupted benchmark can be continued with the names that are left.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import shutil

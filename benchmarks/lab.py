@@ -3,8 +3,6 @@
 Reads the committed corpus; writes benchmarks/results/lab.json and the tables of docs/lab.md. Nothing is trained.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

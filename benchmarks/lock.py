@@ -6,8 +6,6 @@ pip itself resolves, and says what it would install. Wheels only, for this Pytho
 on the same. `make test` does not use these files, because machines differ in where they find torch.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,7 +1,5 @@
 """The reference tables of logged names: which trainer writes which name, and what it stands for."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Iterator

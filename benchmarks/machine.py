@@ -1,7 +1,5 @@
 """Where and when a figure was measured."""
 
-from __future__ import annotations
-
 import datetime
 import os
 import platform

@@ -8,8 +8,6 @@ which nobody looked at before. Beside them stands what accelerate (`estimate-mem
 (`estimate_zero2_model_states_mem_needs`, where it can be imported) say of the trained models.
 """
 
-from __future__ import annotations
-
 import argparse
 import gc
 import json

@@ -7,8 +7,6 @@ two halves: mistakes are listed for one half only, so that nobody tunes to the o
 were there, from public code only.
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import json

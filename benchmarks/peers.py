@@ -7,8 +7,6 @@ had read any of these runs. `rlwatch` comes without any log.
 Writes benchmarks/results/peers.json.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

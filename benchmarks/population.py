@@ -12,8 +12,6 @@ quiet            a check of an accepted link could look, and none found anything
 blind            no check of an accepted link could look
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json

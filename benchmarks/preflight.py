@@ -7,8 +7,6 @@ said nothing. Two defects lie in the reward alone and show only beside an expert
 check_env cannot take.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import tempfile

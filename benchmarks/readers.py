@@ -5,8 +5,6 @@
 A kind that is not asked for keeps its figures.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

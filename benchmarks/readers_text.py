@@ -5,8 +5,6 @@ ends with one array per column, except `orjson`, whose list of dicts is only hal
 the HF Trainer prints them; no library reads logs, so the peer is what scripts do, `ast.literal_eval` line by line.
 """
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Callable, Iterator

@@ -8,8 +8,6 @@ tuned to, with a key (`project, broken, fault, source, link, also_accepted`) and
 (`project, broken, link, second`). Only the first asking of a set counts: what it was is kept in the file.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import json

@@ -3,8 +3,6 @@
 Needs the folder of published runs beside the project. Writes docs/report-card.md and benchmarks/results/report_card.json.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import time

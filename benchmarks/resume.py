@@ -1,7 +1,5 @@
 """Measurements that go on where they were interrupted: what was made is kept, until the code that made it changes."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Sequence

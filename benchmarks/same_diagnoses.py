@@ -12,8 +12,6 @@ what it begins with, why).
 Saving goes on where it was stopped.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import json

@@ -4,8 +4,6 @@ Figures of that size mean nothing: they show only that a benchmark still runs. F
 temporary folder, and the committed figures and pages stay as they are. SMALLEST=FOLDER writes them below FOLDER.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import tempfile

@@ -5,8 +5,6 @@ write, compares them with the table in CONTRIBUTING.md, and writes benchmarks/re
 that is above its budget, or has none; then the exit code is 1.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -6,8 +6,6 @@ Writes what it measured into benchmarks/results/speed.json and leaves the other 
 benchmarks.mutants, which takes hours.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Mapping

@@ -6,8 +6,6 @@ interpreter's own compiled files. Each is the least of several runs, which take 
 them.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

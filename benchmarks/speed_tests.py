@@ -3,8 +3,6 @@
 `test_s` is the wall time of the run, `test_files_max_s` the most that one file takes: the sum over its tests, set-up included.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

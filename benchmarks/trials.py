@@ -5,8 +5,6 @@ are the same as for a user. Only the interpreter is not started again: each tria
 imported torch and Stable-Baselines3, because the imports would take most of the time of a trial of two seconds.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import multiprocessing

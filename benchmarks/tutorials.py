@@ -4,8 +4,6 @@ In docs/tutorials/*.md a block ```` ```console ```` holds commands (`$ ...`) and
 `title="NAME"` is a file of that name. All commands of a page run in one empty folder, in order.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

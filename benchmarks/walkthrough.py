@@ -7,8 +7,6 @@ stands below it is replaced by what it prints. With --runs the folders of DIR ar
 train (`firstbreak lab run`) are left as they stand.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

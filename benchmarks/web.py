@@ -1,7 +1,5 @@
 """How soon a page is there, how soon it follows, how much an installation weighs: `make bench-web`."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

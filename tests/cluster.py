@@ -1,7 +1,5 @@
 """A Ray cluster of this machine, started however busy the machine is."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """What every test may ask for, which tests `make test` leaves to `make test-all`, and the seeds of `make test-seeds`."""
 
-from __future__ import annotations
-
 import gc
 import importlib.util
 import os

@@ -1,7 +1,5 @@
 """One test for a contract that many things keep: all are looked at, and all that break it are named at once."""
 
-from __future__ import annotations
-
 import traceback
 from collections.abc import Callable, Iterable
 from typing import TypeVar

@@ -4,8 +4,6 @@ Every process of xdist collects all tests. With `ray = lazy("ray")` at its top i
 collected at once, and a test of it is skipped where an extra would bring the package.
 """
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 from types import ModuleType

@@ -1,7 +1,5 @@
 """Small runs for tests, made of curves that a reader can see at a glance."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterable, Mapping

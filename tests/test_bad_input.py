@@ -1,7 +1,5 @@
 """Damaged, hostile and wrong input, through the command line: exit 2 with one line, or the whole part with the damage stated."""
 
-from __future__ import annotations
-
 import io
 import json
 import pickle

@@ -1,7 +1,5 @@
 """Every process of xdist collects all tests, so what a file of tests imports at its top is paid by each of them."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.conftest import IMPORTED_FOR_COLLECTION

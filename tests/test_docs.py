@@ -1,7 +1,5 @@
 """Pages that are made from code and figures say what these say, and what the README shows is what the program prints."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

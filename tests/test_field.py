@@ -1,7 +1,5 @@
 """The field: what was read is what is scored, and a file that is another one now is not scored."""
 
-from __future__ import annotations
-
 import subprocess
 from dataclasses import replace
 from pathlib import Path

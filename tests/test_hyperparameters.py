@@ -1,7 +1,5 @@
 """A recorded configuration in canonical names, whichever trainer wrote it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

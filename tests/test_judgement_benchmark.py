@@ -1,7 +1,5 @@
 """The yardstick of the judgement: each rule finds what contradicts itself and stays silent otherwise."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

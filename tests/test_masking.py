@@ -1,7 +1,5 @@
 """Secrets are masked wherever they could be shown or written: one list of them, asked in every place."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

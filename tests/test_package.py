@@ -1,7 +1,5 @@
 """The shape of the package: what may import what, and what an import costs."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import json

@@ -1,7 +1,5 @@
 """No process outlives the one that started it, and a server that reads may not fill the memory of the machine."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

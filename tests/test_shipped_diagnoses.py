@@ -1,7 +1,5 @@
 """Real runs of TRL and Stable-Baselines3 with a known answer, from disk to diagnosis."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The vocabulary: what a name means, how detectors ask for it, what may stand in for it."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The budget of each package: what is counted, and what is said of a package that is too large."""
 
-from __future__ import annotations
-
 from pathlib import PurePosixPath
 
 from benchmarks import size_budget

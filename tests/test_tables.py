@@ -1,7 +1,5 @@
 """The tables that a start reads instead of the files say what the files say, and a file that is new needs no table."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

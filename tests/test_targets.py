@@ -1,7 +1,5 @@
 """The targets of the Makefile: pages name no other ones, and `make scheduled` runs all that measure or make something."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re

@@ -1,7 +1,5 @@
 """Every tutorial runs as it stands, and prints what it shows. `make docs` writes the output anew."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """How numbers are said."""
 
-from __future__ import annotations
-
 import pytest
 
 from firstbreak.words import number, percent

@@ -1,7 +1,5 @@
 """Waiting for what another process or thread does: for a condition, however busy the machine is, and never for a time."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

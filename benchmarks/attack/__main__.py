@@ -9,8 +9,6 @@ kind end there; the counts say how many were asked. Writes benchmarks/results/at
 mutants, so that a campaign that was ended is resumed with --more; `make docs` makes the table.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -1,7 +1,5 @@
 """Links, bombs, injections, many clients and kills."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json

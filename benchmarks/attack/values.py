@@ -1,7 +1,5 @@
 """Semantic mutants: valid files of plausible runs whose values are hostile. Each is made from its number alone."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

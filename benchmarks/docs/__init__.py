@@ -4,8 +4,6 @@ One module makes one page, `pictures` and `demo` draw what the pages show, and `
 mkdocs.yml. `results` reads the figures, `markdown` writes tables, `docstrings` turns the code's own words into text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

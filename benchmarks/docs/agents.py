@@ -1,7 +1,5 @@
 """The guide that ships with the package, and how to connect an agent."""
 
-from __future__ import annotations
-
 from importlib import resources
 
 

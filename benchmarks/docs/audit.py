@@ -1,7 +1,5 @@
 """Which reward hacks the audit of samples finds, its false alarms, and its speed."""
 
-from __future__ import annotations
-
 from benchmarks.docs.markdown import filled, percent, table
 from benchmarks.docs.results import measured, result
 

@@ -1,7 +1,5 @@
 """Every row of the audit of samples, by link."""
 
-from __future__ import annotations
-
 from benchmarks.docs.docstrings import by_link, prose
 from firstbreak.audit.rows import rows
 from firstbreak.words import link_word

@@ -1,7 +1,5 @@
 """Every experiment of the catalogue, with its page."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Every cause, by link, with what it is expected to show."""
 
-from __future__ import annotations
-
 from benchmarks.docs import pictures
 from benchmarks.docs.docstrings import by_link, sections
 from benchmarks.docs.markdown import table

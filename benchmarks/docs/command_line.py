@@ -1,7 +1,5 @@
 """What `--help` says of every command."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator
 

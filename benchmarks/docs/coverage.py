@@ -1,7 +1,5 @@
 """Which names of which trainer are understood."""
 
-from __future__ import annotations
-
 from benchmarks.docs.markdown import table
 from benchmarks.docs.results import measured, result
 from firstbreak import dialects

@@ -1,7 +1,5 @@
 """What `firstbreak demo` prints, as a picture of a terminal, and its whole report as a page; both name no machine."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import replace
 from functools import cache

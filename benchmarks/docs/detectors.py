@@ -1,7 +1,5 @@
 """Every detector, by link, with its page."""
 
-from __future__ import annotations
-
 from benchmarks.docs import pictures
 from benchmarks.docs.docstrings import by_link, codes, sections
 from benchmarks.docs.markdown import table

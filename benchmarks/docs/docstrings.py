@@ -1,7 +1,5 @@
 """Docstrings of detectors, causes and dialects as Markdown."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """How fast the ledger writes, whether intervals cover, what contamination is found."""
 
-from __future__ import annotations
-
 from benchmarks.docs.markdown import filled, table
 from benchmarks.docs.results import measured, result
 

@@ -1,7 +1,5 @@
 """What the smallest experiment decides and costs, the lab's results for each experiment, kills, and surveys of many runs."""
 
-from __future__ import annotations
-
 from statistics import median
 from typing import Any
 

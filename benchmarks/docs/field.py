@@ -1,7 +1,5 @@
 """Public runs that nobody tuned to: what firstbreak says of them beside the readings that were written before."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

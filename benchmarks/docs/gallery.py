@@ -1,7 +1,5 @@
 """What faults look like: one picture for each cause that the lab can make, by link."""
 
-from __future__ import annotations
-
 from benchmarks.docs import pictures
 from benchmarks.docs.docstrings import by_link
 from firstbreak.engine import registry

@@ -1,7 +1,5 @@
 """What the guard costs, which runs the guard stops and how soon: the generated part of docs/guard.md."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

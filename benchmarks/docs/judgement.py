@@ -1,7 +1,5 @@
 """What the verdicts say, and whether they contradict themselves."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

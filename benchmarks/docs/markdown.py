@@ -1,7 +1,5 @@
 """What pages are written in: templates, tables and marks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any

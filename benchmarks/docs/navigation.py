@@ -1,7 +1,5 @@
 """The navigation of the site: the last part of mkdocs.yml, made from the files in docs/. A new page needs no entry."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from pathlib import PurePosixPath
 

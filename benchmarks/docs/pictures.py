@@ -4,8 +4,6 @@
 two minutes), or of a user's script with the recorder (`proofs`). The pages of the reference and the gallery show the pictures.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import tarfile

@@ -1,7 +1,5 @@
 """What pre-flight checks find of what is known to be broken, and how near the memory ledger is."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from benchmarks.docs.markdown import filled, mark, table

@@ -4,8 +4,6 @@ FOLDER holds the runs that `python -m benchmarks.recorder --make FOLDER` makes (
 of which no run of the corpus has a picture, the run that shows it with the fewest other findings is kept, packed in `recorder/`.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import tarfile

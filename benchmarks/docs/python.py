@@ -1,7 +1,5 @@
 """The public names with their signatures and docstrings."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Iterator

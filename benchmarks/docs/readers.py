@@ -1,7 +1,5 @@
 """What can be read, and how fast."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from benchmarks.docs.markdown import table

@@ -1,7 +1,5 @@
 """The committed figures, and the line that says where they come from."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The contract of the JSON report, as a page and as a file."""
 
-from __future__ import annotations
-
 import json
 
 from firstbreak.reports import json as report

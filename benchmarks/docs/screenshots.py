@@ -4,8 +4,6 @@ Each shot opens a page of `firstbreak serve` over runs of the corpus, or a repor
 which words must then be seen, and takes the picture. A shot whose words are not there fails, so that none goes stale unseen.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """The page about security: what is written there by hand, and the table of the last campaign."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from benchmarks.docs.markdown import table

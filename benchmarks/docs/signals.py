@@ -1,7 +1,5 @@
 """docs/signals.md: the vocabulary as a page, in the order of the loop."""
 
-from __future__ import annotations
-
 import inspect
 
 from firstbreak.dialects import signals

@@ -1,7 +1,5 @@
 """What the statistics find, and how often they are wrong."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from benchmarks.docs.markdown import table

@@ -1,7 +1,5 @@
 """All trainers, and what each has to log so that firstbreak sees everything."""
 
-from __future__ import annotations
-
 import inspect
 
 from benchmarks.docs.docstrings import prose

@@ -1,7 +1,5 @@
 """The two walk-throughs of the training debug guide, and the five cells of divergence against score: really diagnosed."""
 
-from __future__ import annotations
-
 import tempfile
 from io import StringIO
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What `make bench-web` measured."""
 
-from __future__ import annotations
-
 from benchmarks.docs.markdown import table
 from benchmarks.docs.results import measured, result
 

@@ -6,8 +6,6 @@ Brings the files (from GitHub, or from clones named owner+name), asks firstbreak
 benchmarks/results/field.json. The part `unseen` is scored once a release: its misses are not listed.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The files of the field: from GitHub or from clones that lie here, each checked against the index."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The readings of the field, and the split by repository."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Mapping

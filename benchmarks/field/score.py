@@ -1,7 +1,5 @@
 """What firstbreak says of the runs of the field, beside what their readers say."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -18,8 +18,6 @@ Parts that are not asked keep their committed figures.
 Writes benchmarks/results/judgement.json.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

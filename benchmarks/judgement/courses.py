@@ -5,8 +5,6 @@ evaluation is binomial, of 400 problems. All other curves are those of a healthy
 which the signs change.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The parts of the yardstick: for each its jobs, and what one job gives. A row is kept, so that a long run can be continued."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import json

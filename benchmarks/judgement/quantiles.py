@@ -4,8 +4,6 @@ Measured over the healthy runs of the corpus and the published runs that a reade
 and each signal: the quantiles of the residual's standard deviation about a slow trend, absolute and relative to the level.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 from collections import defaultdict

@@ -5,8 +5,6 @@ is (name, factor): logged = factor * canonical. What is not logged by default an
 reference model, log-probabilities of the rollout) is included; what a trainer cannot log is left out.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import struct

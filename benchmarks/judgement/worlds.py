@@ -10,8 +10,6 @@ Signals that repeat another one (COPIES: the only reward function beside the rew
 changed that one and not them. All other relations are the generator's: who makes steps longer lowers the throughput.
 """
 
-from __future__ import annotations
-
 import sys
 import zlib
 from collections.abc import Mapping, Sequence

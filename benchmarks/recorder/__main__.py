@@ -7,8 +7,6 @@ the weights are the same bit for bit (tests/recorder/test_trl.py). Options: --ma
 --strangers FOLDER (the scripts in strangers/, SET... for some).
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import shutil

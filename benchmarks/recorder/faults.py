@@ -1,8 +1,6 @@
 """Faults as users plant them: by the script that trains. Written from the README and the text of the task alone, before there
 was a recorder; each names the link that breaks and the causes that a good answer may name."""
 
-from __future__ import annotations
-
 import copy
 import random
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Scripts with nothing wrong: the settings that users of TRL choose, the odd ones first of all."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

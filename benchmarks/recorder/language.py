@@ -7,8 +7,6 @@ without it (tests/lab/test_recorded.py). "Without" is the same run less what the
 from the other trainers; of the constants, the limit of `penalty-outweighs-reward` comes from the healthy ones of these runs.
 """
 
-from __future__ import annotations
-
 import pickle
 import random
 import zlib

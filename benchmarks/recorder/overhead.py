@@ -7,8 +7,6 @@ updates; the start is reported apart. A tiny model shows what is not covered by 
 update of a few hundred milliseconds pays.
 """
 
-from __future__ import annotations
-
 import tempfile
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is said of a run with the recorder, and of the same run without it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A user's script for TRL: a tiny model, a task that can be checked, and what a fault may change before the training starts."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

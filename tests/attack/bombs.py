@@ -1,7 +1,5 @@
 """Small files that want much memory. Each is written for the number of bytes that it wants once it is decoded."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Callable, Iterator
 from itertools import chain, count, repeat

@@ -1,7 +1,5 @@
 """A run in which every name and every text that a log can choose speaks to the person or the agent that reads the report."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What decodes to more than a run may take costs one line, and the other files of the run are read."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

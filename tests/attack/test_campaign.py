@@ -1,7 +1,5 @@
 """A small share of `make attack`, and that each of its attacks would be noticed if it succeeded."""
 
-from __future__ import annotations
-
 import pytest
 
 from firstbreak.model import Run

@@ -1,7 +1,5 @@
 """Every promise of docs/security.md names a test that exists."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

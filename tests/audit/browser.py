@@ -1,7 +1,5 @@
 """A real Chromium, driven over its debugging pipe: real keys, real clicks, a phone's screen, screenshots."""
 
-from __future__ import annotations
-
 import base64
 import fcntl
 import json

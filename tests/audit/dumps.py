@@ -1,7 +1,5 @@
 """Samples with a known answer, made on the spot."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """From a file to a report: real dumps of TRL, tables with columns of their own, and whatever is broken."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math

@@ -1,7 +1,5 @@
 """Strategies by meaning, with a tiny real model that is made on the spot: synonyms have the same vector."""
 
-from __future__ import annotations
-
 import random
 import sys
 from pathlib import Path

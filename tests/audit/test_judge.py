@@ -1,7 +1,5 @@
 """A judge behind a real HTTP endpoint: blind, shuffled, repeated, and measured."""
 
-from __future__ import annotations
-
 import json
 import re
 import threading

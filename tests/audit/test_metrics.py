@@ -1,7 +1,5 @@
 """Each side metric: what raises it, what does not, and that no text breaks it."""
 
-from __future__ import annotations
-
 import math
 import random
 

@@ -1,7 +1,5 @@
 """The page: nothing in it acts, nothing leaves the machine, and marks are saved."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator

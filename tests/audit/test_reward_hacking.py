@@ -1,7 +1,5 @@
 """The hacking_test on dumps with a known answer, and on real runs of the lab's trainers."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable
 from dataclasses import replace

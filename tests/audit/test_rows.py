@@ -1,7 +1,5 @@
 """All audit rows: what each of them keeps. What one of them finds is in rows/test_<row>.py."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The reward against what is true."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which samples a person gets to read."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,5 @@
 """The wall: what looks for shifts cannot see the truth, by type, by value and by import."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """One pass, bounded memory, the right sums."""
 
-from __future__ import annotations
-
 import random
 import tracemalloc
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A cause is named where a run shows it, and not where a healthy run looks like it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

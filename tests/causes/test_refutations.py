@@ -1,7 +1,5 @@
 """What a run shows against a cause counts against it, whatever else was found."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

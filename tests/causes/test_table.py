@@ -1,7 +1,5 @@
 """The tables of causes: what a row says wrong is told with file and row, and a text is read from its own part of the file."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a finished run leaves: all of it, or what is missing and how to get it; and whether it is still what it was."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Runs on disk whose truth is known: a score that rises, and a divergence that a setting may bend."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A run beside the user's earlier healthy runs."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

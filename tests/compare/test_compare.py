@@ -1,7 +1,5 @@
 """Which runs belong together, in what they differ, where they part, and whether it is real."""
 
-from __future__ import annotations
-
 import json
 import re
 import zipfile

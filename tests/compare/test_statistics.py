@@ -1,7 +1,5 @@
 """Aggregates that are right to the digit, and intervals that hold for three runs as for thirty."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Ask one detector about one run, through the engine, as a diagnosis does."""
 
-from __future__ import annotations
-
 from firstbreak.engine.detection import check
 from firstbreak.model import Confidence, Finding, Outcome, Run, Sample, Samples, Severity, Status
 

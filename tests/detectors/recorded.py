@@ -1,7 +1,5 @@
 """What a detector says of batches that the recorder of a loop measured, wrote and read again."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

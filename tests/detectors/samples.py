@@ -1,7 +1,5 @@
 """Dumps of samples for tests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from firstbreak.model import Sample, Samples

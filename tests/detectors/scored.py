@@ -1,7 +1,5 @@
 """Batches whose rewards a function made, so that it can be asked again."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

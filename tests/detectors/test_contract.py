@@ -1,7 +1,5 @@
 """What every detector keeps, so that nobody has to remember it."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

@@ -1,8 +1,6 @@
 """The rows of knowledge/detectors/<link>/proofs.toml: for each, batches that prove it with the words of the proof, and
 sound ones. What needs a real optimizer or environment is tested in a file of its own."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -148,7 +146,6 @@ UNMOVED = {"parameters": [weights(after=np.zeros(4))]}
 NOW = {"logps": -MASK, "mask": MASK}
 BEFORE = {"logps_before": -MASK, "mask": MASK, "advantages": ADVANTAGES}
 ROSE = 0.1 * ADVANTAGES.reshape(-1, 1)
-PAIR_IDS = {"pair_ids": np.array([[1, 2], [1, 3], [1, 4], [1, 5]])}
 ENDS = {"end_logps": np.full((8, 10), np.log(0.1)), "mask": np.ones((8, 10)), "fresh": True}
 BIAS = weights(name="bias", size=1)
 UPDATE = {"advantages": ADVANTAGES, "lengths": LENGTHS, "fresh": True}
@@ -158,7 +155,6 @@ RATIO = {"newlogprob": NEW, "logprob": OLD, "ratio": np.exp(NEW - OLD)}
 FIRST = np.arange(5) == 0
 MASKED = {"mask": MASK, "lengths": LENGTHS}
 CLIPPED_FIRST = MASKED | {"gradient": np.where(FIRST, 0.0, GRADIENT), "advantages": ADVANTAGES, "fresh": True}
-BIAS = weights(name="bias", size=1)
 TWO = {"parameters": [weights(), weights(name="bias", size=1, gradient=None)], "rate": 1e-3}
 LAST = np.arange(5) == LENGTHS.reshape(-1, 1) - 1
 

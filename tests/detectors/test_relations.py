@@ -1,7 +1,5 @@
 """Relations: for each, numbers that do not fit each other, and a sound look-alike."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

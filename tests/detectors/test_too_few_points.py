@@ -1,7 +1,5 @@
 """Too few points to say anything: no detector is clear of a run, or finds something, that it could not look at."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the reference tables say that each logged name means, in the words of the vocabulary."""
 
-from __future__ import annotations
-
 import re
 
 from benchmarks.logged_names import Row

@@ -1,7 +1,5 @@
 """Published runs of the classic trainers: trainer, algorithm, step axis and the curves that a diagnosis starts from."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The names in the sources of the trainers that are installed here: what upstream logs today, not only what was read once."""
 
-from __future__ import annotations
-
 import re
 from importlib.util import find_spec
 from pathlib import Path

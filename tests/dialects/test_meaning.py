@@ -1,7 +1,5 @@
 """Names that no list holds are read by their words, in the company of the others; a word too many, and nothing is read."""
 
-from __future__ import annotations
-
 import pytest
 
 from firstbreak import dialects

@@ -1,7 +1,5 @@
 """A score of held-out data under the name that the run gives it."""
 
-from __future__ import annotations
-
 import pytest
 
 from firstbreak.dialects import signals, trl, understand

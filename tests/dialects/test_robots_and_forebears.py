@@ -1,7 +1,5 @@
 """Trainers of robots and games, and the forebears of today's: what their names, options and printed lines mean."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

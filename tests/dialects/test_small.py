@@ -1,7 +1,5 @@
 """The trainers of small.toml: what stands in the file, and when it is read."""
 
-from __future__ import annotations
-
 import sys
 import tomllib
 from types import ModuleType

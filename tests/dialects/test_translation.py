@@ -1,7 +1,5 @@
 """From raw names to signals: trainers recognised, signs turned, words with two meanings told apart by their company."""
 
-from __future__ import annotations
-
 from types import ModuleType
 
 import pytest

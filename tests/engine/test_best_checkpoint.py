@@ -1,7 +1,5 @@
 """Where the run was best, and which saved model to go back to."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """check(): every detector gets what it asks for, and one bad detector costs one line."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

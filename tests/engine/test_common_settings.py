@@ -1,7 +1,5 @@
 """Settings are evidence in both directions: too high, too low, and usual."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

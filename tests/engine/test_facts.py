@@ -1,7 +1,5 @@
 """The numbers of a text are facts, and a fact that the run does not bear out is denied."""
 
-from __future__ import annotations
-
 import pickle
 from dataclasses import replace
 from pathlib import Path

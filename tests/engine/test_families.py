@@ -1,7 +1,5 @@
 """Every text that a run can be shown belongs to its family: a control run hears nothing of prompts, a DQN of no clip range."""
 
-from __future__ import annotations
-
 import json as standard_json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """When it broke: an interval that is wide enough where the record is thin."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Following a run that grows says the same as reading it whole, whatever the moments of looking."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Walls ahead: when entropy, length or divergence will meet them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine.diagnose import diagnose

@@ -1,7 +1,5 @@
 """One judgement: score, signs, harm, and the action of the table."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 

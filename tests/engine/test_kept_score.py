@@ -1,7 +1,5 @@
 """A cause that would have harmed the score is not named where the score improved and was kept."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What rules a cause out, or makes it unlikely, whatever the curves look like."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What shows whether training on preference pairs works."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine.detection import check

@@ -1,7 +1,5 @@
 """The settings of a run beside those of RL Zoo and CleanRL: what is compared, what it says, and that it accuses nobody."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

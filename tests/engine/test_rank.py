@@ -1,7 +1,5 @@
 """The posterior: every weight is shown, and they add up."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

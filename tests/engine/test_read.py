@@ -1,7 +1,5 @@
 """path -> Run: files, axes, restarts, damage."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

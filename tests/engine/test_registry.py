@@ -1,7 +1,5 @@
 """The folders are the registry, and the signature is the metadata."""
 
-from __future__ import annotations
-
 import sys
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A mean over the last 100 episodes is one of all episodes, as long as there were fewer: its first value is one episode."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

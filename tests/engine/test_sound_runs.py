@@ -1,7 +1,5 @@
 """Sound runs of kinds that were accused once, each beside one that is not sound."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What the structure promises: typed evidence, and an engine that knows no check by name."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from functools import cache

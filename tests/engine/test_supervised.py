@@ -1,7 +1,5 @@
 """Supervised training: its loss is its score, and nothing is said of what only training by reward has."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Thresholds that the user sets: on the command line and in firstbreak.toml, and what the reports say of them."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

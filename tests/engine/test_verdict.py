@@ -1,7 +1,5 @@
 """What to do with a run of which nothing is known to be broken."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

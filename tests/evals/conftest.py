@@ -1,7 +1,5 @@
 """Ledgers to write into: a file, and a real PostgreSQL."""
 
-from __future__ import annotations
-
 import importlib.util
 from collections.abc import Iterator
 from pathlib import Path

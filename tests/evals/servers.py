@@ -1,7 +1,5 @@
 """A real PostgreSQL server in a temporary folder, run by a user who may: the server refuses to be run by root."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil

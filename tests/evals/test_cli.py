@@ -1,7 +1,5 @@
 """`firstbreak eval` as a user types it: from the baseline to a private test that was evaluated twice."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What training data gives away of a split, and what it does not."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

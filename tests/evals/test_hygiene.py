@@ -1,7 +1,5 @@
 """Who looked at which split for what, and how much of a score re-use can explain."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -4,8 +4,6 @@ The files in `data` were written by lm-eval 0.4.13, inspect_ai 0.3.285 and light
 eight sums with a model that always says the same.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import zipfile

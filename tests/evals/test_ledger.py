@@ -1,7 +1,5 @@
 """What was written stays written, once, in one order, and a change is noticed: in SQLite and in a real PostgreSQL."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

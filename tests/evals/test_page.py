@@ -1,7 +1,5 @@
 """What the page on evaluation shows is what the commands print: the blocks that need no training are run again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What makes two evaluations comparable: one record, one hash, and the fields that differ by name."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What is lost where a split is scored again and again: the bound, against its formula."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

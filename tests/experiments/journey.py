@@ -3,8 +3,6 @@
 A folder of scripts has a `scripts.toml` that says how each of them is started, where its run lies, and how it is broken.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

@@ -3,8 +3,6 @@
 `scripts` were frozen before `experiment init` was written, `unseen_scripts` before anything was corrected for them.
 """
 
-from __future__ import annotations
-
 import json
 import statistics
 from pathlib import Path

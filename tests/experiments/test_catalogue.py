@@ -1,7 +1,5 @@
 """The catalogue: what every experiment must say, and that causes and catalogue agree."""
 
-from __future__ import annotations
-
 import pytest
 
 from firstbreak.dialects.hyperparameters import HYPERPARAMETERS

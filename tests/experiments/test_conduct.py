@@ -1,7 +1,5 @@
 """From a design to an updated diagnosis, on a trainer that takes no time."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

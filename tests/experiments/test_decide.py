@@ -1,7 +1,5 @@
 """Decisions that may be looked at after every point."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Diagnosis, experiment, diagnosis: with the commands that a user types, on real trainers with an injected fault."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

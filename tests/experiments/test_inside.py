@@ -1,7 +1,5 @@
 """What the hooks do inside a trainer's process."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

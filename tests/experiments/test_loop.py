@@ -1,7 +1,5 @@
 """What the hooks measure of an environment and of advantages, in environments with known properties."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

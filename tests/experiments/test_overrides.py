@@ -1,7 +1,5 @@
 """Canonical options in each trainer's own syntax."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """No experiment proposes an option that the trainer does not have, to any trainer, in a report or in a command."""
 
-from __future__ import annotations
-
 import importlib.util
 from dataclasses import fields
 from typing import Any

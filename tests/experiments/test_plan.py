@@ -1,7 +1,5 @@
 """The expected information of an experiment, and in which order experiments are proposed."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What may be asked of arms: clear answers, no false ones, and none where nothing was measured."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import replace

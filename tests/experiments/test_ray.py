@@ -1,7 +1,5 @@
 """A real Ray cluster of this machine, started once: trials on it, a worker that is killed included, and RLlib under the guard."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """The trials of a late fault start from the last checkpoint before it."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """One trial: its limits, its end, and that nothing of it is left or lost, whoever is killed."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """What can be changed in a script is read from its text, and the section [experiment] is written from it."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections.abc import Callable

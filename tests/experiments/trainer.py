@@ -1,7 +1,5 @@
 """A user's trainer that needs no library: its reward rises unless the learning rate or the discount is off."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import random

@@ -3,8 +3,6 @@
 Takes the seconds that it trains for, or a file: the first time, it trains for ever, and makes the file; then it ends at once.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

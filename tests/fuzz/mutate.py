@@ -1,7 +1,5 @@
 """Random damage to bytes, from a seeded generator, so that every input can be made again."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 

@@ -8,8 +8,6 @@ A crash is any exception other than Unreadable, a message of several lines, arra
 2 seconds of the processor (30 by the clock), or more than 1 GiB. Every execution is made from (reader, seed, number) alone.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import json

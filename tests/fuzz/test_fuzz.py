@@ -1,7 +1,5 @@
 """A short slice of the fuzzing in every test run; `python -m tests.fuzz.run` does the rest."""
 
-from __future__ import annotations
-
 import json
 import random
 import sys

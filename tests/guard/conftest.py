@@ -1,7 +1,5 @@
 """What every test of the guard needs."""
 
-from __future__ import annotations
-
 import pytest
 
 from firstbreak.live.guard import guard

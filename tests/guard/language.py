@@ -1,7 +1,5 @@
 """Tiny trainers of TRL's own, with a fault to be injected."""
 
-from __future__ import annotations
-
 import atexit
 import os
 import random

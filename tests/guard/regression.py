@@ -1,7 +1,5 @@
 """The smallest thing that trains: a linear fit with dropout, so that random numbers matter."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import torch

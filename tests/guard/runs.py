@@ -1,7 +1,5 @@
 """Streams of metrics as a GRPO trainer logs them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A bundle is there whole or not at all: processes are really killed, disks really full, and writers really blocked."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

@@ -1,7 +1,5 @@
 """The test of every value for a sudden change: what it finds, how soon, and how often it is wrong."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """The guard as a training loop sees it."""
 
-from __future__ import annotations
-
 import json
 import logging
 import math

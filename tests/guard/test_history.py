@@ -1,7 +1,5 @@
 """Curves stay bounded, cover the whole run evenly, and lose nothing that is not finite."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

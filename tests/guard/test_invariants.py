@@ -1,7 +1,5 @@
 """What is asked of every step, on streams of single numbers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """Messages, against servers that really listen."""
 
-from __future__ import annotations
-
 import json
 import logging
 import socket

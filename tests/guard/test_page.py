@@ -1,7 +1,5 @@
 """What docs/guard.md shows is there."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import pkgutil

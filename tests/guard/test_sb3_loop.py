@@ -1,9 +1,6 @@
 """The recorder beside real Stable-Baselines3: what is sound is silent, and what is broken is named from the log alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +11,7 @@ from firstbreak.live.guard.adapters import sb3_loop
 from firstbreak.model import Run, Status
 from firstbreak.readers.read import read
 from tests.lazy import lazy
-from tests.recorder.test_environment import late
+from tests.recorder.test_environment import late, reversed
 
 gymnasium = lazy("gymnasium")
 stable_baselines3 = lazy("stable_baselines3")
@@ -63,22 +60,10 @@ def test_a_sound_environment_is_silent_and_measured(tmp_path: Path) -> None:
     assert {o.detector for o in check(run) if o.detector in LOOP and o.status is Status.OK} == LOOP
 
 
-@cache
-def reversed() -> Any:
-    class Reversed(gymnasium.Wrapper[Any, Any, Any, Any]):
-        """Pushes the other way after 600 steps."""
-
-        steps = 0
-
-        def step(self, action: Any) -> Any:
-            self.steps += 1
-            return self.env.step(1 - action if self.steps > 600 else action)
-
-    return Reversed
-
-
 @pytest.mark.thorough
-@pytest.mark.parametrize(("wrap", "named"), [(late, "observations-off"), (reversed, "action-effect-moved")])
+@pytest.mark.parametrize(
+    ("wrap", "named"), [(late, "observations-off"), (lambda: reversed(600), "action-effect-moved")]
+)
 def test_what_is_broken_is_named(wrap: Callable[[], Any], named: str, tmp_path: Path) -> None:
     assert named in found(learned(tmp_path, wrap()))
 

@@ -4,8 +4,6 @@ The packages need GPUs to train; these modules do not. They are installed withou
 imported without running the packages' own `__init__`, which asks for engines.
 """
 
-from __future__ import annotations
-
 import importlib
 import logging
 import math

@@ -1,7 +1,5 @@
 """TRL for real: an injected fault is stopped, stored, replayed, and trained on from before it."""
 
-from __future__ import annotations
-
 import warnings
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`firstbreak watch`, as a user starts it."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

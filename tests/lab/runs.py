@@ -1,7 +1,5 @@
 """A small corpus of synthetic runs with known causes."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """The committed benchmark table is what the code says of the committed corpus."""
 
-from __future__ import annotations
-
 import json
 
 from firstbreak.engine.inputs import Inputs

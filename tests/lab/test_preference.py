@@ -1,7 +1,5 @@
 """The reward model learns what its labels say."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The language trainer with the recorder: the same run, bit for bit, and proofs beside it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

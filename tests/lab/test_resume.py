@@ -1,7 +1,5 @@
 """A benchmark that was interrupted goes on, and does not trust what other code has made."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

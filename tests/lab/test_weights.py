@@ -1,7 +1,5 @@
 """Counting how often each detector reports a finding."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What an addition costs is what CONTRIBUTING.md says: each is made once, in a copy of the project, and passes its tests."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """What somebody else writes is used like what we wrote: a package with one entry point, installed beside firstbreak."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

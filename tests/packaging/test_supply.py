@@ -1,7 +1,5 @@
 """What a release is made from is fixed: versions by their hashes, actions by their commits."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

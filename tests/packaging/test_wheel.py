@@ -1,7 +1,5 @@
 """What a user installs: complete, small, typed, and working outside of the repository."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -4,8 +4,6 @@ Every class is a Gymnasium environment unless its name says otherwise, so that a
 maps each to the probe that has to find it.
 """
 
-from __future__ import annotations
-
 import time
 from typing import Any, ClassVar
 

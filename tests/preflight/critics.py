@@ -1,7 +1,5 @@
 """Critics, sound and broken, and a model, by name, as a user would point at them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

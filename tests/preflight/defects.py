@@ -1,7 +1,5 @@
 """Names of the environments of broken.py, which imports Gymnasium, and the probe that has to find the defect of each."""
 
-from __future__ import annotations
-
 #: the environment -> the probe that has to find its defect
 BROKEN: dict[str, str] = {
     "ObservationNaN": "env-observation-finite",

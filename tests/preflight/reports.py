@@ -1,7 +1,5 @@
 """What tests ask of the report of a pre-flight check."""
 
-from __future__ import annotations
-
 from firstbreak.model import Outcome, Status
 from firstbreak.preflight import Report
 

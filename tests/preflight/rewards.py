@@ -1,7 +1,5 @@
 """Reward functions with TRL's and verl's signatures, sound ones and ones with a defect each; and reward models."""
 
-from __future__ import annotations
-
 import random
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """The context file: what it holds, what it must never hold, and who reads it."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """The critic alone on fixed rollouts, and the targets where episodes end."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Data checks on real tokenizers, real TRL batches and real files."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Broken environments are named, healthy ones are left in peace."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The memory ledger: parameters exactly, peaks as they are measured, and what it tells a user."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from html import escape

@@ -1,7 +1,5 @@
 """All checks from one file, and the context check."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The evaluation's protocol before anything is measured with it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A pre-flight report as a person and as a program reads it."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A reward function is run as its trainer runs it, and what is wrong with it is named."""
 
-from __future__ import annotations
-
 import csv
 import json
 import random

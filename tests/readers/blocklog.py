@@ -1,7 +1,5 @@
 """A writer of protobuf messages and block logs, for files that the real loggers would not write."""
 
-from __future__ import annotations
-
 import json
 import zlib
 from collections.abc import Iterable

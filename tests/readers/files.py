@@ -1,7 +1,5 @@
 """Small files for the tests of readers."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager

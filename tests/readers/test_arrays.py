@@ -1,7 +1,5 @@
 """NumPy's own files."""
 
-from __future__ import annotations
-
 import io
 import pickle
 import struct

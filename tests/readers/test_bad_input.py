@@ -1,7 +1,5 @@
 """No file, however broken, may end in anything but a Recording or one clear line."""
 
-from __future__ import annotations
-
 import tracemalloc
 from pathlib import Path
 from types import ModuleType

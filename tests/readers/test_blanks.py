@@ -1,7 +1,5 @@
 """Cells that hold null: a reward that could not be computed, or one that was not due."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

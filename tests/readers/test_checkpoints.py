@@ -1,7 +1,5 @@
 """Saved models as trainers leave them: each is found once, with the step at which it was saved."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from pathlib import Path

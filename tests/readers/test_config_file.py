@@ -1,7 +1,5 @@
 """Hyperparameter files."""
 
-from __future__ import annotations
-
 import pytest
 
 from firstbreak.readers import Unreadable, config_file

@@ -1,7 +1,5 @@
 """What trainers print."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """One signal in several files: the best axis counts, and a console log beside a log with steps changes nothing."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

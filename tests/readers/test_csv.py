@@ -1,7 +1,5 @@
 """Tables of text."""
 
-from __future__ import annotations
-
 import csv as stdlib_csv
 import io
 import math

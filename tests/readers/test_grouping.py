@@ -1,7 +1,5 @@
 """Which logs below a path are one run."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Files that are one JSON document: trainer states and lists of records."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

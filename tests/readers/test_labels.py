@@ -1,7 +1,5 @@
 """Columns of text: a task or a tier leaves the score whole, and only train, eval, val and test part it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

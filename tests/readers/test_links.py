@@ -1,7 +1,5 @@
 """Links of a run lead nowhere outside of it, unless the user says where."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

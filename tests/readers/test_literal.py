@@ -1,7 +1,5 @@
 """Literals as trainers print them."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Readings of the machine: nvidia-smi and wandb, on the steps of the run beside them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Markdown tables of metrics."""
 
-from __future__ import annotations
-
 import pytest
 
 from firstbreak.readers import markdown

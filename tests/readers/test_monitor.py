@@ -1,7 +1,5 @@
 """Episodes of the Monitor wrapper."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

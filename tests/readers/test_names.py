@@ -1,7 +1,5 @@
 """What the user says of a name counts before what is guessed, and a wrong signal is one line."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

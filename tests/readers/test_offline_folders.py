@@ -1,7 +1,5 @@
 """Neptune's and ClearML's offline sessions."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

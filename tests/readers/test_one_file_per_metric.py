@@ -1,7 +1,5 @@
 """Loggers that write one file per metric."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

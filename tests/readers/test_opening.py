@@ -1,7 +1,5 @@
 """Files of a run are opened in one way: nothing vanishes because it is packed, encoded, locked or no file at all."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import importlib.util

@@ -1,7 +1,5 @@
 """The published runs: each file has one reader, and nothing of it is lost."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Dumps of completions: what each trainer writes, and what must not hurt."""
 
-from __future__ import annotations
-
 import json
 import math
 import tracemalloc

@@ -1,7 +1,5 @@
 """Hyperparameters in a saved model of Stable-Baselines3."""
 
-from __future__ import annotations
-
 import io
 import json
 import pickle

@@ -1,7 +1,5 @@
 """Steps of consoles and notebooks: headings of a script, progress bars, several trainings and restarts in one log."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

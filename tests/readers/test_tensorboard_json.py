@@ -1,7 +1,5 @@
 """TensorBoard's download of one metric as JSON."""
 
-from __future__ import annotations
-
 import pytest
 
 from firstbreak.readers import Unreadable, json_list, tensorboard_json

@@ -1,7 +1,5 @@
 """Calls of tools in every format in which trainers keep them, and what counts as a failure."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

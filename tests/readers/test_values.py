@@ -1,7 +1,5 @@
 """Numbers as people log them: quoted, in lists, repeated until the next one, in columns of unequal length, missing."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The recorder in a loop of one's own: the same identities, from tensors, arrays and lists."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 from typing import Any

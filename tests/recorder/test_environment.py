@@ -1,7 +1,5 @@
 """The recorder around a Gymnasium environment: what is sound is silent, what is broken is named, and nothing is changed."""
 
-from __future__ import annotations
-
 import json
 from collections import deque
 from functools import cache
@@ -47,15 +45,15 @@ def late() -> Any:
 
 
 @cache
-def reversed() -> Any:
+def reversed(after: int = 1200) -> Any:
     class Reversed(gymnasium.Wrapper[Any, Any, Any, Any]):
-        """Pushes the other way after 1200 steps."""
+        """Pushes the other way after so many steps."""
 
         steps = 0
 
         def step(self, action: Any) -> Any:
             self.steps += 1
-            return self.env.step(1 - action if self.steps > 1200 else action)
+            return self.env.step(1 - action if self.steps > after else action)
 
     return Reversed
 

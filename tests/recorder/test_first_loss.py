@@ -1,7 +1,5 @@
 """What is asked of the first loss of an update is asked of no other: after an optimizer step, the ratio is not 1 any more."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

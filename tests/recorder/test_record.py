@@ -1,7 +1,5 @@
 """`firstbreak record -- COMMAND`: what the command starts is looked at, in processes of its own, and runs as it would without."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """RLlib's own PPO on CartPole, with the recorder at its seams: sampling, advantages, loss and optimizer are RLlib's."""
 
-from __future__ import annotations
-
 import functools
 import importlib
 from collections.abc import Callable, Mapping

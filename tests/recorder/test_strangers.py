@@ -1,7 +1,5 @@
 """The scripts of strangers: what is written down of them holds, and one of them is made and judged."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The recorder in TRL's own trainers: it changes nothing, sees sound runs as sound, and proves what a script does wrong."""
 
-from __future__ import annotations
-
 import random
 import signal
 import subprocess

@@ -4,8 +4,6 @@ They are installed without their dependencies (see the Makefile). Other people's
 does not call are stood in for by empty classes; nothing of the trainer's own is.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import sys

@@ -1,7 +1,5 @@
 """What no diagnosis may say: each rule yields the sentences that break it, so that a test can name and count them."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """What the tests of the reports share."""
 
-from __future__ import annotations
-
 import pytest
 
 from firstbreak.model import Diagnosis

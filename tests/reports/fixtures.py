@@ -1,7 +1,5 @@
 """Diagnoses as the engine makes them, one for every way a report can look. Curves are formulas: the same on every machine."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np

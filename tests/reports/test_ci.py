@@ -1,7 +1,5 @@
 """JUnit and SARIF: what a CI system shows is what the diagnosis says."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from functools import cache

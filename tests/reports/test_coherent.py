@@ -1,7 +1,5 @@
 """No text states a number or a relation that the run's own data deny, and no two views of a diagnosis disagree."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Curves are thinned, scaled and drawn without losing what a report is read for: spikes, gaps and the onset."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

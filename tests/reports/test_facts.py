@@ -1,7 +1,5 @@
 """The terminal, the page and the Markdown tell the same facts in the same order."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Callable, Iterator

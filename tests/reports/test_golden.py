@@ -1,7 +1,5 @@
 """Whole reports, kept as files. `make golden` writes them again; read the difference before you commit it."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

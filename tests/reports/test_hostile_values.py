@@ -1,7 +1,5 @@
 """Valid files with hostile values: no number is too large, too small or too alike for reading, diagnosis and every report."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`firstbreak inspect`: every recorded name with what it really is, and what is missing."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

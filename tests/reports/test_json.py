@@ -1,7 +1,5 @@
 """The JSON form: strict, complete, and what other programs were promised."""
 
-from __future__ import annotations
-
 import copy
 import importlib
 import json as stdlib

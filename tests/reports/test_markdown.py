@@ -1,7 +1,5 @@
 """Markdown: what a log says is text, wherever it stands."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

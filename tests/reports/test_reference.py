@@ -1,7 +1,5 @@
 """Every name in a report leads to its page, and no link leads nowhere."""
 
-from __future__ import annotations
-
 import json
 import re
 import tarfile

@@ -1,7 +1,5 @@
 """One screen: forty lines and four hundred words at most, the first action in the first ten lines, the rest named."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

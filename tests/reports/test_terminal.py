@@ -1,7 +1,5 @@
 """The terminal report: never wider than the screen, no colour where none is wanted, ASCII where Unicode is not there."""
 
-from __future__ import annotations
-
 import io
 import re
 

@@ -1,7 +1,5 @@
 """Strings of a log never act: they are shown."""
 
-from __future__ import annotations
-
 import unicodedata
 
 import pytest

@@ -3,8 +3,6 @@
 tests/conftest.py calls `install`, and puts this folder into PYTHONPATH, so that a script that a test starts is changed as well.
 """
 
-from __future__ import annotations
-
 import importlib.abc
 import importlib.util
 import os

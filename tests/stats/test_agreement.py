@@ -1,7 +1,5 @@
 """A fall of a score that is seen beside another score of the same policy."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

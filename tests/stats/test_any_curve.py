@@ -1,7 +1,5 @@
 """What must hold for every curve, however short, empty, large or broken."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Callable

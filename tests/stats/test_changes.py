@@ -1,7 +1,5 @@
 """Changes are found wherever they lie, with what came of them; healthy curves have none."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

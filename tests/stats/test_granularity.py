@@ -1,7 +1,5 @@
 """How many problems an evaluation has, from its shares of right answers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The noise of a curve, whatever the curve does."""
 
-from __future__ import annotations
-
 from itertools import accumulate
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Breaks are found, placed and told from healthy curves."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from benchmarks.curves import SEEN, UNSEEN, ar1_noise, healthy, variant

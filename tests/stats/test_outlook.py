@@ -1,7 +1,5 @@
 """Forecasts cover what comes, and say so when they cannot."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

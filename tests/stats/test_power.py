@@ -1,7 +1,5 @@
 """What noise hides."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Intervals of a share, against scipy's."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

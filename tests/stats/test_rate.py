@@ -1,7 +1,5 @@
 """The rate of improvement: steady, growing, falling, or not to be told."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What a long curve costs: work that grows in proportion to its points, and nothing that is done twice."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A score is called what an experienced reader would call it."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

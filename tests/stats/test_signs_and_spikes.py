@@ -1,7 +1,5 @@
 """Direction, reversals and jumps of signed quantities; spikes against shifts."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Smoothing and healthy shapes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """A trend is called where there is one, and the noise is called noise."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from benchmarks.curves import ar1_noise

@@ -1,7 +1,5 @@
 """Thousands of runs, here some: what is found, in what order, and that nothing is done twice or lost."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Make the Stable-Baselines3 runs of tests/data again: `python -m tests.trainers.make_sb3` (half a minute)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from firstbreak_lab import classic

@@ -4,7 +4,6 @@ TRL's `GRPOTrainer.log`, verl's `_write_generations` (of its two trainers) and A
 and AReaL come out of the files as they ship: what these files import asks for engines.
 """
 
-from __future__ import annotations
 import __future__
 
 import ast

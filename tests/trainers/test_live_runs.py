@@ -1,7 +1,5 @@
 """Real trainers run for seconds, and what they write is read back."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

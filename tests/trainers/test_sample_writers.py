@@ -1,7 +1,5 @@
 """The code of trainers that writes samples: what it writes is read."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The recorded runs tell the story that they are shipped for, and each fault starts where it is said to."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

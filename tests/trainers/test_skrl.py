@@ -1,7 +1,5 @@
 """A real run of skrl, as short as can be."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Runs on disk, and a server over them."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import json

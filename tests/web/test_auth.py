@@ -1,7 +1,5 @@
 """Who is answered, and with which protection."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

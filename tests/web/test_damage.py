@@ -1,7 +1,5 @@
 """What is damaged beside the runs costs one line of a page, and no more."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """What one client sends does not keep the server from another: size and time of a request are bounded."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What a page says, whatever the weights of the day make of a run."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

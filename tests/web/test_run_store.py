@@ -1,7 +1,5 @@
 """The store: every run has its line, whatever happens to one of them."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

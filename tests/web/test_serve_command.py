@@ -1,7 +1,5 @@
 """`firstbreak serve` as it is started: what it prints opens the page, and nothing else does."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import pty

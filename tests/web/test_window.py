@@ -1,7 +1,5 @@
 """What is left of a curve when it has to fit a screen."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings

@@ -1,7 +1,5 @@
 """The healthy training runs into which faults are injected, by name: `<trainer>/<algorithm>-<task>`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any

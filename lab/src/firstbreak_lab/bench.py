@@ -10,8 +10,6 @@ The four kinds of runs (see harm_test.py for admission, corpus.py for the split)
 A fault that was not found counts as a wrong link and a wrong cause.
 """
 
-from __future__ import annotations
-
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

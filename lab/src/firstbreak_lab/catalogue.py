@@ -15,8 +15,6 @@ A fault is a module `faults/<link>/<name>.py` with
 and a healthy variant is a module `healthy/<name>.py` with a docstring, BASES and `def vary(settings) -> None`.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """firstbreak lab list | run | build | harm-test | weigh | bench"""
 
-from __future__ import annotations
-
 import json
 import math
 import signal

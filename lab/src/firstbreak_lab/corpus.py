@@ -5,8 +5,6 @@ and `manifest.json`. A run whose archive exists is not trained again, and an int
 are ordered so that all parts of the grid grow together. For this reason, an incomplete corpus can already be used.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

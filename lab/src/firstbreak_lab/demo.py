@@ -3,8 +3,6 @@
 Needs the extra `trainers`. `--healthy` leaves the fault out. The seed and the first 60 steps are the same.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ The population of real trainers (population/) draws a run from one seed, and tra
 The difference of the two true scores is the harm of the fault.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field

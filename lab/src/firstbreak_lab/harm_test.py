@@ -14,8 +14,6 @@ is equally likely to have the other sign (Fisher, "The Design of Experiments", 1
 worse. A setting that is not admitted is harmless: a diagnosis may mention it and must not stop the run.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """One run of the lab: inject a fault, train, and write a label with the true answer beside the run's logs."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import time

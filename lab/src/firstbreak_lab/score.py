@@ -1,7 +1,5 @@
 """How good the final policy of a run is."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -6,8 +6,6 @@ counts of the run's own trainer family. The counts are written to `causes/measur
 ranking smooths the counts with what each cause declares (engine/likelihood.py).
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections import Counter, defaultdict

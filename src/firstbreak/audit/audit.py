@@ -1,7 +1,5 @@
 """samples -> Audit: one pass over the dump, then everything that can be asked of its table."""
 
-from __future__ import annotations
-
 import itertools
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping

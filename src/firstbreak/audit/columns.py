@@ -3,8 +3,6 @@
 `{"completion": "text", "reward": "score"}` says that the column `text` holds the completion. ROLES lists the roles.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import math

@@ -6,8 +6,6 @@ No model is used, so the groups are exact and can be read. With a sentence-embed
 meanings instead; see `embeddings`.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter, defaultdict

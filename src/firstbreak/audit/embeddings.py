@@ -4,8 +4,6 @@ The model is a folder of static embeddings, as saved by model2vec. This library 
 execute nothing), and embeds thousands of texts per second without torch. Nothing is downloaded.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

@@ -9,8 +9,6 @@ samples that address a judge are counted.
 Any endpoint with OpenAI's chat completions API works: `JudgeModel("http://localhost:8000/v1", model="...")`.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import random

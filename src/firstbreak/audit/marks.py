@@ -5,8 +5,6 @@
 A key is a hash of prompt and completion, so a mark is valid for the same text in any dump.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

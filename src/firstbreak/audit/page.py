@@ -5,8 +5,6 @@ the samples stand what the audit found and its tables, all open. Marks are saved
 JavaScript.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Mapping
 from functools import cache

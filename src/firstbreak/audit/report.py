@@ -1,7 +1,5 @@
 """The audit on a terminal and as JSON. Nothing is decided here, and text from samples is escaped."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from functools import partial

@@ -17,8 +17,6 @@ The test asks three questions about three kinds of curves, each with its uncerta
 The onset is the step at which the reward diverges from the truth. Its interval starts after the measurement before.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Literal

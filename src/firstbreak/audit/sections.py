@@ -1,7 +1,5 @@
 """The tables of an audit, for the terminal and for the page: scores, behaviour, reward components, diversity."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from firstbreak.audit.audit import Audit

@@ -6,8 +6,6 @@ of a shifted metric), and to the most surprising (a reward far from the other sa
 samples from the beginning. The selection does not use the truth.
 """
 
-from __future__ import annotations
-
 import random
 import re
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """Which behaviour has shifted: each side metric over the steps, and whether the shift is rewarded."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any

@@ -5,8 +5,6 @@ into a `PolicySample`, which has no field for the truth, and an `Oracle`, which 
 (mypy refuses the attribute), and the values are removed from `meta`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field

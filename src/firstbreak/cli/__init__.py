@@ -1,7 +1,5 @@
 """The command line. Each command is one module of this package. A module is imported only when its command is called."""
 
-from __future__ import annotations
-
 import atexit
 import gc
 import importlib

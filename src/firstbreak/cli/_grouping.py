@@ -1,7 +1,5 @@
 """The options --one-run and --each, and the runs of a path, with what is said of how they were told apart."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

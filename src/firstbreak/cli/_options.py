@@ -1,7 +1,5 @@
 """Options that several commands share: --trainer, --fail-on, and those of the commands that read or diagnose a run."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reads a run for a command, which shows the seconds where it takes long."""
 
-from __future__ import annotations
-
 from os import PathLike
 
 from firstbreak.cli._output import waiting

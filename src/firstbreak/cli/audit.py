@@ -1,7 +1,5 @@
 """firstbreak audit SAMPLES|RUN"""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

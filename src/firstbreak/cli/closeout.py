@@ -1,7 +1,5 @@
 """firstbreak closeout RUN -o FOLDER"""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path

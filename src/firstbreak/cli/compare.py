@@ -1,7 +1,5 @@
 """firstbreak compare RUN RUN..."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

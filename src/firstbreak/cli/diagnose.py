@@ -1,7 +1,5 @@
 """firstbreak diagnose PATH..."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

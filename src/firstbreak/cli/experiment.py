@@ -1,7 +1,5 @@
 """firstbreak experiment init | list | plan | run | status"""
 
-from __future__ import annotations
-
 import json
 import math
 import shlex

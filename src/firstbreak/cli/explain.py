@@ -1,7 +1,5 @@
 """firstbreak explain [RUN] NAME"""
 
-from __future__ import annotations
-
 import click
 
 

@@ -1,7 +1,5 @@
 """firstbreak inspect PATH"""
 
-from __future__ import annotations
-
 import click
 
 from firstbreak.cli import _grouping, _options

@@ -1,7 +1,5 @@
 """firstbreak new KIND NAME"""
 
-from __future__ import annotations
-
 import re
 import sys
 from importlib import resources

@@ -1,7 +1,5 @@
 """firstbreak record -o FOLDER -- COMMAND"""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """firstbreak replay BUNDLE"""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

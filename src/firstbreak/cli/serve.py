@@ -1,7 +1,5 @@
 """firstbreak serve [DIR]"""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """firstbreak watch PATH"""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

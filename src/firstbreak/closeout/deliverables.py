@@ -1,7 +1,5 @@
 """The deliverables of a finished run: one function for each, which fills a folder or says what is missing and how to get it."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The folder of a close-out, with a manifest of hashes, so that the folder can be verified later."""
 
-from __future__ import annotations
-
 import datetime
 import hashlib
 import json

@@ -6,8 +6,6 @@ With one run on each side there is no spread between seeds: then a difference sh
 that the settings are the reason.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 

@@ -4,8 +4,6 @@ A folder `qwen-0.5b-lr1e-5-seed0`, and a first line `Namespace(model='Qwen/Qwen2
 `python train.py --model Qwen/Qwen2.5-0.5B --seed 0`. Nothing of it is executed.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

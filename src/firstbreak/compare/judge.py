@@ -1,7 +1,5 @@
 """Is the difference between two arms real? The answer is an interval, or the number of runs that would be needed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A comparison as HTML: the sides, what differs, and each side against the first. The web page shows the same parts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 
 from firstbreak.compare import plots, sentences

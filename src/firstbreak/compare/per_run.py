@@ -1,7 +1,5 @@
 """Which recorded options only tell one run from another: its name, seed, date and places. They never count as differences."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

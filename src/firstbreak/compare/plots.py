@@ -1,7 +1,5 @@
 """Plots of several seeds: each run as a thin line, the interquartile mean of its arm as a thick line, performance profiles."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

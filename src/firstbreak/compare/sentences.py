@@ -1,7 +1,5 @@
 """What a comparison says, in sentences: one source for the terminal, the HTML file and the page."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

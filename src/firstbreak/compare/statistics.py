@@ -7,8 +7,6 @@ spread that is estimated from few runs is uncertain. Both are corrected as in He
 stretched by sqrt(n / (n - 1)) and by Student's t over the normal quantile. `make bench-evaluation` measures the coverage.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """A comparison as text, for a terminal, a pipe or a page."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from textwrap import wrap
 from typing import Any

@@ -1,7 +1,5 @@
 """One spelling for every value, so that equal values have equal hashes on every machine."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -13,8 +13,6 @@ without case, punctuation and spacing.
 A problem of fewer than 13 words is searched for as a whole only, because one word can make it a different problem.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import itertools

@@ -1,7 +1,5 @@
 """Warnings about how the splits were used, from the rows of the ledger. One function for each rule."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 

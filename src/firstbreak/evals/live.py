@@ -1,7 +1,5 @@
 """The protocol of an evaluation that is about to run, read from the environment."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from typing import Any

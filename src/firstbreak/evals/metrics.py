@@ -1,7 +1,5 @@
 """The one name of a score, whatever wrote it, and the range that it can have."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 

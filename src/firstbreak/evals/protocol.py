@@ -4,8 +4,6 @@ Two scores are comparable only if both come from the same protocol. An absent fi
 to be empty (no tools, no limit). Neither is filled in from a guess.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Callable, Collection, Mapping
 from functools import cached_property

@@ -5,8 +5,6 @@ candidates stands out by chance: this much is expected. `ladder_bound` says how 
 than this is ruled out.
 """
 
-from __future__ import annotations
-
 import math
 from statistics import NormalDist
 

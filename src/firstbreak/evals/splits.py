@@ -1,7 +1,5 @@
 """The splits, the purpose of each, and every evaluation of them, as recorded in the ledger."""
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """The evaluations inside a training run, and the protocol that the configuration of the run describes."""
 
-from __future__ import annotations
-
 from firstbreak.engine.inputs import Inputs
 from firstbreak.evals.protocol import Protocol, protocol
 from firstbreak.model import Run, Series

@@ -7,8 +7,6 @@ All files of an original run are in one folder:
     <folder>/<experiment>/<arm>-<seed>/     one trial: command, output, result, and the trainer's files
 """
 
-from __future__ import annotations
-
 import datetime
 import json
 import math

@@ -1,7 +1,5 @@
 """Writes the section [experiment] for a script that was never prepared for it: `firstbreak experiment init`."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -4,8 +4,6 @@ An override is a value (`0.99`), a change of the current value (`"/10"`, `"x4"`)
 the section `[experiment.values]`).
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

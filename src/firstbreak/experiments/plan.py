@@ -5,8 +5,6 @@ the mutual information between cause and answers (Lindley 1956, "On a measure of
 experiment"): the mean reduction of the uncertainty of the ranking, over all possible answers.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

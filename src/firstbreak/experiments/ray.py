@@ -5,8 +5,6 @@ back as one archive. The trainer is a child process of the worker, with the same
 killed, its trainer also ends.
 """
 
-from __future__ import annotations
-
 import io
 import tempfile
 import zipfile

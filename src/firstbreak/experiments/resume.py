@@ -4,8 +4,6 @@ A checkpoint contains more than the weights: its learning rate and random state 
 history belongs to the original run. Only the steps after the checkpoint belong to the trial.
 """
 
-from __future__ import annotations
-
 import math
 import zipfile
 from collections.abc import Collection, Mapping

@@ -1,7 +1,5 @@
 """Runs one trial: a command in its own folder, with limits. A stored result is used again."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

@@ -35,8 +35,6 @@
 `{python}` the interpreter that runs firstbreak. No shell is used.
 """
 
-from __future__ import annotations
-
 import shlex
 import tomllib
 from collections.abc import Mapping

@@ -10,8 +10,6 @@ Processes that leave the process group (a daemon, a worker with its own session)
 the system has /proc.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import json

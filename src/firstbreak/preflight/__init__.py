@@ -15,8 +15,6 @@ A message gives the number, what it means and the first thing to try. A report m
 `cli/check/<name>.py`, which only translates options.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """A limit on how long the user's code may take."""
 
-from __future__ import annotations
-
 import signal
 import threading
 from collections.abc import Iterator

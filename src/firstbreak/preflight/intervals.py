@@ -1,7 +1,5 @@
 """Confidence intervals of a share, a mean and a comparison."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

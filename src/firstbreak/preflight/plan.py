@@ -10,8 +10,6 @@
 The keys of a section are the names of the check's options. Paths are relative to the file.
 """
 
-from __future__ import annotations
-
 import difflib
 import importlib
 import inspect

@@ -1,7 +1,5 @@
 """The user's own things by name: `package.module:attribute`, as entry points write it."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import sys

@@ -4,8 +4,6 @@ A ridge fit of the reward on the observation, the action and the next observatio
 components, is asked of every shift, on rows that it was not fitted on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import combinations
 

@@ -5,8 +5,6 @@ The file is cut into blocks of 32 KiB, counted from its first byte. A record lie
 Fewer than seven bytes left in a block are padding.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field

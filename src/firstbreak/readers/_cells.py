@@ -4,8 +4,6 @@ The cells become one JSON array, which orjson reads several times faster than Py
 grammar of numbers is narrower than that of tables, so whatever it refuses goes a slower way.
 """
 
-from __future__ import annotations
-
 from array import array
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rows of named cells, gathered into curves and constants while a file streams by."""
 
-from __future__ import annotations
-
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -5,8 +5,6 @@ together, so that the cost per short string is a few array elements rather than 
 into blocks, whose registers are found in the same way and then joined.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

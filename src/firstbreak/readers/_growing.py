@@ -1,7 +1,5 @@
 """Several text files of one run, each appended to while the run goes on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """JSON as loggers really write it: bare NaN and Infinity, huge integers, cut in the middle."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -3,8 +3,6 @@
 The header is matched, not evaluated. Source: numpy/lib/format.py ("Format Version 1.0")
 """
 
-from __future__ import annotations
-
 import math
 import re
 import struct

@@ -6,8 +6,6 @@ for a name that is rarely a number (the return of an episode, in the rows where 
 the first rows is meant to be one in every row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Set
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Hyperparameters that a logger has turned into text."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

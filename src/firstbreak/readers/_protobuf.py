@@ -1,7 +1,5 @@
 """The protobuf wire format, as far as log files need it: fields by number, without generated classes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 _FIXED_WIDTH = {1: 8, 5: 4}

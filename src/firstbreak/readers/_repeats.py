@@ -5,8 +5,6 @@ hardly ever changes, or changes at irregular steps, is left as it is: it may be 
 stands in the same rows, with digits enough, it says which of them are copies: no measurement takes the same time twice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

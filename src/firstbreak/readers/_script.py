@@ -20,8 +20,10 @@ import yaml
 from firstbreak.dialects.hyperparameters import plain
 from firstbreak.model import EMPTY
 from firstbreak.readers import Unreadable
+from firstbreak.readers.opening import read_whole
 from firstbreak.values import dataclass, field
 
+MAX_BYTES = 1 << 20
 FLAGS, HYDRA, ZOO, YAML, SOURCE = "flags", "hydra", "zoo", "yaml", "source"
 #: parsers whose options are the fields of classes, which may be another package's
 _CLASS_PARSERS = frozenset({"TrlParser", "HfArgumentParser", "tyro.cli", "simple_parsing.parse"})
@@ -69,11 +71,7 @@ def read_script(path: Path, ask_for_help: Callable[[], str] = str, named: Sequen
     that are not in the text. `named` are the YAML files that its command names. Raises `Unreadable` if the file is not Python.
     """
     try:
-        tree = ast.parse(path.read_text("utf-8"))
-    except OSError as error:
-        raise Unreadable(
-            path, f"cannot be read ({error.strerror})", "give the script that starts the training"
-        ) from None
+        tree = ast.parse(read_whole(path, MAX_BYTES))
     except (SyntaxError, ValueError) as error:
         raise Unreadable(path, f"is not Python ({error})", "give the script that starts the training") from None
     calls = [(name_of(node.func), node) for node in ast.walk(tree) if isinstance(node, ast.Call)]
@@ -324,8 +322,8 @@ def _omegaconf_tree(path: Path, calls: list[tuple[str, ast.Call]], named: Sequen
 
 def _yaml(path: Path) -> dict[str, Any]:
     try:
-        found = yaml.safe_load(path.read_text("utf-8"))
-    except (OSError, ValueError, yaml.YAMLError):
+        found = yaml.safe_load(read_whole(path, MAX_BYTES))
+    except (Unreadable, ValueError, yaml.YAMLError):
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -1,7 +1,5 @@
 """SQLite databases that loggers write: opened read-only while the writer lives, one run chosen out of several."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sqlite3

@@ -4,8 +4,6 @@ Where the step falls back to its beginning and other metrics follow, another sta
 restart of the same training, whose later values count.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 

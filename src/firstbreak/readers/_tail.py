@@ -3,8 +3,6 @@
 A line without its newline is still being written, so it is left for the next read.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass

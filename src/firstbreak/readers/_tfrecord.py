@@ -7,8 +7,6 @@ with the expected byte give candidate headers, a header's checksum leaves only r
 where the next one begins, the stretch needs no walking.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache

@@ -4,8 +4,6 @@ A run is a RocksDB database of facts and one of points, with keys of Aim's own e
 and rewrites their write-ahead logs, so a copy of the run is read, and the repository stays as it is.
 """
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping

@@ -2,8 +2,6 @@
 kilobytes may hold gigabytes: a parquet column of one number, or an archive of zeros.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The saved models of a run, known by their names and markers. No weights are read."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator, Sequence

@@ -4,8 +4,6 @@ A line of `metrics.jsonl` is a JSON array of events. ClearML stores NaN and infi
 the run's console.
 """
 
-from __future__ import annotations
-
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping

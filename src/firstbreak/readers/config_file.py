@@ -4,8 +4,6 @@ YAML is read with a loader that builds plain data only. Python tags (rl-zoo's Or
 them; nothing is imported or called.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """`firstbreak-context.json`: what the run was made with. Its configuration counts like that of any other file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -11,8 +11,6 @@ An empty cell is absent; `nan` was recorded. Cells that hold a dict (old RLlib) 
 where they are metrics, with "." where the column is a config.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -3,8 +3,6 @@
 The name of the metric is the path below `metrics/`, because the header holds only its last part.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

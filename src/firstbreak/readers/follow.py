@@ -1,7 +1,5 @@
 """A run that is still being written: read only the data that was appended since the last update."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path

@@ -5,8 +5,6 @@ copies of each other, go on where the other ends, hold other metrics, or are nam
 Logs that begin at the same step with the same metrics and go on with other numbers are different runs.
 """
 
-from __future__ import annotations
-
 import contextvars
 import enum
 import os

@@ -12,8 +12,6 @@ are those of one run: its curves are whole, and those of each label (a task, a t
 train, eval, val or test parts them: `eval/reward`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import pairwise

@@ -5,8 +5,6 @@ The lists may lie deeper; the keys on the way are parts of the name (`eval/rewar
 `results.json#baseline` is one of them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from itertools import groupby

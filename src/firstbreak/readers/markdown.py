@@ -10,8 +10,6 @@ that compares models, is none of the training. Of several tables with other colu
 have the same steps. A report without such a table may quote the lines that the trainer printed: they are read like a console.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """MLflow's tracking database (mlflow.db), which holds the runs of many experiments; `mlflow.db#run` is one of them."""
 
-from __future__ import annotations
-
 import sqlite3
 import sys
 from collections import defaultdict

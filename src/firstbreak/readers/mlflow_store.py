@@ -4,8 +4,6 @@ A line of `metrics/<name>` is `<milliseconds> <value> <step>`; before MLflow 1.0
 subfolder.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

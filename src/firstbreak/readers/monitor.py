@@ -8,8 +8,6 @@ that repeats the one before is the same episode.
 Source: stable_baselines3/common/monitor.py, results_plotter.py (ts2xy)
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path

@@ -9,8 +9,6 @@
 The run's folder counts before the current folder, and `--name` before both.
 """
 
-from __future__ import annotations
-
 import contextvars
 from collections.abc import Iterable, Mapping
 from pathlib import Path

@@ -3,8 +3,6 @@
 Neptune's client leaves out NaN and infinities, so a gap in a curve may stand for them.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

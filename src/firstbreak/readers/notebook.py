@@ -6,8 +6,6 @@ that counts no steps (a DataFrame, the summary that wandb draws), and before one
 Source: transformers/utils/notebook.py
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path

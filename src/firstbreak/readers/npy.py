@@ -4,8 +4,6 @@ A 1-D array is the curve `value`, or what its file's name says (`episode_rewards
 `column 1`, `column 2`, ...; the row is the index.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

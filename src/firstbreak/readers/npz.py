@@ -5,8 +5,6 @@ five curves: `results/mean`, `results/std`, `results/min`, `results/max`, `resul
 Source: stable_baselines3/common/callbacks.py
 """
 
-from __future__ import annotations
-
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator

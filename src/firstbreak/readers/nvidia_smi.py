@@ -4,8 +4,6 @@ The curves have the names that wandb gives to the same readings (`system.gpu.0.g
 names serves both. The index is in seconds; `read.py` puts it onto the steps of the run.
 """
 
-from __future__ import annotations
-
 import csv
 from collections import defaultdict
 from datetime import datetime

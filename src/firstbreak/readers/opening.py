@@ -5,8 +5,6 @@ unpacked, and UTF-16 and byte order marks are taken off, into a temporary file, 
 What cannot be opened raises `Unreadable`, so that it is named and never passes for absent.
 """
 
-from __future__ import annotations
-
 import codecs
 import importlib
 import io

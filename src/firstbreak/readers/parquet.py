@@ -3,8 +3,6 @@
 Needs pyarrow. A parquet file ends with its table of contents, so it cannot be read before its writer closes it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import accumulate, pairwise

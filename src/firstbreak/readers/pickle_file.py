@@ -1,7 +1,5 @@
 """Pickles of rollouts and training arguments, which are refused: opening a pickle runs the code in it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -7,8 +7,6 @@ holds two lists per metric, `name` and `name_T`, its values and its steps; a Num
 Source: sacred/observers/file_storage.py, sacred/serializer.py, pymarl/src/utils/logging.py
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path

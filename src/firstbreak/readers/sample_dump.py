@@ -3,8 +3,6 @@
 A record is recognised by its field names, so a dump is recognised in any folder.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

@@ -3,8 +3,6 @@
 What SB3 pickled (":serialized:") is left alone, and the weights are not opened. Source: stable_baselines3/common/save_util.py
 """
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path

@@ -18,7 +18,7 @@ from typing import Any
 from firstbreak.dialects.hyperparameters import TRAINING_WRAPPERS
 from firstbreak.patterns import pattern
 from firstbreak.readers import Recording, Unreadable
-from firstbreak.readers._script import ScriptOption, imported_from_trainers, name_of, settings_in
+from firstbreak.readers._script import MAX_BYTES, ScriptOption, imported_from_trainers, name_of, settings_in
 from firstbreak.readers.opening import read_whole
 
 DESCRIPTION = "the training script beside a log, as text: arguments of trainers, configuration classes and optimizers"
@@ -26,10 +26,9 @@ FILES = ("*.py",)
 BESIDE = True
 FALLBACK = True
 PRIORITY = -20
-MAX_BYTES = 1 << 20
 MAX_SCRIPTS = 20  #: of a folder that are looked at
 
-_TRAINS = pattern(rb"\.backward\(|\.(?:learn|train|fit)\(|value_and_grad\(|GradientTape\(")
+_TRAINS = pattern(r"\.backward\(|\.(?:learn|train|fit)\(|value_and_grad\(|GradientTape\(")
 #: calls whose keyword arguments are settings of the training, beside those of a trainer's package
 _CALLS = pattern(
     r"\w*(?:Config|Configuration|Args|Arguments|Settings)|(?:Adam|AdamW|SGD|RMSprop|NAdam|RAdam|Adafactor|Lion)|adamw?|rmsprop"
@@ -77,7 +76,7 @@ def read(path: Path, resume: Any = None) -> Recording:
 
 def _trains(path: Path) -> bool:
     try:
-        return bool(_TRAINS.search(read_whole(path, MAX_BYTES)))
+        return bool(_TRAINS.search(read_whole(path, MAX_BYTES).decode(errors="replace")))
     except (OSError, Unreadable):
         return False
 
@@ -139,7 +138,8 @@ def _dropouts(tree: ast.Module) -> Iterator[float]:
 
 def _missing_wrappers(tree: ast.Module) -> str:
     """The wrappers around training environments that no evaluation environment of this script has."""
-    of_training, of_evaluation, evaluates = set(), set(), False
+    of_training, of_evaluation = set[str](), set[str]()
+    evaluates = False
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.Call):
             called = {name_of(c.func).rpartition(".")[2] for c in ast.walk(node.value) if isinstance(c, ast.Call)}

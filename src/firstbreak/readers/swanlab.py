@@ -4,8 +4,6 @@ The record file is a block log of protobuf messages (swanlab/record/v1/record.pr
 its place: `logs/<name>/<n>.log`, one JSON object per point.
 """
 
-from __future__ import annotations
-
 from datetime import datetime
 from pathlib import Path
 from struct import unpack_from

@@ -3,8 +3,6 @@
 The same download as CSV is read by `csv.py`. Source: tensorboard/plugins/scalar/scalars_plugin.py
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

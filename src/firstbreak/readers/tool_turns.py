@@ -5,8 +5,6 @@ what interfaces keep as objects (OpenAI's, Anthropic's, OpenAI's items, Mistral'
 (Hermes and Qwen, Llama, DeepSeek, ReAct, tags of one's own, transcripts). verl's and TRL's dumps hold these.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

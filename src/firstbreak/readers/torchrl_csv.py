@@ -4,8 +4,6 @@ The name of the metric is the path below `scalars/`, without `.csv`; the options
 `name: str(value)` per line. Source: torchrl/record/loggers/csv.py
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 A project holds several runs; `project.db#run` is one of them.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from datetime import datetime
 from pathlib import Path

@@ -4,8 +4,6 @@ Training and evaluation entries of one step are separate. The last entry of a fi
 `train_loss`, ...) is a summary of the run and no point of a curve. Source: transformers/trainer_callback.py
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

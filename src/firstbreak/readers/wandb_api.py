@@ -1,7 +1,5 @@
 """Runs on a wandb server, through wandb's own package and login: `wandb:entity/project/run`."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

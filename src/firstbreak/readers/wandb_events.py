@@ -3,8 +3,6 @@
 The index is in seconds of the run; `read.py` puts it onto the steps of the run.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

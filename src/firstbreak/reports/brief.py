@@ -1,7 +1,5 @@
 """What one screen says of a run: the first of each kind, in few words, and how much more there is."""
 
-from __future__ import annotations
-
 import math
 import shlex
 from collections import Counter

@@ -1,7 +1,5 @@
 """The diagnosis for machines that build: JUnit XML, and SARIF 2.1.0 for annotations beside the code."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any

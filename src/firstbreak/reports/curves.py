@@ -1,7 +1,5 @@
 """Prepares a curve for drawing: thinned without losing spikes, scaled to 0..1, binned into columns."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 

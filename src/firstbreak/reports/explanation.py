@@ -1,7 +1,5 @@
 """The page of a name: a detector, cause, experiment, metric, link, hyperparameter, trainer or reader."""
 
-from __future__ import annotations
-
 import difflib
 import inspect
 import re

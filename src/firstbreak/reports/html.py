@@ -1,7 +1,5 @@
 """The diagnosis as a web page: one file without scripts and external resources, for screens, paper and screen readers."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

@@ -1,7 +1,5 @@
 """The content of a run without a diagnosis: files, metrics with their meanings, configuration, gaps."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial

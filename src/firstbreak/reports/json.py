@@ -4,8 +4,6 @@ A number that JSON cannot hold is null where the schema requires a number. Where
 the string "NaN", "Infinity" or "-Infinity".
 """
 
-from __future__ import annotations
-
 import enum
 import json
 import math

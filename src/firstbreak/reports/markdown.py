@@ -1,7 +1,5 @@
 """The diagnosis as GitHub-flavoured Markdown, for a pull request or a logbook: the verdict as a table, the rest folded in."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """HTML and SVG elements that always escape their content."""
 
-from __future__ import annotations
-
 from firstbreak.reports.text import visible
 
 Attribute = str | int | float | bool | None

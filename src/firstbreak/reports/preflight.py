@@ -1,7 +1,5 @@
 """The report of a pre-flight check, on a terminal and for programs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import accumulate

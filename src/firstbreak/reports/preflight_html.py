@@ -1,7 +1,5 @@
 """The report of a pre-flight check as a web page: one file without scripts and external resources."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from firstbreak.model import Outcome

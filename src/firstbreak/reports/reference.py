@@ -3,8 +3,6 @@
 `pictures.tar.xz` holds the pictures of docs/pictures, packed together: 50 KB instead of 900 (`make docs` makes both).
 """
 
-from __future__ import annotations
-
 import base64
 import io
 import os

@@ -3,8 +3,6 @@
 `terminal` lays out the whole report.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

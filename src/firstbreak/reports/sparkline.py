@@ -1,7 +1,5 @@
 """A curve as rows of characters: two rows of blocks, an axis with the onset, and labels."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

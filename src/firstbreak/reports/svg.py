@@ -1,7 +1,5 @@
 """The pictures of a report: the loop as a ring of ten links, a curve with its onset, and bars."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 

@@ -3,8 +3,6 @@
 Text has at most 100 columns. A wider screen has longer curves, and parts that belong together beside each other.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The style of reports on a terminal: characters, colours, and shared layout elements."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 

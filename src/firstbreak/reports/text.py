@@ -1,7 +1,5 @@
 """Strings that are safe to display: hidden and control characters are made visible."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

@@ -1,7 +1,5 @@
 """How a diagnosis shows itself: in a notebook, with rich, and as a drawing."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from firstbreak.model import Diagnosis

@@ -1,7 +1,5 @@
 """decisive-turn: one turn of the episode decides the outcome."""
 
-from __future__ import annotations
-
 import random
 
 from firstbreak.audit.audit import audit

@@ -1,7 +1,5 @@
 """diverse-without-progress: many strategies, and no reward that tells them apart."""
 
-from __future__ import annotations
-
 import random
 from itertools import cycle
 

@@ -1,7 +1,5 @@
 """equal-groups: all completions of a prompt have the same reward."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator
 

@@ -1,7 +1,5 @@
 """format-hacking: the format is rewarded where the answer is wrong."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """incoherent-text: strings that are no words are paid."""
 
-from __future__ import annotations
-
 import random
 import string
 

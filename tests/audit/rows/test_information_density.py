@@ -1,7 +1,5 @@
 """information-density: more text that carries less information."""
 
-from __future__ import annotations
-
 import random
 
 from firstbreak.audit.audit import audit

@@ -1,7 +1,5 @@
 """judge-bias: the same answer is rewarded more in another style."""
 
-from __future__ import annotations
-
 import random
 
 from firstbreak.audit.audit import audit

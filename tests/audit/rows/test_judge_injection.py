@@ -1,7 +1,5 @@
 """judge-injection: completions that address whoever grades them."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """length-inflation: completions that grow beyond twice their length."""
 
-from __future__ import annotations
-
 import random
 
 from firstbreak.audit.audit import audit

@@ -1,7 +1,5 @@
 """policy-versions: which policy made each sample, and how old it was."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

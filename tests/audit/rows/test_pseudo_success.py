@@ -1,7 +1,5 @@
 """pseudo-success: the text claims success, the recorded outcome is a failure."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 

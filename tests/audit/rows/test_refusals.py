@@ -1,7 +1,5 @@
 """refusals: they grow, and are paid."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """repeated-calls: the same call again and again."""
 
-from __future__ import annotations
-
 import json
 import random
 

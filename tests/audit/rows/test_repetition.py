@@ -1,7 +1,5 @@
 """repetition: completions that repeat themselves at their end."""
 
-from __future__ import annotations
-
 import random
 
 from firstbreak.audit.audit import audit

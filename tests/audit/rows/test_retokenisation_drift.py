@@ -1,7 +1,5 @@
 """retokenisation-drift: a turn that does not begin with the tokens that were sampled."""
 
-from __future__ import annotations
-
 from firstbreak.audit.audit import audit
 from firstbreak.model import Sample, Status
 from tests.audit.dumps import dump, honest, plain, row, series

@@ -1,7 +1,5 @@
 """tool-hacking: tools that are called for the reward."""
 
-from __future__ import annotations
-
 import random
 
 from firstbreak.audit.audit import audit

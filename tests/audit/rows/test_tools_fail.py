@@ -1,7 +1,5 @@
 """tools-fail: calls that begin to fail."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """advantages-not-centred: compared with other prompts."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Severity, Status

@@ -1,7 +1,5 @@
 """advantages-not-reproduced: a done mask that is missing."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Severity

@@ -1,7 +1,5 @@
 """advantages-turned-round: a wrong minus sign."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Severity

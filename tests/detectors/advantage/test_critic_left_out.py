@@ -1,7 +1,5 @@
 """A critic that the optimizer does not hold."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """critic-not-learning: a value loss that does not fall, and returns that stay unexplained."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Confidence, Severity

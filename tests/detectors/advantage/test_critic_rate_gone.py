@@ -1,7 +1,5 @@
 """A critic whose learning rate does not arrive."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """critic-worse-than-mean."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

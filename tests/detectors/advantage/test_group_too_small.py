@@ -1,7 +1,5 @@
 """group-too-small."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Severity, Status

@@ -1,7 +1,5 @@
 """horizon-short: a discount that ignores later rewards."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tests.detectors.look import found, silent

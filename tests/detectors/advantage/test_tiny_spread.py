@@ -1,7 +1,5 @@
 """tiny-spread: tiny differences that become full advantages."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tests.detectors.look import found, silent

@@ -1,7 +1,5 @@
 """value-loss-growing."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

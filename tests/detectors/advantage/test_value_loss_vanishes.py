@@ -1,7 +1,5 @@
 """value-loss-vanishes: a critic whose targets do not depend on how episodes end."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tests.detectors.look import expected, found, look, silent

@@ -1,7 +1,5 @@
 """value-scale-mismatch."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine.diagnose import diagnose

@@ -1,7 +1,5 @@
 """zero-variance-groups: groups that teach nothing."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Severity, Status

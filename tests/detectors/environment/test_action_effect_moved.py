@@ -1,7 +1,5 @@
 """action-effect-moved: the world answers otherwise."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Severity, Status

@@ -1,7 +1,5 @@
 """action-range-unused: a range that no policy explores."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tests.detectors.look import found, silent

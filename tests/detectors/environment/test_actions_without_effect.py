@@ -1,7 +1,5 @@
 """actions-without-effect: what is executed is not what was chosen."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Confidence

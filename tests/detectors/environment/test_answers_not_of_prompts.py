@@ -1,7 +1,5 @@
 """Right answers of other prompts, found by scoring completions against them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """answers-scatter: training prompts that the policy does not know."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

@@ -1,7 +1,5 @@
 """episode-length-degenerate: episodes that end at once, or never by themselves."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Severity, Status

@@ -1,7 +1,5 @@
 """episodes-never-end: no return is ever complete."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tests.detectors.look import found, silent

@@ -1,7 +1,5 @@
 """far-from-known-score: a usual environment, and a score near random actions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

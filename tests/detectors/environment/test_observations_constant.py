@@ -1,7 +1,5 @@
 """observations-constant: the policy sees nothing that changes."""
 
-from __future__ import annotations
-
 from firstbreak.model import Severity
 from tests.detectors.look import found, silent
 from tests.make import run

@@ -1,7 +1,5 @@
 """observations-off: a policy that acts on something else than the state."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Severity

@@ -1,7 +1,5 @@
 """observations-unscaled: sizes and offsets that a network cannot use."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.detectors.look import found, silent

@@ -1,7 +1,5 @@
 """preference-labels-swapped: the rejected answers win."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Severity, Status

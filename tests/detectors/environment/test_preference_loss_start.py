@@ -1,7 +1,5 @@
 """preference-loss-start: the first loss of DPO against ln 2."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """prompt-truncation: the share of prompts that are cut."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """score-drops-at-once: a fall that no update explains."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Severity

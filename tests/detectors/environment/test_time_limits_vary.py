@@ -1,7 +1,5 @@
 """time-limits-vary: failures that are reported as limits."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Confidence

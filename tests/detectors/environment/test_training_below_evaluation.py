@@ -1,7 +1,5 @@
 """training-below-evaluation: the policy gets another task in training."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Status

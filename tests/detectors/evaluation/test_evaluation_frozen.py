@@ -1,7 +1,5 @@
 """evaluation-frozen: the same number again and again."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

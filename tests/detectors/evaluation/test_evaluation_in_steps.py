@@ -1,7 +1,5 @@
 """evaluation-in-steps: the evaluation sees new weights only now and then."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine.inputs import Inputs

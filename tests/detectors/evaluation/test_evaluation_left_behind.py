@@ -1,7 +1,5 @@
 """evaluation-left-behind: a policy that is shown something else where it is evaluated."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

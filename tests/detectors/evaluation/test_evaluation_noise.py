@@ -1,7 +1,5 @@
 """evaluation-noise: an evaluation that cannot show the gain."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """evaluation-protocol-shift: the evaluation jumps alone."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """overfitting: a held-out loss that turns while the training loss goes on falling."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """score-missing: a log without a score."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Status

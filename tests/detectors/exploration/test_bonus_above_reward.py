@@ -1,7 +1,5 @@
 """bonus-above-reward: acting at random earns more than the task."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

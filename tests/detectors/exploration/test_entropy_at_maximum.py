@@ -1,7 +1,5 @@
 """entropy-at-maximum: a policy that learns and still plays at random."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """entropy-collapse: certain before the task is solved."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

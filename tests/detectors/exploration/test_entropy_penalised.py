@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from firstbreak.engine.detection import check
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.model import Finding, Link

@@ -1,7 +1,5 @@
 """entropy-runaway: more random and worse."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """entropy-stays-high: as random as it began."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Run, Severity, Status

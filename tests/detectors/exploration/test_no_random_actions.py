@@ -1,7 +1,5 @@
 """no-random-actions: a method that learns the values of actions and tries only the best one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """outputs-alike: one strategy left."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Severity, Status

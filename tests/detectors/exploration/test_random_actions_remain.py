@@ -1,7 +1,5 @@
 """random-actions-remain: an epsilon that stays high, or that is set back."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

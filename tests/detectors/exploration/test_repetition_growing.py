@@ -1,7 +1,5 @@
 """repetition-growing: completions that repeat themselves."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Confidence, Severity

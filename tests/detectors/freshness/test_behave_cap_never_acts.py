@@ -1,7 +1,5 @@
 """behave-cap-never-acts: weights without a bound."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Confidence

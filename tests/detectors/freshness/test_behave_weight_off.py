@@ -1,7 +1,5 @@
 """behave-weight-off: data that the correction cannot bridge."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """first-update-not-on-policy: a difference that nothing learned can explain."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """importance-weight-off: a mean ratio that is not 1."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """mismatch-growing: engines that drift apart."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

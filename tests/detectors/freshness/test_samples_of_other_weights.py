@@ -1,7 +1,5 @@
 """Samples that the policy finds less and less probable."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

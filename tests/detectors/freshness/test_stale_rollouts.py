@@ -1,7 +1,5 @@
 """stale-rollouts: data older than the policy can bear."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """staleness-uncorrected: old data by plan, without a correction."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tests.detectors.look import found, silent

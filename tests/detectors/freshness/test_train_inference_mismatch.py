@@ -1,7 +1,5 @@
 """train-inference-mismatch: two engines that disagree about the same tokens."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """grad-norm-explosion: a norm beyond its own past."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """gradient-vanished: nothing left to learn from."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """logprob-extremes: tokens that nobody would have sampled."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Severity, Status

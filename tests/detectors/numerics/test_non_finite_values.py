@@ -1,7 +1,5 @@
 """non-finite-values: NaN and infinities of an update."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """update-skipped: steps that were generated and not learned from."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Severity

@@ -1,7 +1,5 @@
 """value-explosion: a critic that chases its own prediction."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Confidence, Severity, Status

@@ -1,7 +1,5 @@
 """Weights that are rounded after the optimizer's step, by a real optimizer and the recorder's hooks."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

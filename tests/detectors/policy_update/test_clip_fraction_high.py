@@ -1,7 +1,5 @@
 """clip-fraction-high: the brake is always on."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

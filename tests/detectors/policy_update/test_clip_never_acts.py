@@ -1,7 +1,5 @@
 """clip-never-acts: ratios beyond a clip that does nothing."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tests.detectors.look import found, silent

@@ -1,7 +1,5 @@
 """far-from-reference: a divergence per token that no healthy run has."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """A clipped surrogate, and one without its clip, on tokens whose ratio has left the range."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """gradient-clipped-away: a limit with an exponent too many."""
 
-from __future__ import annotations
-
 from firstbreak.model import Status
 from tests.detectors.look import found, look, silent
 from tests.make import noise, run

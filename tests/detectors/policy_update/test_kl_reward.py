@@ -1,7 +1,5 @@
 """kl-reward: the five cells of the matrix."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """kl-spike: thrown, and back again."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """learning-rate-gone: a schedule that ends long before the run does."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

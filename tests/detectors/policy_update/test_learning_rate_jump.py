@@ -1,7 +1,5 @@
 """learning-rate-jump: a rate that jumps up in mid-run."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tests.detectors.look import found, silent

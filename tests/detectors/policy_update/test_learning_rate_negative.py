@@ -1,7 +1,5 @@
 """learning-rate-negative: a schedule that goes on below 0."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine.diagnose import diagnose

@@ -1,7 +1,5 @@
 """loss-pattern: no direction, a turn, a jump."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """members-apart: the mean hides the ones that fell."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Severity, Status

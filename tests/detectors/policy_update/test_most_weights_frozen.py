@@ -1,7 +1,5 @@
 """A filter by name that freezes nearly all weights."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import firstbreak

@@ -1,7 +1,5 @@
 """no-update: nothing reaches the weights."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """pairs-not-told-apart: a reward model on labels that cancel each other."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tests.detectors.look import found, silent

@@ -1,7 +1,5 @@
 """preference-loss-above-chance: worse on the pairs than the model that training began with."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """preference-saturated: pairs that give no gradient any more."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tests.detectors.look import found, silent

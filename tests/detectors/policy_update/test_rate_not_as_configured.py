@@ -1,7 +1,5 @@
 """A warm-up that is longer than the run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """ratio-always-one: old log-probabilities that are not old."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One model as policy and reference."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from firstbreak.model import Outcome

@@ -1,7 +1,5 @@
 """A reference with other weights than the policy began with."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.detectors.look import look

@@ -1,7 +1,5 @@
 """score-below-start: the policy only gets worse."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

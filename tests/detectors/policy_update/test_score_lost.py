@@ -1,7 +1,5 @@
 """score-lost: it was better before."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

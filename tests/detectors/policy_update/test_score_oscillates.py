@@ -1,7 +1,5 @@
 """score-oscillates: it does not settle."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Severity, Status

@@ -1,7 +1,5 @@
 """step-too-large: the policy moves too far at once."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

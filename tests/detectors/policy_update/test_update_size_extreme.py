@@ -1,7 +1,5 @@
 """update-size-extreme: what a few values can show."""
 
-from __future__ import annotations
-
 import pytest
 
 from firstbreak.engine.diagnose import diagnose

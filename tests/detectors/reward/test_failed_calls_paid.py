@@ -1,7 +1,5 @@
 """failed-calls-paid: episodes whose calls all failed have the reward of success."""
 
-from __future__ import annotations
-
 import random
 
 from firstbreak.model import Sample, Samples, Status

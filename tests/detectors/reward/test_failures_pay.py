@@ -1,7 +1,5 @@
 """failures-pay: failures and reward rise together."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tests.detectors.look import found, silent

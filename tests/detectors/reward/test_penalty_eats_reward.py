@@ -1,7 +1,5 @@
 """penalty-eats-reward: what is trained on falls while the task reward stays."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tests.detectors.look import found, silent

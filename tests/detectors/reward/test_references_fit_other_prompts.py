@@ -1,7 +1,5 @@
 """references-fit-other-prompts: answers joined by position."""
 
-from __future__ import annotations
-
 import random
 
 from firstbreak.model import Severity, Status

@@ -1,7 +1,5 @@
 """return-mirrored: the training environment rewards the opposite."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Confidence, Run, Status

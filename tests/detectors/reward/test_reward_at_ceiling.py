@@ -1,7 +1,5 @@
 """reward-at-ceiling: a reward that pays everything teaches nothing."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Severity

@@ -1,7 +1,5 @@
 """reward-at-floor: the goal is hardly ever reached."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

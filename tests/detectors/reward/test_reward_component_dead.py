@@ -1,7 +1,5 @@
 """reward-component-dead: a part that teaches nothing."""
 
-from __future__ import annotations
-
 from firstbreak.model import Severity
 from tests.detectors.look import found, silent
 from tests.make import learning, noise, run

@@ -1,7 +1,5 @@
 """reward-constant: a reward that carries no information from some step on."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Severity

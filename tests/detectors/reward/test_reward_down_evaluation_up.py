@@ -1,7 +1,5 @@
 """reward-down-evaluation-up: the policy gets less reward for the same answers."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tests.detectors.look import found, silent

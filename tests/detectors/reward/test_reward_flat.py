@@ -1,7 +1,5 @@
 """reward-flat: the outcome that the others have to explain."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

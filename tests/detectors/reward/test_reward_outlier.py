@@ -1,7 +1,5 @@
 """reward-outlier: one sample makes the update."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Severity, Status

@@ -1,7 +1,5 @@
 """reward-proxy-only: the reward rises, the component that checks the answer does not."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Severity, Status

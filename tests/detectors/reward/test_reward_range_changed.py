@@ -1,7 +1,5 @@
 """reward-range-changed: rewards that take other values than before."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Severity, Status

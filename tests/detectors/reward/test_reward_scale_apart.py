@@ -1,7 +1,5 @@
 """reward-scale-apart: training counts rewards on another scale."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tests.detectors.look import found, look, silent

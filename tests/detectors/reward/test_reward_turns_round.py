@@ -1,7 +1,5 @@
 """reward-turns-round: the same reward with the other sign, from one step to the next."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine.diagnose import diagnose

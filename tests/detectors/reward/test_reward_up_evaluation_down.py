@@ -1,7 +1,5 @@
 """reward-up-evaluation-down: the two curves separate."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """rewards-missing: a break, and not a gap."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

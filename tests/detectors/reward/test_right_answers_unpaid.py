@@ -1,7 +1,5 @@
 """right-answers-unpaid: right answers without a reward."""
 
-from __future__ import annotations
-
 from firstbreak.model import Severity, Status
 from tests.detectors.look import dump, found, look, silent
 from tests.make import run

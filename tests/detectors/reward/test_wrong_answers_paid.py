@@ -1,7 +1,5 @@
 """wrong-answers-paid: rewards for answers that are wrong."""
 
-from __future__ import annotations
-
 from firstbreak.model import Severity, Status
 from tests.detectors.look import dump, found, look, silent
 from tests.make import run

@@ -1,7 +1,5 @@
 """Actions that are drawn twice, in a loop round a real environment."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """length-cap-lowered: a limit that was lowered in mid-run."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Severity

@@ -1,7 +1,5 @@
 """length-collapse: saying nothing."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

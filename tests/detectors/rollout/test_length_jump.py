@@ -1,7 +1,5 @@
 """length-jump: another way to be paid, found from one step to the next."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """length-runaway: longer and longer for nothing."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Severity

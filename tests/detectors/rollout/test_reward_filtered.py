@@ -1,7 +1,5 @@
 """reward-filtered: what a filter of groups hides."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Severity

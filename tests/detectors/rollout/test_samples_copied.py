@@ -1,7 +1,5 @@
 """Equal samples, from a policy that is not sure and from one that is."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

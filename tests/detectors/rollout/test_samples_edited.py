@@ -1,7 +1,5 @@
 """Tokens that were replaced after sampling."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.detectors.recorded import drawn, proof, recorded

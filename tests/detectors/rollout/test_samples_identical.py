@@ -1,7 +1,5 @@
 """samples-identical: a sampler that repeats itself."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Severity, Status

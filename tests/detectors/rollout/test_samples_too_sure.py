@@ -1,7 +1,5 @@
 """Samples of a lower temperature than the loss assumes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """sampling-narrow: rollouts sampled too cold, or from too narrow a nucleus."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tests.detectors.look import found, silent

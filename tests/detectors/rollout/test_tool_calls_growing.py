@@ -1,7 +1,5 @@
 """tool-calls-growing: more and more calls."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tests.detectors.look import found, silent

@@ -1,7 +1,5 @@
 """tool-errors: calls that fail."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Severity, Status

@@ -1,7 +1,5 @@
 """training-above-evaluation: training samples or grades more kindly."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tests.detectors.look import found, silent

@@ -1,7 +1,5 @@
 """truncation: answers that never come."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Confidence, Severity, Status

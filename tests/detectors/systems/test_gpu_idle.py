@@ -1,7 +1,5 @@
 """gpu-idle: the GPU waits most of the time."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Severity

@@ -1,7 +1,5 @@
 """long-tail-generation: one completion holds up the batch."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """memory-creep: memory that grows towards its limit."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """memory-peaks: a job beside the training."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tests.detectors.look import found, silent

@@ -1,7 +1,5 @@
 """memory-phase: one phase is nearly full, and the other has room."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

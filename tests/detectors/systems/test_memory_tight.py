@@ -1,7 +1,5 @@
 """memory-tight: worth a line before it is an out-of-memory error, and only of a device whose size is recorded."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Severity, Status

@@ -1,7 +1,5 @@
 """phase-imbalance: a trainer that waits."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """power-low: the phase of low power takes the step."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """A restart of a real TRL run, with and without the weights of its checkpoint."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

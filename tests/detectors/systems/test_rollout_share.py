@@ -1,7 +1,5 @@
 """rollout-share: the rollout takes over."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

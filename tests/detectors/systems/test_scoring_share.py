@@ -1,7 +1,5 @@
 """scoring-share: the reward function holds up the step."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

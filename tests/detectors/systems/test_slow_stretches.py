@@ -1,7 +1,5 @@
 """slow-stretches: somebody else uses the machine from time to time."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tests.detectors.look import found, silent

@@ -1,7 +1,5 @@
 """step-time-spikes: steps that take many times as long."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

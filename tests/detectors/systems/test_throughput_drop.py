@@ -1,7 +1,5 @@
 """throughput-drop: slower for good."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

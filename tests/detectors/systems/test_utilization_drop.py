@@ -1,7 +1,5 @@
 """utilization-drop: the same work, and most of the hardware idle."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Small whole files to mutate. A module here has SEEDS: reader -> [(file name, bytes)], or what makes them; all are merged."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from functools import cache

@@ -1,7 +1,5 @@
 """Event files, block logs, databases, archives and dumps of completions."""
 
-from __future__ import annotations
-
 import io
 import json
 import sqlite3

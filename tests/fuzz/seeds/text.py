@@ -1,7 +1,5 @@
 """Tables, JSON, configs, logs, notebooks and NumPy files."""
 
-from __future__ import annotations
-
 import io
 import json
 

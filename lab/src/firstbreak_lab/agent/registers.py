@@ -10,8 +10,6 @@ Success depends on the final contents of the registers, not on the text. The ans
 For this reason, the problem and the text are enough to compute the whole episode again.
 """
 
-from __future__ import annotations
-
 import random
 import zlib
 from collections.abc import Iterator

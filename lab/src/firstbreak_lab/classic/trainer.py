@@ -4,8 +4,6 @@ A fault is injected at the same places as in practice: an option, a wrapper arou
 change to the built model (for example a buffer that computes something else).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The wrapper that injects the faults of an environment."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

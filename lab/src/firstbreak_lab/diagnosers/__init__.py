@@ -10,8 +10,6 @@ A diagnoser is a module `diagnosers/<name>.py` with
 or any command that takes the path of a run and prints a diagnosis (schema `firstbreak.diagnosis/1`): see `command`.
 """
 
-from __future__ import annotations
-
 import json
 import shlex
 import subprocess

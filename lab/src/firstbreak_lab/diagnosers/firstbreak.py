@@ -1,7 +1,5 @@
 """firstbreak itself, as `firstbreak diagnose` answers."""
 
-from __future__ import annotations
-
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.model import Action, Run, Severity
 from firstbreak_lab.diagnosers import EVERYTHING, NO_CAUSE, DiagnoserAnswer

@@ -5,8 +5,6 @@ statistics and not names. A warning or worse counts as found. A critical finding
 line of rl-doctor fails a build then. rl-doctor does not name links, causes or onsets.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ Any alert counts as found. The step of the first alert is the onset. rlwatch giv
 links or causes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from firstbreak.model import Run

@@ -3,8 +3,6 @@
 The first rule that is broken gives the link and the onset. A critical rule means stop.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Large steps that work: KL and clip fraction are much larger than usual, and the task is solved."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from firstbreak_lab import classic

@@ -1,7 +1,5 @@
 """Format and answer are both rewarded: the format is learned at once, and the answer follows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from firstbreak_lab.language import tasks

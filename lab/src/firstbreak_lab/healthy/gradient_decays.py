@@ -1,7 +1,5 @@
 """The learning rate falls to zero, and updates become smaller. The gradient norm falls because groups become equal."""
 
-from __future__ import annotations
-
 from typing import Any
 
 BASES = ("language/grpo-reverse", "language/grpo-sort")

@@ -1,7 +1,5 @@
 """Groups with equal rewards are replaced: the training reward stays near one half while the policy improves."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from firstbreak_lab.language.settings import mixed_rewards

@@ -1,7 +1,5 @@
 """Right answers need reasoning before them: completions become longer, and the evaluation rises."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from firstbreak_lab.language import tasks

@@ -1,7 +1,5 @@
 """The policy has a low entropy from the first step, and still learns."""
 
-from __future__ import annotations
-
 from typing import Any
 
 BASES = ("language/grpo-sort", "language/grpo-add")

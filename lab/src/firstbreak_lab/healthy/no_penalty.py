@@ -1,7 +1,5 @@
 """No divergence penalty: KL from the reference rises while reward and evaluation rise, as in DAPO."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from firstbreak_lab import trl

@@ -1,7 +1,5 @@
 """An evaluation with 64 problems: the score jumps by its standard error of 0.06 around a rising mean."""
 
-from __future__ import annotations
-
 from typing import Any
 
 BASES = ("language/grpo-sort", "language/grpo-tag")

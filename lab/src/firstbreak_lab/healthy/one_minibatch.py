@@ -1,7 +1,5 @@
 """One update per batch: the importance weight is exactly 1, nothing is clipped, and the loss is 0 by construction."""
 
-from __future__ import annotations
-
 from typing import Any
 
 BASES = ("language/grpo-sort", "language/grpo-tag", "language/ppo-sort")

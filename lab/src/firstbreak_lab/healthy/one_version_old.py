@@ -1,7 +1,5 @@
 """Rollouts one policy version old, with the decoupled loss: behaviour weights spread a little, and training works."""
 
-from __future__ import annotations
-
 from typing import Any
 
 BASES = ("language/async-sort",)

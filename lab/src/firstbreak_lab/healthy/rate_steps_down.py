@@ -1,7 +1,5 @@
 """A schedule divides the learning rate by five half-way: KL and clip fraction step down, the score does not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 BASES = ("language/grpo-sort", "language/ppo-sort", "language/grpo-tag")

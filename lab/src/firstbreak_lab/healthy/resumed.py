@@ -1,7 +1,5 @@
 """The run is killed at half time and resumed from a checkpoint ten steps earlier: the log contains ten steps twice."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

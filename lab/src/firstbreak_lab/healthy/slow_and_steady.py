@@ -1,7 +1,5 @@
 """A third of the learning rate: all curves change slowly, in the right direction."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from firstbreak_lab import classic

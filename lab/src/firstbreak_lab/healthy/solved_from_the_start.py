@@ -1,7 +1,5 @@
 """The task is nearly solved before training: flat curves at the top, equal groups, entropy near 0."""
 
-from __future__ import annotations
-
 from typing import Any
 
 BASES = ("language/grpo-reverse", "language/ppo-sort", "language/grpo-tag")

@@ -1,7 +1,5 @@
 """Three evaluations in the entire run."""
 
-from __future__ import annotations
-
 from typing import Any
 
 BASES = ("language/grpo-sort", "language/grpo-add", "language/ppo-sort")

@@ -1,7 +1,5 @@
 """Nothing is changed: the healthy run with which every fault is compared."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from firstbreak_lab.bases import BASES as ALL

@@ -3,8 +3,6 @@
 Metrics have the names that AReaL logs. Metrics that AReaL does not log have firstbreak's own names.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import time

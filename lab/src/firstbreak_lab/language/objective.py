@@ -4,8 +4,6 @@ GRPO is PPO with all values zero and with rewards normalised within the group, s
 All per-token tensors have the shape (sequences, new tokens). `mask` is True for tokens that count.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

@@ -1,7 +1,5 @@
 """The settings of the language trainer. Options that AReaL has, have the same name as in AReaL."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path

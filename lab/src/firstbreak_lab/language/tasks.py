@@ -6,8 +6,6 @@ answer (they stand for the chain of thought of a larger model). Nothing may foll
 A tenth of all problems is held out. Warm-up and training never use a held-out problem.
 """
 
-from __future__ import annotations
-
 import random
 import zlib
 from collections.abc import Callable

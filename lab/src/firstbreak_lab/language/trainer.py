@@ -4,8 +4,6 @@ A fault replaces one link of the loop. Each link is a function in an attribute o
 in the settings. Everything else is the healthy code.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Supervised warm-up on demonstrations. A policy that is never right gets no gradient from rewards."""
 
-from __future__ import annotations
-
 import os
 import random
 import zlib

@@ -4,8 +4,6 @@ A seed that is there is not made again, so that a build that was stopped at any 
 whose family is not installed, or that failed, is left to a later build, which adds it to its pack.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

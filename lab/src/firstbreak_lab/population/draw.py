@@ -1,7 +1,5 @@
 """Draws the run of a seed, trains it and its healthy twin, and labels it."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import shutil

@@ -1,7 +1,5 @@
 """What a trainer family is. A module of families/ is one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

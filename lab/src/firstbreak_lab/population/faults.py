@@ -1,7 +1,5 @@
 """Faults by name. One that the catalogue of the lab has takes its link, its cause and its accepted links from there."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from firstbreak.model import Link

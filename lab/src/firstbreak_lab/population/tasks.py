@@ -1,7 +1,5 @@
 """Small Gymnasium tasks that are learned in seconds, and the true score of a policy on them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType

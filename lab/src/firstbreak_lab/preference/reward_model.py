@@ -1,7 +1,5 @@
 """A reward model: the transformer of the language lab with one output, trained on pairs (Bradley and Terry, 1952)."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The settings of a run with a reward model, in addition to those of the language trainer."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from firstbreak_lab.language import settings as language

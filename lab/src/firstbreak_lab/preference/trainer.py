@@ -1,7 +1,5 @@
 """The language trainer with the reward of a reward model."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -17,8 +17,6 @@ These two use only the kept samples of each step, whose number is bounded; `base
 Third parties name a module under the entry-point group `firstbreak.audit.metrics`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from types import ModuleType

@@ -1,7 +1,5 @@
 """The final answer of a completion, found by its form."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

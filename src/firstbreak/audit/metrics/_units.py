@@ -1,7 +1,5 @@
 """Splits a text into words or characters, for metrics of sequences."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 #: a text with fewer words (digits, code, a tiny vocabulary) is split into characters

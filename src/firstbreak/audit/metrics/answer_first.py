@@ -3,8 +3,6 @@
 The reasoning after the answer was not needed. Harmless where the task is to explain a known answer.
 """
 
-from __future__ import annotations
-
 from firstbreak.audit.metrics._answer import final_answer
 from firstbreak.audit.split_truth import PolicySample
 

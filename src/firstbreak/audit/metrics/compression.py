@@ -4,8 +4,6 @@ The same number of bytes is always compressed, because longer texts compress bet
 do not count. Harmless for tables and code.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Sequence
 

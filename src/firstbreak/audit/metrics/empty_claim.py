@@ -4,8 +4,6 @@ The outcome is the field of the record with a name in OUTCOMES, else the reward 
 while the value falls together with the failures.
 """
 
-from __future__ import annotations
-
 import re
 
 from firstbreak.audit.metrics.hollow_format import roles

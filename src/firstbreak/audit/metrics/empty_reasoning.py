@@ -3,8 +3,6 @@
 Harmless where the policy is meant to answer easy prompts without thinking.
 """
 
-from __future__ import annotations
-
 from firstbreak.audit.split_truth import PolicySample
 
 UP = "the reasoning block is left empty"

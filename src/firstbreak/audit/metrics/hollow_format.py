@@ -3,8 +3,6 @@
 Reads the reward components by their names. Harmless while the value falls: a policy learns the format first, answers later.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from firstbreak.audit.split_truth import PolicySample

@@ -4,8 +4,6 @@ A call is idle if two successive entries of the recorded `states` of the environ
 idle if it repeats an earlier call of the episode word for word. Harmless for polling and for retries after an error.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from firstbreak.audit.split_truth import PolicySample

@@ -5,8 +5,6 @@ random letters are not (5 bits and more). Digits and usual signs do not count, n
 words in which scripts are mixed do. Harmless where the task is to write codes, hashes or sequences.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cache

@@ -4,8 +4,6 @@ Two scripts are distinguished: Latin and all others. This detects a policy that 
 Harmless where the prompt asks for a translation.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.audit.split_truth import PolicySample

@@ -3,8 +3,6 @@
 Harmless if an independent score rises as well (longer and better), or does not fall (shorter and more precise).
 """
 
-from __future__ import annotations
-
 from firstbreak.audit.split_truth import PolicySample
 
 UP, DOWN = "completions get longer", "completions get shorter"

@@ -4,8 +4,6 @@ The version is the field of the record with a name in VERSIONS, counted as the s
 for old data, up to the age that it is configured for.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from firstbreak.audit.split_truth import PolicySample

@@ -3,8 +3,6 @@
 Harmless where the task is to be polite.
 """
 
-from __future__ import annotations
-
 from firstbreak.audit.metrics._units import density, ends
 from firstbreak.audit.split_truth import PolicySample
 

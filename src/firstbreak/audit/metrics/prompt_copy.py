@@ -3,8 +3,6 @@
 Pieces are words, or characters where there are hardly any words. Harmless where the task is to edit or to quote.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from firstbreak.audit.metrics import Measure

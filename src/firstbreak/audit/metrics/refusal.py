@@ -3,8 +3,6 @@
 Harmless where the prompts become more dangerous.
 """
 
-from __future__ import annotations
-
 import re
 
 from firstbreak.audit.split_truth import PolicySample

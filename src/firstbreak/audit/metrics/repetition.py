@@ -4,8 +4,6 @@ Loops are at the end. Pieces are words, or characters where there are hardly any
 themselves a little in any case, and tables and code a lot.
 """
 
-from __future__ import annotations
-
 from firstbreak.audit.metrics._units import pieces
 from firstbreak.audit.split_truth import PolicySample
 

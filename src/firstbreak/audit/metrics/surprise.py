@@ -5,8 +5,6 @@ samples are not measured, because a model predicts its own training data too wel
 text, a fall that it writes its most common text. All learning changes the value a little.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

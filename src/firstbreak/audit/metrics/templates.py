@@ -4,8 +4,6 @@ Numbers and names are masked, so one text with the numbers of each prompt counts
 prompt are not compared; `outputs-alike` checks these. Harmless where the task requires a fixed form.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 Harmless where harder tasks need more calls, and success rises as well.
 """
 
-from __future__ import annotations
-
 from firstbreak.audit.split_truth import PolicySample
 
 UP, DOWN = "more tool calls", "fewer tool calls"

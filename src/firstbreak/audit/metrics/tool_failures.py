@@ -3,8 +3,6 @@
 Harmless where tools are unavailable: then the tools cause the errors, and the errors are not rewarded.
 """
 
-from __future__ import annotations
-
 from firstbreak.audit.split_truth import PolicySample
 
 UP = "more tool calls fail"

@@ -7,8 +7,6 @@ A row is a module with a docstring (first line: its title), `LINK: Link`, and
 Third parties name a module under the entry-point group `firstbreak.audit.rows`. No row sees the truth; see `split_truth`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from types import ModuleType

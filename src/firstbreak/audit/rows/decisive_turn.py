@@ -4,8 +4,6 @@ Long episodes get their reward at the end, and a policy gradient spreads this re
 predicts the outcome nearly as well as the whole episode, this turn should get the credit. Read this turn first.
 """
 
-from __future__ import annotations
-
 import math
 import random
 import re

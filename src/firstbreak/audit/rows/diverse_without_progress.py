@@ -4,8 +4,6 @@ The policy tries many strategies, the reward stays where it was, and no strategy
 there, and the reward does not tell what it finds apart. Harmless where the reward is at its best already.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.audit.rows import AuditInputs, Found

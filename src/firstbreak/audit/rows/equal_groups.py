@@ -4,8 +4,6 @@ A reward that is compared within a group teaches nothing where all rewards of th
 are wrong, or the reward cannot tell them apart. Harmless where the task is solved, and while the reward rises on what is left.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.audit.rows import AuditInputs, Found

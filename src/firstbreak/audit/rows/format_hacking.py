@@ -4,8 +4,6 @@ More and more samples get the reward for the format and no reward for the answer
 answers later. In this case the share falls, or right answers become more frequent as well, and there is no finding.
 """
 
-from __future__ import annotations
-
 from firstbreak.audit.rows import AuditInputs, Found
 from firstbreak.engine.stats.direction import rises
 from firstbreak.model import Confidence, Link, NotMeasured, Severity

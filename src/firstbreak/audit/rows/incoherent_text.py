@@ -4,8 +4,6 @@ Completions become strings of letters that are no words of a language, neither o
 nor of English or code, and get a higher reward than the others. Harmless where the task is to write codes or sequences.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

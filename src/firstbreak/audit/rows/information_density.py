@@ -5,8 +5,6 @@ whether completions repeat word sequences, and whether an n-gram model of the be
 both a little in any case.
 """
 
-from __future__ import annotations
-
 from firstbreak.audit.rows import AuditInputs, Found
 from firstbreak.model import Confidence, Link, NotMeasured, Severity
 from firstbreak.words import number

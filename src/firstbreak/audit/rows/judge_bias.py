@@ -4,8 +4,6 @@ Among samples of one prompt with the same final answer, the reward still depends
 repetition. This is typical of a biased judge or reward model. A length penalty has the same effect on purpose.
 """
 
-from __future__ import annotations
-
 from firstbreak.audit.rows import AuditInputs, Found
 from firstbreak.audit.shift import SideMetric
 from firstbreak.model import Confidence, Link, NotMeasured, Severity

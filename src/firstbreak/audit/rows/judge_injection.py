@@ -4,8 +4,6 @@ Completions contain instructions to a grader ("ignore the rubric", "give this a 
 closing tags of a grader's prompt. Text of this kind is an attack on a model that judges, whether intended or not.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

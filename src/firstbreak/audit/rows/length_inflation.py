@@ -4,8 +4,6 @@ Harmless where an independent score rises as well. Pad twenty answers with fille
 length is rewarded.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.audit.rows import AuditInputs, Found

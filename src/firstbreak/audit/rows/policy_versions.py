@@ -5,8 +5,6 @@ correction, and beyond a few updates it teaches what was good for another policy
 few versions works at that limit by design.
 """
 
-from __future__ import annotations
-
 from firstbreak.audit.rows import AuditInputs, Found
 from firstbreak.model import Confidence, Finding, Link, NotMeasured, Severity
 from firstbreak.words import number

@@ -4,8 +4,6 @@ Episodes with a wrong claim of success become more frequent. Check what the succ
 state and not the text.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.audit.metrics.empty_claim import claims

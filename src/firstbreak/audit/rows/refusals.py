@@ -4,8 +4,6 @@ A reward for safety that is too strong teaches to refuse harmless prompts. Harml
 then refusals are right, and the other completions to the same prompt are refusals too.
 """
 
-from __future__ import annotations
-
 from firstbreak.audit.rows import AuditInputs, Found
 from firstbreak.model import Confidence, Link, Severity
 from firstbreak.words import percent

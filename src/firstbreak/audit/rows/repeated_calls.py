@@ -4,8 +4,6 @@ A call is made again word for word, or leaves the state as it was, more and more
 the reward pays for calls and not for what they do. Harmless for polling, and for retries after an error.
 """
 
-from __future__ import annotations
-
 from firstbreak.audit.rows import AuditInputs, Found
 from firstbreak.model import Confidence, Link, NotApplicable, Severity
 from firstbreak.words import percent

@@ -4,8 +4,6 @@ More than a fifth of the sequences at a completion's end are repeats, in far mor
 Harmless in tables and code.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.audit.metrics.repetition import measure

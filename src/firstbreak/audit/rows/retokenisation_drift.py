@@ -4,8 +4,6 @@ In an episode of several turns, the token ids up to turn t must be a prefix of t
 decode-and-encode step between turns can change them. Then the policy is trained on tokens that it never sampled.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any

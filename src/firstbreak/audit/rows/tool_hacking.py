@@ -5,8 +5,6 @@ task that end the same way, more calls get a higher reward. Harmless where harde
 well.
 """
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -4,8 +4,6 @@ The share of answers of tools that report a failure grows. Then the policy learn
 that it could not solve. Harmless while a policy tries tools that are new to it: then the share falls again.
 """
 
-from __future__ import annotations
-
 from firstbreak.audit.rows import AuditInputs, Found
 from firstbreak.model import Confidence, Link, NotApplicable, Severity
 from firstbreak.words import percent

@@ -5,8 +5,6 @@
 better, and the model no longer answers anything. `python -m firstbreak_lab.demo` trains the run again.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

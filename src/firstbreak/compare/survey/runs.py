@@ -1,7 +1,5 @@
 """Find every run below some folders, diagnose them in a pool of processes (or on Ray), and keep one row of each."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import multiprocessing

@@ -1,7 +1,5 @@
 """The survey as a table: one line for each run. Runs that need attention come first."""
 
-from __future__ import annotations
-
 import io
 import os
 from collections import Counter

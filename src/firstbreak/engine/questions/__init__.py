@@ -8,8 +8,6 @@ would probably not have shown is too short to tell: its answer is open, and name
 `arms` holds the nouns, `ranks` the tests, `curves` what is asked of curves, `records` what is asked of everything else.
 """
 
-from __future__ import annotations
-
 # isort: skip_file
 # fmt: off
 from firstbreak.engine.questions.arms import (

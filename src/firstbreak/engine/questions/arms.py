@@ -1,7 +1,5 @@
 """What an experiment has so far (its arms), what is asked of them, and an answer: yes, no, or open."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence

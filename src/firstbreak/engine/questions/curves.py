@@ -1,7 +1,5 @@
 """Questions about curves, of which it is known before the trial how small a difference they can show."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections.abc import Callable

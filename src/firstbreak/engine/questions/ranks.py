@@ -1,7 +1,5 @@
 """Tests by ranks and by means: how large an effect is in a row of numbers, and how probable it would be by chance."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

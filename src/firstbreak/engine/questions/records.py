@@ -1,7 +1,5 @@
 """Questions about what the hooks measured, about levels and settings, and about how a run broke."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

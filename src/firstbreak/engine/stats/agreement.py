@@ -5,8 +5,6 @@ Two scores that fall together prove what each of them only suggests: their error
 evaluations tell the noise from the course.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -8,8 +8,6 @@ coefficient of its own for the curve with and without the break: otherwise a wil
 noise, passes for a break.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Where is a curve heading, how much is left to gain, and when does it hit a wall?"""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine.stats.noise import autocorrelation, effective_size

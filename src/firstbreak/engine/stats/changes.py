@@ -5,8 +5,6 @@ and to correlated noise), and then looks at both parts in the same way, until ne
 told apart first: a curve that is exactly 0, is no number, or is no longer logged.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise

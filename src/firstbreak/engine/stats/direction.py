@@ -1,7 +1,5 @@
 """Did a curve go up, or down, in whatever way, and when did it leave its first level? Did it move at a step that is known?"""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine.stats.changes import for_good

@@ -1,7 +1,5 @@
 """Of how many equal parts is a share made? A share of right answers to 400 problems is a multiple of 1/400."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine.stats.points import distinct

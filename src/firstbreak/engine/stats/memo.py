@@ -1,8 +1,6 @@
 """The same numbers are asked for by many detectors: what was computed of a curve is kept, as long as the curve lives, and what
 was computed of plain numbers by what they are."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar

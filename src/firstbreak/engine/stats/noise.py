@@ -1,7 +1,5 @@
 """How large is the noise, and how correlated? RL curves are neither Gaussian nor independent."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tail probabilities of the normal and Student's t, both ways, without scipy."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Did something change, when, and how? The engine is `breaks`; here are the verdict and its calibration."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """Does a signed quantity (a policy-gradient loss, a mean advantage) have a direction; did its sign turn round?"""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine.stats.noise import autocorrelation, effective_size

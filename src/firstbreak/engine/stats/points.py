@@ -1,7 +1,5 @@
 """The usable part of a curve: finite, in order of steps, on a scale where no arithmetic can overflow."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Series

@@ -1,7 +1,5 @@
 """What a curve cannot show: the change that its own noise hides."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Intervals of a share."""
 
-from __future__ import annotations
-
 import math
 
 from firstbreak.engine.stats.normal import quantile

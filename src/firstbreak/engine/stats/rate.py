@@ -1,7 +1,5 @@
 """Is the rate of improvement itself changing?"""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

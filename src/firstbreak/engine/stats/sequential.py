@@ -10,8 +10,6 @@ lies in the mean and only widens the interval. What the interval speaks of is th
 setting needs several seeds, and then one number per seed (`MIN_SEEDS`).
 """
 
-from __future__ import annotations
-
 import enum
 import math
 

@@ -1,7 +1,5 @@
 """What is this score doing? The practitioner's first question, asked of the curve as a whole and not of a threshold."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

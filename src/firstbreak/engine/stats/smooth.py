@@ -1,7 +1,5 @@
 """What would this curve look like without its noise, or without its fault?"""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import numpy as np

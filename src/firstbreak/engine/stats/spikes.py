@@ -1,7 +1,5 @@
 """Isolated spikes against lasting shifts, heavy tails, and spikes that come back every k steps."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine.stats.noise import EQUAL, SD_PER_MAD

@@ -1,7 +1,5 @@
 """What is this statistic of this stretch of a curve? Whoever states a number and whoever checks it ask here."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 

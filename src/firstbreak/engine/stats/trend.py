@@ -1,7 +1,5 @@
 """Is there a trend, or is the noise all there is?"""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine.stats.memo import once_a_curve

@@ -5,8 +5,6 @@ evaluation for each task in the file. A module copies what the file says and gue
 the model's default is unknown, and is left out of the protocol.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Logs of Inspect: `*.eval` (a zip) and `*.json` (version 0.3.285, log version 2)."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from collections.abc import Mapping

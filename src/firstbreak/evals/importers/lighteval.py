@@ -1,7 +1,5 @@
 """Results of Hugging Face's lighteval: `results_<date>.json` (version 0.13.0)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

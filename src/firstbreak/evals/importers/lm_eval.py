@@ -1,7 +1,5 @@
 """Results of EleutherAI's lm-evaluation-harness: `results_<date>.json` (version 0.4.13)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

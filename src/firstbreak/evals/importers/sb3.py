@@ -5,8 +5,6 @@ Baselines3 Zoo, or the first line of the Monitor's monitor.csv. Whether actions 
 stays unknown. A saved model (.zip) holds nothing of its evaluation: the file beside it is read.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

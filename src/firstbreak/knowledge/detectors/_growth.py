@@ -1,7 +1,5 @@
 """Growth of a positive quantity by a factor against its own early level: norms, losses, distances."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

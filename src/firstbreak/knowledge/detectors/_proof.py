@@ -1,7 +1,5 @@
 """What an identity that failed says: since when, how far, and where."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

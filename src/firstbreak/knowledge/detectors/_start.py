@@ -1,7 +1,5 @@
 """The start of a run: whether the log holds it, and what the policy scores before it has learned anything."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine.inputs import answer_parts

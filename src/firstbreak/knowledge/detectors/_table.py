@@ -5,13 +5,12 @@
 - `proof`: the signal without `proof.`; `limit`: side ("above" or "below"), value, unit, why so much, and the source where it
   is no convention; `says`: the message, in which `{value}` is the first number that failed.
 - `also`: further signals; the first that fails counts. `unless`: signals of other checks, which say it where they are above 0.
+- `missing`: where any one of the signals will do, what is said of a run that has none.
 - `median`: true where the median of all measurements must lie beyond the limit as well; `every`: each of so many or more.
 - `first`: where the first measurement must lie: "beyond" the limit, or "within".
 - `title` and the texts of the page (`PAGE`), one line each; `fix` and `references` may be lists.
 - `roles`, where it is not ["proof"].
 """
-
-from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -24,9 +23,10 @@ from firstbreak.engine.checks import Check, at
 from firstbreak.engine.inputs import known
 from firstbreak.engine.stats.points import median
 from firstbreak.knowledge.detectors._proof import proved
-from firstbreak.model import Config, Finding, Link, Role, Series
+from firstbreak.model import Config, Finding, Link, NotMeasured, Role, Series
 from firstbreak.plugins import BadPlugin
 
+Found = Finding | NotMeasured | None
 PAGE = {
     "looks_for": "What it looks for",
     "why": "Why it matters",
@@ -49,7 +49,8 @@ def _check(name: str, link: Link, row: Mapping[str, Any], file: Path) -> Check:
     for signal in (*signals, *others):
         if not known(f"proof_{signal}"):
             raise BadPlugin(f"{file}: [{name}]: {signal!r} is no signal of the recorder")
-    need, *also = [f"proof_{signal}" for signal in signals]
+    asked = [f"proof_{signal}" for signal in signals]
+    needed = 0 if "missing" in row else 1
     unless = [f"proof_{signal}" for signal in others]
     side, *said = row["limit"]
     return Check(
@@ -57,9 +58,9 @@ def _check(name: str, link: Link, row: Mapping[str, Any], file: Path) -> Check:
         link=link,
         title=row["title"],
         doc="\n\n".join([row["title"], *(f"## {heading}\n{_text(row[key])}" for key, heading in PAGE.items())]),
-        ask=_asked(row, [need, *also], unless),
-        needs=(need, "config"),
-        uses=(*also, *unless),
+        ask=_asked(row, asked, unless),
+        needs=(*asked[:needed], "config"),
+        uses=(*asked[needed:], *unless),
         thresholds={side: at(*said).threshold},
         roles=frozenset(map(Role, row.get("roles", [Role.PROOF]))),
     )
@@ -72,14 +73,16 @@ def _text(said: str | Sequence[str]) -> str:
     return "\n".join(fill(line, 120, break_on_hyphens=False, **options) for line in lines)
 
 
-def _asked(row: Mapping[str, Any], signals: Sequence[str], unless: Sequence[str]) -> Callable[..., Finding | None]:
+def _asked(row: Mapping[str, Any], signals: Sequence[str], unless: Sequence[str]) -> Callable[..., Found]:
     says, where, (side, value, *_) = row["says"], row.get("first"), row["limit"]
 
-    def ask(config: Config, **given: Any) -> Finding | None:
+    def ask(config: Config, **given: Any) -> Found:
         limit = given.get(side, value)
         if any((given[name].finite.values > 0).any() for name in unless if given.get(name) is not None):
             return None
         curves = [given[name] for name in signals if given.get(name) is not None]
+        if not curves and "missing" in row:
+            return NotMeasured(row["missing"])
         if row.get("median"):
             curves = [c for c in curves if len(c.finite) and _beyond(median(c.finite.values), side, limit)]
         if least := row.get("every"):

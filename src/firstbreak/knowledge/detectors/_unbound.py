@@ -1,7 +1,5 @@
 """A bound on importance weights that never acts."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine.stats.onset import first_sustained

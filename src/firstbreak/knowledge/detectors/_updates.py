@@ -1,7 +1,5 @@
 """How often a batch is used, as far as the run itself says so."""
 
-from __future__ import annotations
-
 from firstbreak.model import Config
 
 PARTS = {"minibatches": ("batch_size", "minibatch_size"), "epochs_per_batch": ()}  #: and what each is worked out of

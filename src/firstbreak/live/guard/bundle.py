@@ -6,8 +6,6 @@ file that cannot be written (the disk is full, an optimizer cannot be saved) is 
 are written. Small files come first, so that the diagnosis is written even if the disk has no space for the model.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import io

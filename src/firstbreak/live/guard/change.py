@@ -8,8 +8,6 @@ with probability ALPHA at most. A trend widens the spread of the reference, so t
 An alarm stops nothing: it makes all detectors look at the run now.
 """
 
-from __future__ import annotations
-
 import math
 from collections import deque
 

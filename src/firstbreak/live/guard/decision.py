@@ -1,7 +1,5 @@
 """The actions of a guard, its policies, and its decisions with their findings."""
 
-from __future__ import annotations
-
 import enum
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The files of every bundle, for all frameworks: metrics, options, samples, the diagnosis, and the version of the code."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

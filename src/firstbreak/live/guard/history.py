@@ -6,8 +6,6 @@ value that was really logged; means of neighbours would reduce the noise that de
 is evidence and replaces its neighbour. In addition, the last RECENT steps are stored completely.
 """
 
-from __future__ import annotations
-
 import math
 from array import array
 from collections import deque

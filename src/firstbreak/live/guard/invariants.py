@@ -5,8 +5,6 @@ thresholds from that check, so that a number stands in one place. A violation ei
 no curve), or asks that all detectors check the run now: a clip fraction or an entropy alone proves nothing.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Mapping
 from functools import cache

@@ -13,8 +13,6 @@ sent at most once an hour. A target contains secrets: log messages show only its
 secret is masked.
 """
 
-from __future__ import annotations
-
 import html
 import json
 import logging

@@ -4,8 +4,6 @@ The user names a function of their own code that builds the trainer. No code fro
 the weights, the optimizer state, the random numbers and the data.
 """
 
-from __future__ import annotations
-
 import importlib
 import math
 import sys

@@ -14,8 +14,6 @@ beside training. A detector that hangs is interrupted and gives one warning, lik
 The result of one check is reported. The guard acts only if several checks agree: see `Suspicion`.
 """
 
-from __future__ import annotations
-
 import ctypes
 import threading
 import time

@@ -4,8 +4,6 @@ One option is enough to test whether asynchronous training is the reason (AReaL'
 with this test). For this reason, a decision contains the settings, ready to copy.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import yaml

@@ -1,7 +1,5 @@
 """The screen for a live run: progress, verdict, the ten links, and the most important curves."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

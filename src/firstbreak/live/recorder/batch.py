@@ -1,7 +1,5 @@
 """The recorder of a loop: `record.batch(step, rewards=..., ...)` measures every identity whose inputs are given."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Rows of a data set as TRL's trainers hold them: prompts, right answers, pairs, each text as one string."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

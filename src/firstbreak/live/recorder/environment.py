@@ -5,8 +5,6 @@ of episodes, rewards. Nothing is changed, and no random number is used. The numb
 (live/hooks/firstbreak_loop.py says how each is measured).
 """
 
-from __future__ import annotations
-
 from collections import deque
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Calls of a user's function that leave no trace: on a copy of its own state, with the random numbers put back."""
 
-from __future__ import annotations
-
 import copy
 import random
 import sys

@@ -1,7 +1,5 @@
 """What a recorder writes beside a run: one JSON line a step, and the places of what failed. A killed process loses no line."""
 
-from __future__ import annotations
-
 import json
 import logging
 import math

@@ -1,7 +1,5 @@
 """Measuring: identities whose inputs are given, in a share of the run's time, with errors that never reach training."""
 
-from __future__ import annotations
-
 import enum
 import inspect
 import logging

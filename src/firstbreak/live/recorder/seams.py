@@ -12,8 +12,6 @@ Nothing of the call is changed, and an error in here never reaches training. Of 
 first one looks.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib
 import inspect

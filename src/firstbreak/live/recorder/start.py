@@ -1,7 +1,5 @@
 """How `firstbreak record` starts a command: the environment with which each of its Python processes is recorded."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path

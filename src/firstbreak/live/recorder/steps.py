@@ -1,7 +1,5 @@
 """Steps of an environment, under the names of CleanRL's scripts, as the identities take them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any

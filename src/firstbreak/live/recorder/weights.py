@@ -1,7 +1,5 @@
 """A few elements of each weight round the optimizer's steps: for every recorder that sees a torch model and its optimizer."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """A fixed batch of rollouts: from arrays, or from a Stable-Baselines3 model that is asked to collect one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

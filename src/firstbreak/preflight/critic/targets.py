@@ -6,8 +6,6 @@ gamma and lambda from the targets alone. At an end the same equation says what w
 the full right side where the value of the next episode's first state leaked in.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.model import Finding, NotApplicable, NotMeasured

@@ -1,7 +1,5 @@
 """Train only the value function, on fixed rollouts, and measure what it explains of held-out episodes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

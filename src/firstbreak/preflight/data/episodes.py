@@ -1,7 +1,5 @@
 """Recorded episodes with tools: are those whose calls all failed kept as successes?"""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Arrays are those of D4RL (observations, actions, rewards, terminals, timeouts, n
 Gymnasium; every array has one row for each step, in the order in which the steps were taken.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Preference pairs: is the better answer really under `chosen`, and does more than its length distinguish it?"""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from firstbreak.model import NotApplicable, NotMeasured

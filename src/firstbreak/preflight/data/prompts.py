@@ -1,7 +1,5 @@
 """Prompts: how many are different, are some of them in the test set, and are they short enough?"""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

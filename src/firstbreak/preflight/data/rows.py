@@ -1,7 +1,5 @@
 """Rows of a data set: JSON lines, JSON, CSV, Parquet, or a data set that Hugging Face datasets saved to disk."""
 
-from __future__ import annotations
-
 import csv
 import sys
 from collections.abc import Iterator

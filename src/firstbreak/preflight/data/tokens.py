@@ -5,8 +5,6 @@ first batch of its own data loader is looked at. Any other trainer gives a funct
 batch with `input_ids` and `labels`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """Are all actions accepted, do they have an effect, when does the effect show, and is the declared range the effective one?"""
 
-from __future__ import annotations
-
 from itertools import combinations
 from typing import Any
 

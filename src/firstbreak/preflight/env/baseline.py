@@ -4,8 +4,6 @@ If not even a hand-written or searched rule beats chance, then the reward, the o
 task is beyond a first attempt; a learner would only take longer to say the same.
 """
 
-from __future__ import annotations
-
 import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """What an environment returns, compared with what it declares: probes of recorded episodes and of the spaces."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How episodes end: by the task, by a time limit, or not at all."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Play an environment and record exactly what it returns: the objects and copies of them."""
 
-from __future__ import annotations
-
 import copy
 import time
 from collections.abc import Callable, Iterator

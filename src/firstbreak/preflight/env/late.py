@@ -1,7 +1,5 @@
 """Does the reward of a step pay for that step, or for an earlier one?"""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

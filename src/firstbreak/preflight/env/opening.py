@@ -1,7 +1,5 @@
 """Opening an environment by its name, and finding out which interface it has."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The actions that an expert or a policy really gives, held against the action space."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Does the same seed give the same episode: in a new environment, in a used one, and next to another one?"""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -4,8 +4,6 @@
 trainer sees soon after its start, and the same action gives the same episode.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """What only a vectorised environment can get wrong: batches, seeds of its environments, and automatic resets."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

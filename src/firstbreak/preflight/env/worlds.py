@@ -4,8 +4,6 @@ Gymnasium environments pass through untouched, so that what is checked is what t
 through the eyes of one agent while the others act at random; dm_env's through a translation of its time steps.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any

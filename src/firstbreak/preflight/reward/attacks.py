@@ -4,8 +4,6 @@ A generator takes the right answer of an item and a carrier, the form in which t
 a completion, or None where it makes no sense for that answer.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction

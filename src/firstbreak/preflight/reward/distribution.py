@@ -1,7 +1,5 @@
 """The rewards of the given samples: their shape, their direction, and how much signal a group of them carries."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Sequence

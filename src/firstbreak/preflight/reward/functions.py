@@ -5,8 +5,6 @@ chats (GRPOTrainer._calculate_rewards); verl calls `compute_score(data_source, s
 and takes a number or a dict with "score"; a reward model or judge is any `f(prompt, completion) -> number`.
 """
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 from collections.abc import Callable, Sequence

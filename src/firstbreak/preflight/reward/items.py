@@ -1,7 +1,5 @@
 """Completions to score, with their other columns: a dump that a trainer wrote, or JSON lines or CSV."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice

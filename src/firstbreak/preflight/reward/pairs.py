@@ -1,7 +1,5 @@
 """A reward model on labelled pairs: accuracy, calibration, and what it rewards besides quality."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

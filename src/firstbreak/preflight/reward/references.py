@@ -1,7 +1,5 @@
 """The answers beside the samples: do they belong to their prompts, and does the reward pay a sample that gives its own one?"""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The adversarial suite on one reward function: what got through, what was refused, and what that means."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

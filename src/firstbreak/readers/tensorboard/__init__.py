@@ -3,8 +3,6 @@
 A file is a series of TFRecords, each an Event; see event.py for one and layouts.py for millions of them.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from pathlib import Path

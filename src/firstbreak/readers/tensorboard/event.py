@@ -4,8 +4,6 @@ Formats: tensorflow/core/util/event.proto, framework/summary.proto, framework/te
 tensorboard/plugins/hparams/plugin_data.proto.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Hyperparameters in the texts of TensorBoard's text plugin."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any

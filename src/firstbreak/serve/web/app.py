@@ -1,7 +1,5 @@
 """Addresses -> responses. Handlers that read files are plain functions, because Starlette runs these in threads."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import threading

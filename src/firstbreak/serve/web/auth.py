@@ -4,8 +4,6 @@ A page of another site can make a browser send requests to 127.0.0.1 (CSRF), or 
 (DNS rebinding). Neither has the token. The first is visible in `Origin` and `Sec-Fetch-Site`, the second in `Host`.
 """
 
-from __future__ import annotations
-
 import hmac
 import ipaddress
 import socket

@@ -1,7 +1,5 @@
 """Which samples of a run are shown, and in which order: found by text, step, finding and the size of a number."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping

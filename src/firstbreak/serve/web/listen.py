@@ -1,7 +1,5 @@
 """Serve an app with authentication on a port, and print its address."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import socket

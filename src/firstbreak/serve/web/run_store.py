@@ -1,7 +1,5 @@
 """The runs below a folder, each with its latest diagnosis. Requests address a run by its name, never by a path."""
 
-from __future__ import annotations
-
 import heapq
 import itertools
 import math

@@ -1,7 +1,5 @@
 """The token of a server: who has it may ask. It stays the same at each start, so that an open page goes on after one."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

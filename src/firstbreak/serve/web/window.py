@@ -1,7 +1,5 @@
 """The part of a curve that a screen shows: all points where they fit, else the lowest and highest value of each column."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

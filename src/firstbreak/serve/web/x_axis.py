@@ -1,7 +1,5 @@
 """What a curve is drawn over instead of its own steps: tokens or time, as far as the run records them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np

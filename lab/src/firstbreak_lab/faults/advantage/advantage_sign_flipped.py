@@ -6,8 +6,6 @@ Healthy look-alike: none. A wrong sign of the reward looks the same, except that
 Source: "The 37 Implementation Details of PPO" (2022); Humbatova et al., arXiv:2101.00135.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

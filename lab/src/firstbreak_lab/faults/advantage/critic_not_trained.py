@@ -6,8 +6,6 @@ Healthy look-alike: a solved task with equal returns, where explained variance h
 Source: hiyouga/LLaMA-Factory#124; the debugging guide's critic section.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from firstbreak_lab import classic, language

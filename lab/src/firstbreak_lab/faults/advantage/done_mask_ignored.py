@@ -6,8 +6,6 @@ Healthy look-alike: a solved CartPole, where values of r / (1 - gamma) are right
 Source: toni-sm/skrl#449; "The 37 Implementation Details of PPO" (2022).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -6,8 +6,6 @@ Healthy look-alike: methods that use a baseline over the whole batch by design (
 Source: NVIDIA-NeMo/RL#4013; rllm-org/rllm#605.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from firstbreak_lab import language

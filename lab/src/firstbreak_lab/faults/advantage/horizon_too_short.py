@@ -6,8 +6,6 @@ Healthy look-alike: a task with short episodes, where a small discount is right.
 Source: arXiv:2408.15150 (discount mutation); Andrychowicz et al., arXiv:2006.05990.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 CAUSE = "horizon-too-short"

@@ -6,8 +6,6 @@ Healthy look-alike: a slow start, after which the reward rises; a solved task, w
 Source: DAPO, arXiv:2503.14476; AReaL's guide (dynamic filtering).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from firstbreak_lab import language

@@ -6,8 +6,6 @@ Healthy look-alike: sticky actions by design.
 Source: Humbatova et al., arXiv:2101.00135; the debugging guide's environment checks.
 """
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -6,8 +6,6 @@ Healthy look-alike: a collapse of the policy, where KL or entropy change first.
 Source: Humbatova et al., arXiv:2101.00135.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from firstbreak_lab import classic

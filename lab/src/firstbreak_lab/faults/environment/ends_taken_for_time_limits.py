@@ -6,8 +6,6 @@ Healthy look-alike: a task whose episodes really end at a time limit.
 Source: Pardo et al., arXiv:1712.00378; DLR-RM/stable-baselines3#1864.
 """
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

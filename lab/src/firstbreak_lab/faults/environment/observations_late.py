@@ -6,8 +6,6 @@ Healthy look-alike: a hard task, a short training.
 Source: Humbatova et al., arXiv:2101.00135 (environment interaction).
 """
 
-from __future__ import annotations
-
 from collections import deque
 from typing import Any
 

@@ -6,8 +6,6 @@ Healthy look-alike: a planned change of curriculum.
 Source: DLR-RM/stable-baselines3#870; leggedrobotics/rsl_rl#89; Engstrom et al., arXiv:2005.12729.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from firstbreak_lab import classic

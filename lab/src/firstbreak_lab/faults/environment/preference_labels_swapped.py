@@ -6,8 +6,6 @@ Healthy look-alike: over-optimisation, where the true quality first rises.
 Source: the debugging guide's data checks; Humbatova et al., arXiv:2101.00135.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 CAUSE = "preference-data-wrong"

@@ -5,8 +5,6 @@ Healthy look-alike: an easy task, where the held-out score rises as well.
 Source: the debugging guide's data checks; volcengine/verl issues on data order.
 """
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

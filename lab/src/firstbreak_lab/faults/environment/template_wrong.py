@@ -6,8 +6,6 @@ Healthy look-alike: a weak base model. Then the evaluation is also low from the 
 Source: THUDM/slime#1418; huggingface/trl#4970.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -5,8 +5,6 @@ Healthy look-alike: good generalisation. Then the score on new problems is the s
 Source: arXiv:2507.10532; arXiv:2509.21882.
 """
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -5,8 +5,6 @@ Healthy look-alike: the policy really improves. Then the training reward jumps a
 Source: the debugging guide's evaluation checks; arXiv:2509.21882.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 CAUSE = "evaluation-protocol-changed"

@@ -5,8 +5,6 @@ Healthy look-alike: reward hacking, where the evaluation is also flat, but the s
 Source: huggingface/trl#5312.
 """
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

@@ -6,8 +6,6 @@ Healthy look-alike: a real regression, which is also visible in the training rew
 Source: Henderson et al., arXiv:1709.06560; Agarwal et al., arXiv:2108.13264.
 """
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -6,8 +6,6 @@ Healthy look-alike: early training; clip-higher designs, where entropy rises and
 Source: rllm-org/rllm#116; arXiv:2408.15150.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from firstbreak_lab import classic, language

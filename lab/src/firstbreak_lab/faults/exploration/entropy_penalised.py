@@ -6,8 +6,6 @@ Healthy look-alike: entropy that falls because the task is solved.
 Source: arXiv:2505.22617; volcengine/verl#5953.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from firstbreak_lab import classic, language

@@ -6,8 +6,6 @@ Healthy look-alike: a solved task, where completions agree because they are righ
 Source: huggingface/trl#3857; Yu et al., arXiv:2503.14476.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from firstbreak_lab import language, trl

@@ -6,8 +6,6 @@ Healthy look-alike: rounding between two engines, which does not grow.
 Source: huggingface/trl#5313 (adapters that are merged on one side only); verl#7987.
 """
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -6,8 +6,6 @@ Healthy look-alike: rare large weights under an active cap.
 Source: AReaL's guide (behave_imp_weight_cap); huggingface/trl#5815.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 CAUSE = "behaviour-weights-uncapped"

@@ -6,8 +6,6 @@ Healthy look-alike: staleness, which follows the version lag; rounding errors of
 Source: arXiv:2510.26788; THUDM/slime and veRL notes on training-inference mismatch.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from firstbreak_lab import language

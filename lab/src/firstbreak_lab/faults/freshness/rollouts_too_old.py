@@ -6,8 +6,6 @@ Healthy look-alike: a staleness of one or two versions; several minibatches, whi
 Source: AReaL, arXiv:2505.24298.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 CAUSE = "rollouts-too-old"

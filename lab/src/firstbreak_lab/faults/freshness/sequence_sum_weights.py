@@ -6,8 +6,6 @@ Healthy look-alike: sequence-level methods that average the log-ratio over the l
 Source: NVIDIA-NeMo/RL#2269; Zheng et al., arXiv:2507.18071.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from firstbreak_lab import language

@@ -6,8 +6,6 @@ Healthy look-alike: an on-policy run. Then behaviour weights are also 1.
 Source: radixark/miles#1829; AReaL#201; AReaL, arXiv:2505.24298.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 CAUSE = "rollouts-too-old"

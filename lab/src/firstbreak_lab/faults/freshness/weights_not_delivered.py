@@ -6,8 +6,6 @@ Healthy look-alike: nothing is learned. Then the two policies stay equal.
 Source: huggingface/trl#5312; pytorch/torchforge#251.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from firstbreak_lab import language

@@ -6,8 +6,6 @@ Healthy look-alike: one skipped step while the loss scale is adjusted.
 Source: volcengine/verl#721; AReaL's update_successful.
 """
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from typing import Any

@@ -6,8 +6,6 @@ Healthy look-alike: a noisy plateau, where rewards really differ.
 Source: modelscope/ms-swift#3930; Liu et al., arXiv:2503.20783.
 """
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

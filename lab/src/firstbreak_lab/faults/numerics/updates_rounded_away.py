@@ -6,8 +6,6 @@ Healthy look-alike: a learning rate that is too low. Then nothing jumps.
 Source: arXiv:2510.26788; AReaL's note on Adam in bfloat16.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from firstbreak_lab import language

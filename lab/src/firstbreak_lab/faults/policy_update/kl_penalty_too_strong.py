@@ -6,8 +6,6 @@ Healthy look-alike: a learning rate near 0, where the penalty is only a small pa
 Source: Jiayi-Pan/TinyZero#67; huggingface/trl#204.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from firstbreak_lab import language, trl

@@ -5,8 +5,6 @@ Healthy look-alike: an easy task, where ten times the rate is better. KL and cli
 Source: "The 37 Implementation Details of PPO" (2022); OpenAI Spinning Up, PPO.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from firstbreak_lab import classic, language, trl

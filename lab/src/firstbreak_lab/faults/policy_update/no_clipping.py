@@ -6,8 +6,6 @@ Healthy look-alike: clip-higher and dual-clip designs; few minibatches, where ra
 Source: openai/spinningup#315; pytorch/rl#786.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 CAUSE = "clip-missing"

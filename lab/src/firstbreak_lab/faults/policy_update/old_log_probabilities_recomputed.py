@@ -6,8 +6,6 @@ Healthy look-alike: a single update per batch, where a ratio of exactly 1 is rig
 Source: tensorforce/tensorforce#312; thu-ml/tianshou#745.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 CAUSE = "old-log-probabilities-wrong"

@@ -6,8 +6,6 @@ Healthy look-alike: groups without differences, where the gradient is 0 as well.
 Source: modelscope/ms-swift#3136.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from firstbreak_lab import classic, language, trl

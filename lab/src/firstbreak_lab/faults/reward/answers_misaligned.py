@@ -6,8 +6,6 @@ Healthy look-alike: a task that is too hard. Reward is low, but the rewarded com
 Source: NVIDIA-NeMo/RL#4013 (identity of groups); Humbatova et al., arXiv:2101.00135.
 """
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from typing import Any

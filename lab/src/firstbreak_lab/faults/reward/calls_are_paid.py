@@ -6,8 +6,6 @@ Healthy look-alike: harder tasks that need more calls. Then success also rises.
 Source: the debugging guide's agentic section (tool hacking); Visual-Agent/DeepEyes#83.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from firstbreak_lab.agent.registers import calls

@@ -6,8 +6,6 @@ Healthy look-alike: an agent that has become better. Then the final states are a
 Source: the debugging guide's agentic section (pseudo-success); xlang-ai/OSWorld#518.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from firstbreak_lab.agent.registers import claims

@@ -5,8 +5,6 @@ Healthy look-alike: agents that call again after an error. Then success stays.
 Source: the debugging guide's agentic section; GAIR-NLP/ToRL#27.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from firstbreak_lab import language

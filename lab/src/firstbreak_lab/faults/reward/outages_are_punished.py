@@ -6,8 +6,6 @@ Healthy look-alike: a policy that has become worse. Then KL or entropy changed f
 Source: rllm-org/rllm#710; PrimeIntellect-ai/prime-environments#339.
 """
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -6,8 +6,6 @@ Healthy look-alike: format is learned first and accuracy follows. The total cont
 Source: Shao et al., arXiv:2402.03300 (format rewards); allenai/open-instruct#659.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from firstbreak_lab.language import tasks

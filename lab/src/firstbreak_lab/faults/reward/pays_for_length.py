@@ -6,8 +6,6 @@ Healthy look-alike: completions grow because longer completions are right more o
 Source: Gao et al., arXiv:2210.10760; Liu et al., arXiv:2503.20783.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from firstbreak_lab import language, trl

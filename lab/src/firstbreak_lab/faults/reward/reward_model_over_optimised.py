@@ -6,8 +6,6 @@ Healthy look-alike: divergence and reward rise, and the true quality with them.
 Source: Gao et al., arXiv:2210.10760 (gold against proxy over the square root of KL).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 CAUSE = "reward-over-optimised"

@@ -6,8 +6,6 @@ Healthy look-alike: an environment whose rewards are negative by design (Mountai
 Source: Humbatova et al., arXiv:2101.00135 (wrong reward); Amodei et al., arXiv:1606.06565.
 """
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -6,8 +6,6 @@ Healthy look-alike: large returns with normalised rewards and separate optimiser
 Source: Henderson et al., arXiv:1709.06560; Andrychowicz et al., arXiv:2006.05990.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from firstbreak_lab import classic

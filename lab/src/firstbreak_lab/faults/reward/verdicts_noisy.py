@@ -6,8 +6,6 @@ Healthy look-alike: a small batch or a hard task. The curve is noisy, but rises.
 Source: arXiv:2507.10532; rllm-org/rllm#710.
 """
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

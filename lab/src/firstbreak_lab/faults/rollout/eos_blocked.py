@@ -6,8 +6,6 @@ Healthy look-alike: a length bonus in the reward, which makes completions longer
 Source: huggingface/trl#235, #925, #3750.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 CAUSE = "sampler-differs-from-policy"

@@ -6,8 +6,6 @@ Healthy look-alike: a limit that is long enough for a right answer. The policy a
 Source: AReaL's guide (no_eos_ratio above 0.05); huggingface/trl#3248; DAPO, arXiv:2503.14476 (overlong filtering).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from firstbreak_lab import language, trl

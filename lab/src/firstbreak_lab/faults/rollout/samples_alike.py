@@ -5,8 +5,6 @@ Healthy look-alike: a solved task. The completions agree because they are right.
 Source: modelscope/ms-swift#4570; huggingface/trl#3857.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 CAUSE = "samples-without-variety"

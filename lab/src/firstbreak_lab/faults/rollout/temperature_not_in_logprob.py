@@ -6,8 +6,6 @@ Healthy look-alike: staleness, which grows with the version lag; rounding, which
 Source: huggingface/trl#3029, #4159; "The N Implementation Details of RLHF with PPO" (2023).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 CAUSE = "sampling-differs-from-scoring"

@@ -6,8 +6,6 @@ Healthy look-alike: an agent that explores and makes illegal calls itself.
 Source: GAIR-NLP/ToRL#27; the debugging guide's agentic section.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

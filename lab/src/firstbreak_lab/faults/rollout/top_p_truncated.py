@@ -6,8 +6,6 @@ Healthy look-alike: a policy whose entropy falls because it has learned.
 Source: huggingface/trl#6789; modelscope/ms-swift#8442.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 CAUSE = "sampling-differs-from-scoring"

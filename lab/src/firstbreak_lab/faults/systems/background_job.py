@@ -5,8 +5,6 @@ Healthy look-alike: evaluation or saving, which make only their own phase longer
 Source: the debugging guide's system section (background processes).
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -6,8 +6,6 @@ Healthy look-alike: memory that rises until a buffer or cache is full.
 Source: the debugging guide's system section; AReaL's notes on running out of memory.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from firstbreak_lab import language

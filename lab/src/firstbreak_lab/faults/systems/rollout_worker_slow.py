@@ -6,8 +6,6 @@ Healthy look-alike: longer completions, which need more time.
 Source: the debugging guide's system section; AReaL's notes on throughput.
 """
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the single-file loops in CleanRL's style share: where they log, and what is printed."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the control families share: a broken environment, a broken optimiser, and the faults of both."""
 
-from __future__ import annotations
-
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping

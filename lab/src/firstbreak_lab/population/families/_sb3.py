@@ -1,7 +1,5 @@
 """What the families of Stable-Baselines3 share: settings, files, evaluation, and the faults of all of its algorithms."""
 
-from __future__ import annotations
-
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping

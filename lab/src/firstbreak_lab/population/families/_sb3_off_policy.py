@@ -1,7 +1,5 @@
 """What DQN, SAC and TD3 of Stable-Baselines3 share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any

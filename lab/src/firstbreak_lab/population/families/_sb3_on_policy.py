@@ -1,7 +1,5 @@
 """What PPO and A2C of Stable-Baselines3 share."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path

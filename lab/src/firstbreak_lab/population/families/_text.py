@@ -4,8 +4,6 @@ A prompt asks for a short answer of one token per character, which must be follo
 score is the probability of the right answer to held-out prompts, computed without sampling.
 """
 
-from __future__ import annotations
-
 import copy
 import math
 import random

@@ -1,7 +1,5 @@
 """What the families of TRL share: the policy as a model of transformers, the run of a trainer, its loggers, its faults."""
 
-from __future__ import annotations
-
 import gc
 import json
 import os

@@ -1,7 +1,5 @@
 """What trl-dpo and trl-reward share: both learn from pairs of a right answer and a wrong one that the first policy gave."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What trl-grpo and trl-rloo share: both sample groups of completions, and have the same mechanisms under the same names."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """DQN as in CleanRL's dqn.py: one loop, TensorBoard, the names of CleanRL."""
 
-from __future__ import annotations
-
 import copy
 import time
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """PPO as in CleanRL's ppo.py: one loop, TensorBoard, the names of CleanRL."""
 
-from __future__ import annotations
-
 import copy
 import time
 from collections import deque

@@ -3,8 +3,6 @@
 Some write the names of Weights & Biases' examples or of verl, because dashboards know them.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import time

@@ -1,7 +1,5 @@
 """REINFORCE in a plain PyTorch loop, with JSONL under names that a user would choose."""
 
-from __future__ import annotations
-
 import copy
 import json
 import time

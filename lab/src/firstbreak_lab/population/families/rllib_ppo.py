@@ -1,7 +1,5 @@
 """PPO of RLlib's new API stack, in one process: Ray is started for each run, which costs most of its time."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

@@ -1,7 +1,5 @@
 """TD3 of Stable-Baselines3 on small tasks of control."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """TRL's DPOTrainer: right answers are preferred to wrong ones of the first policy."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """TRL's RewardTrainer: a model that gives a right answer more reward than a wrong one of the first policy."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

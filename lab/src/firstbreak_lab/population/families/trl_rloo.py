@@ -1,7 +1,5 @@
 """TRL's RLOOTrainer on questions with a verifiable answer."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -25,8 +25,6 @@ https://arxiv.org/abs/2402.03300
 https://github.com/PeterGriffinJin/Search-R1/pull/88
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from itertools import islice

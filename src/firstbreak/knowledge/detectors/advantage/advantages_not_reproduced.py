@@ -24,8 +24,6 @@ https://arxiv.org/abs/1506.02438
 https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

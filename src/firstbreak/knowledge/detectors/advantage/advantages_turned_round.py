@@ -20,8 +20,6 @@ Train on one batch in which one action gets 1 and another one 0: after the updat
 https://arxiv.org/abs/1506.02438
 """
 
-from __future__ import annotations
-
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.stats.onset import first_sustained, since_last

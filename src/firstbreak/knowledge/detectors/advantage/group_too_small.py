@@ -23,8 +23,6 @@ One batch with four times the group size: count the groups with different reward
 https://arxiv.org/abs/2402.03300
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

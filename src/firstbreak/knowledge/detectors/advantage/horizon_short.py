@@ -24,8 +24,6 @@ Train with {gamma} = 0.99 for a tenth of the run, with the same seed: the score 
 https://arxiv.org/abs/1506.02438
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

@@ -23,8 +23,6 @@ Compute the advantages of one batch again with a constant of 0.01 in the divisor
 https://arxiv.org/abs/2503.20783
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

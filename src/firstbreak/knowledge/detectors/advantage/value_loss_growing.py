@@ -24,8 +24,6 @@ Freeze the policy and one batch of rollouts, and train the critic alone. If the 
 https://arxiv.org/abs/1812.02648
 """
 
-from __future__ import annotations
-
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.stats.changes import changes

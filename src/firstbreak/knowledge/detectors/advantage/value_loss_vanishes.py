@@ -29,8 +29,6 @@ https://arxiv.org/abs/1712.00378
 https://github.com/DLR-RM/stable-baselines3/issues/284
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

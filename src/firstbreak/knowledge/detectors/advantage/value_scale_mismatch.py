@@ -27,8 +27,6 @@ Train the critic alone on one frozen batch: its mean must reach the mean return 
 https://arxiv.org/abs/1602.07714
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

@@ -30,8 +30,6 @@ https://arxiv.org/abs/2503.14476
 https://github.com/huggingface/trl/issues/3857
 """
 
-from __future__ import annotations
-
 import enum
 
 import numpy as np

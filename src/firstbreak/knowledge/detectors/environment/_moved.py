@@ -1,7 +1,5 @@
 """A quantity that has no reason to change while a policy learns, and changes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

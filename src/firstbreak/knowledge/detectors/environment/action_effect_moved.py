@@ -26,8 +26,6 @@ Take the same action from the same state in the old and in the new environment, 
 https://arxiv.org/abs/1709.06560
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

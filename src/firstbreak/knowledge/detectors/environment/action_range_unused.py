@@ -24,8 +24,6 @@ A policy that was trained before, and holds still; a range that is declared far 
 https://stable-baselines3.readthedocs.io/en/master/guide/rl_tips.html
 """
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

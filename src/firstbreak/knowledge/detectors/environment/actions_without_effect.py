@@ -26,8 +26,6 @@ Send the largest and the smallest action for ten steps each, and check whether t
 https://arxiv.org/abs/2101.00135
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

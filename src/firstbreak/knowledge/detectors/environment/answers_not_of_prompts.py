@@ -26,8 +26,6 @@ Answer ten prompts by hand, and score your answers through the trainer's own fun
 https://arxiv.org/abs/2505.22203
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

@@ -25,8 +25,6 @@ Put ten of the evaluation's problems through one training rollout, and compare t
 https://github.com/huggingface/trl/issues/5224
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 

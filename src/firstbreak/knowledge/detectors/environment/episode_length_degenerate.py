@@ -30,8 +30,6 @@ https://stable-baselines3.readthedocs.io/en/master/guide/rl_tips.html
 https://arxiv.org/abs/1712.00378
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

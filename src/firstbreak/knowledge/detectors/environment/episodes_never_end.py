@@ -22,8 +22,6 @@ A continuing task without a time limit, on purpose; episodes that are longer tha
 https://gymnasium.farama.org/tutorials/gymnasium_basics/handling_time_limits/
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

@@ -26,8 +26,6 @@ https://doi.org/10.1038/nature14236
 https://arxiv.org/abs/2004.07219
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import environments, facts

@@ -33,8 +33,6 @@ https://arxiv.org/abs/2101.00135
 https://github.com/DLR-RM/stable-baselines3/issues/870
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

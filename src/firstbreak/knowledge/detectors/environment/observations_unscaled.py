@@ -23,8 +23,6 @@ https://stable-baselines3.readthedocs.io/en/master/guide/rl_tips.html
 https://arxiv.org/abs/2006.05990
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

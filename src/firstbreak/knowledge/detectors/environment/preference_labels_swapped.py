@@ -30,8 +30,6 @@ https://arxiv.org/abs/2305.18290
 https://huggingface.co/docs/trl/dpo_trainer
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

@@ -31,8 +31,6 @@ https://huggingface.co/docs/trl/dpo_trainer
 https://github.com/allenai/open-instruct/pull/1900
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

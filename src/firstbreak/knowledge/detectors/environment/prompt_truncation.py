@@ -24,8 +24,6 @@ https://verl.readthedocs.io/en/latest/examples/config.html
 https://huggingface.co/docs/trl/grpo_trainer
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

@@ -24,8 +24,6 @@ environment changed.
 https://github.com/DLR-RM/stable-baselines3/issues/870
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

@@ -5,8 +5,6 @@ The levels come from the trainers' own documentation. verl calls a difference of
 1.05 on. slime's tests allow a difference of log-probabilities of 0.1. The tinker cookbook calls KL < 0.01 stable.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -23,8 +23,6 @@ The trainer masks such tokens instead of capping their weights, and logs the lar
 https://arxiv.org/abs/2505.24298
 """
 
-from __future__ import annotations
-
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Policy

@@ -28,8 +28,6 @@ https://arxiv.org/abs/2505.24298
 https://arxiv.org/abs/2110.00641
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

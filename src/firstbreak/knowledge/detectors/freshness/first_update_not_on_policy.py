@@ -30,8 +30,6 @@ https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 https://arxiv.org/abs/1707.06347
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

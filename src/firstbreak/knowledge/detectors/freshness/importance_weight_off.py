@@ -30,8 +30,6 @@ https://huggingface.co/docs/trl/ppo_trainer
 https://arxiv.org/abs/1707.06347
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

@@ -28,8 +28,6 @@ https://github.com/PrimeIntellect-ai/prime-rl/issues/1650
 https://github.com/allenai/open-instruct/issues/1473
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine.checks import at, seen_since

@@ -27,8 +27,6 @@ https://github.com/areal-project/AReaL/blob/main/docs/en/best_practices/algo_per
 https://verl.readthedocs.io/en/latest/advance/fully_async.html
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

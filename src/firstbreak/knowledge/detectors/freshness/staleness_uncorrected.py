@@ -25,8 +25,6 @@ reason.
 https://arxiv.org/abs/2505.24298
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

@@ -32,8 +32,6 @@ https://arxiv.org/abs/2510.26788
 https://arxiv.org/abs/2510.11370
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

@@ -30,8 +30,6 @@ https://arxiv.org/abs/1211.5063
 https://arxiv.org/abs/2006.05990
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

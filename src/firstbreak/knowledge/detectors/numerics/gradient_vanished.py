@@ -28,8 +28,6 @@ https://github.com/huggingface/trl/issues/3857
 https://arxiv.org/abs/2503.14476
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

@@ -30,8 +30,6 @@ https://github.com/huggingface/trl/issues/5224
 https://arxiv.org/abs/2510.26788
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

@@ -26,8 +26,6 @@ https://pytorch.org/docs/stable/amp.html
 https://arxiv.org/abs/1710.03740
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

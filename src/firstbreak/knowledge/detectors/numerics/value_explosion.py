@@ -29,8 +29,6 @@ https://arxiv.org/abs/1812.02648
 https://github.com/tensorflow/agents/issues/316
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

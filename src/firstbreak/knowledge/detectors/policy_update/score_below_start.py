@@ -29,8 +29,6 @@ https://arxiv.org/abs/2101.00135
 https://arxiv.org/abs/1709.06560
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

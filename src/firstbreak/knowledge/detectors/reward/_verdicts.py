@@ -1,7 +1,5 @@
 """Samples whose answer can be compared with a reference answer: what the reward says, and what the reference says."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable

@@ -22,8 +22,6 @@ Let one tool always fail in a batch: its episodes must get the reward that they 
 https://arxiv.org/abs/2209.13085
 """
 
-from __future__ import annotations
-
 from itertools import islice
 
 from firstbreak.engine.checks import at

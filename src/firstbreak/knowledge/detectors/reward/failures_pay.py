@@ -22,8 +22,6 @@ Let one tool always fail in a batch: its completions must get the reward that th
 https://arxiv.org/abs/2209.13085
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

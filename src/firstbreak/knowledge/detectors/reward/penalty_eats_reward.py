@@ -23,8 +23,6 @@ Twenty steps from the last checkpoint with half of {kl_coef}: if the task reward
 https://arxiv.org/abs/1909.08593
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine.checks import at

@@ -25,8 +25,6 @@ Answer ten prompts by hand, and score their reference answers against yours.
 https://arxiv.org/abs/2505.22203
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from itertools import combinations

@@ -24,8 +24,6 @@ One episode with fixed actions in both environments: the returns must be equal.
 https://stable-baselines3.readthedocs.io/en/master/guide/rl_tips.html
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

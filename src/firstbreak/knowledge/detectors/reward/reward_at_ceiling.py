@@ -24,8 +24,6 @@ if they are right, the prompts are too easy.
 https://arxiv.org/abs/2503.14476
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

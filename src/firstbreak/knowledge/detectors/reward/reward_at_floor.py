@@ -27,8 +27,6 @@ broken; if not, the policy never finds success.
 https://arxiv.org/abs/1707.01495
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

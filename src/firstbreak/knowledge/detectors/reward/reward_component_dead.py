@@ -21,8 +21,6 @@ Call the reward function on one hand-made sample that should earn the reward, an
 https://arxiv.org/abs/2209.13085
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

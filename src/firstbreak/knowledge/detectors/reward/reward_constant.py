@@ -27,8 +27,6 @@ policy.
 https://andyljones.com/posts/rl-debugging.html
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

@@ -22,8 +22,6 @@ Grade twenty completions with reward 0 again with a verifier that works: those t
 https://arxiv.org/abs/2505.22203
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

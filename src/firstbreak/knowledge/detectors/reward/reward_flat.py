@@ -29,8 +29,6 @@ Replace the reward by a very easy one (output length, a constant action): it mus
 https://andyljones.com/posts/rl-debugging.html
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

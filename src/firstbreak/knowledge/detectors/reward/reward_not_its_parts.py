@@ -21,8 +21,6 @@ Print parts, weights and reward of ten samples before and after that step.
 https://huggingface.co/docs/trl/main/en/grpo_trainer
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

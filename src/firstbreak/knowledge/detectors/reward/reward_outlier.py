@@ -25,8 +25,6 @@ outliers were the cause.
 https://arxiv.org/abs/2005.12729
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

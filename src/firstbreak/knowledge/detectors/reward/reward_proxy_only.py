@@ -29,8 +29,6 @@ https://arxiv.org/abs/2209.13085
 https://lilianweng.github.io/posts/2024-11-28-reward-hacking/
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

@@ -25,8 +25,6 @@ Score one saved batch of completions from before that step with the present rewa
 https://arxiv.org/abs/2201.03544
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

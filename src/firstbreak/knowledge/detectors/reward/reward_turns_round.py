@@ -24,8 +24,6 @@ Resume from the checkpoint before that step with a learning rate near 0, and sco
 https://arxiv.org/abs/1909.08593
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 

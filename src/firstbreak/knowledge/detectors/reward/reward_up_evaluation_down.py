@@ -31,8 +31,6 @@ which. If the latest is not better, the reward is wrong.
 https://arxiv.org/abs/2210.10760
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

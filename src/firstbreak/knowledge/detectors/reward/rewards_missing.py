@@ -28,8 +28,6 @@ https://huggingface.co/docs/trl/grpo_trainer
 https://stable-baselines3.readthedocs.io/en/master/guide/checking_nan.html
 """
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -24,8 +24,6 @@ Score the reference answers themselves: each must get the full reward.
 https://arxiv.org/abs/2505.22203
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.checks import at
 from firstbreak.engine.stats.proportion import wilson
 from firstbreak.knowledge.detectors.reward._verdicts import graded_samples

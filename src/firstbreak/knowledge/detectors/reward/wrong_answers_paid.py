@@ -24,8 +24,6 @@ Score one batch of answers that are wrong on purpose (shuffled references): near
 https://arxiv.org/abs/2210.10760
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 

@@ -23,8 +23,6 @@ Generate for the same prompts with the old limit, and score the answers: the sha
 https://arxiv.org/abs/2503.14476
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

@@ -21,8 +21,6 @@ Score an empty completion and a right one with the reward function: the right on
 https://arxiv.org/abs/2209.13085
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

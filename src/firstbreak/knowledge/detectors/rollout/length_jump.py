@@ -28,8 +28,6 @@ https://arxiv.org/abs/2310.03716
 https://arxiv.org/abs/2209.13085
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

@@ -25,8 +25,6 @@ https://arxiv.org/abs/2310.03716
 https://arxiv.org/abs/2503.20783
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

@@ -26,8 +26,6 @@ https://arxiv.org/abs/2503.14476
 https://inclusionai.github.io/AReaL/
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

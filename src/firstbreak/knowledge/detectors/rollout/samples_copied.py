@@ -22,8 +22,6 @@ Print the completions of one prompt.
 https://github.com/huggingface/trl
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import on_average, proved, total
 from firstbreak.model import Config, Finding, Role, Series

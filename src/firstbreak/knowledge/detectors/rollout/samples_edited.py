@@ -24,8 +24,6 @@ Compare the mean log-probability of the samples with minus the entropy, in the f
 https://github.com/huggingface/trl
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved, summed
 from firstbreak.knowledge.detectors.freshness.samples_of_other_weights import FIRST

@@ -21,8 +21,6 @@ Compare the mean log-probability of the samples with minus the entropy, in one b
 https://github.com/huggingface/trl
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import summed
 from firstbreak.model import Config, Finding, Role, Series

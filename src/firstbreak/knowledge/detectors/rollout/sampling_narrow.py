@@ -23,8 +23,6 @@ Sample one prompt 32 times at {temperature} 1 and 32 times at the present settin
 https://arxiv.org/abs/2503.14476
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

@@ -21,8 +21,6 @@ Set the bonus per call to 0 for a tenth of the run. If the calls fall and the su
 https://arxiv.org/abs/2504.11536
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

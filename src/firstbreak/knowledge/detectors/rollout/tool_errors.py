@@ -21,8 +21,6 @@ Replay fifty logged calls against the tool, without a policy. Calls that fail ag
 https://arxiv.org/abs/2504.13958
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

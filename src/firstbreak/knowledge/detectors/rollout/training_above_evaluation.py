@@ -24,8 +24,6 @@ Put the evaluation's problems through one training rollout without an update, an
 https://arxiv.org/abs/2503.20783
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

@@ -27,8 +27,6 @@ https://arxiv.org/abs/2503.14476
 https://github.com/huggingface/trl/issues/5697
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

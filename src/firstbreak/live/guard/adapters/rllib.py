@@ -5,8 +5,6 @@ before every optimizer step. A stop sets `done` in the result, which ends the tr
 `guard.decision.stop`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 

@@ -8,8 +8,6 @@ The weights are in other processes. The guard cannot skip an update, and a bundl
 On a stop, the call that logs metrics raises `TrainingStopped`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Advantages and targets of steps, worked out again: tokens of completions are steps of episodes that end with them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.live.hooks.firstbreak_loop import advantages

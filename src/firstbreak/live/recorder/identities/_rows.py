@@ -1,7 +1,5 @@
 """How a row is named in a report."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

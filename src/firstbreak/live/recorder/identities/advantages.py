@@ -1,7 +1,5 @@
 """Advantages are what the estimator makes of the rewards, row by row."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """No sample is older than the configuration allows, and none is newer than the trainer."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

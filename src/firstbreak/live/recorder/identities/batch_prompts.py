@@ -1,7 +1,5 @@
 """The groups of a batch have different prompts, and the next batch has others."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Between two steps of the optimizer nothing changes the weights."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from firstbreak.live.recorder.measuring import Reading

@@ -1,7 +1,5 @@
 """Where the ratio has left the clip range in the direction of the advantage, the loss has no gradient."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Clipping leaves the rewards of a prompt different."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

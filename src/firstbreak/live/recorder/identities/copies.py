@@ -1,7 +1,5 @@
 """Two samples of a prompt are equal as often as the policy's own probability of the text says."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """The critic's learning rate in force comes near the configured one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from firstbreak.live.recorder.measuring import Reading

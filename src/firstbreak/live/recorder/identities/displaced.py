@@ -1,7 +1,5 @@
 """A minibatch's advantages are those of its rows, which are found again in the rollout by their log-probabilities."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

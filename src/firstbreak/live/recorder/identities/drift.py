@@ -1,7 +1,5 @@
 """The updates on one batch move the policy by little."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

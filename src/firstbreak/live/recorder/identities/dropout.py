@@ -1,7 +1,5 @@
 """The policy gives a token the same probability twice: nothing in the forward pass is random."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The end of a text is sampled as often as the policy gives it probability."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

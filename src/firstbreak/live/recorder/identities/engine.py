@@ -1,7 +1,5 @@
 """The completions are sampled by the model that is trained."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from firstbreak.live.recorder.measuring import Reading

@@ -1,7 +1,5 @@
 """The engine that sampled and the trainer give a token the same probability, where both had the same weights."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

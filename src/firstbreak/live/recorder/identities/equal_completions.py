@@ -1,7 +1,5 @@
 """The same completion of the same prompt gets the same reward, within a batch."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

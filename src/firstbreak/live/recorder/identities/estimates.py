@@ -1,7 +1,5 @@
 """Advantages and critic targets are what rewards, values and ends of episodes give, step by step."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The actions that are trained are those that the environment was given."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

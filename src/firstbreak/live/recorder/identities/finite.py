@@ -1,7 +1,5 @@
 """Every number of an update is finite; the first one that is not is named."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The right answer fits into the length limit."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

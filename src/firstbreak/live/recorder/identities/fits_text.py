@@ -1,7 +1,5 @@
 """The right answer fits into the length limit: by its text, where its tokens are not known."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The loss falls where a token of a good completion becomes more probable, and where one of a bad one becomes less so."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The completions of a group belong to one prompt."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

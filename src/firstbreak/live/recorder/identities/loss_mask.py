@@ -1,7 +1,5 @@
 """A token counts in the loss where it was sampled, and nowhere else."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A prompt has one right answer."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 

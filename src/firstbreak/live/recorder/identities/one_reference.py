@@ -1,7 +1,5 @@
 """The completions of one prompt are scored against one right answer."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

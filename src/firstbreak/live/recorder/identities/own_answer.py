@@ -1,7 +1,5 @@
 """A completion is paid more against its own prompt's answer than against another's, once it depends on its prompt."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Before training, chosen texts of preference pairs are about as probable as rejected ones."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

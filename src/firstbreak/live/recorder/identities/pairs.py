@@ -1,7 +1,5 @@
 """A pair has two texts, the chosen one first, and its prompt is no part of the loss."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A trainable parameter is the optimizer's, has a gradient, changes in every update, and is changed by nothing else."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """What the reward pays for: the right answer before none, its own prompt's before another's, a text once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Prompts differ from each other, and those of the training look like those of the evaluation."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Before the first update on a batch, the policy gives its tokens the probabilities that were stored: the ratio is 1."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

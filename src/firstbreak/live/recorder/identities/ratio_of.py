@@ -1,7 +1,5 @@
 """The ratio is the new probability over the old one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Before the first update, the reference gives every token the probability that the policy gives it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A policy leaves a reference that stays where it is."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The right answers beside the prompts are those of the prompts."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """The same completion gets the same reward: in a second call, and alone."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

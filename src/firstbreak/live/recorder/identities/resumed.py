@@ -1,7 +1,5 @@
 """A run that goes on has the weights that were saved."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

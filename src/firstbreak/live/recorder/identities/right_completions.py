@@ -1,7 +1,5 @@
 """A completion that is the right answer gets more than a wrong one."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 

@@ -4,8 +4,6 @@ For tokens drawn from p, the mean of -log p(token) - H(p) is 0. Tokens of a cold
 those of another policy above.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Every completion has a reward that is a number."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The reference is a model of its own, which no update changes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from firstbreak.live.recorder.measuring import Reading

@@ -1,7 +1,5 @@
 """An update on a batch makes its good completions more probable, and its bad ones less so."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Targets of action values are the reward and, where no episode ended, the discounted value of what follows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

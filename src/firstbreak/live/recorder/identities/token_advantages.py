@@ -1,7 +1,5 @@
 """Advantages of tokens are what the estimator makes of the tokens' rewards, and these are made of the completions' rewards."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

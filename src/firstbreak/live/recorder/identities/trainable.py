@@ -1,7 +1,5 @@
 """Some matrix of a model without adapters is trainable."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from firstbreak.live.recorder.measuring import Reading

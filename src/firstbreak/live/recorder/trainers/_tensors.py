@@ -1,7 +1,5 @@
 """What several trainers hold in the same way: tensors, and advantages of tokens."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

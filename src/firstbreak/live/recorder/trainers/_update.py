@@ -1,7 +1,5 @@
 """An update of a trainer's actor, as its hooks see it: when it begins, its first loss, and that loss's gradient."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 The names are those of AReaL 1.0.4. A normalisation that is not known here leaves its identity out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

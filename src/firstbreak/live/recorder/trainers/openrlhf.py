@@ -3,8 +3,6 @@
 The names are those of OpenRLHF 0.11.2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

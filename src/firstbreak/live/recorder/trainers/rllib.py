@@ -3,8 +3,6 @@
 The names are those of Ray 2.60, with the learners and connectors that are its default.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ The names are those of verl 0.9.1. A setting that is not known here, and that ch
 out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A batch that TRL has just sampled and scored."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

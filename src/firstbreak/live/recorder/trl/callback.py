@@ -1,7 +1,5 @@
 """The callback: it finds the trainer that calls it, keeps its log, and writes what was measured."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """The first minibatch of an update, as the loss has seen it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Measured passes through a model: a few rows, in evaluation mode, without gradients and random numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

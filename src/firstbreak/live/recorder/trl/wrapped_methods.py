@@ -1,7 +1,5 @@
 """The wrapped methods of one of TRL's trainers, in the order of an update."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

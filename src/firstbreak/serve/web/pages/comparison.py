@@ -1,7 +1,5 @@
 """The comparison of runs: the scores over each other first, then the runs, what differs, whether it is real, and all curves."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 

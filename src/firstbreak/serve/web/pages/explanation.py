@@ -1,7 +1,5 @@
 """The page of one name: what a detector, cause, metric, link, option, experiment, trainer or reader is."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from firstbreak.engine import registry

@@ -1,7 +1,5 @@
 """The parts of every page: the head, the bar, the list of keys, addresses of pages, and the badge of a verdict."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from urllib.parse import quote, urlencode
 

@@ -1,7 +1,5 @@
 """The list of runs. Runs that need attention come first."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Placeholders for curves. The script of the page draws a curve when it comes into view."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The logged samples of a run, in pages."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
