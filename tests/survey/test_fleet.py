@@ -271,7 +271,7 @@ def test_a_table_says_what_the_page_says_and_a_long_reason_takes_two_lines() -> 
     short = SurveyRow(path="/runs/b", fingerprint="", action="continue", summary="2 scores are too few", known=False)
     fine = SurveyRow(path="/runs/c", fingerprint="", action="continue", summary="the score rises")
     rows = sorted([fine, short, undecided], key=lambda row: row.urgency)
-    head, first, second, *others = table.render(rows, 80).splitlines()
+    head, first, second, *_ = table.render(rows, 80).splitlines()
     reason = head.index("first break")
     assert first[reason:].startswith("environment or reward, step 30: 65 %")
     assert second[:reason].strip() == ""
