@@ -56,6 +56,16 @@ def clipped(returns: float) -> Run:
     return run({**curves, "value.loss": np.linspace(3e4, 1e4, N)}, algorithm="ppo", config={"clip_range_value": 0.2})
 
 
+def clip_logged(loss: float) -> Run:
+    """The same clip, logged and not configured, and no returns."""
+    curves = {
+        "value.loss": np.linspace(3 * loss, loss, N),
+        "value.explained_variance": noise(N, 0.01),
+        "value.clip_range": np.full(N, 0.2),
+    }
+    return run(curves, algorithm="ppo")
+
+
 def control(training: np.ndarray, evaluation: np.ndarray) -> Run:
     at = X[4::10]
     curves = run({"reward.episode": training}, algorithm="ppo", trainer="cleanrl").series
@@ -202,6 +212,12 @@ PAIRS: dict[str, tuple[Callable[[], Run], str, list[Callable[[], Run]]]] = {
 
 #: more ways in which a relation breaks
 MORE: list[tuple[str, Callable[[], Run], str, list[Callable[[], Run]]]] = [
+    (
+        "critic-not-learning",
+        lambda: clip_logged(1.7e4),
+        "squared distance from the returns",
+        [lambda: clip_logged(9.0)],
+    ),
     (
         "evaluation-left-behind",
         lambda: from_one_state(-1.0),
