@@ -66,6 +66,13 @@ def clip_logged(loss: float) -> Run:
     return run(curves, algorithm="ppo")
 
 
+def refilled(held: int, lost: float = 0.6) -> Run:
+    """A replay buffer that begins anew after so many transitions, where the reward falls by a share of what it is."""
+    size = 1000.0 * (X + 1) - np.where(1000 * X >= held, held, 0)
+    reward = RISE * np.where(1000 * X >= held, 1 - lost if held else 1.0, 1.0)
+    return run({"replay.size": size, "reward.mean": reward}, algorithm="sac")
+
+
 def control(training: np.ndarray, evaluation: np.ndarray) -> Run:
     at = X[4::10]
     curves = run({"reward.episode": training}, algorithm="ppo", trainer="cleanrl").series
