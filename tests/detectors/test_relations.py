@@ -68,9 +68,21 @@ def clip_logged(loss: float) -> Run:
 
 def refilled(held: int, lost: float = 0.6) -> Run:
     """A replay buffer that begins anew after so many transitions, where the reward falls by a share of what it is."""
-    size = 1000.0 * (X + 1) - np.where(1000 * X >= held, held, 0)
-    reward = RISE * np.where(1000 * X >= held, 1 - lost if held else 1.0, 1.0)
+    size = 1000.0 * (X + 1) - np.where(held <= 1000 * X, held, 0)
+    reward = RISE * np.where(held <= 1000 * X, 1 - lost if held else 1.0, 1.0)
     return run({"replay.size": size, "reward.mean": reward}, algorithm="sac")
+
+
+def workers(seeds: int) -> Run:
+    """A row for each episode of four workers, of which so many have a seed of their own."""
+    lengths = np.random.default_rng(0).integers(9, 60, (seeds, N)).repeat(4 // seeds, 0).T.ravel().astype(float)
+    made = run({"episode.length": lengths, "reward.mean": lengths}, algorithm="a2c")
+    return replace(made, unknown={"worker": series("worker", np.tile(np.arange(4.0), N))})
+
+
+def monitors(seeds: int) -> Run:
+    """The same, from a monitor file for each environment."""
+    return replace(workers(seeds), unknown={}, files=tuple(f"{i}.monitor.csv" for i in range(4)))
 
 
 def control(training: np.ndarray, evaluation: np.ndarray) -> Run:
