@@ -286,6 +286,15 @@ MORE: list[tuple[str, Callable[[], Run], str, list[Callable[[], Run]]]] = [
         [lambda: run({"policy_version.mean": X // 4, "grad.norm": 1 + noise(N, 0.1)}, algorithm="ppo")],
     ),
     (
+        "samples-of-other-weights",
+        lambda: run({"staleness.mean": np.where(X < 40, X % 4, 25.0 * (X - 40))}, algorithm="impala"),
+        "the weights that sample stand still",
+        [
+            lambda: run({"staleness.mean": 1.0 * (X % 20)}, algorithm="impala"),
+            lambda: run({"staleness.mean": 0.2 * X + np.abs(noise(N))}, algorithm="impala"),
+        ],
+    ),
+    (
         "no-update",
         lambda: run({"grad.norm": 1e-7 * np.exp(noise(N)), "reward.mean": noise(N)}, algorithm="ppo"),
         "none of them reaches the weights",
