@@ -85,6 +85,20 @@ def monitors(seeds: int) -> Run:
     return replace(workers(seeds), unknown={}, files=tuple(f"{i}.monitor.csv" for i in range(4)))
 
 
+def dumped(moves: float) -> Run:
+    """Columns of transitions whose observation moves by so much."""
+    x = noise(N) if moves else np.full(N, -0.86)
+    table = {"x": x, "next_x": x + moves, "goal": np.zeros(N), "next_goal": np.zeros(N), "action": X % 4}
+    return replace(run({"epsilon": DECAY}, algorithm="dqn"), unknown={n: series(n, v) for n, v in table.items()})
+
+
+def batch_done(share: float) -> Run:
+    """Episodes of 100 steps that never terminate, and the share of ends in the batch."""
+    made = run({"episode.length": np.full(N, 100.0), "alpha": DECAY}, algorithm="sac")
+    table = {"terminated": np.zeros(N), "batch_done_frac": np.full(N, share)}
+    return replace(made, unknown={n: series(n, v) for n, v in table.items()})
+
+
 def control(training: np.ndarray, evaluation: np.ndarray) -> Run:
     at = X[4::10]
     curves = run({"reward.episode": training}, algorithm="ppo", trainer="cleanrl").series

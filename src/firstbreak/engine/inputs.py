@@ -508,6 +508,8 @@ def family(run: Run, method: Method | None = None) -> Family:
     """
     steps = "proof.steps" in run.series  # the recorder was given steps of an environment
     about_text = ("length.", "tokens.", "pref.", "tool.", "rollout_train.", "proof.")
+    if method is Method.VALUE_BASED:  # `len` beside a temperature or a replay buffer is that of an episode
+        about_text = about_text[1:]
     text = (
         method in (Method.GROUP_RELATIVE, Method.PREFERENCE)
         or writes_text(run.trainer)
