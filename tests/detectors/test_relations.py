@@ -99,6 +99,12 @@ def batch_done(share: float) -> Run:
     return replace(made, unknown={n: series(n, v) for n, v in table.items()})
 
 
+def steered(target: float, growth: float) -> Run:
+    """A temperature that grows, the target of the entropy and the size of an action."""
+    made = run({"alpha": np.exp(growth * X)}, algorithm="sac", config={"target_entropy": target})
+    return replace(made, config=replace(made.config, raw={"act_dim": 6}))
+
+
 def control(training: np.ndarray, evaluation: np.ndarray) -> Run:
     at = X[4::10]
     curves = run({"reward.episode": training}, algorithm="ppo", trainer="cleanrl").series
