@@ -105,6 +105,18 @@ def steered(target: float, growth: float) -> Run:
     return replace(made, config=replace(made.config, raw={"act_dim": 6}))
 
 
+def batch_paid(reward: float) -> Run:
+    """Episodes that cost 10, and the mean reward of a batch of their steps."""
+    curves = {
+        "reward.mean": -10 + noise(N),
+        "value.loss": DECAY,
+        "value.mean": -DECAY,
+        "episode.length": np.full(N, 96.0),
+    }
+    batch = {"batch_reward_mean": series("batch_reward_mean", np.where(X % 3, reward, 0.0))}
+    return replace(run(curves, algorithm="dqn"), unknown=batch)
+
+
 def control(training: np.ndarray, evaluation: np.ndarray) -> Run:
     at = X[4::10]
     curves = run({"reward.episode": training}, algorithm="ppo", trainer="cleanrl").series
