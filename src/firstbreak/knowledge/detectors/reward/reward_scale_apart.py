@@ -43,7 +43,7 @@ from firstbreak.words import number
 
 WHOLE = 0.9  #: share of returns that are whole numbers; a mean of two episodes may be a half (convention)
 STORED = pattern(r"(batch|buf|buffer|replay|stored)_?(rewards?|rews?)(_?(mean|avg|abs))?", re.IGNORECASE)
-MANY = 50  #: rows: fewer batches without a reward are chance where few steps pay (convention)
+RARE = 10  #: steps that pay, which the batches must hold even where only one of an episode does (convention)
 ROLES = (Role.RELATION,)
 FAMILIES = only(Policy.CONTROL, why="rewards of text are often weighted sums that the evaluation does not share")
 
@@ -118,12 +118,15 @@ def _steps(length: Series | None, episodes: Series | None) -> float | None:
 
 def _zero(run: Run, returns: Series, steps: float | None, zeros: float, unpaid: float) -> Series | None:
     """The mean rewards of the batch or the buffer, where they are far below those of the episodes."""
+    if steps is None:
+        return None
+    least = max(RARE, RARE * steps / (run.config.number("batch_size") or 32))
     logged = (
         s.finite for s in (*run.series.values(), *run.unknown.values(), *run.duplicates) if s.axis == returns.axis
     )
-    for one in (s for s in logged if STORED.fullmatch((s.raw or s.name).rpartition("/")[2]) and len(s) >= MANY):
-        share, paid = float(np.mean(one.values == 0)), abs(float(one.values.mean())) * (steps or np.inf)
-        if share == 1 or (share >= zeros and paid < unpaid * abs(median(returns.values))):
+    for one in (s for s in logged if STORED.fullmatch((s.raw or s.name).rpartition("/")[2]) and len(s) >= least):
+        paid = abs(float(one.values.mean())) * steps
+        if np.mean(one.values == 0) >= zeros and paid < unpaid * abs(median(returns.values)):
             return one
     return None
 
@@ -131,8 +134,8 @@ def _zero(run: Run, returns: Series, steps: float | None, zeros: float, unpaid: 
 def _not_stored(returns: Series, zero: Series) -> Finding:
     return Finding(
         message=facts.tell(
-            "{name} is {level} on average over {n} rows, and episodes return {returns}: the rewards that are stored are not those of the "
-            "episodes; print the rewards of a batch, with their data type",
+            "{name} is {level} on average over {n} rows, and episodes return {returns}: what is stored is not what they pay; print "
+            "the rewards of a batch, with their data type",
             name=zero.raw or zero.name,
             level=facts.mean(zero),
             n=facts.count(zero),
