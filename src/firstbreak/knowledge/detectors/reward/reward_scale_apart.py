@@ -134,8 +134,8 @@ def _zero(run: Run, returns: Series, steps: float | None, zeros: float, unpaid: 
 def _not_stored(returns: Series, zero: Series) -> Finding:
     return Finding(
         message=facts.tell(
-            "{name} is {level} on average over {n} rows, and episodes return {returns}: what is stored is not what they pay; print "
-            "the rewards of a batch, with their data type",
+            "{name} is {level} on average over {n} rows, and episodes return {returns}: what is stored is not what they pay; "
+            "print the rewards of a batch, with their data type",
             name=zero.raw or zero.name,
             level=facts.mean(zero),
             n=facts.count(zero),
