@@ -117,6 +117,17 @@ def batch_paid(reward: float) -> Run:
     return replace(run(curves, algorithm="dqn"), unknown=batch)
 
 
+def normalised(low: float, high: float) -> Run:
+    """Returns of HalfCheetah, and a score with these references."""
+    returns = 5600 + 100 * noise(N)
+    curves = {
+        "eval.reward": returns,
+        "reward.mean": returns,
+        "eval.named.normalized_score": 100 * (returns - low) / (high - low),
+    }
+    return run(curves, config={"env_id": "halfcheetah-medium-v2"})
+
+
 def control(training: np.ndarray, evaluation: np.ndarray) -> Run:
     at = X[4::10]
     curves = run({"reward.episode": training}, algorithm="ppo", trainer="cleanrl").series
