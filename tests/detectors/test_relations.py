@@ -128,6 +128,12 @@ def normalised(low: float, high: float) -> Run:
     return run(curves, config={"env_id": "halfcheetah-medium-v2"})
 
 
+def left_over(each: float) -> Run:
+    """The norm of the gradient before each backward pass."""
+    made = run({"policy.ratio.mean": np.ones(3)}, algorithm="a2c")
+    return replace(made, unknown={"|g| before backward": series("|g| before backward", each * X)})
+
+
 def control(training: np.ndarray, evaluation: np.ndarray) -> Run:
     at = X[4::10]
     curves = run({"reward.episode": training}, algorithm="ppo", trainer="cleanrl").series
