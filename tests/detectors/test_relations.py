@@ -134,6 +134,14 @@ def left_over(each: float) -> Run:
     return replace(made, unknown={"|g| before backward": series("|g| before backward", each * X)})
 
 
+def heated(most: float) -> Run:
+    """The largest value of an action that goes from 0 to 5000, named in its space."""
+    made = run({"reward.mean": -60 + noise(N, 5.0), "episode.length": np.full(N, 288.0)}, algorithm="ddpg")
+    raw = {"act": "Box(low=[0. 0.], high=[5000. 1.]) (heater_W, damper)"}
+    table = {"heater_W(max)": series("heater_W(max)", np.full(N, most))}
+    return replace(made, unknown=table, config=Config(raw=raw))
+
+
 def control(training: np.ndarray, evaluation: np.ndarray) -> Run:
     at = X[4::10]
     curves = run({"reward.episode": training}, algorithm="ppo", trainer="cleanrl").series
