@@ -1,4 +1,4 @@
-"""Time limits end episodes at different lengths, or are stored as ends of the task.
+"""Time limits differ in length, or are stored as ends of the task.
 
 ## What it looks for
 Episodes that were reported as truncated by a time limit, although they were shorter than the longest such episode so far.

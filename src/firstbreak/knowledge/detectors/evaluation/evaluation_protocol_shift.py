@@ -1,4 +1,4 @@
-"""The evaluation jumps where training does not change, or does not follow from the return.
+"""The evaluation jumps without training, or does not follow from the return.
 
 ## What it looks for
 A sudden change of the gap between the evaluation and the training reward, larger than the noise, while the training

@@ -1,4 +1,4 @@
-"""A few values are enough: no policy update of this size is a small step, or has a gradient of its own.
+"""A policy update is too large in a few values, or repeats old gradients.
 
 ## What it looks for
 Logs and pasted tables with fewer than `few` values of a curve, in which nothing can be said of a course. Absolute levels

@@ -1,4 +1,4 @@
-"""Completions of one prompt, or episodes of several environments, are copies of each other.
+"""Samples of one prompt, or episodes of several workers, are copies.
 
 ## What it looks for
 The share of distinct completions at the first steps, against the lowest share that is possible (one in each group). A finding
