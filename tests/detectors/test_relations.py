@@ -461,6 +461,23 @@ def from_one_state(score: float) -> Run:
     return replace(made, series={**made.series, **{name: series(name, values, at) for name, values in scores.items()}})
 
 
+def selfplay(name: str) -> Run:
+    """A reward of 0 throughout, beside a share of games won that rises."""
+    made = run({"reward.mean": np.zeros(N), "policy.entropy": DECAY}, algorithm="ppo")
+    return replace(made, unknown={name: series(name, learning(N))})
+
+
+def test_a_reward_of_0_is_right_in_self_play() -> None:
+    found("reward-at-floor", selfplay("winrate"))
+    assert look("reward-at-floor", selfplay("elo_est")).status is Status.NOT_APPLICABLE
+
+
+def test_a_count_of_0_episodes_is_of_something_else_where_episodes_have_a_length() -> None:
+    made = counted(np.zeros(N))
+    lengths = replace(series("episode.length", np.full(N, 1000.0), 1000 * (X + 1)), axis="env_steps")
+    assert look("episodes-never-end", replace(made, series={**made.series, lengths.name: lengths})).finding is None
+
+
 def counted(episodes: np.ndarray) -> Run:
     logged = replace(series("progress.episodes", episodes, 1000 * (X + 1)), axis="env_steps")
     return replace(run({}, algorithm="ppo", trainer="rllib"), series={logged.name: logged})

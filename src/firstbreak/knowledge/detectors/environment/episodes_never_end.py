@@ -2,7 +2,7 @@
 
 ## What it looks for
 Transitions among which no episode ended, from the first window to the last, while the current episodes are `min_age` steps old
-or older; or a count of episodes that stays 0 for so many steps.
+or older; or a count of episodes that stays 0 for so many steps, while no length of an episode of fewer steps is logged.
 
 ## Why it matters
 No return is ever complete: the score of an episode does not exist, and values are bootstrapped from bootstrapped values only.
@@ -40,6 +40,7 @@ def detect(
     env_episodes_ended: Series | None = None,
     env_episode_age: Series | None = None,
     progress_episodes: Series | None = None,
+    episode_length: Series | None = None,
     *,
     min_age: float = at(1500.0, "steps", "usual time limits are 1,000 steps or fewer"),
     min_points: int = at(4, "points", "with fewer windows no level is known"),
@@ -56,6 +57,9 @@ def detect(
         return NotMeasured(f"{len(ended)} windows of transitions are too few (needs {min_points})")
     if float(np.max(ended.values)) > 0 or float(np.max(age.values)) < min_age:
         return None
+    lengths = episode_length.finite.values if episode_length is not None else np.empty(0)
+    if len(lengths) and lengths.max() < 0.5 * age.values.max():
+        return NotMeasured("episodes have a length, so that they ended: the count is that of something else")
     return Finding(
         message=facts.tell(
             "no episode ended in the whole run, and the current ones are {age} steps old: no return is ever complete; check what "

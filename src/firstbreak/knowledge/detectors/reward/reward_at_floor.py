@@ -12,7 +12,7 @@ few successful samples are too rare to teach anything.
 The first part of a hard task. A score that began higher and fell to its lowest value: the goal was reached, and lost. A
 range that one outlier stretches. A constant positive score can be the highest possible one, and is not reported. Success
 that is still to come, while the reward rises. A greedy evaluation can stay at its lowest value while the training reward
-already rises: the goal is then found.
+already rises: the goal is then found. In self-play the mean reward is 0, whatever is learned.
 
 ## Fix
 - Use easier starts or prompts, a curriculum, or partial credit on the way to the goal.
@@ -29,6 +29,8 @@ https://arxiv.org/abs/1707.01495
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from firstbreak.engine import facts
@@ -37,8 +39,11 @@ from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.direction import rises
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.shape import trajectory as shape_of
-from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Run, Series, Severity
+from firstbreak.patterns import pattern
 from firstbreak.words import number, percent
+
+SELF_PLAY = pattern(r"self.?play|(^|[\W_])elo([\W_]|$)", re.IGNORECASE)
 
 
 def detect(
@@ -51,6 +56,7 @@ def detect(
     reward_episode: Series | None = None,
     episode_length: Series | None = None,
     policy: Policy = Policy.CONTROL,
+    run: Run | None = None,
     *,
     min_share: float = at(0.75, "share", "With fewer scores at the floor, the others can still teach something."),
     min_share_exact: float = at(
@@ -65,7 +71,9 @@ def detect(
     min_episodes: int = at(5, "episodes", "With fewer ended episodes, a running mean repeats the same returns."),
     start_points: int = at(5, "points", "The first points show whether the score began above its floor."),
     min_points: int = at(20, "points", "Fewer scores do not show what the lowest level is."),
-) -> Finding | NotMeasured | None:
+) -> Finding | NotApplicable | NotMeasured | None:
+    if run is not None and any(SELF_PLAY.search(name) for name in run.unknown):
+        return NotApplicable("in self-play what one side wins the other loses: the reward says nothing of the policy")
     training = [s for s in (reward_mean, reward_episode) if s is not None]
     if trajectory.learned or trajectory.lost or any(shape_of(s.finite).lost for s in training):
         return None  # it has been above its floor: what happened later is another finding
