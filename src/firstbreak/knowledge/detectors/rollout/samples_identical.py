@@ -4,6 +4,10 @@
 The share of distinct completions at the first steps, against the lowest share that is possible (one in each group). A finding
 is a share of at most `max_ratio` times the lowest one, while the policy's entropy shows that several answers are probable.
 
+The recorder proves it: pairs of a prompt's samples are equal more often than the policy's own probability of these texts says,
+by more than `above` of the pairs; or by more than `small` of them on average and so many standard errors as `clear` says, where
+single samples are as probable as the policy's entropy says.
+
 For policies that act: rows of episodes with a column of the worker, or a monitor file for each environment. A finding is that all
 environments have the same length and return in `alike` of the episodes that are not the most frequent one; or a logged spread
 across workers that is 0 in the whole run.
@@ -15,6 +19,7 @@ A batch of eight copies of one episode is a batch of one: the gradient is as noi
 
 ## When it is a false alarm
 A policy whose entropy is near 0 from the start, or prompts with one possible answer. An environment and a policy without chance.
+What the recorder proves has no false alarm that is known: a policy that is sure of its text expects equal samples.
 
 ## Fix
 - text: Give each completion of a group its own seed, and check that all completions of a group are sampled, not copied.
@@ -37,11 +42,13 @@ import numpy as np
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Policy
+from firstbreak.knowledge.detectors._proof import on_average, proved, total
 from firstbreak.model import Confidence, Config, Finding, Message, NotMeasured, Role, Run, Series, Severity
 from firstbreak.patterns import pattern
 from firstbreak.values import replace
 
-ROLES = (Role.RELATION,)
+ROLES = (Role.RELATION, Role.PROOF)
+PROVED = "{value:%} more of a prompt's samples are equal than the policy's probabilities say: sample each row by itself"
 WORKER = pattern(r"(worker|env|actor|process|rank)(_?(id|idx|index|num))?", re.IGNORECASE)
 ACROSS = pattern(r"std_?(across|between|over)_?(workers|envs|actors)", re.IGNORECASE)
 
@@ -52,6 +59,8 @@ def detect(
     diversity: dict[str, Series] | None = None,
     policy_entropy: Series | None = None,
     policy: Policy = Policy.CONTROL,
+    proof_copies: Series | None = None,
+    proof_sampling_z: Series | None = None,
     *,
     max_ratio: float = at(
         1.15,
@@ -64,8 +73,17 @@ def detect(
     min_group_size: int = at(4, "completions", "in smaller groups completions are equal by chance too often"),
     alike: float = at(0.9, "share", "of the episodes that are not the most frequent one: chance gives a few"),
     min_episodes: int = at(10, "episodes", "fewer agree by chance, where lengths are whole numbers"),
+    above: float = at(0.6, "share", "A colder distribution gives up to half of the pairs; other checks see it."),
+    small: float = at(0.1, "share", "Of the pairs: fewer copies cost little."),
+    clear: float = at(6.0, "standard errors", "Six standard errors are one in a billion."),
     first_points: int = at(5, "points", "the first points show the sampler before the policy has changed"),
 ) -> Finding | NotMeasured | None:
+    if proof_copies is not None:
+        if found := proved(proof_copies, config, PROVED, above=above):
+            return found
+        if proof_sampling_z is None or not len(proof_sampling_z.finite) or total(proof_sampling_z).min() < -clear:
+            return None
+        return on_average(proof_copies, config, PROVED, above=small, clear=clear)
     if diversity is None and policy is not Policy.TEXT:
         return _episodes(run, alike, min_episodes)
     distinct = next((s.finite for s in (diversity or {}).values() if len(s.finite) >= first_points), None)
