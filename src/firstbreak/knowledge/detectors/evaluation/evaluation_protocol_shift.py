@@ -96,8 +96,8 @@ def detect(
     min_problems: float = at(0.03, "share", "of all problems: another protocol changes more answers than one or two"),
     standard_errors: float = at(2.0, "standard errors", "a difference that chance hardly makes"),
 ) -> Finding | NotMeasured | None:
-    if run is not None and (other := _other_references(run)) is not None:
-        return other
+    if run is not None and (found := _other_references(run)) is not None:
+        return found
     if len(eval_score) < min_points:
         return NotMeasured(f"{len(eval_score)} evaluations are too few to see a jump (needs {min_points})")
     if reward_mean is None or len(reward_mean.finite) < min_points:
