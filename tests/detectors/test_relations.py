@@ -54,6 +54,92 @@ def clipped(returns: float) -> Run:
     return run({**curves, "value.loss": np.linspace(3e4, 1e4, N)}, algorithm="ppo", config={"clip_range_value": 0.2})
 
 
+def clip_logged(loss: float) -> Run:
+    """The same clip, logged and not configured, and no returns."""
+    curves = {
+        "value.loss": np.linspace(3 * loss, loss, N),
+        "value.explained_variance": noise(N, 0.01),
+        "value.clip_range": np.full(N, 0.2),
+    }
+    return run(curves, algorithm="ppo")
+
+
+def refilled(held: int, lost: float = 0.6) -> Run:
+    """A replay buffer that begins anew after so many transitions, where the reward falls by a share of what it is."""
+    size = 1000.0 * (X + 1) - np.where(held <= 1000 * X, held, 0)
+    reward = RISE * np.where(held <= 1000 * X, 1 - lost if held else 1.0, 1.0)
+    return run({"replay.size": size, "reward.mean": reward}, algorithm="sac")
+
+
+def workers(seeds: int) -> Run:
+    """A row for each episode of four workers, of which so many have a seed of their own."""
+    lengths = np.random.default_rng(0).integers(9, 60, (seeds, N)).repeat(4 // seeds, 0).T.ravel().astype(float)
+    made = run({"episode.length": lengths, "reward.mean": lengths}, algorithm="a2c")
+    return replace(made, unknown={"worker": series("worker", np.tile(np.arange(4.0), N))})
+
+
+def monitors(seeds: int) -> Run:
+    """The same, from a monitor file for each environment."""
+    return replace(workers(seeds), unknown={}, files=tuple(f"{i}.monitor.csv" for i in range(4)))
+
+
+def dumped(moves: float) -> Run:
+    """Columns of transitions whose observation moves by so much."""
+    x = noise(N) if moves else np.full(N, -0.86)
+    table = {"x": x, "next_x": x + moves, "goal": np.zeros(N), "next_goal": np.zeros(N), "action": X % 4}
+    return replace(run({"epsilon": DECAY}, algorithm="dqn"), unknown={n: series(n, v) for n, v in table.items()})
+
+
+def batch_done(share: float) -> Run:
+    """Episodes of 100 steps that never terminate, and the share of ends in the batch."""
+    made = run({"episode.length": np.full(N, 100.0), "alpha": DECAY}, algorithm="sac")
+    table = {"terminated": np.zeros(N), "batch_done_frac": np.full(N, share)}
+    return replace(made, unknown={n: series(n, v) for n, v in table.items()})
+
+
+def steered(target: float, growth: float) -> Run:
+    """A temperature that grows, the target of the entropy and the size of an action."""
+    made = run({"alpha": np.exp(growth * X)}, algorithm="sac", config={"target_entropy": target})
+    return replace(made, config=replace(made.config, raw={"act_dim": 6}))
+
+
+def batch_paid(reward: float) -> Run:
+    """Episodes that cost 10, and the mean reward of a batch of their steps."""
+    curves = {
+        "reward.mean": -10 + noise(N),
+        "value.loss": DECAY,
+        "value.mean": -DECAY,
+        "episode.length": np.full(N, 96.0),
+    }
+    batch = {"batch_reward_mean": series("batch_reward_mean", np.where(X % 3, reward, 0.0))}
+    return replace(run(curves, algorithm="dqn"), unknown=batch)
+
+
+def normalised(low: float, high: float) -> Run:
+    """Returns of HalfCheetah, and a score with these references."""
+    returns = 5600 + 100 * noise(N)
+    curves = {
+        "eval.reward": returns,
+        "reward.mean": returns,
+        "eval.named.normalized_score": 100 * (returns - low) / (high - low),
+    }
+    return run(curves, config={"env_id": "halfcheetah-medium-v2"})
+
+
+def left_over(each: float) -> Run:
+    """The norm of the gradient before each backward pass."""
+    made = run({"policy.ratio.mean": np.ones(3)}, algorithm="a2c")
+    return replace(made, unknown={"|g| before backward": series("|g| before backward", each * X)})
+
+
+def heated(most: float) -> Run:
+    """The largest value of an action that goes from 0 to 5000, named in its space."""
+    made = run({"reward.mean": -60 + noise(N, 5.0), "episode.length": np.full(N, 288.0)}, algorithm="ddpg")
+    raw = {"act": "Box(low=[0. 0.], high=[5000. 1.]) (heater_W, damper)"}
+    table = {"heater_W(max)": series("heater_W(max)", np.full(N, most))}
+    return replace(made, unknown=table, config=Config(raw=raw))
+
+
 def control(training: np.ndarray, evaluation: np.ndarray) -> Run:
     at = X[4::10]
     curves = run({"reward.episode": training}, algorithm="ppo", trainer="cleanrl").series
@@ -201,6 +287,12 @@ PAIRS: dict[str, tuple[Callable[[], Run], str, list[Callable[[], Run]]]] = {
 #: more ways in which a relation breaks
 MORE: list[tuple[str, Callable[[], Run], str, list[Callable[[], Run]]]] = [
     (
+        "critic-not-learning",
+        lambda: clip_logged(1.7e4),
+        "squared distance from the returns",
+        [lambda: clip_logged(9.0)],
+    ),
+    (
         "evaluation-left-behind",
         lambda: from_one_state(-1.0),
         "all of them start from one state",
@@ -247,6 +339,15 @@ MORE: list[tuple[str, Callable[[], Run], str, list[Callable[[], Run]]]] = [
         lambda: run({"policy_version.mean": np.zeros(N), "grad.norm": 1 + noise(N, 0.1)}, algorithm="ppo"),
         "the updates do not reach them",
         [lambda: run({"policy_version.mean": X // 4, "grad.norm": 1 + noise(N, 0.1)}, algorithm="ppo")],
+    ),
+    (
+        "samples-of-other-weights",
+        lambda: run({"staleness.mean": np.where(X < 40, X % 4, 25.0 * (X - 40))}, algorithm="impala"),
+        "the weights that sample stand still",
+        [
+            lambda: run({"staleness.mean": 1.0 * (X % 20)}, algorithm="impala"),
+            lambda: run({"staleness.mean": 0.2 * X + np.abs(noise(N))}, algorithm="impala"),
+        ],
     ),
     (
         "no-update",
@@ -356,6 +457,23 @@ def from_one_state(score: float) -> Run:
     at = X[9::10] + 1
     scores = {"eval.reward": score + noise(10, 0.5), "eval.reward.std": np.zeros(10)}
     return replace(made, series={**made.series, **{name: series(name, values, at) for name, values in scores.items()}})
+
+
+def selfplay(name: str) -> Run:
+    """A reward of 0 throughout, beside a share of games won that rises."""
+    made = run({"reward.mean": np.zeros(N), "policy.entropy": DECAY}, algorithm="ppo")
+    return replace(made, unknown={name: series(name, learning(N))})
+
+
+def test_a_reward_of_0_is_right_in_self_play() -> None:
+    found("reward-at-floor", selfplay("winrate"))
+    assert look("reward-at-floor", selfplay("elo_est")).status is Status.NOT_APPLICABLE
+
+
+def test_a_count_of_0_episodes_is_of_something_else_where_episodes_have_a_length() -> None:
+    made = counted(np.zeros(N))
+    lengths = replace(series("episode.length", np.full(N, 1000.0), 1000 * (X + 1)), axis="env_steps")
+    assert look("episodes-never-end", replace(made, series={**made.series, lengths.name: lengths})).finding is None
 
 
 def counted(episodes: np.ndarray) -> Run:

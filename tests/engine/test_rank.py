@@ -94,7 +94,7 @@ def test_what_is_proved_after_a_proof_of_something_else_does_not_count_for_a_cau
 
     cause = engine.causes()["gradients-not-finite"]
     mine = next(name for name in cause.findings if "not-finite" in name)
-    outcomes = [proved("samples-copied", 1), proved(mine, at)]
+    outcomes = [proved("samples-identical", 1), proved(mine, at)]
     weights = engine.weigh(cause, Inputs(run(TRUNCATED)), outcomes)
     assert next(w.kind for w in weights if w.finding == mine) is kind
 

@@ -360,6 +360,7 @@ CONFIG = spelled(
     target_update_interval="target_update_interval target_update_every target_update_freq target_update_frequency "
     "target_network_frequency target_sync target_sync_every sync_target_every target_update_period",
     tau="tau",
+    target_entropy="target_entropy",
     exploration_initial="eps_start epsilon_start start_e eps_init epsilon_init initial_epsilon",
     exploration_final="eps_end epsilon_end end_e eps_min epsilon_min eps_final epsilon_final final_epsilon",
     n_envs="n_envs num_envs",

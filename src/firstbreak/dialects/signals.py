@@ -478,6 +478,7 @@ _EXPLORATION: tuple[_Row, ...] = (
     ("alpha.loss", None, "", "loss of the temperature, 0 at balance"),
     ("epsilon", None, "fraction", "share of random actions"),
     ("action.std", None, "action units", "spread of the action distribution"),
+    ("action.max", None, "action units", "largest action, as the environment gets it"),
     ("action.bound_loss", None, "", "penalty on action means outside the range"),
     ("diversity.<kind>", "up", "fraction", "share of outputs that differ, or another measure of variety"),
 )

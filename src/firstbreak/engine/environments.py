@@ -41,6 +41,9 @@ KNOWN = {
     "Hopper": Documented(-20.0, 715.0, 1_000_000),
     "Walker2d": Documented(1.6, 710.0, 1_000_000),
 }
+#: returns that a normalised score of D4RL counts as 0 and as 100 (d4rl/infos.py), by the beginning of the data set's name
+D4RL = {"halfcheetah": (-280.178953, 12135.0), "hopper": (-20.272305, 3234.3)}
+D4RL |= {"walker2d": (1.629008, 4592.3), "ant": (-325.6, 3879.7)}
 #: the highest return of an episode that the rules allow, by name and version
 HIGHEST = {"CartPole-v0": 200.0, "CartPole-v1": 500.0, "Pong": 21.0}
 #: `ALE/Pong-v5`, `PongNoFrameskip-v4` and `Pong` are one game

@@ -3,7 +3,8 @@
 ## What it looks for
 A value loss that is not below its level of the first tenth of the run in the second half, while the explained variance of
 the second half is below `max_explained_variance`. Both have to agree. If explained variance is not logged, the value loss
-counts only beside a score that is flat. Or a clip of the value function far below the returns, or next to the loss.
+counts only beside a score that is flat. Or a clip of the value function (configured or logged) far below the returns, or,
+where these are not logged, below the root of the value loss; or a value loss next to the clip.
 
 ## Why it matters
 The advantage is the return minus the critic's value. If the critic has not fitted the returns, then nearly all noise of the
@@ -49,6 +50,7 @@ def detect(
     solved: bool | None = None,
     config: Config | None = None,
     reward_mean: Series | None = None,
+    value_clip_range: Series | None = None,
     *,
     max_explained_variance: float = at(0.2, "share", "A critic that explains less removes next to no noise."),
     early_share: float = at(0.1, "share", "Of the run: the critic is still untrained there."),
@@ -63,15 +65,18 @@ def detect(
         return NotMeasured(f"{len(loss)} values of the critic's loss are too few (needs {min_points})")
     early, late = (float(np.median(part.values)) for part in (loss.head(early_share), loss.tail(0.5)))
     explained = _late(value_explained_variance, min_points)
-    clip = config.number("clip_range_value") if config is not None and not config.get("normalize_reward") else None
+    clip = None if config is not None and config.get("normalize_reward") else _clip(config, value_clip_range)
     poor = explained is not None and explained <= max_explained_variance and not solved
-    size = float(np.median(np.abs(reward_mean.finite.values))) if reward_mean is not None else 0.0
-    if clip and poor and reward_mean is not None and size > far_returns * clip:
+    error = float(np.median(loss.values)) ** 0.5
+    size = float(np.median(np.abs(reward_mean.finite.values))) if reward_mean is not None else error
+    if clip and poor and size > far_returns * clip and error > clip:
         said = facts.tell(
-            "a value may change by {clip} on a batch (the clip of the value function), and returns are {returns}: the critic "
+            "a value may change by {clip} on a batch (the clip of the value function), {returns}: the critic "
             "cannot reach them; normalise the rewards, or switch off the clip of the value function",
             clip=number(clip),
-            returns=facts.median(reward_mean.finite),
+            returns=facts.tell("and returns are {returns}", returns=facts.median(reward_mean.finite))
+            if reward_mean is not None
+            else facts.tell("and the squared distance from the returns is {loss}", loss=facts.median(loss)),
         )
         return _clipped(loss, said)
     if clip and poor and pinned * clip <= float(np.median(loss.values)) and early <= clip:
@@ -113,6 +118,12 @@ def detect(
         ),
         numbers={"ratio": late / early if early > 0 else np.inf},
     )
+
+
+def _clip(config: Config | None, logged: Series | None) -> float | None:
+    """The clip of the value function, as configured or as logged; None where there is none."""
+    configured = config.number("clip_range_value") if config is not None else None
+    return configured or (float(np.median(logged.finite.values)) if logged is not None and len(logged.finite) else None)
 
 
 def _clipped(loss: Series, said: Message) -> Finding:

@@ -2,7 +2,7 @@
 
 ## What it looks for
 Transitions among which no episode ended, from the first window to the last, while the current episodes are `min_age` steps old
-or older; or a count of episodes that stays 0 for so many steps.
+or older; or a count of episodes that stays 0 for so many steps, while no length of an episode of fewer steps is logged.
 
 ## Why it matters
 No return is ever complete: the score of an episode does not exist, and values are bootstrapped from bootstrapped values only.
@@ -46,8 +46,6 @@ def detect(
     if (
         progress_episodes is not None and progress_episodes.axis == "env_steps"
     ):  # the steps are the age of the first one
-        if episode_length is not None and len(episode_length.finite):
-            return None  # what has a length has ended: the count is one of each collection
         env_episodes_ended = progress_episodes
         env_episode_age = replace(progress_episodes, values=progress_episodes.steps)
     if env_episodes_ended is None or env_episode_age is None:
@@ -57,6 +55,9 @@ def detect(
         return NotMeasured(f"{len(ended)} windows of transitions are too few (needs {min_points})")
     if float(np.max(ended.values)) > 0 or float(np.max(age.values)) < min_age:
         return None
+    lengths = episode_length.finite.values if episode_length is not None else np.empty(0)
+    if len(lengths) and lengths.max() < 0.5 * age.values.max():
+        return NotMeasured("episodes have a length, so that they ended: the count is that of something else")
     return Finding(
         message=facts.tell(
             "no episode ended in the whole run, and the current ones are {age} steps old: no return is ever complete; check what "

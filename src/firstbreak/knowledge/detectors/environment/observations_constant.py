@@ -28,7 +28,8 @@ import numpy as np
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Policy, only
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Run, Series, Severity
+from firstbreak.values import replace
 
 FAMILIES = only(Policy.CONTROL, why="only for policies that act in an environment")
 
@@ -38,6 +39,7 @@ ROLES = (Role.RELATION,)
 def detect(
     env_observation_constant: Series | None = None,
     env_transition_unchanged: Series | None = None,
+    run: Run | None = None,
     *,
     min_same: float = at(0.95, "share", "An action that changes nothing is usual, one after the other is not."),
     min_rows: int = at(20, "transitions", "Fewer may be one episode at a wall."),
@@ -46,6 +48,8 @@ def detect(
 ) -> Finding | NotMeasured | None:
     if env_transition_unchanged is not None and len(env_transition_unchanged.finite) >= min_rows:
         return _aliased(env_transition_unchanged.finite, min_same)
+    if run is not None and (same := _columns(run)) is not None and len(same) >= min_rows:
+        return _aliased(same, min_same)
     if env_observation_constant is None:
         return NotMeasured("neither the recorder nor a dump of transitions shows observations")
     constant = env_observation_constant.finite
@@ -65,6 +69,21 @@ def detect(
         **seen_in(constant, "constant components", level=min_share),
         numbers={"share": float(np.min(constant.values))},
     )
+
+
+def _columns(run: Run) -> Series | None:
+    """Whether the next observation is the observation, from the columns `x` and `next_x` of a table of transitions."""
+    if not {"action", "act", "a"} & run.unknown.keys():
+        return None
+    pairs = [
+        (run.unknown[name[5:]], s)
+        for name, s in run.unknown.items()
+        if name.startswith("next_") and name[5:] in run.unknown
+    ]
+    if not pairs or any(not np.array_equal(before.steps, after.steps) for before, after in pairs):
+        return None
+    same = np.all([before.values == after.values for before, after in pairs], axis=0)
+    return replace(pairs[0][1], name="env.transition_unchanged", values=same.astype(float))
 
 
 def _aliased(same: Series, min_same: float) -> Finding | None:

@@ -1,12 +1,13 @@
-"""Time limits end episodes at different lengths.
+"""Time limits differ in length, or are stored as ends of the task.
 
 ## What it looks for
 Episodes that were reported as truncated by a time limit, although they were shorter than the longest such episode so far.
-A finding needs them in at least `min_share` of the windows.
+A finding needs them in at least `min_share` of the windows. And a log in which no episode terminates, where transitions of the
+batch are `done` all the same, as often as episodes reach the limit.
 
 ## Why it matters
 A time limit has one length. Where "limits" come earlier, failures are reported as limits. The value after a failure is then
-bootstrapped, so that a failure costs little.
+bootstrapped, so that a failure costs little. Where a limit is stored as a failure, the value of its last state is taken for 0.
 
 ## When it is a false alarm
 An environment that stops at different times for reasons outside the task (a limit in seconds, a random horizon).
@@ -24,22 +25,33 @@ https://arxiv.org/abs/1712.00378
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, seen_in, seen_since
 from firstbreak.engine.families import Policy, only
-from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity, Statistic
+from firstbreak.engine.stats.points import median
+from firstbreak.model import Confidence, Finding, NotMeasured, Role, Run, Series, Severity, Statistic
+from firstbreak.patterns import pattern
+from firstbreak.words import number
 
+ROLES = (Role.RELATION,)
 FAMILIES = only(Policy.CONTROL)
+DONE = pattern(r"(batch|buffer|replay|train)_?dones?(_?(frac|rate|share|mean))?", re.IGNORECASE)
+ENDED = pattern(r"terminated(_?(frac|rate|share))?", re.IGNORECASE)
 
 
 def detect(
-    env_limits_early: Series,
+    run: Run,
+    env_limits_early: Series | None = None,
     *,
     min_share: float = at(0.3, "share", "of the windows: a single early limit may have another reason"),
     min_points: int = at(6, "points", "with fewer windows no share is known"),
 ) -> Finding | NotMeasured | None:
+    if env_limits_early is None:
+        return _stored(run, min_points)
     curve = env_limits_early.finite
     if len(curve) < min_points:
         return NotMeasured(f"{len(curve)} windows of transitions are too few (needs {min_points})")
@@ -58,4 +70,31 @@ def detect(
         confidence=Confidence.HIGH,
         **seen_since(curve, "time limits that came early", first, (float(curve.steps[0]), first), level=0.0),
         numbers={"share": float(np.mean(early))},
+    )
+
+
+def _stored(run: Run, min_points: int) -> Finding | NotMeasured | None:
+    """Transitions of the batch are ends as often as episodes reach the limit, and no episode terminates."""
+    named = {(s.raw or s.name).rpartition("/")[2]: s.finite for s in (*run.series.values(), *run.unknown.values())}
+    done, ended = (
+        next((s for n, s in named.items() if p.fullmatch(n) and len(s) >= min_points), None) for p in (DONE, ENDED)
+    )
+    length = next((s.finite for n in ("episode.length", "length.mean") if (s := run.series.get(n)) is not None), None)
+    if done is None or ended is None or length is None or not len(length):
+        return NotMeasured(
+            "neither windows of transitions, nor the ends of episodes beside those of the batch, are recorded"
+        )
+    expected = 1 / max(median(length.values), 1.0)
+    if ended.values.any() or not 0.5 * expected < float(done.values.mean()) < 2 * expected:
+        return None
+    return Finding(
+        message=facts.tell(
+            "no episode terminates, and {done:%} of the transitions in the batch are ends, one in each {length} steps: the time "
+            "limit is stored as the end of the task, and the value after it is taken for 0; store terminated, not done",
+            done=facts.mean(done),
+            length=number(median(length.values)),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        **seen_in(done, "share of ends in the batch", beside={"terminated": ended}),
     )

@@ -1,11 +1,11 @@
-"""The evaluation jumps at a step where training does not change.
+"""The evaluation jumps without training, or does not follow from the return.
 
 ## What it looks for
 A sudden change of the gap between the evaluation and the training reward, larger than the noise, while the training
 reward itself does not change. The change is a fall, a rise together with a jump of the length of the evaluated answers,
 or, for a language model, a rise to a level that training never has, where both have one unit. A second evaluation that
 does not change makes the finding certain: the policy is the same, so the two evaluations measure different things from
-then on.
+then on. And a normalised score of D4RL that does not follow from the return beside it and the references of the data set.
 
 ## Why it matters
 Skill that appears suddenly appears in training as well. A jump that only the evaluation shows is a change of the
@@ -33,12 +33,13 @@ https://github.com/verl-project/verl/issues/6202
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 import numpy as np
 
-from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine import environments, facts
+from firstbreak.engine.checks import at, seen_in, seen_since
 from firstbreak.engine.families import Method, Policy, without
 from firstbreak.engine.stats.agreement import comparable
 from firstbreak.engine.stats.changes import Change, changes
@@ -48,12 +49,15 @@ from firstbreak.engine.stats.onset import MIN_POINTS
 from firstbreak.engine.stats.shape import trajectory as shape_of
 from firstbreak.engine.stats.smooth import smooth
 from firstbreak.engine.stats.trend import trend
-from firstbreak.model import Confidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Role, Run, Series, Severity
+from firstbreak.patterns import pattern
 from firstbreak.values import replace
 from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
 FAMILIES = without(Method.SUPERVISED)
+NORMALISED = pattern(r"normali[sz]ed_?(score|return)", re.IGNORECASE)
+DATA = frozenset({"random", "medium", "expert", "replay", "full"})  #: words of the name of a data set of D4RL
 BEYOND = 3  # points on either side of a jump, in a short curve
 SHARES = ("eval.accuracy", "eval.success_rate", "eval.pass_at_k")  # of problems
 NEAR_TOP = 0.8  # of a rise
@@ -70,6 +74,7 @@ def detect(
     eval_pass_at_k: Series | None = None,
     eval_reward: Series | None = None,
     policy: Policy = Policy.CONTROL,
+    run: Run | None = None,
     *,
     min_points: int = at(
         9, "points", "with fewer evaluations or training rewards a jump cannot be separated from noise"
@@ -91,6 +96,8 @@ def detect(
     min_problems: float = at(0.03, "share", "of all problems: another protocol changes more answers than one or two"),
     standard_errors: float = at(2.0, "standard errors", "a difference that chance hardly makes"),
 ) -> Finding | NotMeasured | None:
+    if run is not None and (found := _other_references(run)) is not None:
+        return found
     if len(eval_score) < min_points:
         return NotMeasured(f"{len(eval_score)} evaluations are too few to see a jump (needs {min_points})")
     if reward_mean is None or len(reward_mean.finite) < min_points:
@@ -251,3 +258,33 @@ def _stays(other: _Sides, jump: Change, standard_errors: float) -> bool:
 def _jumps_with(curve: Series, jump: Change) -> bool:
     low, high = jump.interval
     return any(c.interval[0] <= high and c.interval[1] >= low for c in changes(curve, kinds=("level",)))
+
+
+def _other_references(run: Run) -> Finding | None:
+    """A normalised score that the return and the data set's references do not give."""
+    data = str(run.config.get("env_id") or "").lower().split("-")
+    low, high = environments.D4RL.get(data[0], (0.0, 0.0))
+    curves = (s.finite for name, s in (*run.series.items(), *run.unknown.items()) if NORMALISED.search(s.raw or name))
+    score, paid = next(curves, None), run.series.get("eval.reward")
+    if score is None or paid is None or low == high or len(data) < 2 or DATA.isdisjoint(data):
+        return None
+    if len(score) < BEYOND or not np.array_equal(score.steps, paid.steps):
+        return None
+    share = (paid.values - low) / (high - low)
+    if any(np.nanmedian(np.abs(score.values - unit * share)) < 0.02 * unit for unit in (1, 100)):
+        return None
+    return Finding(
+        message=facts.tell(
+            "the normalised score is {score} where episodes return {paid}, and the references of {data} ({low} and {high}) "
+            "give {right}: it uses those of another data set",
+            score=facts.median(score),
+            paid=facts.median(paid.finite),
+            data=data[0],
+            low=number(low),
+            high=number(high),
+            right=number(100 * float(np.nanmedian(share))),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        **seen_in(score, "normalised score", beside={"return": paid}),
+    )

@@ -8,8 +8,8 @@ Without the recorder:
 
 - the divergence from the reference: its mean over the policy's own samples is never below 0. The check reports a mean of
   the second half that is `sure` standard errors, and at least `below`, below 0;
-- the version of the weights that sample: the check reports one that stays the same over `min_updates` updates or more,
-  while gradients are computed.
+- the version of the weights that sample: the check reports one that stays the same over `min_updates` updates or more up to the
+  end, while gradients are computed, and an age of the data that grows by as much in each row: that of weights which stand still.
 
 ## Why it matters
 The completions or episodes come from weights that the updates do not reach.
@@ -35,9 +35,11 @@ from __future__ import annotations
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in
+from firstbreak.engine.checks import at, from_point, seen_since
+from firstbreak.engine.families import Method
 from firstbreak.knowledge.detectors._proof import summed
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
+from firstbreak.words import number
 
 ROLES = (Role.RELATION, Role.PROOF)
 ACCEPTS = "rollout.should_accept_fn"  #: AReaL's filter of groups: a function, no option that can be set
@@ -52,6 +54,8 @@ def detect(
     kl_ref_seq_sum: Series | None = None,
     policy_version_mean: Series | None = None,
     grad_norm: Series | None = None,
+    staleness_mean: Series | None = None,
+    method: Method | None = None,
     *,
     above: float = at(6.0, "standard errors", "Six standard errors are one in a billion."),
     sure: float = at(4.0, "standard errors", "Batches repeat prompts, so that their errors are not independent."),
@@ -68,29 +72,60 @@ def detect(
     divergences = [s.finite for s in (kl_ref_seq_sum, kl_ref) if s is not None and len(s.finite) >= min_updates]
     version = None if policy_version_mean is None else policy_version_mean.finite
     learning = grad_norm is not None and bool((grad_norm.finite.values > 0).any())
-    if not divergences and (version is None or len(version) < min_updates or not learning):
+    age = (
+        None if staleness_mean is None or method is Method.VALUE_BASED else staleness_mean.finite
+    )  # of a buffer that fills
+    age = age if age is not None and len(age) > min_updates else None
+    if age is None and not divergences and (version is None or len(version) < min_updates or not learning):
         return NotMeasured("neither a divergence from the reference nor the version of the sampling weights is logged")
-    if version is not None and len(version) >= min_updates and learning and not np.ptp(version.values):
-        return _never_sent(version)
+    if version is not None and learning and (first := _still(version.values, min_updates)) is not None:
+        return _not_sent(version, first)
+    first = None if age is None else _still(np.diff(age.values), min_updates)
+    if age is not None and first is not None and float(age.values[-1]) > float(age.values[first]):
+        return _aging(age, first)
     if (negative := next((found for kl in divergences if (found := _negative(kl, sure, below))), None)) is not None:
         return negative
-    if version is None or len(version) < min_updates:  # old weights need not make it negative
+    if age is None and (version is None or len(version) < min_updates):  # old weights need not make it negative
         return NotMeasured("the version of the sampling weights is not logged")
     return None
 
 
-def _never_sent(version: Series) -> Finding:
-    first = float(version.steps[0])
+def _still(values: np.ndarray, least: int) -> int | None:
+    """The index from which on, to the end, the values stay the same: for so many points, and longer than ever before."""
+    levels = np.abs(np.diff(values)) > 0.01 * np.abs(values[1:])  # rounding is no change
+    moved = np.r_[0, np.flatnonzero(levels) + 1]
+    longest = int(np.diff(moved).max(initial=0))
+    return int(moved[-1]) if len(values) - moved[-1] >= max(least, 3 * longest) else None
+
+
+def _not_sent(version: Series, first: int) -> Finding:
+    since = version.between(float(version.steps[first]))
     return Finding(
         message=facts.tell(
-            "the weights that sample have version {version} in all {n} updates: the updates do not reach them; check that the "
-            "weights are sent to the sampler",
+            "the weights that sample have version {version} in all {n} updates{since}: the updates do not reach them; check that "
+            "the weights are sent to the sampler",
             version=facts.last(version),
-            n=facts.count(version),
+            n=facts.count(since),
+            since=facts.tell(" from {step} on", step=facts.at(version, float(since.steps[0]))) if first else "",
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        **seen_in(version, "version of the weights that sample", first, (first, float(version.steps[1]))),
+        **seen_since(version, "version of the weights that sample", *from_point(version, first)),
+    )
+
+
+def _aging(age: Series, first: int) -> Finding:
+    return Finding(
+        message=facts.tell(
+            "the age of the data grows by {by} in each row from {since} on, to {last}: the weights that sample stand still while "
+            "the learner goes on; check that the weights are sent to the sampler",
+            by=number(float(np.median(np.diff(age.values[first:])))),
+            since=facts.at(age, float(age.steps[first])),
+            last=facts.last(age),
+        ),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        **seen_since(age, "age of the data", *from_point(age, first)),
     )
 
 

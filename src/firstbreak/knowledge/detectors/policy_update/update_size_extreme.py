@@ -1,9 +1,12 @@
-"""A few values are enough: no policy update of this size is a small step.
+"""A policy update is too large in a few values, or repeats old gradients.
 
 ## What it looks for
 Logs and pasted tables with fewer than `few` values of a curve, in which nothing can be said of a course. Absolute levels
 speak there: the median of the KL divergence per update is above `max_divergence`, of the clip fraction above
 `max_clipped`, or of the ratio outside 1 / `max_ratio` to `max_ratio`.
+
+Also, a logged norm of the gradient before the backward pass that is not 0 in nearly all updates, and grows more than `carried`
+times: a gradient that is not set to 0 is added to that of the next batch, so that every update repeats all before it.
 
 ## Why it matters
 The ratio of a clipped update lies near 1, and its KL divergence between 0.001 and 0.1. Beyond these levels the data were not
@@ -13,9 +16,12 @@ made by the policy that is updated, or one update throws it away.
 The values are sums over whole completions, and not means over tokens. Among the healthy runs of the lab (114 with a clip
 fraction, 99 with a ratio), no three values in a row are so large.
 
+Gradients of several batches may be added on purpose: their norm does not grow from update to update.
+
 ## Fix
 - Compare the log-probabilities of the first minibatch with those of the sampler: their difference must be 0.
 - Lower {learning_rate}, {epochs_per_batch} or {minibatches}.
+- Call optimizer.zero_grad() before each backward pass.
 - Log every update: the course says whether it began so.
 
 ## Smallest experiment
@@ -29,16 +35,23 @@ https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 
 from __future__ import annotations
 
-from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
-from firstbreak.engine.families import Method, without
-from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Series, Severity
+import re
 
-FAMILIES = without(Method.SUPERVISED, Method.PREFERENCE, Method.VALUE_BASED)
+from firstbreak.engine import facts
+from firstbreak.engine.checks import at, seen_in, seen_since
+from firstbreak.engine.families import Method, without
+from firstbreak.engine.stats.points import median
+from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Role, Run, Series, Severity
+from firstbreak.patterns import pattern
+
+ROLES = (Role.RELATION,)
+FAMILIES = without(Method.SUPERVISED, Method.PREFERENCE)
+BEFORE = pattern(r"before.?backward|after.?zero.?grad", re.IGNORECASE)
 SURE = 3  #: values that are no slip of one batch (convention)
 
 
 def detect(
+    run: Run,
     kl_old: Series | None = None,
     policy_clip_fraction: Series | None = None,
     policy_ratio_mean: Series | None = None,
@@ -47,7 +60,11 @@ def detect(
     max_divergence: float = at(1.0, "nats", "Ten times what counts as far in a course."),
     max_clipped: float = at(0.9, "share", "Hardly any sample has a gradient left."),
     max_ratio: float = at(10.0, "ratio", "Clips lie between 0.7 and 1.4."),
+    carried: float = at(10.0, "ratio", "Gradients of so many batches are hardly added on purpose without a change."),
 ) -> Finding | NotApplicable | NotMeasured | None:
+    left = (s.finite for name, s in (*run.series.items(), *run.unknown.items()) if BEFORE.search(s.raw or name))
+    if (before := next((s for s in left if len(s) >= few), None)) is not None and (summed := _summed(before, carried)):
+        return summed
     asked: list[tuple[str, Series | None, float, float]] = [
         # a mean of log-ratios, as most trainers of language models log it, may be a little below 0
         ("the KL divergence per update is {size} nats", kl_old, -max_divergence, max_divergence),
@@ -80,3 +97,20 @@ def detect(
             numbers={"level": size.value},
         )
     return None
+
+
+def _summed(before: Series, carried: float) -> Finding | None:
+    """The gradient that is left before a batch is that of all batches so far."""
+    there = before.values > 0
+    if there.mean() < 0.9 or median(before.tail(0.5).values) < carried * float(before.values[there][0]):
+        return None
+    return Finding(
+        message=facts.tell(
+            "the norm of the gradient before the backward pass is {late} in the second half, and not 0: gradients are never set "
+            "to 0, so that each update repeats all before it; call optimizer.zero_grad()",
+            late=facts.median(before.tail(0.5)),
+        ),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        **seen_in(before, "norm before the backward pass", level=0.0),
+    )

@@ -3,7 +3,8 @@
 ## What it looks for
 The mean training return divided by the evaluation's, at every evaluation where both are positive or both are negative:
 above `min_ratio`, or below 1 / `min_ratio`, in the whole run. And where all returns have one sign: the values of the critic
-beside what one step pays. A critic that fits its targets, with values below `unpaid` of that, learns from other rewards.
+beside what one step pays. A critic that fits its targets, with values below `unpaid` of that, learns from other rewards. And the
+mean rewards of a training batch, or of the replay buffer: 0 in `zeros` of the rows, and below `unpaid` of what one step pays.
 
 ## Why it matters
 The loss of the critic grows with the square of the rewards. With rewards that are hundreds of times too large, the
@@ -28,16 +29,21 @@ https://arxiv.org/abs/2005.12729
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.points import median
-from firstbreak.model import Confidence, Expected, Finding, NotApplicable, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Expected, Finding, NotApplicable, NotMeasured, Role, Run, Series, Severity
+from firstbreak.patterns import pattern
 from firstbreak.words import number
 
 WHOLE = 0.9  #: share of returns that are whole numbers; a mean of two episodes may be a half (convention)
+STORED = pattern(r"(batch|buf|buffer|replay|stored)_?(rewards?|rews?)(_?(mean|avg|abs))?", re.IGNORECASE)
+RARE = 10  #: steps that pay, which the batches must hold even where only one of an episode does (convention)
 ROLES = (Role.RELATION,)
 FAMILIES = only(Policy.CONTROL, why="rewards of text are often weighted sums that the evaluation does not share")
 
@@ -50,14 +56,22 @@ def detect(
     value_mean: Series | None = None,
     value_loss: Series | None = None,
     loss_total: Series | None = None,
+    run: Run | None = None,
     *,
     unpaid: float = at(0.2, "share", "A value holds at least the next reward."),
+    zeros: float = at(
+        0.9, "share", "A batch without any reward is usual where few steps pay, and its mean is right then."
+    ),
     min_ratio: float = at(12.0, "ratio", "Exploration and running means change the ratio too, but by less than this."),
     min_points: int = at(5, "points", "Fewer pairs of a return and an evaluation show no constant ratio."),
 ) -> Finding | Expected | NotApplicable | NotMeasured | None:
     trained = next(
         (s.finite for s in (reward_mean, reward_episode) if s is not None and len(s.finite) >= min_points), None
     )
+    if trained is not None and run is not None and trained.values.all():
+        steps = _steps(episode_length, run.series.get("progress.episodes"))
+        if (zero := _zero(run, trained, steps, zeros, unpaid)) is not None:
+            return _not_stored(trained, zero)
     fitted = value_loss if value_loss is not None else loss_total
     critic = [s.finite for s in (episode_length, value_mean, fitted) if s is not None and len(s.finite) >= min_points]
     if trained is not None and len(critic) == 3:
@@ -91,6 +105,45 @@ def detect(
         confidence=Confidence.HIGH,
         **seen_in(trained, "training return", start, beside={"evaluation": scores}),
         numbers={"factor": factor},
+    )
+
+
+def _steps(length: Series | None, episodes: Series | None) -> float | None:
+    """The steps of an episode, as logged or by the number of episodes so far."""
+    if length is not None and len(length.finite):
+        return median(length.finite.values)
+    ended = float(np.ptp(episodes.values)) if episodes is not None and episodes.axis != "row" and len(episodes) else 0.0
+    return float(np.ptp(episodes.steps)) / ended if episodes is not None and ended > 0 else None
+
+
+def _zero(run: Run, returns: Series, steps: float | None, zeros: float, unpaid: float) -> Series | None:
+    """The mean rewards of the batch or the buffer, where they are far below those of the episodes."""
+    if steps is None:
+        return None
+    least = max(RARE, RARE * steps / (run.config.number("batch_size") or 32))
+    logged = (
+        s.finite for s in (*run.series.values(), *run.unknown.values(), *run.duplicates) if s.axis == returns.axis
+    )
+    for one in (s for s in logged if STORED.fullmatch((s.raw or s.name).rpartition("/")[2]) and len(s) >= least):
+        paid = abs(float(one.values.mean())) * steps
+        if np.mean(one.values == 0) >= zeros and paid < unpaid * abs(median(returns.values)):
+            return one
+    return None
+
+
+def _not_stored(returns: Series, zero: Series) -> Finding:
+    return Finding(
+        message=facts.tell(
+            "{name} is {level} on average over {n} rows, and episodes return {returns}: what is stored is not what they pay; "
+            "print the rewards of a batch, with their data type",
+            name=zero.raw or zero.name,
+            level=facts.mean(zero),
+            n=facts.count(zero),
+            returns=facts.median(returns),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        **seen_in(zero, "stored rewards", beside={"return": returns}),
     )
 
 

@@ -1,19 +1,30 @@
-"""Completions of one prompt are copies of each other from the first step on.
+"""Samples of one prompt, or episodes of several workers, are copies.
 
 ## What it looks for
 The share of distinct completions at the first steps, against the lowest share that is possible (one in each group). A finding
 is a share of at most `max_ratio` times the lowest one, while the policy's entropy shows that several answers are probable.
 
+The recorder proves it: pairs of a prompt's samples are equal more often than the policy's own probability of these texts says,
+by more than `above` of the pairs; or by more than `small` of them on average and so many standard errors as `clear` says, where
+single samples are as probable as the policy's entropy says.
+
+For policies that act: rows of episodes with a column of the worker, or a monitor file for each environment. A finding is that all
+environments have the same length and return in `alike` of the episodes that are not the most frequent one; or a logged spread
+across workers that is 0 in the whole run.
+
 ## Why it matters
 Samples of a policy with entropy differ. Where they do not, the engine does not sample: one seed for the whole group, greedy
 decoding, or a cache that returns finished answers. Groups of copies have equal rewards, and give no advantage to learn from.
+A batch of eight copies of one episode is a batch of one: the gradient is as noisy as with one environment.
 
 ## When it is a false alarm
-A policy whose entropy is near 0 from the start, or prompts with one possible answer.
+A policy whose entropy is near 0 from the start, or prompts with one possible answer. An environment and a policy without chance.
+What the recorder proves has no false alarm that is known: a policy that is sure of its text expects equal samples.
 
 ## Fix
-- Give each completion of a group its own seed, and check that all completions of a group are sampled, not copied.
-- Check that the engine does not decode greedily ({temperature} 0), and that no prefix cache returns finished answers.
+- text: Give each completion of a group its own seed, and check that all completions of a group are sampled, not copied.
+- text: Check that the engine does not decode greedily ({temperature} 0), and that no prefix cache returns finished answers.
+- control: Seed each environment, and the actions of each worker, with the seed plus its index.
 
 ## Smallest experiment
 Sample one prompt 16 times from the engine, and count the distinct answers.
@@ -24,21 +35,32 @@ https://arxiv.org/abs/2402.03300
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Policy
-from firstbreak.model import Confidence, Config, Finding, NotApplicable, NotMeasured, Role, Series, Severity
+from firstbreak.knowledge.detectors._proof import on_average, proved, total
+from firstbreak.model import Confidence, Config, Finding, Message, NotMeasured, Role, Run, Series, Severity
+from firstbreak.patterns import pattern
+from firstbreak.values import replace
 
-ROLES = (Role.RELATION,)
+ROLES = (Role.RELATION, Role.PROOF)
+PROVED = "{value:%} more of a prompt's samples are equal than the policy's probabilities say: sample each row by itself"
+WORKER = pattern(r"(worker|env|actor|process|rank)(_?(id|idx|index|num))?", re.IGNORECASE)
+ACROSS = pattern(r"std_?(across|between|over)_?(workers|envs|actors)", re.IGNORECASE)
 
 
 def detect(
     config: Config,
+    run: Run,
     diversity: dict[str, Series] | None = None,
     policy_entropy: Series | None = None,
     policy: Policy = Policy.CONTROL,
+    proof_copies: Series | None = None,
+    proof_sampling_z: Series | None = None,
     *,
     max_ratio: float = at(
         1.15,
@@ -49,10 +71,21 @@ def detect(
         0.1, "nats", "with less entropy the policy gives one answer with nearly all of the probability"
     ),
     min_group_size: int = at(4, "completions", "in smaller groups completions are equal by chance too often"),
+    alike: float = at(0.9, "share", "of the episodes that are not the most frequent one: chance gives a few"),
+    min_episodes: int = at(10, "episodes", "fewer agree by chance, where lengths are whole numbers"),
+    above: float = at(0.6, "share", "A colder distribution gives up to half of the pairs; other checks see it."),
+    small: float = at(0.1, "share", "Of the pairs: fewer copies cost little."),
+    clear: float = at(6.0, "standard errors", "Six standard errors are one in a billion."),
     first_points: int = at(5, "points", "the first points show the sampler before the policy has changed"),
-) -> Finding | NotApplicable | NotMeasured | None:
+) -> Finding | NotMeasured | None:
+    if proof_copies is not None:
+        if found := proved(proof_copies, config, PROVED, above=above):
+            return found
+        if proof_sampling_z is None or not len(proof_sampling_z.finite) or total(proof_sampling_z).min() < -clear:
+            return None
+        return on_average(proof_copies, config, PROVED, above=small, clear=clear)
     if diversity is None and policy is not Policy.TEXT:
-        return NotApplicable("only for policies that write text")
+        return _episodes(run, alike, min_episodes)
     distinct = next((s.finite for s in (diversity or {}).values() if len(s.finite) >= first_points), None)
     group = config.number("group_size")
     if distinct is None or group is None or group < min_group_size:
@@ -75,4 +108,55 @@ def detect(
         confidence=Confidence.HIGH,
         **seen_in(distinct, "distinct completions", level=1 / group),
         numbers={"share": share},
+    )
+
+
+def _episodes(run: Run, alike: float, min_episodes: int) -> Finding | NotMeasured | None:
+    """All environments have the same episodes, one by one."""
+    across = [s.finite for name, s in run.unknown.items() if ACROSS.search(name) and len(s.finite) >= min_episodes]
+    found = _by_worker(run)
+    if found is None and not across:
+        return NotMeasured("no rows of episodes name their worker, and there are not several monitor files")
+    if found is not None:
+        curve, rows = found
+        same = (rows == rows[:, :1]).all((1, 2))
+        levels, counts = np.unique(rows[:, 0], axis=0, return_counts=True)
+        other = (rows != levels[np.argmax(counts)]).any((1, 2))
+        if other.sum() >= min_episodes and same[other].mean() >= alike:
+            said = "in {same} of {n} episodes, all {workers} environments have the same length and return"
+            return _copies(curve, facts.tell(said, same=f"{same.sum()}", n=f"{len(same)}", workers=f"{rows.shape[1]}"))
+    if (flat := next((s for s in across if not s.values.any()), None)) is not None:
+        said = "{name} is {level} in the whole run, so that all workers do the same"
+        return _copies(flat, facts.tell(said, name=flat.name, level=facts.highest(flat)))
+    return None
+
+
+def _by_worker(run: Run) -> tuple[Series, np.ndarray] | None:
+    """A curve of the episodes, and their lengths and returns (episode, worker, what); None where their workers are not known."""
+    names = ("episode.length", "reward.episode", "reward.mean")
+    curves = [s for name in names if (s := run.series.get(name)) is not None and len(s)]
+    column = next((s for name, s in run.unknown.items() if WORKER.fullmatch(name.rpartition("/")[2])), None)
+    files = [name for name in run.files if name.endswith("monitor.csv")]
+    if column is None and len(files) > 1 and curves:  # episodes that are copies end together
+        longest = max(curves, key=len)
+        column = replace(longest, values=np.arange(len(longest)) % len(files))
+    curves = [s for s in curves if column is not None and s.source == column.source]
+    if column is None or not curves or not 1 < len(workers := np.unique(column.finite.values)) < len(column) / 2:
+        return None
+    # a curve without its repetitions has the value of the last point that was kept
+    beside = [s.values[np.maximum(np.searchsorted(s.steps, column.steps, "right") - 1, 0)] for s in curves]
+    own = [np.stack([values[column.values == worker] for values in beside], axis=1) for worker in workers]
+    n = min(len(rows) for rows in own)
+    return curves[0], np.stack([rows[:n] for rows in own], axis=1)
+
+
+def _copies(curve: Series, said: Message) -> Finding:
+    return Finding(
+        message=facts.tell(
+            "{said}: they have one seed, and the batch holds one episode several times; add the index of the worker to the seed",
+            said=said,
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        **seen_in(curve, "episodes"),
     )

@@ -2,7 +2,8 @@
 
 ## What it looks for
 Lines of text between the numbers: an exception or a lack of memory after which no number comes any more; and "resumed", time-outs
-or skipped updates at the step at which the training reward falls at once. A second events file of one run is such a line too.
+or skipped updates at the step at which the training reward falls at once. A second events file of one run is such a line too, and
+so is a replay buffer of less than half of what it held, where it never shrank before: it was not loaded with the weights.
 
 ## Why it matters
 A fall that begins where a run goes on from a saved state comes from what was not restored: the optimizer, the statistics of a
@@ -32,6 +33,7 @@ from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.engine.stats.points import median
 from firstbreak.model import Confidence, Event, Evidence, Finding, Happened, NotMeasured, Role, Run, Series, Severity
+from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
 BY_HAND = "KeyboardInterrupt"
@@ -41,17 +43,19 @@ def detect(
     run: Run,
     training_score: Series | None = None,
     reward_episode: Series | None = None,
+    replay_size: Series | None = None,
     *,
     min_fall: float = at(0.25, "share", "of the range of the reward so far: less comes and goes"),
     min_size: float = at(6.0, "standard errors", "of the level of a few values"),
     around: int = at(8, "points", "before and after the line"),
 ) -> Finding | NotMeasured | None:
-    if not run.events:
+    emptied = _emptied(replay_size.finite) if replay_size is not None else None
+    if not run.events and replay_size is None:
         return NotMeasured("no console log with lines of text, and no second file of events, was read")
     if (end := next((e for e in reversed(run.events) if e.kind is Happened.ERROR and e.last), None)) is not None:
         return _ended(run, end)
     score = reward_episode if reward_episode is not None else training_score
-    for event in run.events:
+    for event in (*([emptied] if emptied else ()), *run.events):
         if event.step is None or score is None or event.kind is Happened.ERROR:
             continue
         if (found := _fell(event, score.finite, min_fall, min_size, around)) is not None:
@@ -78,6 +82,15 @@ def _ended(run: Run, event: Event) -> Finding | None:
         interval=None if step is None else (step, step),
         evidence=(Evidence(text=f"{event.source}: {event.text}", series=None),),
     )
+
+
+def _emptied(size: Series) -> Event | None:
+    """The step after which a replay buffer, which only grows up to its capacity, begins anew."""
+    shrinks = np.flatnonzero(np.diff(size.values) < 0)
+    if len(shrinks) != 1 or (after := size.values[shrinks[0] + 1]) > 0.5 * (before := size.values[shrinks[0]]):
+        return None
+    text = f"the replay buffer holds {number(float(after))} transitions, and held {number(float(before))}"
+    return Event(kind=Happened.RESUMED, text=text, step=float(size.steps[shrinks[0]]), source=size.source or "the log")
 
 
 def _fell(event: Event, score: Series, min_fall: float, min_size: float, around: int) -> Finding | None:
