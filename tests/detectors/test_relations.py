@@ -459,15 +459,11 @@ def from_one_state(score: float) -> Run:
     return replace(made, series={**made.series, **{name: series(name, values, at) for name, values in scores.items()}})
 
 
-def selfplay(name: str) -> Run:
-    """A reward of 0 throughout, beside a share of games won that rises."""
-    made = run({"reward.mean": np.zeros(N), "policy.entropy": DECAY}, algorithm="ppo")
-    return replace(made, unknown={name: series(name, learning(N))})
-
-
-def test_a_reward_of_0_is_right_in_self_play() -> None:
-    found("reward-at-floor", selfplay("winrate"))
-    assert look("reward-at-floor", selfplay("elo_est")).status is Status.NOT_APPLICABLE
+def test_a_reward_of_0_is_right_in_a_game_against_oneself() -> None:
+    made = {"reward.mean": np.zeros(N), "policy.entropy": DECAY}
+    found("reward-at-floor", run({**made, "value.loss": DECAY**4}, algorithm="ppo"))
+    outcome = look("reward-at-floor", run({**made, "value.loss": 0.5 + 0.1 * DECAY}, algorithm="ppo"))
+    assert outcome.status is Status.NOT_MEASURED
 
 
 def test_a_count_of_0_episodes_is_of_something_else_where_episodes_have_a_length() -> None:
