@@ -477,6 +477,64 @@ def test_a_resumed_run_that_goes_on_is_sound(tmp_path: Path) -> None:
     assert diagnose(resumed).verdict.action is Action.CONTINUE
 
 
+def test_a_resume_without_the_policy_starts_again_from_the_reference(tmp_path: Path) -> None:
+    lines = {
+        60: "Loading checkpoint from /c/step_60",
+        61: "policy checkpoint dir /c/step_60/policy is empty, continuing",
+    }
+    for folder, fall, said in (("a", 0.12, "is empty, continuing"), ("b", 0.0, "")):
+        rows = [f"step {i}: {{'loss': 0.1, 'reward': {r:.4f}, 'kl': {0.001 * (i if i < 60 or not fall else i - 60):.4f}}}"
+                for i, r in enumerate(0.5 + noise(N, 0.05) - fall * (X >= 60))]  # fmt: skip
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "train.log").write_text("\n".join([*rows[:60], *lines.values(), *rows[60:]]) + "\n")
+        resumed = read(tmp_path / folder)
+        assert said in found("reported-in-text", resumed).message if said else silent("reported-in-text", resumed)
+
+
+def test_the_line_of_a_restart_stands_before_the_first_step_that_is_done_again(tmp_path: Path) -> None:
+    rows = [f"{{'loss': 0.1, 'reward': {r:.4f}, 'global_step': {i}}}" for i, r in enumerate(RISE)]
+    text = [*rows[:70], "resuming from checkpoint step-60", *rows[60:]]
+    (tmp_path / "train.log").write_text("\n".join(text) + "\n")
+    (event,) = read(tmp_path).events
+    assert event.step is not None
+    assert 59 < event.step < 60
+
+
+UNUSED = "Some weights of the model checkpoint at /rm were not used when initializing {}: ['score.weight']"
+NEW = "Some weights of {} were not initialized from the model checkpoint at /rm and are newly initialized: ['score.weight']"
+
+
+@pytest.mark.parametrize(
+    ("line", "broken"),
+    [
+        (UNUSED.format("RewardModel"), True),
+        (NEW.format("RewardModel"), True),
+        (NEW.format("CriticModel"), False),
+        (UNUSED.format("LlamaForCausalLM"), False),
+    ],
+)
+def test_a_reward_model_with_a_new_head_is_told(tmp_path: Path, line: str, broken: bool) -> None:
+    trained = console(tmp_path, RISE, {0: line})
+    assert (
+        "part of the reward model is random" in found("reported-in-text", trained).message
+        if broken
+        else not trained.events
+    )
+
+
+@pytest.mark.parametrize(
+    ("answers", "broken"), [([404] * 9, True), ([503, 503, 503, *[200] * 6], False), ([200, 500, 500, 500], True)]
+)
+def test_an_engine_that_refuses_the_weights_samples_with_other_ones(
+    tmp_path: Path, answers: list[int], broken: bool
+) -> None:
+    lines = [f'INFO: 10.0.0.1:80 - "POST /update_weights HTTP/1.1" {code} Said' for code in answers]
+    (tmp_path / "vllm.log").write_text("\n".join(lines) + "\n")
+    sampled = console(tmp_path, RISE, {})
+    assert len(sampled.events) >= 3 if broken else not sampled.events
+    assert not broken or "do not reach the weights that sample" in found("samples-of-other-weights", sampled).message
+
+
 def test_a_second_monitor_that_begins_after_the_first_is_a_resumed_run(tmp_path: Path) -> None:
     for i, (start, returns) in enumerate(((0.0, range(50, 150)), (1000.0, range(20, 60)))):
         rows = [f"{r}.0,{r},{j + 1}.0" for j, r in enumerate(returns)]
