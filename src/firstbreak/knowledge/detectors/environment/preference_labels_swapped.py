@@ -7,8 +7,7 @@ training on swapped labels drives the training accuracy up and the held-out accu
 that is positive all along: then most margins are exactly 0, and both answers of a pair are the same tokens.
 
 And, in a data file beside the run, ratings of both answers (`rating_chosen` and `rating_rejected`, `chosen_score` and
-`rejected_score`): the chosen answer must have the higher one
-in half of the pairs or more (upper bound, Wilson, 95 %).
+`rejected_score`): the chosen answer must have the higher one in half of the pairs or more (upper bound, Wilson, 95 %).
 
 ## Why it matters
 A coin reaches one half. To get below one half, training has to work, but against the labels: chosen and rejected are
