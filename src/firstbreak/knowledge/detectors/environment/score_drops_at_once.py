@@ -33,7 +33,7 @@ import numpy as np
 
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_since
-from firstbreak.engine.families import Policy
+from firstbreak.engine.families import Family, Policy
 from firstbreak.engine.stats.onset import onset
 from firstbreak.engine.stats.points import median
 from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
@@ -49,7 +49,7 @@ def detect(
     kl_old: Series | None = None,
     policy_clip_fraction: Series | None = None,
     tool_runtime_mean: Series | None = None,
-    policy: Policy = Policy.CONTROL,
+    family: Family | None = None,
     *,
     min_drop: float = at(0.35, "share", "of the return's level: smaller falls come and go in healthy runs"),
     burst_ratio: float = at(
@@ -62,7 +62,7 @@ def detect(
     ),
     min_points: int = at(30, "points", "with fewer returns a level shift cannot be separated from noise"),
 ) -> Finding | NotApplicable | NotMeasured | None:
-    if policy is Policy.TEXT:
+    if family is not None and (family.policy is Policy.TEXT or not family.policy_known):
         if tool_runtime_mean is None:
             return NotApplicable(
                 "the prompts of a batch differ, and their rewards differ with them; no time of tools is logged"
