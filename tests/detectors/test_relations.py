@@ -64,11 +64,23 @@ def control(training: np.ndarray, evaluation: np.ndarray) -> Run:
 
 
 #: id -> a run that breaks it, what the message must say, and sound look-alikes
+LONG = np.round(240 + noise(N, 12.0) * 64) / 64  #: mean lengths of 64 samples
 PAIRS: dict[str, tuple[Callable[[], Run], str, list[Callable[[], Run]]]] = {
     "updates-too-rare": (
         lambda: off_policy(1),
         "a transition is used 0.16 times on average",
         [lambda: off_policy(100), lambda: off_policy(100, target_update_interval=500)],
+    ),
+    "prompt-truncation": (
+        lambda: grpo(
+            {"length.mean": LONG, "tokens.total": np.cumsum(64 * (128 + LONG))}, config={"max_prompt_tokens": 128}
+        ),
+        "64 x (128 + the mean length)",
+        [
+            lambda: grpo(
+                {"length.mean": LONG, "tokens.total": np.cumsum(64 * (127 + LONG))}, config={"max_prompt_tokens": 128}
+            )
+        ],
     ),
     "rate-not-as-configured": (
         lambda: grpo({"lr": 1e-5 * (X + 1) / 2000}, config={"learning_rate": 1e-5, "warmup_steps": 2000}),
