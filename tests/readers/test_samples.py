@@ -192,12 +192,6 @@ def test_a_dump_of_a_loop_of_ones_own(tmp_path, record, reward):
     assert (sample.step, sample.prompt, sample.completion, sample.reward) == (2, "q", "a", reward)
 
 
-@pytest.mark.parametrize("name", ["global_step", "iteration", "it", "upd"])
-def test_the_step_of_a_dump_has_many_names(tmp_path, name):
-    (sample,) = samples(tmp_path / "a.jsonl", {name: 7, "prompt": "p", "completion": "c", "reward": 1.0})
-    assert sample.step == 7
-
-
 def test_text_to_train_on_is_no_dump(tmp_path):
     path = dump(tmp_path / "train.jsonl", {"instruction": "q", "output": "a"})
     assert not sample_dump.sniff(path, path.read_bytes())

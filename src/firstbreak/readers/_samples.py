@@ -49,11 +49,9 @@ VERSIONS = words("""
 """)
 #: how a column of a reward function is called, or ends
 _REWARDED = pattern(r".*_reward(_func)?|accuracy|format|correct|exact_match")
-#: what dumps without a "step" call it
-_STEPS = words("global_step iteration iter it update upd")
 #: numbers beside a completion that are no reward, in dumps that do not say which are
-_NO_REWARD = frozenset(GOLD + REFERENCE + VERSIONS + _STEPS) | {
-    *("max_global_steps", "param_version_end", "tail_version", "epoch", "uid", "seed")
+_NO_REWARD = frozenset(GOLD + REFERENCE + VERSIONS) | {
+    *("max_global_steps", "param_version_end", "tail_version", "global_step", "epoch", "uid", "seed")
 }
 MAX_TEXT = 1 << 22  #: characters of a prompt or completion that are kept: a million tokens
 
@@ -277,8 +275,7 @@ def _sample(record: Record, shape: Shape, folder_step: float | None, about: Mapp
     if reward is None and rewards and (shape.reward == "+" or any(_REWARDED.fullmatch(name) for name in rewards)):
         reward = math.fsum(rewards.values())
     group, completion = _at(record, shape.group), _at(record, shape.completion)
-    steps = (number(record.get(name)) for name in (shape.step, *_STEPS))
-    step = next((step for step in steps if step is not None), None)
+    step = number(_at(record, shape.step))
     others = {name: value for name, value in record.items() if name not in roles and name not in rewards}
     return Sample(
         step=folder_step if step is None else step,
