@@ -504,12 +504,14 @@ def test_a_resume_without_the_policy_starts_again_from_the_reference(tmp_path: P
 
 
 def test_the_line_of_a_restart_stands_before_the_first_step_that_is_done_again(tmp_path: Path) -> None:
-    rows = [f"{{'loss': 0.1, 'reward': {r:.4f}, 'global_step': {i}}}" for i, r in enumerate(RISE)]
-    text = [*rows[:70], "resuming from checkpoint step-60", *rows[60:]]
-    (tmp_path / "train.log").write_text("\n".join(text) + "\n")
-    (event,) = read(tmp_path).events
-    assert event.step is not None
-    assert 59 < event.step < 60
+    skyrl = "'policy/policy_kl': 0.1, 'generate/avg_num_tokens': 9.0, 'trainer/global_step'"
+    for names in ("'loss': 0.1, 'global_step'", skyrl):  # the one is a step of the log, the other of the dialect
+        rows = [f"{{'reward/avg_raw_reward': {r:.4f}, {names}: {i}}}" for i, r in enumerate(RISE)]
+        text = [*rows[:70], "loaded the state: at=60", "resuming from checkpoint step-60", *rows[60:]]
+        (tmp_path / "train.log").write_text("\n".join(text) + "\n")
+        (event,) = read(tmp_path).events
+        assert event.step is not None
+        assert 59 < event.step < 60
 
 
 UNUSED = "Some weights of the model checkpoint at /rm were not used when initializing {}: ['score.weight']"

@@ -570,7 +570,8 @@ def _events(
 
 def _before_line(rows: np.ndarray, steps: np.ndarray, index: float) -> float:
     """The step of what was logged last before the line; where the next one is done again, just below that."""
-    back = np.flatnonzero((np.diff(steps) <= 0) & (rows[:-1] == index))
+    here = (rows[:-1] == index) | ((rows[:-1] < index) & (rows[1:] > index))
+    back = np.flatnonzero((np.diff(steps) <= 0) & here)
     if len(back):
         return float(np.nextafter(steps[back[0] + 1], -np.inf))
     return float(steps[max(int(np.searchsorted(rows, index, side="right")) - 1, 0)])
