@@ -1,4 +1,4 @@
-"""The return falls at once and no update was large enough to cause it, or the tools stop answering.
+"""The return falls at once without a large update, or the tools stop answering.
 
 ## What it looks for
 The episodes' returns fall by at least `min_drop` of their level, within a few batches. The KL divergence and the clip fraction
@@ -108,7 +108,7 @@ def _unanswered(runtime: Series, slower: float, alike: float, least: int) -> Fin
     if len(runtime) < 2 * least:
         return NotMeasured(f"{len(runtime)} times of tools are too few (needs {2 * least})")
     usual, late = median(runtime.values[:least]), median(runtime.values[-least:])
-    if late < slower * usual or float(np.ptp(runtime.values[-least:])) > alike * late:
+    if usual <= 0 or late < slower * usual or float(np.ptp(runtime.values[-least:])) > alike * late:
         return None
     quick = int(np.flatnonzero(runtime.values < late / 2)[-1])
     before, first = float(runtime.steps[quick]), float(runtime.steps[quick + 1])
@@ -124,7 +124,7 @@ def _unanswered(runtime: Series, slower: float, alike: float, least: int) -> Fin
         confidence=Confidence.HIGH,
         **seen_since(runtime, "time in tools", first, (before, first), level=usual),
         sudden=True,
-        numbers={"times": late / max(usual, 1e-9)},
+        numbers={"times": late / usual},
     )
 
 

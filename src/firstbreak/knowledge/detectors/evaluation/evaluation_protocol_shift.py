@@ -1,4 +1,4 @@
-"""The evaluation jumps at a step where training does not change, or asks in another form than training.
+"""The evaluation jumps where training does not, or asks in another form.
 
 ## What it looks for
 A sudden change of the gap between the evaluation and the training reward, larger than the noise, while the training
