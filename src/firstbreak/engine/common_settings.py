@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 import math
+import re
 from collections.abc import Mapping
 
 from firstbreak.engine.families import UNKNOWN, Families, Method, Policy, only
@@ -22,6 +23,9 @@ PER_DECADE = 2.0  #: nats for each further factor of ten (convention)
 MOST = 6.0  #: nats, however far outside (convention)
 MOST_HARMLESS = 2.0  #: nats, where the score improved and was kept: small policies have other usual values (convention)
 INSIDE = 0.5  #: nats against a cause whose only setting is not where it needs it (convention)
+ADAPTERS = ("use_lora", "use_peft", "lora_rank", "lora_r")  #: options that are on where an adapter is trained
+BILLIONS = re.compile(r"(\d+(?:\.\d+)?)b\b", re.IGNORECASE)  #: of weights, in the name of a model
+LARGE = 0.4  #: billions: smaller models take larger steps (convention)
 DECADES = 3.0  #: decades that a value of 0, or of the wrong sign, is outside (convention)
 
 
@@ -45,6 +49,7 @@ class Range:
     horizon: bool = False  #: a discount: distances are those of 1 / (1 - value)
     algorithms: tuple[str, ...] = ()  #: only these; empty: all
     anybodys: bool = False  #: only where neither trainer nor algorithm is known: it may be a table
+    whole: bool = False  #: only where all weights of a large model are trained, and no adapter
     #: this share of the run's environment steps is usual too, where that is less than `low`
     of_run: float | None = None
 
@@ -79,6 +84,7 @@ _DQN = ("dqn", "ddqn", "qrdqn", "c51", "rainbow", "iqn", "apex")
 
 #: the first row of a name that holds for a run counts
 USUAL: tuple[Range, ...] = (
+    Range("learning_rate", 1e-7, 1e-5, _SAMPLED, "all weights of a large model: TRL, verl and OpenRLHF 1e-6", whole=True),
     Range("learning_rate", 1e-7, 2e-3, _TEXT, "defaults of TRL, verl and OpenRLHF 1e-6; adapters up to 1e-3"),
     Range("learning_rate", 1e-5, 1.0, _CONTROL, "tables and linear policies 0.01 to 1 (Sutton and Barto)", anybodys=True),
     Range("learning_rate", 1e-5, 1e-2, _CONTROL, "defaults of Stable-Baselines3 and CleanRL 1e-4 to 1e-3; RSL-RL up to 1e-2"),
@@ -121,12 +127,25 @@ def usual_range(name: str, inputs: Inputs) -> Range | None:
     algorithm = (inputs.run.algorithm or "").lower()
     anybodys = inputs.run.trainer is None and not algorithm
     fitting = (
-        u for u in USUAL if u.name == name and u.families.include(inputs.family) and (anybodys or not u.anybodys)
+        u
+        for u in USUAL
+        if u.name == name
+        and u.families.include(inputs.family)
+        and (anybodys or not u.anybodys)
+        and (not u.whole or _trains_all_of_a_large_model(inputs.run))
     )
     found = next((u for u in fitting if not u.algorithms or algorithm in u.algorithms), None)
     if found is None or found.of_run is None or (steps := inputs.run.config.number("total_steps")) is None:
         return found
     return replace(found, low=min(found.low, found.of_run * steps))
+
+
+def _trains_all_of_a_large_model(run: Run) -> bool:
+    """Whether the configuration says that there is no adapter, and the model's name that it has a billion weights or so."""
+    options = {str(name).rpartition(".")[2].lower(): value for name, value in run.config.raw.items()}
+    adapter = [options[name] for name in ADAPTERS if name in options]
+    size = BILLIONS.search(str(run.config.get("model", "")))
+    return bool(adapter) and not any(adapter) and size is not None and float(size[1]) >= LARGE
 
 
 def logged(run: Run, name: str) -> tuple[float, float] | None:
