@@ -11,22 +11,19 @@ from firstbreak.values import replace
 MOST = 200  #: events of one kind that are kept; more are the same again
 LONGEST = 200  #: characters of a line
 TAIL = 30  #: lines: what trackers print after an error; a file without numbers that goes on for longer is of a run that went on
-_ROUTE = r"\b\w*(?:update|sync|load|push|set|broadcast|receive)_\w*(?:weight|param)\w*"  #: of an engine's server
+_ROUTE = r"/(?:update|sync|load|push|set|broadcast|receive)_\w*(?:weight|param)"  #: of an engine's server
 _KINDS = (
     (
-        Happened.REFUSED,
-        rf"{_ROUTE}\S* HTTP/[\d.]+\"? [45]\d\d\b|\bfail\w* to (?:update|sync\w*|push|send|broadcast)\b.{{0,30}}\bweights\b",
+        Happened.ERROR,
+        r"out of memory|segmentation fault|core dumped|^\W*killed\W*$|\bprocess\b.{0,40}\bkilled\b|\bkilled by\b"
+        r"|^\w*(?:\.\w+)*(?:Error|Exception): ",
     ),
+    (Happened.REFUSED, rf"{_ROUTE}\S* HTTP/[\d.]+\"? [45]\d\d\b"),
     (
         Happened.NOT_LOADED,
         r"\breward_?model\b.{0,200}\bnewly initiali[sz]ed\b"
         r"|\bnot used when initiali[sz]ing (?!\w*CausalLM)\w+: \['(?:score|classifier|\w*(?:value|reward|v)_head)\b"
         r"|\bcheckpoint\b.{0,160}\b(?:is empty|not found|does not exist|missing)\b.{0,40}\b(?:continu|skip|ignor)",
-    ),
-    (
-        Happened.ERROR,
-        r"out of memory|segmentation fault|core dumped|^\W*killed\W*$|\bprocess\b.{0,40}\bkilled\b|\bkilled by\b"
-        r"|^\w*(?:\.\w+)*(?:Error|Exception): ",
     ),
     (
         Happened.RESUMED,
