@@ -104,8 +104,8 @@ def detect(
     min_prompts: int = at(5, "prompts", "with fewer, a few odd ones decide"),
     standard_errors: float = at(2.0, "standard errors", "a difference that chance hardly makes"),
 ) -> Finding | NotMeasured | None:
-    if samples is not None and (other := _other_form(samples, min_form, min_prompts)) is not None:
-        return other
+    if samples is not None and (form := _other_form(samples, min_form, min_prompts)) is not None:
+        return form
     if eval_score is None:
         return NotMeasured("no evaluation is logged")
     if len(eval_score) < min_points:
