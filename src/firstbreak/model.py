@@ -223,6 +223,8 @@ class Happened(enum.StrEnum):
     RESUMED = "resumed"  #: the run goes on from a saved state
     TIMEOUT = "timeout"
     SKIPPED = "skipped"  #: an update was left out
+    REFUSED = "refused"  #: the engine does not take the weights that it is sent
+    NOT_LOADED = "not loaded"  #: saved weights are missing, or do not fit the names of the model
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -148,11 +148,23 @@ def control(training: np.ndarray, evaluation: np.ndarray) -> Run:
 
 
 #: id -> a run that breaks it, what the message must say, and sound look-alikes
+LONG = np.round(240 + noise(N, 12.0) * 64) / 64  #: mean lengths of 64 samples
 PAIRS: dict[str, tuple[Callable[[], Run], str, list[Callable[[], Run]]]] = {
     "updates-too-rare": (
         lambda: off_policy(1),
         "a transition is used 0.16 times on average",
         [lambda: off_policy(100), lambda: off_policy(100, target_update_interval=500)],
+    ),
+    "prompt-truncation": (
+        lambda: grpo(
+            {"length.mean": LONG, "tokens.total": np.cumsum(64 * (128 + LONG))}, config={"max_prompt_tokens": 128}
+        ),
+        "64 x (128 + the mean length)",
+        [
+            lambda: grpo(
+                {"length.mean": LONG, "tokens.total": np.cumsum(64 * (127 + LONG))}, config={"max_prompt_tokens": 128}
+            )
+        ],
     ),
     "rate-not-as-configured": (
         lambda: grpo({"lr": 1e-5 * (X + 1) / 2000}, config={"learning_rate": 1e-5, "warmup_steps": 2000}),
@@ -587,6 +599,66 @@ def test_a_resumed_run_that_goes_on_is_sound(tmp_path: Path) -> None:
     resumed = console(tmp_path, RISE, {60: "resuming from checkpoint step-60"})
     silent("reported-in-text", resumed)
     assert diagnose(resumed).verdict.action is Action.CONTINUE
+
+
+def test_a_resume_without_the_policy_starts_again_from_the_reference(tmp_path: Path) -> None:
+    lines = {
+        60: "Loading checkpoint from /c/step_60",
+        61: "policy checkpoint dir /c/step_60/policy is empty, continuing",
+    }
+    for folder, fall, said in (("a", 0.12, "is empty, continuing"), ("b", 0.0, "")):
+        rows = [f"step {i}: {{'loss': 0.1, 'reward': {r:.4f}, 'kl': {0.001 * (i if i < 60 or not fall else i - 60):.4f}}}"
+                for i, r in enumerate(0.5 + noise(N, 0.05) - fall * (X >= 60))]  # fmt: skip
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "train.log").write_text("\n".join([*rows[:60], *lines.values(), *rows[60:]]) + "\n")
+        resumed = read(tmp_path / folder)
+        assert said in found("reported-in-text", resumed).message if said else silent("reported-in-text", resumed)
+
+
+def test_the_line_of_a_restart_stands_before_the_first_step_that_is_done_again(tmp_path: Path) -> None:
+    skyrl = "'policy/policy_kl': 0.1, 'generate/avg_num_tokens': 9.0, 'trainer/global_step'"
+    for names in ("'loss': 0.1, 'global_step'", skyrl):  # the one is a step of the log, the other of the dialect
+        rows = [f"{{'reward/avg_raw_reward': {r:.4f}, {names}: {i}}}" for i, r in enumerate(RISE)]
+        text = [*rows[:70], "loaded the state: at=60", "resuming from checkpoint step-60", *rows[60:]]
+        (tmp_path / "train.log").write_text("\n".join(text) + "\n")
+        (event,) = read(tmp_path).events
+        assert event.step is not None
+        assert 59 < event.step < 60
+
+
+UNUSED = "Some weights of the model checkpoint at /rm were not used when initializing {}: ['score.weight']"
+NEW = "Some weights of {} were not initialized from the model checkpoint at /rm and are newly initialized: ['score.weight']"
+
+
+@pytest.mark.parametrize(
+    ("line", "broken"),
+    [
+        (UNUSED.format("RewardModel"), True),
+        (NEW.format("RewardModel"), True),
+        (NEW.format("CriticModel"), False),
+        (UNUSED.format("LlamaForCausalLM"), False),
+    ],
+)
+def test_a_reward_model_with_a_new_head_is_told(tmp_path: Path, line: str, broken: bool) -> None:
+    trained = console(tmp_path, RISE, {0: line})
+    assert (
+        "part of the reward model is random" in found("reported-in-text", trained).message
+        if broken
+        else not trained.events
+    )
+
+
+@pytest.mark.parametrize(
+    ("answers", "broken"), [([404] * 9, True), ([503, 503, 503, *[200] * 6], False), ([200, 500, 500, 500], True)]
+)
+def test_an_engine_that_refuses_the_weights_samples_with_other_ones(
+    tmp_path: Path, answers: list[int], broken: bool
+) -> None:
+    lines = [f'INFO: 10.0.0.1:80 - "POST /update_weights HTTP/1.1" {code} Said' for code in answers]
+    (tmp_path / "vllm.log").write_text("\n".join(lines) + "\n")
+    sampled = console(tmp_path, RISE, {})
+    assert len(sampled.events) >= 3 if broken else not sampled.events
+    assert not broken or "do not reach the weights that sample" in found("samples-of-other-weights", sampled).message
 
 
 def test_a_second_monitor_that_begins_after_the_first_is_a_resumed_run(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from firstbreak.engine.common_settings import USUAL, Side, weights
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.registry import causes
 from firstbreak.model import Config, Run
+from firstbreak.values import replace
 from tests.make import noise, run
 
 TEXT = {"reward.mean": noise(50), "length.mean": 100 + noise(50)}
@@ -95,3 +96,19 @@ def test_a_script_of_an_unknown_trainer_may_train_a_table() -> None:
     of_ppo = total(run(curves, algorithm="ppo", config=config), "step-size-too-large")
     assert of_ppo > 0 >= of_anybody
     assert total(run(curves, config={"learning_rate": 50.0}), "step-size-too-large") > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "speaks"),
+    [
+        ({"use_lora": False}, True),
+        ({"lora_rank": 32}, False),
+        ({}, False),
+        ({"use_lora": False, "model": "tiny"}, False),
+    ],
+)
+def test_all_weights_of_a_large_model_take_smaller_steps(options: dict[str, Any], speaks: bool) -> None:
+    known = {"model": "Llama-3.1-8B", "learning_rate": 3e-5} | {k: v for k, v in options.items() if k == "model"}
+    asked = run(TEXT, algorithm="grpo")
+    asked = replace(asked, config=Config(values=known, raw={"actor.model." + k: v for k, v in options.items()}))
+    assert (sum(w.weight for w in weights({"learning_rate": Side.HIGH}, Inputs(asked))) > 1) == speaks

@@ -116,6 +116,7 @@ NAMES: dict[str, str | Name] = {
     "training/num_turns/<stat>": "turns.<stat>",
     "tool_call_counts/<stat>": "tool.call_freq.<stat>",
     "timing_s/agent_loop/tool_calls/<stat>": "tool.runtime.<stat>",
+    "agent_loop/tool_calls/<stat>": Name("tool.runtime.<stat>", note="seconds, in spite of the name"),
     "timing_s/agent_loop/<phase>/<stat>": "time.agent_loop.<phase>.<stat>",
     "timing_s/generation_timing/<stat>": Name("time.agent_loop.generate.<stat>", note="per rollout worker"),
     # evaluation: mean over samples, best or majority of n; `_at_` is how MLflow writes `@`

@@ -194,7 +194,7 @@ def assemble(
             *(_relative(p, base) for p, r in recordings if r.unread),
         ),
         notes=tuple(dict.fromkeys(notes)),
-        events=(*events, *_events(filled, raw, base)),
+        events=(*events, *_events(filled, raw, base, dialect)),
     )
     return replace(run, checkpoints=on_the_axis(checkpoints_in(place), run)) if place.is_dir() else run
 
@@ -538,19 +538,23 @@ def _streams(
         yield from map(merge_restarts, parts.values())
 
 
-def _events(recordings: list[tuple[Path, Recording]], raw: list[Series], base: Path) -> Iterator[Event]:
+def _events(
+    recordings: list[tuple[Path, Recording]], raw: list[Series], base: Path, dialect: ModuleType
+) -> Iterator[Event]:
     """What happened, on the steps of the run: the lines of text, and where a later file of events goes on."""
     began: dict[Path, float] = {}
+    stepped = any(s.axis not in (SECONDS, "row") for s in raw)
     for path, recording in sorted(recordings, key=lambda piece: (piece[1].order, _natural(piece[0]))):
         source = _relative(path, base)
-        own = [s for s in raw if s.source == source and len(s)]
+        own = [s for s in raw if s.source == source and len(s) and not (stepped and s.axis == "row")]
         longest = max(own, key=len, default=None)
         rows = recording.curves[longest.raw].index if longest is not None and longest.raw in recording.curves else None
+        if recording.events and longest is not None and rows is not None and len(rows) > len(longest):  # a restart
+            longest = next(s for s in on_axis(recording, dialect, []) if s.raw == longest.raw)
         for index, event in recording.events:
             step = None
             if longest is not None and rows is not None and len(rows) == len(longest):
-                place = int(np.searchsorted(rows, index, side="right")) - 1
-                step = float(longest.steps[max(place, 0)])
+                step = _before_line(rows, longest.steps, index)
             yield replace(event, step=step, source=source)
         first = min((float(curve.index[0]) for curve in recording.curves.values() if len(curve.index)), default=None)
         if recording.format == "tensorboard" and first is not None:
@@ -562,6 +566,15 @@ def _events(recordings: list[tuple[Path, Recording]], raw: list[Series], base: P
                     source=source,
                 )
             began.setdefault(path.parent, first)
+
+
+def _before_line(rows: np.ndarray, steps: np.ndarray, index: float) -> float:
+    """The step of what was logged last before the line; where the next one is done again, just below that."""
+    here = (rows[:-1] == index) | ((rows[:-1] < index) & (rows[1:] > index))
+    back = np.flatnonzero((np.diff(steps) <= 0) & here)
+    if len(back):
+        return float(np.nextafter(steps[back[0] + 1], -np.inf))
+    return float(steps[max(int(np.searchsorted(rows, index, side="right")) - 1, 0)])
 
 
 def _machine_on_steps(raw: list[Series], notes: list[str]) -> list[Series]:

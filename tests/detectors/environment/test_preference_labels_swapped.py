@@ -1,8 +1,14 @@
 """preference-labels-swapped: the rejected answers win."""
 
+import json
+from pathlib import Path
+
 import numpy as np
+import pytest
 
 from firstbreak.model import Severity, Status
+from firstbreak.readers.read import read
+from firstbreak.values import replace
 from tests.detectors.look import found, look, silent
 from tests.make import noise, run
 
@@ -31,6 +37,26 @@ def test_swapped_training_labels_show_on_held_out_pairs() -> None:
 
 def test_learning_is_healthy() -> None:
     assert silent(ID, run({"pref.reward.accuracy": RIGHT, "pref.reward.margin": 2 * RISE}, algorithm="dpo"))
+
+
+@pytest.mark.parametrize(("better", "swapped"), [("rejected", True), ("chosen", False)])
+def test_ratings_of_a_data_file_say_which_answer_is_better(tmp_path: Path, better: str, swapped: bool) -> None:
+    rows = [{"step": i, "rewards/accuracies": RIGHT[i], "rewards/margins": 2 * RISE[i]} for i in range(N)]
+    pairs = [
+        {
+            "prompt": f"q{i}",
+            "chosen": "yes",
+            "rejected": "no",
+            f"rating_{better}": 4 + i % 2,
+            f"rating_{worse}": 3 - i % 3,
+        }
+        for worse in {"chosen", "rejected"} - {better}
+        for i in range(20)
+    ]
+    for name, lines in (("log", rows), ("pairs", pairs)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    read_back = replace(read(tmp_path), algorithm="dpo")
+    assert "are swapped" in found(ID, read_back).message if swapped else silent(ID, read_back)
 
 
 def test_ties_before_the_first_update_are_not_a_preference() -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from firstbreak.model import Confidence, Severity, Status
+from firstbreak.model import Confidence, Sample, Samples, Severity, Status
 from tests.detectors.look import found, look, silent
 from tests.make import learning, noise, run, series
 
@@ -146,3 +146,11 @@ def test_a_gap_that_the_training_reward_makes_is_no_jump_of_the_evaluation(seed:
     made = run({"reward.mean": rising}, algorithm="grpo")
     curves = (series("reward.mean", rising, steps), series("eval.accuracy", evaluation, steps[::20]))
     assert silent(ID, replace(made, series={curve.name: curve for curve in curves}))
+
+
+@pytest.mark.parametrize(("form", "says"), [("{}", True), ("<|im_start|>user\n{}<|im_end|>", False)])
+def test_an_evaluation_without_the_chat_template_asks_another_question(form: str, says: bool) -> None:
+    of = {"train": "<|im_start|>user\n{}<|im_end|>", "dev": form}
+    asked = [Sample(step=1.0, prompt=of[k].format(i), completion="x", meta={"split": k}) for k in of for i in range(9)]
+    made = run({"reward.mean": learning(N, 0.3, 0.6)}, algorithm="grpo", samples=Samples(lambda: iter(asked), ("a",)))
+    assert (look(ID, made).status is Status.FOUND) == says

@@ -17,6 +17,15 @@ def test_boxed_answers_are_read() -> None:
     assert found(ID, run({}, algorithm="grpo", samples=dump(*rows))).severity is Severity.CRITICAL
 
 
+def test_a_parser_of_the_last_digits_misses_thousands() -> None:
+    """Where a mark is asked for, an answer that is only said may go without a reward."""
+    said = [(f"so the answer is ${i % 7 + 1},{i:03d}.", f"{i % 7 + 1}{i:03d}", 0.0) for i in range(20)]
+    small = [(f"7 * 1 = 7, the answer is {i}.", f"{i}", 1.0) for i in range(20)]
+    assert "20 of 40" in found(ID, run({}, algorithm="grpo", samples=dump(*said, *small))).message
+    boxed = [("so \\boxed{5}", "5", 1.0)] * 9
+    assert silent(ID, run({}, algorithm="grpo", samples=dump(*said, *boxed)))
+
+
 def test_a_verifier_that_agrees_is_healthy() -> None:
     rows = [("7", "7", 1.0)] * 20 + [("3", "9", 0.0)] * 20
     assert silent(ID, run({}, algorithm="grpo", samples=dump(*rows)))

@@ -1,4 +1,4 @@
-"""Lines of a log that hold no number and say what happened: an error, a resumed run, a time-out, a skipped step."""
+"""Lines of a log that hold no number and say what happened: an error, a resumed run, a time-out, weights not loaded."""
 
 from __future__ import annotations
 
@@ -11,11 +11,19 @@ from firstbreak.values import replace
 MOST = 200  #: events of one kind that are kept; more are the same again
 LONGEST = 200  #: characters of a line
 TAIL = 30  #: lines: what trackers print after an error; a file without numbers that goes on for longer is of a run that went on
+_ROUTE = r"/(?:update|sync|load|push|set|broadcast|receive)_\w*(?:weight|param)"  #: of an engine's server
 _KINDS = (
     (
         Happened.ERROR,
         r"out of memory|segmentation fault|core dumped|^\W*killed\W*$|\bprocess\b.{0,40}\bkilled\b|\bkilled by\b"
         r"|^\w*(?:\.\w+)*(?:Error|Exception): ",
+    ),
+    (Happened.REFUSED, rf"{_ROUTE}\S* HTTP/[\d.]+\"? [45]\d\d\b"),
+    (
+        Happened.NOT_LOADED,
+        r"\breward_?model\b.{0,200}\bnewly initiali[sz]ed\b"
+        r"|\bnot used when initiali[sz]ing (?!\w*CausalLM)\w+: \['(?:score|classifier|\w*(?:value|reward|v)_head)\b"
+        r"|\bcheckpoint\b.{0,160}\b(?:is empty|not found|does not exist|missing)\b.{0,40}\b(?:continu|skip|ignor)",
     ),
     (
         Happened.RESUMED,
@@ -26,6 +34,7 @@ _KINDS = (
     (Happened.SKIPPED, r"\bskipp(?:ed|ing)\b.{0,40}\b(?:step|update|batch|optimizer)|\bgradient overflow\b"),
 )
 _PATTERNS = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _KINDS)
+_TAKEN = re.compile(rf"{_ROUTE}\S* HTTP/[\d.]+\"? 2\d\d\b")  #: refusals before it were those of a server that starts
 _TRACEBACK = "Traceback (most recent call last)"
 _RAISED = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Warning)?(?::|$)")
 
@@ -55,6 +64,9 @@ class Events:
             kind = next((kind for kind, pattern in _PATTERNS if pattern.search(line)), None)
             if kind is not None:
                 self._take(kind, line, row, step)
+            elif Happened.REFUSED in self._counts and _TAKEN.search(line):
+                del self._counts[Happened.REFUSED]
+                self.found = [found for found in self.found if found[2].kind is not Happened.REFUSED]
 
     def told(self, row: int, has_steps: bool) -> list[tuple[float, Event]]:
         """What was found since the last call, each with the index of the last number before it."""

@@ -6,15 +6,19 @@ share clearly below one half, with a margin that is negative and has fallen. Hel
 training on swapped labels drives the training accuracy up and the held-out accuracy down. Or such a share beside a margin
 that is positive all along: then most margins are exactly 0, and both answers of a pair are the same tokens.
 
+And, in a data file beside the run, ratings of both answers (`rating_chosen` and `rating_rejected`, `chosen_score` and
+`rejected_score`): the chosen answer must have the higher one in half of the pairs or more (upper bound, Wilson, 95 %).
+
 ## Why it matters
 A coin reaches one half. To get below one half, training has to work, but against the labels: chosen and rejected are
-swapped in the data or in the collator, or the sign of the loss is wrong.
+swapped in the data or in the collator, or the sign of the loss is wrong. Where held-out pairs are swapped as well, every curve
+looks fine, and only what the pairs hold shows it.
 
 ## When it is a false alarm
 The first points: an accuracy of 0 before the first update is a tie, not a preference. Methods without a reference model
 (ORPO, CPO, SimPO) begin with the answers that the model finds more probable, and those may be the rejected ones. For these
 methods the accuracy has to fall. Held-out pairs from another labeller who wants the opposite (shorter answers, more
-refusals).
+refusals). Ratings of which a lower one is better.
 
 ## Fix
 - Print ten pairs as the collator delivers them, and check which answer is called chosen.
@@ -30,6 +34,8 @@ https://arxiv.org/abs/2305.18290
 https://huggingface.co/docs/trl/dpo_trainer
 """
 
+import re
+
 import numpy as np
 
 from firstbreak.engine import facts
@@ -37,9 +43,13 @@ from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Method, only
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.points import late_median
-from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
+from firstbreak.engine.stats.proportion import wilson
+from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Role, Run, Series, Severity
 
 ROLES = (Role.RELATION,)
+RATED = re.compile(
+    r"(?:rating|score|quality|gold_reward)s?[_.-]chosen|chosen[_.-](?:\w+_)?(?:rating|score|quality)s?", re.I
+)
 FAMILIES = only(Method.PREFERENCE, why="no pairs of a chosen and a rejected answer")
 
 
@@ -49,6 +59,7 @@ def detect(
     eval_pref_reward_accuracy: Series | None = None,
     eval_pref_reward_margin: Series | None = None,
     reference_free: bool = False,
+    run: Run | None = None,
     *,
     accuracy_warning: float = at(
         0.45, "share", "a coin reaches one half, and a few pairs chosen by chance lie a little below it"
@@ -60,7 +71,10 @@ def detect(
         "without a reference model the accuracy may begin anywhere, so a fall from its first level is needed",
     ),
     min_points: int = at(8, "points", "with fewer accuracies no level is known"),
+    min_pairs: int = at(12, "pairs", "with fewer ratings that differ, the share has a wide interval"),
 ) -> Finding | NotApplicable | NotMeasured | None:
+    if run is not None and (rated := _rated_against(run, min_pairs)) is not None:
+        return rated
     pairs = ((eval_pref_reward_accuracy, eval_pref_reward_margin), (pref_reward_accuracy, pref_reward_margin))
     long_enough = [(a, m) for a, m in pairs if a is not None and len(a.finite) >= min_points]
     if not long_enough:
@@ -97,6 +111,35 @@ def detect(
         ),
         numbers={"accuracy": late_median(accuracy)},
     )
+
+
+def _rated_against(run: Run, min_pairs: int) -> Finding | None:
+    """The finding that the rejected answers of a data file have the higher ratings."""
+    for name, chosen in run.unknown.items():
+        rejected = run.unknown.get(name.replace("chosen", "rejected"))
+        if not RATED.fullmatch(name) or rejected is None or not np.array_equal(chosen.steps, rejected.steps):
+            continue
+        apart = chosen.values - rejected.values
+        right, all_ = int((apart > 0).sum()), int((apart != 0).sum())
+        if all_ >= min_pairs and wilson(right, all_)[1] < 0.5:
+            first = run.first_step
+            return Finding(
+                message=facts.tell(
+                    "in {right} of {all} pairs of {source} the chosen answer has the higher {name}: chosen and rejected are "
+                    "swapped; read ten pairs, and check the mapping of the columns",
+                    right=str(right),
+                    all=str(all_),
+                    source=chosen.source,
+                    name=name,
+                ),
+                severity=Severity.CRITICAL,
+                confidence=Confidence.HIGH,
+                onset=first,
+                interval=None if first is None else (first, first),
+                evidence=(Evidence(text=f"{name}, pair by pair", series=chosen),),
+                numbers={"share": right / all_},
+            )
+    return None
 
 
 def _tied(accuracy: Series, margin: Series, most: float) -> bool:

@@ -1,7 +1,9 @@
 """Prompts are cut at the limit: the policy answers questions that it cannot read.
 
 ## What it looks for
-The share of prompts that reach the prompt limit, on average over the second half of the run.
+The share of prompts that reach the prompt limit, on average over the second half of the run. Where it is not logged: the tokens
+of a step are samples x (prompt + completion). If they are a whole number of samples, the same in every step, times
+({max_prompt_tokens} + the mean length), then every prompt has as many tokens as the limit allows.
 
 ## Why it matters
 A cut prompt has lost its question or its chat template. The reward still judges the answer to the whole prompt. At best
@@ -27,12 +29,13 @@ https://huggingface.co/docs/trl/grpo_trainer
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, seen_in, seen_since
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.onset import first_sustained
-from firstbreak.model import Confidence, Expected, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Config, Expected, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 from firstbreak.words import number, percent
 
+ROLES = (Role.RELATION,)
 FAMILIES = only(Policy.TEXT, why="only for policies that write text")
 
 
@@ -40,13 +43,23 @@ def detect(
     length_prompt_clipped_ratio: Series | None = None,
     length_prompt_min: Series | None = None,
     length_prompt_max: Series | None = None,
+    tokens_total: Series | None = None,
+    length_mean: Series | None = None,
+    config: Config | None = None,
     *,
     share_warning: float = at(0.05, "share", "a few long prompts in a data set of short ones do little harm"),
     share_critical: float = at(0.5, "share", "most of the prompts"),
+    rounding: float = at(
+        2e-4, "share", "of the tokens of a step: one token less in each prompt makes ten times as much"
+    ),
+    min_steps: int = at(10, "points", "with fewer steps the number of samples may be the same by chance"),
     min_points_sure: int = at(4, "points", "with fewer values in the second half of the run the confidence is medium"),
 ) -> Finding | Expected | NotApplicable | NotMeasured | None:
     if length_prompt_clipped_ratio is None or not len(length_prompt_clipped_ratio.finite):
-        return NotMeasured("the share of prompts that are cut is not logged")
+        limit = None if config is None else config.recorded("max_prompt_tokens")
+        if limit is None or tokens_total is None or length_mean is None:
+            return NotMeasured("the share of prompts that are cut is not logged")
+        return _all_at_limit(tokens_total.finite, length_mean.finite, limit, rounding, min_steps)
     late = length_prompt_clipped_ratio.finite.tail(0.5)
     share = float(np.mean(late.values))
     if share < share_warning:
@@ -64,6 +77,31 @@ def detect(
         confidence=Confidence.HIGH if len(late) >= min_points_sure else Confidence.MEDIUM,
         **seen_since(length_prompt_clipped_ratio, f"{percent(share)} cut", onset, level=share_warning),
         numbers={"share": share},
+    )
+
+
+def _all_at_limit(
+    total: Series, length: Series, limit: float, rounding: float, least: int
+) -> Finding | NotMeasured | None:
+    """The finding that the tokens of the steps leave each prompt exactly as many as the limit."""
+    if not np.array_equal(total.steps, length.steps) or len(total) <= least:
+        return NotMeasured("tokens and lengths are not logged at the same steps")
+    samples = np.diff(total.values) / (limit + length.values[1:])
+    number_of = max(round(float(np.median(samples))), 1)
+    if float(np.quantile(np.abs(samples / number_of - 1), 0.9)) > rounding:
+        return None
+    first = float(total.steps[0])
+    return Finding(
+        message=facts.tell(
+            "the tokens of every step are {n} x ({limit} + the mean length): every prompt is as long as the limit, "
+            "so prompts are cut; raise the prompt limit, and read the first words of three prompts",
+            n=str(number_of),
+            limit=number(limit),
+        ),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        **seen_in(total, "tokens", first, (first, first)),
+        numbers={"share": 1.0},
     )
 
 

@@ -1,8 +1,10 @@
-"""The return falls at once, and no update was large enough to cause the fall.
+"""The return falls at once without a large update, or the tools stop answering.
 
 ## What it looks for
 The episodes' returns fall by at least `min_drop` of their level, within a few batches. The KL divergence and the clip fraction
-of the updates just before the fall are as usual.
+of the updates just before the fall are as usual. Of a language model, whose prompts differ from batch to batch, it looks at the
+tools instead: the time of their calls rises to `slower` times its first level or more, and is the same in every step from then
+on. Calls that all take as long as the limit are not answered.
 
 ## Why it matters
 A policy that is damaged by its own updates shows this in the update first: the KL divergence, the ratio or the gradient is
@@ -14,6 +16,7 @@ A planned curriculum, or a harder level that was switched on.
 
 ## Fix
 - Compare the environment's version, wrappers and normalisation statistics before and after that step.
+- text: Ask the tool's service one question by hand, and end the run where calls run into their limit.
 - Compare the mean and spread of the observations before and after that step.
 
 ## Smallest experiment
@@ -28,14 +31,14 @@ import numpy as np
 
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_since
-from firstbreak.engine.families import Policy, only
+from firstbreak.engine.families import Family, Policy
 from firstbreak.engine.stats.onset import onset
+from firstbreak.engine.stats.points import median
 from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 from firstbreak.values import replace
 from firstbreak.words import number, percent
 
 ROLES = (Role.RELATION,)
-FAMILIES = only(Policy.CONTROL, why="the prompts of a batch differ, and their rewards differ with them")
 
 
 def detect(
@@ -43,14 +46,26 @@ def detect(
     reward_mean: Series | None = None,
     kl_old: Series | None = None,
     policy_clip_fraction: Series | None = None,
+    tool_runtime_mean: Series | None = None,
+    family: Family | None = None,
     *,
     min_drop: float = at(0.35, "share", "of the return's level: smaller falls come and go in healthy runs"),
     burst_ratio: float = at(
         5.0, "ratio", "an update this many times larger than nine tenths of the earlier ones can have caused the fall"
     ),
     min_updates: int = at(8, "points", "with fewer updates before the fall no usual size of an update is known"),
+    slower: float = at(3.0, "ratio", "a service under load becomes slower by less"),
+    alike: float = at(
+        0.02, "share", "of the time of a call, from step to step: work takes longer or shorter, a limit does not"
+    ),
     min_points: int = at(30, "points", "with fewer returns a level shift cannot be separated from noise"),
 ) -> Finding | NotApplicable | NotMeasured | None:
+    if family is not None and (family.policy is Policy.TEXT or not family.policy_known):
+        if tool_runtime_mean is None:
+            return NotApplicable(
+                "the prompts of a batch differ, and their rewards differ with them; no time of tools is logged"
+            )
+        return _unanswered(tool_runtime_mean.finite, slower, alike, min_updates)
     returns = next(
         (s.finite for s in (reward_episode, reward_mean) if s is not None and len(s.finite) >= min_points), None
     )
@@ -83,6 +98,31 @@ def detect(
         **seen_since(returns, "return", shift.step, shift.interval),
         sudden=True,
         numbers={"lost": lost},
+    )
+
+
+def _unanswered(runtime: Series, slower: float, alike: float, least: int) -> Finding | NotMeasured | None:
+    """The finding that from some step on every call of a tool takes as long as its limit."""
+    if len(runtime) < 2 * least:
+        return NotMeasured(f"{len(runtime)} times of tools are too few (needs {2 * least})")
+    usual, late = median(runtime.values[:least]), median(runtime.values[-least:])
+    if usual <= 0 or late < slower * usual or float(np.ptp(runtime.values[-least:])) > alike * late:
+        return None
+    quick = int(np.flatnonzero(runtime.values < late / 2)[-1])
+    before, first = float(runtime.steps[quick]), float(runtime.steps[quick + 1])
+    return Finding(
+        message=facts.tell(
+            "a call of a tool takes {late} s, the same in every step, from {first} on, and took {usual} s before: the calls run "
+            "into their limit, and the policy gets no answers; ask the tool's service one question by hand",
+            late=number(late),
+            first=facts.at(runtime, first),
+            usual=number(usual),
+        ),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        **seen_since(runtime, "time in tools", first, (before, first), level=usual),
+        sudden=True,
+        numbers={"times": late / usual},
     )
 
 

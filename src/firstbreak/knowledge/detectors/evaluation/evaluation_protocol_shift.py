@@ -1,4 +1,4 @@
-"""The evaluation jumps without training, or does not follow from the return.
+"""The evaluation jumps without training, asks otherwise, or does not follow from the return.
 
 ## What it looks for
 A sudden change of the gap between the evaluation and the training reward, larger than the noise, while the training
@@ -7,10 +7,14 @@ or, for a language model, a rise to a level that training never has, where both 
 does not change makes the finding certain: the policy is the same, so the two evaluations measure different things from
 then on. And a normalised score of D4RL that does not follow from the return beside it and the references of the data set.
 
+Where samples of both are dumped (`split`, `phase` or `mode` says which), it asks whether their prompts are in one form: at least
+`min_form` of the one have the marks of a chat template, and at most 1 - `min_form` of the other.
+
 ## Why it matters
 Skill that appears suddenly appears in training as well. A jump that only the evaluation shows is a change of the
 protocol: another temperature, length limit, prompt template, tool permission, episode limit or split. Scores before and
-after cannot be compared, and the best checkpoint of the two parts together is chosen by the protocol.
+after cannot be compared, and the best checkpoint of the two parts together is chosen by the protocol. A chat model that gets a
+bare question goes on with the text, and does not answer.
 
 ## When it is a false alarm
 The training reward is a proxy (a process reward, a reward that was already at its maximum) and the skill is new: the
@@ -34,6 +38,7 @@ https://github.com/verl-project/verl/issues/6202
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -49,15 +54,19 @@ from firstbreak.engine.stats.onset import MIN_POINTS
 from firstbreak.engine.stats.shape import trajectory as shape_of
 from firstbreak.engine.stats.smooth import smooth
 from firstbreak.engine.stats.trend import trend
-from firstbreak.model import Confidence, Finding, NotMeasured, Role, Run, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Run, Samples, Series, Severity
 from firstbreak.patterns import pattern
 from firstbreak.values import replace
-from firstbreak.words import number
+from firstbreak.words import number, percent
 
 ROLES = (Role.RELATION,)
 FAMILIES = without(Method.SUPERVISED)
 NORMALISED = pattern(r"normali[sz]ed_?(score|return)", re.IGNORECASE)
 DATA = frozenset({"random", "medium", "expert", "replay", "full"})  #: words of the name of a data set of D4RL
+SPLITS = ("split", "phase", "mode", "stage")
+HELD_OUT = ("eval", "val", "dev", "test", "held")
+TEMPLATE = re.compile(r"<\|\w+\|>|\[/?INST\]|</?start_of_turn>|<｜\w+｜>|^\s*(?:Human|USER): ")
+MOST = 4000  # samples that are read
 BEYOND = 3  # points on either side of a jump, in a short curve
 SHARES = ("eval.accuracy", "eval.success_rate", "eval.pass_at_k")  # of problems
 NEAR_TOP = 0.8  # of a rise
@@ -65,7 +74,7 @@ NEAREST = 3.5  # points on either side of a jump at least, where few are logged
 
 
 def detect(
-    eval_score: Series,
+    eval_score: Series | None = None,
     reward_mean: Series | None = None,
     eval_length_mean: Series | None = None,
     eval_length_clipped_ratio: Series | None = None,
@@ -75,6 +84,7 @@ def detect(
     eval_reward: Series | None = None,
     policy: Policy = Policy.CONTROL,
     run: Run | None = None,
+    samples: Samples | None = None,
     *,
     min_points: int = at(
         9, "points", "with fewer evaluations or training rewards a jump cannot be separated from noise"
@@ -94,10 +104,16 @@ def detect(
         0.15, "share", "of the run: what training did within this distance of the jump is compared with the jump"
     ),
     min_problems: float = at(0.03, "share", "of all problems: another protocol changes more answers than one or two"),
+    min_form: float = at(0.9, "share", "prompts of one form: a few may quote the marks of a template"),
+    min_prompts: int = at(5, "prompts", "with fewer, a few odd ones decide"),
     standard_errors: float = at(2.0, "standard errors", "a difference that chance hardly makes"),
 ) -> Finding | NotMeasured | None:
     if run is not None and (found := _other_references(run)) is not None:
         return found
+    if samples is not None and (form := _other_form(samples, min_form, min_prompts)) is not None:
+        return form
+    if eval_score is None:
+        return NotMeasured("no evaluation is logged")
     if len(eval_score) < min_points:
         return NotMeasured(f"{len(eval_score)} evaluations are too few to see a jump (needs {min_points})")
     if reward_mean is None or len(reward_mean.finite) < min_points:
@@ -146,6 +162,35 @@ def detect(
             eval_score, "evaluation", jump.step, jump.interval, along={"training reward": reward_mean, "length": beside}
         ),
         numbers={"before": score.before_mean, "after": score.after_mean},
+    )
+
+
+def _other_form(samples: Samples, min_form: float, least: int) -> Finding | None:
+    """The finding that prompts have a chat template in training alone, or in the evaluation alone."""
+    marks: dict[bool, list[bool]] = {False: [], True: []}
+    first: float | None = None
+    for sample in islice(samples, MOST):
+        split = next((str(sample.meta[key]).lower() for key in SPLITS if key in sample.meta), "")
+        if sample.prompt and (split == "train" or split.startswith(HELD_OUT)):
+            marks[split != "train"].append(TEMPLATE.search(sample.prompt) is not None)
+            first = sample.step if first is None else first
+    if min(map(len, marks.values())) < least:
+        return None
+    training, held_out = (sum(marks[key]) / len(marks[key]) for key in (False, True))
+    if max(training, held_out) < min_form or min(training, held_out) > 1 - min_form:
+        return None
+    return Finding(
+        message=facts.tell(
+            "{training} of the prompts of training have the marks of a chat template, and {held_out} of those of the evaluation: "
+            "they ask in two forms; build the prompts of both with the same function",
+            training=percent(training),
+            held_out=percent(held_out),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        onset=first,
+        interval=None if first is None else (first, first),
+        evidence=(Evidence(text="prompts in the dumped samples", series=None),),
     )
 
 

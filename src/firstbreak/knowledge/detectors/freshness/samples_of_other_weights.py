@@ -9,7 +9,9 @@ Without the recorder:
 - the divergence from the reference: its mean over the policy's own samples is never below 0. The check reports a mean of
   the second half that is `sure` standard errors, and at least `below`, below 0;
 - the version of the weights that sample: the check reports one that stays the same over `min_updates` updates or more up to the
-  end, while gradients are computed, and an age of the data that grows by as much in each row: that of weights which stand still.
+  end, while gradients are computed, and an age of the data that grows by as much in each row: that of weights which stand still;
+- lines of text: the engine's server answers `min_refused` or more of the calls that send it weights with an error, and none
+  after that with success.
 
 ## Why it matters
 The completions or episodes come from weights that the updates do not reach.
@@ -38,7 +40,20 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at, from_point, seen_since
 from firstbreak.engine.families import Method
 from firstbreak.knowledge.detectors._proof import summed
-from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
+from firstbreak.model import (
+    Confidence,
+    Config,
+    Event,
+    Evidence,
+    Finding,
+    Happened,
+    NotApplicable,
+    NotMeasured,
+    Role,
+    Run,
+    Series,
+    Severity,
+)  # fmt: skip
 from firstbreak.words import number
 
 ROLES = (Role.RELATION, Role.PROOF)
@@ -56,12 +71,17 @@ def detect(
     grad_norm: Series | None = None,
     staleness_mean: Series | None = None,
     method: Method | None = None,
+    run: Run | None = None,
     *,
     above: float = at(6.0, "standard errors", "Six standard errors are one in a billion."),
     sure: float = at(4.0, "standard errors", "Batches repeat prompts, so that their errors are not independent."),
     below: float = at(0.01, "nats", "Rounding in half precision makes a mean of less."),
+    min_refused: int = at(3, "lines", "A server that starts refuses once or twice."),
     min_updates: int = at(15, "points", "A version that is sent every few updates has risen by then."),
 ) -> Finding | NotApplicable | NotMeasured | None:
+    refused = [event for event in run.events if event.kind is Happened.REFUSED] if run is not None else []
+    if run is not None and len(refused) >= min_refused:
+        return _refused(run, refused)
     if config.get("dynamic_sampling") or config.raw.get(ACCEPTS):
         return NotApplicable("groups are chosen by their rewards, and completions of those left out were more probable")
     if proof_sampling_z is not None:
@@ -96,6 +116,24 @@ def _still(values: np.ndarray, least: int) -> int | None:
     moved = np.r_[0, np.flatnonzero(levels) + 1]
     longest = int(np.diff(moved).max(initial=0))
     return int(moved[-1]) if len(values) - moved[-1] >= max(least, 3 * longest) else None
+
+
+def _refused(run: Run, events: list[Event]) -> Finding:
+    first = events[0].step if events[0].step is not None else run.first_step  # other files count other rows
+    return Finding(
+        message=facts.tell(
+            '{source} says {n} times "{line}": the updates do not reach the weights that sample; send the weights by a '
+            "route that the server has, and end the run where it refuses them",
+            source=events[0].source,
+            n=str(len(events)),
+            line=events[0].text,
+        ),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        onset=first,
+        interval=None if first is None else (first, first),
+        evidence=(Evidence(text=f"{events[0].source}: {events[0].text}", series=None),),
+    )
 
 
 def _not_sent(version: Series, first: int) -> Finding:

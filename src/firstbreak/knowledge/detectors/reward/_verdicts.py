@@ -14,6 +14,9 @@ REFERENCES = (
 MAX_SAMPLES = 20_000  #: that are compared, so that a large dump takes no longer than a small one
 MAX_REFERENCE_LENGTH = 80  #: letters: a longer text is no final answer
 MARKED = re.compile(r"\\boxed\{([^{}]*)\}|<answer>(.*?)</answer>|####\s*(\S[^\n]*)", re.DOTALL)
+SAID = re.compile(r"\banswer is:? *(-?\$?\d[\d,]*(?:\.\d+)?)(?![\w/^%*+:]|[-.,]\d| *[*/+=^-] *\d)", re.IGNORECASE)
+
+FORM = re.compile(r"boxed|</?answer>|####")  #: the reward asks for a mark, which a right answer may lack
 
 
 @dataclass(frozen=True)
@@ -39,16 +42,18 @@ def graded_samples(samples: Samples, max_grades: int) -> list[GradedSample]:
     if not rewards or min(rewards) == max(rewards) > 0 or len(set(rewards)) > max_grades:
         return []
     middle = (min(rewards) + max(rewards)) / 2
+    free = not any(FORM.search(str(s.prompt)) or FORM.search(str(s.completion)) for s, _ in known)
     return [
         GradedSample(
             step=s.step if s.step is not None else 0.0,
             rewarded=(s.reward or 0.0) > middle,
-            right=(answer := _plain(_final(text := str(s.completion)))) == reference,
+            right=(answer := _plain(said[-1] if (said := free and SAID.findall(text)) else _final(text))) == reference,
             present=reference in _plain(text),
             answer=answer,
             reference=reference,
         )
         for s, reference in known
+        for text in (str(s.completion),)
     ]
 
 

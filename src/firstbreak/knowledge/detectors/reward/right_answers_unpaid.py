@@ -2,7 +2,8 @@
 
 ## What it looks for
 Samples that carry a reference answer: the share of those whose final answer equals the reference, letter by letter, and
-whose reward lies in the lower half of the range. The lower bound of that share (Wilson, 95 %) must exceed
+whose reward lies in the lower half of the range. The final answer is what is boxed, tagged or follows ####; where neither prompts
+nor completions have such a mark, it is the number after "the answer is". The lower bound of that share (Wilson, 95 %) must exceed
 `share_warning`.
 
 ## Why it matters

@@ -1,13 +1,18 @@
 """The log itself says in words what went wrong.
 
 ## What it looks for
-Lines of text between the numbers: an exception or a lack of memory after which no number comes any more; and "resumed", time-outs
-or skipped updates at the step at which the training reward falls at once. A second events file of one run is such a line too, and
-so is a replay buffer of less than half of what it held, where it never shrank before: it was not loaded with the weights.
+Lines of text between the numbers:
+
+- an exception or a lack of memory after which no number comes any more;
+- a reward model of which a part is newly initialised, in a run that trains a policy with it;
+- "resumed", a checkpoint that is missing, time-outs or skipped updates at the step at which the training reward falls at
+  once. A second events file of one run is such a line too, and so is a replay buffer of less than half of what it held, where it
+  never shrank before: it was not loaded with the weights.
 
 ## Why it matters
 A fall that begins where a run goes on from a saved state comes from what was not restored: the optimizer, the statistics of a
 normaliser, the replay buffer, the schedule or the counter of steps. Time-outs of a reward service often return a score.
+A head that was not read from the checkpoint is random, and so is its reward.
 
 ## When it is a false alarm
 A run that was stopped by hand, and a run that is resumed with other settings on purpose.
@@ -15,6 +20,7 @@ A run that was stopped by hand, and a run that is resumed with other settings on
 ## Fix
 - After an exception: read the lines above it.
 - After a resume: save and load the optimizer, the normaliser's statistics, the replay buffer and the schedule with the weights.
+- After "newly initialized": give the head the name that it has in the checkpoint, and compare the scores of ten pairs.
 - After time-outs: leave out the samples that were not scored.
 
 ## Smallest experiment
@@ -36,6 +42,9 @@ from firstbreak.model import Confidence, Event, Evidence, Finding, Happened, Not
 from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
+HEAD = "nitiali"  #: of "newly initialized", and of "not used when initializing"
+TRAINED = {"kl.ref", "kl.old", "policy.clip_fraction"}  #: of a policy, where a new reward model has none yet
+RETURNED = 0.3  #: share of the divergence from the reference that is left after a line: nearly that of a start
 BY_HAND = "KeyboardInterrupt"
 
 
@@ -44,9 +53,12 @@ def detect(
     training_score: Series | None = None,
     reward_episode: Series | None = None,
     replay_size: Series | None = None,
+    kl_ref: Series | None = None,
     *,
     min_fall: float = at(0.25, "share", "of the range of the reward so far: less comes and goes"),
-    min_size: float = at(6.0, "standard errors", "of the level of a few values"),
+    min_size: float = at(
+        6.0, "standard errors", "of the level of a few values; half of it where the divergence returns to the start"
+    ),
     around: int = at(8, "points", "before and after the line"),
 ) -> Finding | NotMeasured | None:
     emptied = _emptied(replay_size.finite) if replay_size is not None else None
@@ -54,11 +66,18 @@ def detect(
         return NotMeasured("no console log with lines of text, and no second file of events, was read")
     if (end := next((e for e in reversed(run.events) if e.kind is Happened.ERROR and e.last), None)) is not None:
         return _ended(run, end)
+    heads = [e for e in run.events if e.kind is Happened.NOT_LOADED and HEAD in e.text]
+    if heads and TRAINED & run.series.keys():
+        return _random_head(run, heads[-1])
     score = reward_episode if reward_episode is not None else training_score
-    for event in (*([emptied] if emptied else ()), *run.events):
-        if event.step is None or score is None or event.kind is Happened.ERROR:
+    for event in (
+        *([emptied] if emptied else ()),
+        *sorted(run.events, key=lambda e: e.kind is not Happened.NOT_LOADED),
+    ):
+        if event.step is None or score is None or event.kind in (Happened.ERROR, Happened.REFUSED):
             continue
-        if (found := _fell(event, score.finite, min_fall, min_size, around)) is not None:
+        size = min_size / 2 if _returned(event, kl_ref, around) else min_size
+        if (found := _fell(event, score.finite, min_fall, size, around)) is not None:
             return found
     return None
 
@@ -93,12 +112,42 @@ def _emptied(size: Series) -> Event | None:
     return Event(kind=Happened.RESUMED, text=text, step=float(size.steps[shrinks[0]]), source=size.source or "the log")
 
 
+def _random_head(run: Run, event: Event) -> Finding:
+    first = run.first_step
+    return Finding(
+        message=facts.tell(
+            '{source} says "{line}": that part of the reward model is random, and its reward says nothing of an answer; '
+            "compare the names of the checkpoint's weights with those of the model",
+            source=event.source,
+            line=event.text,
+        ),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        metric=None,
+        onset=first,
+        interval=None if first is None else (first, first),
+        evidence=(Evidence(text=f"{event.source}: {event.text}", series=None),),
+    )
+
+
+def _parts(event: Event, curve: Series, around: int) -> tuple[Series, Series] | None:
+    """The curve before and after the line, None where one of them is short."""
+    assert event.step is not None
+    parts = curve.between(-np.inf, event.step), curve.between(np.nextafter(event.step, np.inf))
+    return None if min(map(len, parts)) < around else parts
+
+
+def _returned(event: Event, kl_ref: Series | None, around: int) -> bool:
+    """Whether the policy is that much nearer to the reference after the line."""
+    parts = None if kl_ref is None else _parts(event, kl_ref.finite, around)
+    return parts is not None and median(parts[1].values[:around]) < RETURNED * median(parts[0].values[-around:])
+
+
 def _fell(event: Event, score: Series, min_fall: float, min_size: float, around: int) -> Finding | None:
     """The finding that the score falls at once at the step of the line."""
-    assert event.step is not None
-    before, after = score.between(-np.inf, event.step), score.between(np.nextafter(event.step, np.inf))
-    if min(len(before), len(after)) < around:
+    if (parts := _parts(event, score, around)) is None:
         return None
+    before, after = parts
     level, then = median(before.values[-around:]), median(after.values[:around])
     error = noise_scale(before.values) * (2 / around) ** 0.5
     if level - then < max(min_fall * float(np.ptp(before.values)), min_size * error) or level == then:
