@@ -16,6 +16,7 @@ from firstbreak.dialects import _meaning
 from firstbreak.dialects._table import Name, spelled, words
 from firstbreak.dialects.signals import SIGNALS, STATISTICS, evaluation, lookup
 from firstbreak.patterns import pattern
+from firstbreak.values import replace
 
 TITLE = "plain names"
 
@@ -23,8 +24,8 @@ MARKS: frozenset[str] = frozenset()
 
 AXIS = words("""
     step Step steps _step global_step global_steps total_steps training_step train_step train/global_step timestep
-    timesteps total_timesteps env_steps env_step num_env_steps frames frame iteration Iteration iterations iter
-    training_iteration update updates num_updates episode Episode episodes n_episode n_episodes n_epi epoch Epoch
+    timesteps total_timesteps env_steps env_step num_env_steps t_env frames frame iteration Iteration iterations iter
+    training_iteration update updates num_updates upd it episode Episode episodes n_episode n_episodes n_epi epoch Epoch
 """)
 
 # Lower case, "_" between words; `mean_x`, `x_avg`, `max_x` and the like need no entry of their own.
@@ -46,7 +47,7 @@ _GROUPS: Mapping[str, str] = {
     "length.mean": "completion_length completion_len response_length response_len response_tokens generation_length gen_len"
     " gen_tokens output_length num_generated_tokens length",
     "length.clipped_ratio": "clipped_ratio truncated truncated_ratio truncated_frac truncation_rate truncation_ratio"
-    " frac_truncated overlong_ratio",
+    " frac_truncated overlong_ratio trunc cut hit_max",
     "length.prompt.mean": "prompt_length prompt_len",
     "turns.mean": "turns num_turns",
     # the update
@@ -64,13 +65,13 @@ _GROUPS: Mapping[str, str] = {
     "policy.clip_range": "clip_range clip_epsilon",
     "policy.stop_iter": "epochs_done num_epochs_done n_epochs_done stop_iter",
     "grad.norm": "grad_norm gradient_norm gradnorm global_norm grad_global_norm total_norm actor_grad_norm"
-    " policy_grad_norm grad_gnorm",
+    " policy_grad_norm grad_gnorm gn",
     "lr": "lr learning_rate learningrate cur_lr current_lr actor_lr policy_lr",
     # advantages and the critic
     "advantage.mean": "advantage advantages adv",
     "value.loss": "value_loss loss_value critic_loss loss_critic vf_loss loss_vf v_loss loss_v q_loss loss_q qf_loss td_loss"
     " value_function_loss qf1_loss critic1_loss",
-    "value.mean": "value values q q_value q_values vpred qf1_values",
+    "value.mean": "value values q q_value q_values vpred qf1_values q_data q_taken",
     "value.target.mean": "target_q q_target value_target",
     "value.explained_variance": "explained_variance explained_var vf_explained_var ev exp_var",
     "value.clip_fraction": "value_clip_fraction vf_clipfrac value_clipfrac",
@@ -118,9 +119,9 @@ _GROUPS: Mapping[str, str] = {
     "memory.gpu_reserved": "memory_reserved_gb gpu_memory_reserved",
     "tokens.total": "num_tokens total_tokens tokens",
     # progress
-    "progress.step": "step steps global_step global_steps training_step",
+    "progress.step": "step steps global_step global_steps training_step total_steps",
     "progress.env_steps": "timestep timesteps total_timesteps env_step env_steps total_env_steps num_env_steps frames"
-    " num_frames total_frames",
+    " num_frames total_frames t_env",
     "progress.iterations": "iteration iterations iter iters training_iteration",
     "progress.episodes": "episode episodes num_episodes episodes_total n_episode n_episodes n_epi",
     "progress.epoch": "epoch epochs",
@@ -173,7 +174,7 @@ _PLACES = _set(
 )
 #: `rg (Success)`: an abbreviation, and what it stands for
 _EXPLAINED = pattern(r"(?P<short>[A-Za-z]{1,4}) ?\((?P<meaning>[A-Za-z _]{4,})\)")
-_HELD_OUT = _set("eval evaluation val valid validation test heldout")
+_HELD_OUT = _set("eval evaluation val valid validation test heldout dev greedy")
 _STATISTICS = spelled(mean="mean avg average", min="min", max="max", std="std", p50="median")
 
 
@@ -188,11 +189,18 @@ _READINGS: Mapping[str, tuple[str, float]] = {
 }
 
 
+#: `ratio/e0_mb0`: of the first minibatch, before anything was learned from the batch
+_FIRST = pattern(r"[/._](?:(?P<first>e(?:poch)?_?0[/._]?m(?:ini)?b(?:atch)?_?0|first_(?:minibatch|mb))|(?<=/)last)$")
+
+
 def translate(raw: str, company: _meaning.Company = _meaning.Company()) -> Name | None:  # noqa: B008
     """What a plain name means, or None: what is listed here, else what its words say together, in this company."""
     if (reading := _MACHINE.fullmatch(raw)) and (known := _READINGS.get(reading[2])):
         return Name(f"{known[0]}@gpu {reading[1]}", known[1])
-    words = _words(raw)
+    if first := _FIRST.search(raw):
+        whole = translate(raw[: first.start()], company)
+        return replace(whole, signal=f"{whole.signal}@first_minibatch") if whole and first["first"] else whole
+    words = _words(raw.removeprefix("real/"))  # beside a model of the environment
     if listed := _listed(words):
         return listed
     if any("_".join(words[start:]) in NOT_CONVERTED for start in range(len(words))):
@@ -210,6 +218,8 @@ def _listed(words: list[str]) -> Name | None:
         words = words[:-1]
     for start in range(len(words)):
         if name := _entry(words[start:]):
+            if held_out and name.signal.startswith("progress."):
+                return None  # how long the evaluation was
             return Name(evaluation(name.signal), name.scale, name.note) if held_out else name
         if words[start] not in _PLACES:
             return None
@@ -218,8 +228,45 @@ def _listed(words: list[str]) -> Name | None:
 
 def context(names: Set[str]) -> dict[str, str | Name]:
     """What some names mean beside others: parts of a reward, the length of an episode, a proxy and what it stands for."""
-    return {**_told_apart(names), **_parts(names), **_lengths(names), **_time_limits(names), **_proxy(names)}
+    parts = (_told_apart, _parts, _lengths, _time_limits, _proxy, _losses, _versions, _members)
+    return {raw: meaning for part in parts for raw, meaning in part(names).items()}
 
+
+#: of a loop that calls its losses by what they train, the best first
+_POLICY, _CRITIC = _set("pg pi"), ("vf", "bl", "baseline", "v")
+
+
+def _losses(names: Set[str]) -> dict[str, str | Name]:
+    """`pg` and `vf`, `pi` and `V` beside each other are losses, and `H` is the entropy."""
+    bare = {raw.lower(): raw for raw in sorted(names)}
+    policy = next((bare[word] for word in sorted(_POLICY) if word in bare), None)
+    found = {"H": "policy.entropy"} if "H" in names and (policy or any("kl" in _words(raw) for raw in names)) else {}
+    if policy is None:
+        return dict(found)
+    others = {meaning.signal for raw in names if (meaning := translate(raw))}
+    critic = next((bare[word] for word in _CRITIC if word in bare), None)
+    found |= {} if "policy.loss" in others else {policy: "policy.loss"}
+    return {**found, **({critic: "value.loss"} if critic and "value.loss" not in others else {})}
+
+
+_ACTORS = pattern(r"actors?_(?:v|ver|version)(?:_(?P<statistic>min|mean|max))?", re.IGNORECASE)
+
+
+def _versions(names: Set[str]) -> dict[str, str | Name]:
+    """`actor_v` beside `v`: the version of the weights that sample, and of those in training."""
+    found = {raw: f"policy_version.{of['statistic'] or 'mean'}" for raw in names if (of := _ACTORS.fullmatch(raw))}
+    own = next((raw for raw in ("v", "version", "learner_v", "learner_version") if raw in names), None)
+    return {**found, **({own: "policy_version.train"} if found and own else {})}
+
+
+_MEMBER = pattern(r"(?P<of>.*[A-Za-z])_(?P<number>\d+)")
+
+
+def _members(names: Set[str]) -> dict[str, str | Name]:
+    """`eval/result_0` to `eval/result_9` are single episodes, and no evaluations of other tasks."""
+    found = [(raw, of) for raw in names if (of := _MEMBER.fullmatch(raw)) and of["of"].startswith("eval")]
+    first = {of["of"] for _, of in found if of["number"] == "0"} & {of["of"] for _, of in found if of["number"] == "2"}
+    return {raw: f"custom.{raw}" for raw, of in found if of["of"] in first}
 
 def _told_apart(names: Set[str]) -> dict[str, str | Name]:
     """Names that are not listed, and those with two meanings, read in the company of the others."""
@@ -262,8 +309,10 @@ def _lengths(names: Set[str]) -> dict[str, str | Name]:
     """Beside what only environments have, a plain `length` is that of an episode, not of a text."""
     if not any(_ENVIRONMENT.intersection(_words(raw)) for raw in names):
         return {}
-    lengths = {raw: found.signal for raw in names if (found := translate(raw)) and "length" in _words(raw)}
-    return {
+    known = {raw: found.signal for raw in names if (found := translate(raw))}
+    lengths = {raw: signal for raw, signal in known.items() if "length" in _words(raw)}
+    models = {raw for raw in names if raw == "rollout/length"} if "episode.length" in known.values() else ()
+    return {raw: f"custom.{raw}" for raw in models} | {
         raw: _EPISODES[signal] for raw, signal in lengths.items() if signal in _EPISODES and _plain(raw) == "length"
     }
 
@@ -327,21 +376,21 @@ def _words(raw: str) -> list[str]:
 
 #: what the authors of a loop of their own call its options
 CONFIG = spelled(
-    learning_rate="learning_rate lr policy_lr lr_policy actor_lr lr_actor pi_lr",
-    value_learning_rate="value_lr lr_value critic_lr lr_critic vf_lr",
+    learning_rate="learning_rate lr policy_lr lr_policy actor_lr lr_actor pi_lr peak_lr lr_a",
+    value_learning_rate="value_lr lr_value critic_lr lr_critic vf_lr lr_c qf_lr q_lr",
     lr_schedule="lr_schedule lr_scheduler",
     warmup_steps="warmup_steps lr_warmup_steps num_warmup_steps",
     weight_decay="weight_decay",
-    grad_clip="max_grad_norm grad_clip clip_grad_norm clip_grad grad_norm_clip gradient_clip",
+    grad_clip="max_grad_norm grad_clip clip_grad_norm clip_grad grad_norm_clip gradient_clip clip_norm",
     kl_coef="kl_coef beta kl_beta beta_kl kl_coeff kl_weight",
-    clip_range="clip_range clip_coef clip_eps epsilon clip_epsilon clip_ratio ratio_clip eps_clip clip_param cliprange "
+    clip_range="clip_range clip_coef clip_eps epsilon clip_epsilon clip_ratio ratio_clip eps_clip clip_param cliprange  ppo.clip"
     "clip_low clip_eps_low clip_ratio_low",
     clip_range_high="clip_high clip_eps_high clip_ratio_high",
     clip_range_value="clip_range_vf cliprange_value vf_clip value_clip",
     target_kl="target_kl kl_target max_kl",
-    group_size="group_size num_generations samples_per_prompt n_samples_per_prompt completions_per_prompt "
+    group_size="group_size num_generations samples_per_prompt n_samples_per_prompt completions_per_prompt  completions_per_group"
     "rollouts_per_prompt responses_per_prompt",
-    batch_size="batch_size",
+    batch_size="batch_size batch bsz train_batch_size",
     minibatch_size="minibatch_size mini_batch_size",
     minibatches="minibatches num_minibatches n_minibatches",
     epochs_per_batch="epochs n_epochs ppo_epochs update_epochs inner_epochs num_inner_epochs epochs_per_batch",
@@ -349,22 +398,34 @@ CONFIG = spelled(
     temperature="temperature sampling_temperature",
     top_p="top_p",
     top_k="top_k",
-    entropy_coef="ent_coef entropy_coef entropy_coeff ent_weight entropy_weight",
-    value_coef="vf_coef value_coef vf_coeff value_loss_coef critic_coef",
+    entropy_coef="ent_coef entropy_coef entropy_coeff ent_weight entropy_weight entropy_cost",
+    value_coef="vf_coef value_coef vf_coeff value_loss_coef critic_coef baseline_cost value_loss_coef",
     gamma="gamma discount",
     gae_lambda="gae_lambda lam lmbda lambda_gae",
-    buffer_size="buffer_size replay_size memory_size replay_capacity buffer_capacity replay_buffer_size",
-    learning_starts="learning_starts start_steps random_steps min_replay_size replay_start_size learn_start",
+    buffer_size="buffer_size replay_size memory_size replay_capacity buffer_capacity replay_buffer_size buffer buffer.size replay.size buffer_cap",
+    learning_starts="learning_starts start_steps random_steps min_replay_size replay_start_size learn_start start_timesteps",
     train_freq="train_freq train_every train_frequency update_every update_freq update_frequency",
     gradient_steps="gradient_steps",
     target_update_interval="target_update_interval target_update_every target_update_freq target_update_frequency "
     "target_network_frequency target_sync target_sync_every sync_target_every target_update_period",
     tau="tau",
+    target_entropy="target_entropy",
+    policy_delay="policy_delay policy_freq policy_frequency update_actor_freq",
+    action_noise="exploration_noise expl_noise",
+    n_step_returns="n_step n_step_return n_step_returns",
+    exploration_fraction="exploration_fraction",
+    normalize_advantage="norm_adv normalize_advantage normalize_advantages",
+    normalize_reward="norm_reward normalize_reward normalize_rewards",
+    normalize_observation="norm_obs normalize_obs obs_norm normalize_observations",
+    reward_clip="reward_clip clip_reward",
+    eval_interval="eval_every eval_freq eval_interval test_interval",
+    save_interval="save_every save_freq save_interval",
+    log_interval="log_every log_freq log_interval",
     exploration_initial="eps_start epsilon_start start_e eps_init epsilon_init initial_epsilon",
-    exploration_final="eps_end epsilon_end end_e eps_min epsilon_min eps_final epsilon_final final_epsilon",
+    exploration_final="eps_end epsilon_end end_e eps_min epsilon_min eps_final epsilon_final final_epsilon epsilon_finish",
     n_envs="n_envs num_envs",
-    n_steps="n_steps num_steps rollout_len rollout_length rollout_steps",
-    total_steps="total_timesteps max_steps total_steps total_env_steps max_train_steps",
+    n_steps="n_steps num_steps rollout_len rollout_length rollout_steps unroll_length",
+    total_steps="total_timesteps max_steps total_steps total_env_steps max_train_steps train_steps n_timesteps",
     env_id="env_id env",
     model="model model_name",
     seed="seed",
@@ -382,6 +443,24 @@ LOG = {
     "length.clipped_ratio": "log the share of truncated completions as `truncated_ratio`",
     "value.explained_variance": "log 1 - Var(return - value) / Var(return) as `explained_variance`",
 }
+
+#: what learns from advantages of given data: its temperature and its beta weigh them, and its tau is an expectile
+_WEIGHTED = _set("iql awr awac crr")
+
+
+def refine(values: Mapping[str, Any], names: Set[str], config: Mapping[str, Any]) -> dict[str, Any]:
+    """What an option means beside others: a warm-up of the replay buffer, weights of advantages, the clip of the ratio."""
+    found: dict[str, Any] = {}
+    warmup = config.get("warmup", values.get("warmup_steps"))
+    if warmup and "buffer_size" in values:
+        found = {"warmup_steps": None, "learning_starts": values.get("learning_starts", warmup)}
+    if any(f"{name}_tau" in config or config.get("algo") == name for name in _WEIGHTED):
+        found |= {"temperature": None, "kl_coef": None}
+        found |= {} if values.get("tau", 0) < 0.5 else {"tau": None}
+    if "grad_clip" in values and "clip_range" not in values and isinstance(config.get("clip"), float):
+        found["clip_range"] = config["clip"]
+    return found
+
 
 _ALGORITHMS = (
     *("grpo", "rloo", "dapo", "gspo", "ppo", "a2c", "a3c", "trpo", "dqn", "sac", "td3", "ddpg", "tqc"),

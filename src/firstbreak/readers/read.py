@@ -97,6 +97,7 @@ LARGEST = 1e100  #: squares of larger numbers overflow
 RUNS = "runs"  #: SummaryWriter makes a folder of this name in a run, and people make one for all runs
 
 
+COUNTS = frozenset({"progress.episodes", "progress.env_steps", "progress.updates"})
 SECONDS = "second"  #: axis of what was read off the machine
 TIMES = ("time.", "throughput.")  #: signals of a clock
 CLOCK_NAMES = frozenset({"time", "seconds", "secs", "sec", "wall", "clock", "timestamp"})
@@ -797,7 +798,7 @@ def _translate(
     strange: dict[str, list[Series]] = defaultdict(list)
     for series in raw:
         name = meanings.get(series.raw)
-        if name is None:
+        if name is None or _counts_something_else(series, name.signal):
             strange[series.raw].append(series)
         else:
             values = series.values if name.scale == 1.0 else series.values * name.scale
@@ -819,6 +820,11 @@ def _translate(
     on_steps = _steps_of_copies(understood, chosen)
     unknown = {name: on_steps(best(copies)) for name, copies in strange.items()}
     return {signal: on_steps(series) for signal, series in chosen.items()}, unknown, duplicates
+
+
+def _counts_something_else(series: Series, signal: str) -> bool:
+    """Whether what is called a count of the run falls again and again: of one iteration, or one evaluation."""
+    return signal in COUNTS and len(series) >= ROWS_OF_A_CLOCK and not _rises(series.values)
 
 
 def _without_repetitions(series: Mapping[str, Series], notes: list[str]) -> dict[str, Series]:
