@@ -437,7 +437,7 @@ _NO_PART = _set(
     "best last final target threshold baseline expected discounted normalized normalised norm shaped proxy gold true mean max min"
     " std scale scaled bound ema smoothed old new next next cum intrinsic extrinsic model chosen rejected optimal oracle random"
     " predicted pred estimated human test eval val train raw total episode step average avg running per group no zero high low"
-    " reward rewards positive negative time timing winning sum clipped greedy initial global batch non sparse dense delta log buf buffer replay env stored"
+    " reward rewards positive negative time timing winning sum clipped greedy initial global batch non sparse dense delta log transitions buf buffer replay env stored"
 )
 
 
@@ -459,7 +459,7 @@ def _part(words: list[str], company: Company) -> str | None:
 
 _WHOLE = _set("reward total episode")
 _LANGUAGE = frozenset(
-    {"completion", "token", "prompt", "turn", "tool", "group", "refuse", "gen", "eos", "flat", "solveall"}
+    {"completion", "token", "prompt", "turn", "tool", "group", "refuse", "gen", "eos", "flat", "solveall", "cut"}
 )
 _CONTROL = frozenset({"episode", "env", "interact", "frame", "epsilon", "rnd"})
 
@@ -469,7 +469,7 @@ def company(names: Iterable[list[str]]) -> Company:
     found = [frozenset(_atoms(words)) for words in names]
     every = frozenset().union(*found) if found else frozenset()
     return Company(
-        language=not _LANGUAGE.isdisjoint(every),
+        language=not _LANGUAGE.isdisjoint(every) or any(atoms - _HELD_OUT - _SILENT == {"acc"} for atoms in found),
         control=not _CONTROL.isdisjoint(every),
         critic=any({"critic", "loss"} <= atoms or "ev" in atoms for atoms in found),
         preference=any({"chosen", "rejected"} & atoms for atoms in found) or "pref" in every,

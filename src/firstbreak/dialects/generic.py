@@ -228,7 +228,7 @@ def _listed(words: list[str]) -> Name | None:
 
 def context(names: Set[str]) -> dict[str, str | Name]:
     """What some names mean beside others: parts of a reward, the length of an episode, a proxy and what it stands for."""
-    parts = (_told_apart, _parts, _lengths, _time_limits, _proxy, _losses, _versions, _members)
+    parts = (_told_apart, _parts, _lengths, _time_limits, _proxy, _losses, _versions, _temperature)
     return {raw: meaning for part in parts for raw, meaning in part(names).items()}
 
 
@@ -249,6 +249,14 @@ def _losses(names: Set[str]) -> dict[str, str | Name]:
     return {**found, **({critic: "value.loss"} if critic and "value.loss" not in others else {})}
 
 
+def _temperature(names: Set[str]) -> dict[str, str | Name]:
+    """`alpha` without an actor or a critic is the step size of a table."""
+    found = {raw: meaning.signal for raw in names if "<" not in raw and (meaning := translate(raw))}
+    if any(signal.startswith(("policy.", "value.", "alpha.", "action.")) for signal in found.values()):
+        return {}
+    return {raw: f"custom.{raw}" for raw, signal in found.items() if signal == "alpha" and len(names) > 1}
+
+
 _ACTORS = pattern(r"actors?_(?:v|ver|version)(?:_(?P<statistic>min|mean|max))?", re.IGNORECASE)
 
 
@@ -258,15 +266,6 @@ def _versions(names: Set[str]) -> dict[str, str | Name]:
     own = next((raw for raw in ("v", "version", "learner_v", "learner_version") if raw in names), None)
     return {**found, **({own: "policy_version.train"} if found and own else {})}
 
-
-_MEMBER = pattern(r"(?P<of>.*[A-Za-z])_(?P<number>\d+)")
-
-
-def _members(names: Set[str]) -> dict[str, str | Name]:
-    """`eval/result_0` to `eval/result_9` are single episodes, and no evaluations of other tasks."""
-    found = [(raw, of) for raw in names if (of := _MEMBER.fullmatch(raw)) and of["of"].startswith("eval")]
-    first = {of["of"] for _, of in found if of["number"] == "0"} & {of["of"] for _, of in found if of["number"] == "2"}
-    return {raw: f"custom.{raw}" for raw, of in found if of["of"] in first}
 
 def _told_apart(names: Set[str]) -> dict[str, str | Name]:
     """Names that are not listed, and those with two meanings, read in the company of the others."""
@@ -382,20 +381,20 @@ CONFIG = spelled(
     warmup_steps="warmup_steps lr_warmup_steps num_warmup_steps",
     weight_decay="weight_decay",
     grad_clip="max_grad_norm grad_clip clip_grad_norm clip_grad grad_norm_clip gradient_clip clip_norm",
-    kl_coef="kl_coef beta kl_beta beta_kl kl_coeff kl_weight",
+    kl_coef="kl_coef beta kl_beta beta_kl kl_coeff kl_weight kl",
     clip_range="clip_range clip_coef clip_eps epsilon clip_epsilon clip_ratio ratio_clip eps_clip clip_param cliprange  ppo.clip"
     "clip_low clip_eps_low clip_ratio_low",
     clip_range_high="clip_high clip_eps_high clip_ratio_high",
     clip_range_value="clip_range_vf cliprange_value vf_clip value_clip",
     target_kl="target_kl kl_target max_kl",
-    group_size="group_size num_generations samples_per_prompt n_samples_per_prompt completions_per_prompt  completions_per_group"
+    group_size="group_size num_generations samples_per_prompt n_samples_per_prompt completions_per_prompt  completions_per_group G"
     "rollouts_per_prompt responses_per_prompt",
-    batch_size="batch_size batch bsz train_batch_size",
+    batch_size="batch_size batch bsz train_batch_size bs",
     minibatch_size="minibatch_size mini_batch_size",
     minibatches="minibatches num_minibatches n_minibatches",
     epochs_per_batch="epochs n_epochs ppo_epochs update_epochs inner_epochs num_inner_epochs epochs_per_batch",
-    max_new_tokens="max_new_tokens max_completion_length max_response_length max_completion_tokens max_gen_len",
-    temperature="temperature sampling_temperature",
+    max_new_tokens="max_new_tokens max_completion_length max_response_length max_completion_tokens max_gen_len max_new max_tokens max_tok",
+    temperature="temperature sampling_temperature temp",
     top_p="top_p",
     top_k="top_k",
     entropy_coef="ent_coef entropy_coef entropy_coeff ent_weight entropy_weight entropy_cost",

@@ -22,16 +22,16 @@ from firstbreak.readers._options import value as literal
 from firstbreak.readers.opening import plain, read_whole
 
 DESCRIPTION = "hyperparameter files: params.json, config.yaml, rl.toml, a2c.ini, dqn.gin (rl-zoo, hydra, RLlib, TRL)"
-FILES = ("*.yml", "*.yaml", "*.toml", "*.json", "*.ini", "*.gin")
+FILES = ("*.yml", "*.yaml", "*.toml", "*.json", "*.ini", "*.gin", "*.args", "*.md")
 PRIORITY = -10
 MAX_BYTES = 1 << 22
 MAX_NODES = 200_000  #: after aliases are followed; a "billion laughs" file has 10**9 and fits in a kilobyte
 
 _YAML = {".yml", ".yaml"}
 _TOML = {".toml"}
-_INI = {".ini", ".gin"}
+_INI = {".ini", ".gin", ".args"}
 _NAMES = re.compile(
-    r"(.*[_.-])?(params|conf|config|cfg|args|arguments|hparams|hyperparams|hyperparameters|options|flags|settings|specs?|env_?info)"
+    r"(.*[_.-])?(params|conf|config|cfg|args|arguments|hparams|hyperparams|hyperparameters|options|overrides|flags|settings|specs?|env_?info)"
 )
 #: YAML and TOML hold no data, so that a word of the training is enough
 _RECIPES = re.compile(
@@ -40,7 +40,9 @@ _RECIPES = re.compile(
 #: what a file of any name says that is one of a training
 _SAYS = re.compile(rb"(?m)^\s*(?:gamma|discount|learning_rate|lr|total_timesteps|algorithm|num_envs|num_steps_per_env)\s*[:=]")
 _OF_ENVIRONMENT = re.compile(r"[\w/.-]+-v\d+")  #: rl-zoo has the options below the environment
-_GIN = re.compile(r"(?m)^\s*([\w.@/]+)\s*=\s*(\S.*?)\s*$")
+_TABLE = re.compile(r"\|\s*(?:param|parameter|option|hyperparameter)s?\s*\|\s*values?\s*\|", re.IGNORECASE)
+_ROW = re.compile(r"(?m)^\|\s*([\w.-]*[A-Za-z][\w.-]*)\s*\|\s*([^|\n]*?)\s*\|\s*$")
+_GIN = re.compile(r"(?m)^\s*(?:- )?\+{0,2}([\w.@/]+)\s*=\s*(\S.*?)\s*$")
 _NOT_OURS = re.compile(r"(tokenizer|preprocessor|processor|image_processor|special_tokens|hydra|quantize).*")
 
 
@@ -49,6 +51,8 @@ def sniff(path: Path, head: bytes) -> bool:
     suffix, stem = path.suffix.lower(), path.stem.lower()
     if b"\0" in head or _NOT_OURS.fullmatch(stem):
         return False
+    if suffix in (".args", ".md"):
+        return suffix == ".args" or _TABLE.match(head.decode("utf-8", "replace").lstrip()) is not None
     if suffix in _YAML | _TOML | _INI:
         return bool(_NAMES.fullmatch(stem) or _RECIPES.fullmatch(stem) or (suffix in _YAML | _INI and _SAYS.search(head)))
     return suffix == ".json" and bool(_NAMES.fullmatch(stem)) and head.lstrip()[:1] in (b"{", b"")
@@ -60,6 +64,8 @@ def read(path: Path, resume: Any = None) -> Recording:
     try:
         suffix = plain(path).suffix.lower()
         tree = _READ.get(suffix, loads)(data)
+        if isinstance(tree, list) and all(isinstance(item, str) and "=" in item for item in tree):
+            tree = _ini(data)  # the options of a command, as hydra keeps them
         if isinstance(tree, list) and len(tree) == 1:
             tree = tree[0]
         if isinstance(tree, Mapping) and len(tree) == 1 and _OF_ENVIRONMENT.fullmatch(of := str(next(iter(tree)))):
@@ -100,6 +106,11 @@ def _ini(data: bytes) -> Any:
     parser = configparser.ConfigParser(interpolation=None, strict=False)
     parser.read_string(text)
     return {name: {key: literal(written) for key, written in parser[name].items()} for name in parser.sections()}
+
+
+def _table(data: bytes) -> Any:
+    """`|param|value|`, as CleanRL writes it."""
+    return {name: literal(written) for name, written in _ROW.findall(data.decode())[1:]}
 
 
 def _yaml(data: bytes) -> Any:
@@ -153,4 +164,4 @@ _PlainLoader.add_constructor(
 )
 _PlainLoader.add_multi_constructor("", lambda loader, suffix, node: loader.plain(node))
 
-_READ = {**dict.fromkeys(_YAML, _yaml), **dict.fromkeys(_TOML, _toml), **dict.fromkeys(_INI, _ini)}
+_READ = {**dict.fromkeys(_YAML, _yaml), **dict.fromkeys(_TOML, _toml), **dict.fromkeys(_INI, _ini), ".md": _table}

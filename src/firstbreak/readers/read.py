@@ -173,6 +173,8 @@ def assemble(
     logged = {s.raw for s in raw}
     if logged != names | _nulls(recordings):  # a file in a folder of evaluations has names of its own
         understood = dialects.understand([s.raw for s in raw], dialect, explained)
+    if dialects.trainer_name(dialect) is None:
+        understood = _without_counts_of_something_else(raw, understood)
     series, unknown, duplicates = _translate(raw, understood, rounded)
     notes += _absent(named, names)
     notes += _read_by_meaning(series.values())
@@ -798,7 +800,7 @@ def _translate(
     strange: dict[str, list[Series]] = defaultdict(list)
     for series in raw:
         name = meanings.get(series.raw)
-        if name is None or _counts_something_else(series, name.signal):
+        if name is None:
             strange[series.raw].append(series)
         else:
             values = series.values if name.scale == 1.0 else series.values * name.scale
@@ -822,9 +824,11 @@ def _translate(
     return {signal: on_steps(series) for signal, series in chosen.items()}, unknown, duplicates
 
 
-def _counts_something_else(series: Series, signal: str) -> bool:
-    """Whether what is called a count of the run falls again and again: of one iteration, or one evaluation."""
-    return signal in COUNTS and len(series) >= ROWS_OF_A_CLOCK and not _rises(series.values)
+def _without_counts_of_something_else(raw: Iterable[Series], understood: Mapping[str, Name]) -> dict[str, Name]:
+    """The names without those of counts that fall again and again: of one iteration, or of one evaluation."""
+    counted = {name for name, meaning in understood.items() if meaning.signal in COUNTS}
+    fall = {s.raw for s in raw if s.raw in counted and len(s) >= ROWS_OF_A_CLOCK and not _rises(s.values)}
+    return {name: meaning for name, meaning in understood.items() if name not in fall}
 
 
 def _without_repetitions(series: Mapping[str, Series], notes: list[str]) -> dict[str, Series]:

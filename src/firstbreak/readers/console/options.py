@@ -2,6 +2,7 @@
 
     Namespace(env_id='Walker2d-v4', gamma=0.99, ...)    Args(seed=4, ...)         argparse, dataclasses
     [2025-05-02 19:03:11] sac.py --env Ant-v4 --buffer 1000000 --batch 256        a command
+    args: lr=1e-06 eps_clip=0.2 num_rollout=200       # run r7  base=Qwen2.5  lr=1e-6
     TD3+BC  alpha=2.5 discount=0.99 tau=0.005 batch=256                           two names that nobody measures
 """
 
@@ -21,6 +22,7 @@ CALL = re.compile(r"(?<![\w.])(?:Namespace|\w*Args|\w*Arguments|\w*Config|\w*Con
 _COMMAND = re.compile(r"\S+\.py (?=.{0,200}?--?[A-Za-z])|\bpython3? -m \S+ (?=-)")
 _FLAG = re.compile(r"(?<!\S)--?(?P<name>[A-Za-z][\w.-]*)(?:[= ](?P<value>'[^']*'|\"[^\"]*\"|(?!--?[A-Za-z])\S+))?")
 _PAIR = re.compile(r"(?<![\w./])(?P<name>[A-Za-z_]\w*)=(?P<value>'[^']*'|\"[^\"]*\"|[^\s,;|()]+)(?=[\s,;|]|$)")
+_SAYS = re.compile(r"# |.{0,60}\b(?:args|arguments|cfg|config|options|settings|hparams)(?:: | \| | -> )", re.IGNORECASE)
 #: what a run has and no step measures
 _GIVEN = frozenset(
     "gamma discount tau seed batch batch_size buffer buffer_size hidden envs n_envs num_envs lam gae_lambda policy_noise "
@@ -55,7 +57,8 @@ def _flags(line: str) -> dict[str, object]:
 
 def _pairs(line: str) -> dict[str, object]:
     found = {pair["name"]: value(pair["value"]) for pair in _PAIR.finditer(line)}
-    return found if len(_GIVEN & found.keys()) > 1 and not _MEASURED & found.keys() else {}
+    given = len(_GIVEN & found.keys()) > 1 or _SAYS.match(line) is not None
+    return found if given and not _MEASURED & found.keys() else {}
 
 
 _MEASURED = frozenset("loss reward R ret step frames env_steps epoch ep episode iter".split())

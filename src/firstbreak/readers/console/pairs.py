@@ -50,6 +50,7 @@ _HELD = re.compile(
     re.IGNORECASE,
 )
 _APART = re.compile(r"\s*[|,;]\s*|\s{2,}|\s-\s")
+_CELLS = re.compile(r"\||(?<=\d) \+ (?=[A-Za-z])")
 _SAID = re.compile(
     rf"\s*(?P<name>[A-Za-z_][\w/%-]*(?: [A-Za-z_][\w/%-]*){{0,3}})(?: \([\w ]{{1,20}}\))? {VALUE}"
     rf"(?: \+[-/]+ {BARE})?(?: ?[A-Za-z/]+)?\.?\s*"
@@ -168,7 +169,7 @@ def _said(head: str, text: str) -> dict[str, float]:
     bars keep them apart, more than half have to be pairs.
     """
     bars = head.rstrip().endswith("|") or " | " in text
-    parts = [" ".join(part.split()) for part in text.split("|")] if bars else _APART.split(text)
+    parts = [" ".join(part.split()) for part in _CELLS.split(text)] if bars else _APART.split(text)
     found = [_SAID.fullmatch(part) for part in parts]
     if bars:  # `eps 0.1 alpha 0.2` in one cell
         several = [list(_WORD_AND_NUMBER.finditer(p)) for p in parts if not _WORD_AND_NUMBER.sub("", p).strip()]
