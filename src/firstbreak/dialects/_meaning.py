@@ -182,7 +182,7 @@ _COUNTS = _set("episodes iterations timesteps steps updates epochs")
 #: words that say how or where a number was taken, and nothing of what it is
 _SILENT = _set(
     "of the in to from vs with per by at and for over train training batch minibatch running current cur curr raw scalar"
-    " chart charts metric metrics stat stats info loop global agent main algo ppo grpo rloo sac td3 dqn ddpg a2c hparam hparams"
+    " chart charts metric metrics stat stats info loop global agent main algo ppo grpo rloo hparam hparams"
 )
 
 _SHARE = "share|percent|ratio"
@@ -292,6 +292,7 @@ _QUANTITIES: tuple[tuple[str, str, str], ...] = (
     ("time.wait_batch", "time wait", "queue data"),
     ("time.elapsed", "time wall|elapsed", "total"),
     ("throughput.tok_s", "token speed", "total"),
+    ("throughput.tok_s_gpu", "token speed gpu", ""),
     ("throughput.gen_tok_s", "token speed gen|rollout", ""),
     ("throughput.sps", "step speed", "env total"),
     ("throughput.fps", "frame speed", "env total"),
@@ -437,7 +438,8 @@ _NO_PART = _set(
     "best last final target threshold baseline expected discounted normalized normalised norm shaped proxy gold true mean max min"
     " std scale scaled bound ema smoothed old new next next cum intrinsic extrinsic model chosen rejected optimal oracle random"
     " predicted pred estimated human test eval val train raw total episode step average avg running per group no zero high low"
-    " reward rewards positive negative time timing winning sum clipped greedy initial global batch non sparse dense delta log transitions buf buffer replay env stored"
+    " reward rewards positive negative time timing winning sum clipped greedy initial global batch non sparse dense delta log"
+    " transitions buf buffer replay env stored"
 )
 
 
@@ -461,7 +463,7 @@ _WHOLE = _set("reward total episode")
 _LANGUAGE = frozenset(
     {"completion", "token", "prompt", "turn", "tool", "group", "refuse", "gen", "eos", "flat", "solveall", "cut"}
 )
-_CONTROL = frozenset({"episode", "env", "interact", "frame", "epsilon", "rnd"})
+_CONTROL = frozenset({"episode", "env", "return", "interact", "frame", "epsilon", "rnd"})
 
 
 def company(names: Iterable[list[str]]) -> Company:

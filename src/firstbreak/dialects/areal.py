@@ -100,6 +100,7 @@ NAMES: dict[str, str | Name] = {
     "compute_logp/prox_logp_gt/<stat>": "policy.logp.proximal.<stat>",
     "compute_logp/<method>/<quantity>/<stat>": Name("prox_approx.<quantity>.<stat>@<method>", note=_PROX),
     # freshness
+    "version_stats/sample_staleness_<stat>": Name("staleness.<stat>", note=_MINIBATCHES),
     "version_stats/sample_staleness_theta_<stat>": Name("staleness.<stat>", note=_MINIBATCHES),
     "version_stats/sample_staleness_proximal_<stat>": Name("staleness.proximal.<stat>", note="-1 when on-policy"),
     "version_stats/v_theta": "policy_version.train",

@@ -37,6 +37,9 @@ _GROUPS: Mapping[str, str] = {
     " episodic_reward mean_100_episode_reward final_reward average_episode_rewards",
     "reward.group_std": "group_std group_reward_std reward_group_std within_group_std",
     "reward.zero_std_frac": "frac_reward_zero_std zero_std_frac frac_zero_std zero_variance_frac zero_std_groups",
+    "reward.mixed_frac": "mixed pct_mixed",
+    "reward.solve_none_frac": "all0",
+    "reward.solve_all_frac": "all1",
     "reward.shaped.mean": "shaped_reward reward_shaped",
     "reward.accuracy": "acc accuracy correct correct_rate correctness solve_rate exact exact_match em pass_rate",
     "reward.pass_at_k": "pass_at_k pass_k",
@@ -47,7 +50,8 @@ _GROUPS: Mapping[str, str] = {
     "length.mean": "completion_length completion_len response_length response_len response_tokens generation_length gen_len"
     " gen_tokens output_length num_generated_tokens length",
     "length.clipped_ratio": "clipped_ratio truncated truncated_ratio truncated_frac truncation_rate truncation_ratio"
-    " frac_truncated overlong_ratio trunc cut hit_max",
+    " frac_truncated overlong_ratio trunc cut hit_max finish_length",
+    "length.terminated_frac": "finish_stop",
     "length.prompt.mean": "prompt_length prompt_len",
     "turns.mean": "turns num_turns",
     # the update
@@ -115,8 +119,8 @@ _GROUPS: Mapping[str, str] = {
     "time.step": "step_time time_per_step iteration_time iter_time seconds_per_step",
     "time.elapsed": "time_elapsed elapsed elapsed_time runtime wall_time walltime time_total_s total_time",
     "time.unix": "timestamp",
-    "memory.gpu": "gpu_memory gpu_mem gpu_memory_gb memory_allocated_gb",
-    "memory.gpu_reserved": "memory_reserved_gb gpu_memory_reserved",
+    "memory.gpu": "peak_memory_alloc gpu_memory gpu_mem gpu_memory_gb memory_allocated_gb",
+    "memory.gpu_reserved": "peak_memory_reserved memory_reserved_gb gpu_memory_reserved",
     "tokens.total": "num_tokens total_tokens tokens",
     # progress
     "progress.step": "step steps global_step global_steps training_step total_steps",
@@ -189,6 +193,7 @@ _READINGS: Mapping[str, tuple[str, float]] = {
 }
 
 
+_PANEL = pattern(r"(?:real|sac|td3|dqn|ddpg|a2c)/")  #: the environment beside a model of it, and algorithms
 #: `ratio/e0_mb0`: of the first minibatch, before anything was learned from the batch
 _FIRST = pattern(r"[/._](?:(?P<first>e(?:poch)?_?0[/._]?m(?:ini)?b(?:atch)?_?0|first_(?:minibatch|mb))|(?<=/)last)$")
 
@@ -200,7 +205,7 @@ def translate(raw: str, company: _meaning.Company = _meaning.Company()) -> Name 
     if first := _FIRST.search(raw):
         whole = translate(raw[: first.start()], company)
         return replace(whole, signal=f"{whole.signal}@first_minibatch") if whole and first["first"] else whole
-    words = _words(raw.removeprefix("real/"))  # beside a model of the environment
+    words = _words(_PANEL.sub("", raw))
     if listed := _listed(words):
         return listed
     if any("_".join(words[start:]) in NOT_CONVERTED for start in range(len(words))):
@@ -233,20 +238,22 @@ def context(names: Set[str]) -> dict[str, str | Name]:
 
 
 #: of a loop that calls its losses by what they train, the best first
-_POLICY, _CRITIC = _set("pg pi"), ("vf", "bl", "baseline", "v")
+_POLICY, _CRITIC = ("pg", "pi"), ("vf", "bl", "baseline", "v")
 
 
 def _losses(names: Set[str]) -> dict[str, str | Name]:
-    """`pg` and `vf`, `pi` and `V` beside each other are losses, and `H` is the entropy."""
+    """`pg` and `vf`, `pi` and `V` beside each other are losses, `H` is the entropy, `scale` with `skipped` a loss scale."""
     bare = {raw.lower(): raw for raw in sorted(names)}
-    policy = next((bare[word] for word in sorted(_POLICY) if word in bare), None)
-    found = {"H": "policy.entropy"} if "H" in names and (policy or any("kl" in _words(raw) for raw in names)) else {}
-    if policy is None:
-        return dict(found)
-    others = {meaning.signal for raw in names if (meaning := translate(raw))}
-    critic = next((bare[word] for word in _CRITIC if word in bare), None)
-    found |= {} if "policy.loss" in others else {policy: "policy.loss"}
-    return {**found, **({critic: "value.loss"} if critic and "value.loss" not in others else {})}
+    known = {meaning.signal for raw in names if "<" not in raw and (meaning := translate(raw))}
+    policy, critic = (next((bare[word] for word in of if word in bare), None) for of in (_POLICY, _CRITIC))
+    found = {"scale": "optim.loss_scale"} if {"scale", "skipped"} <= names else {}
+    if "H" in names and (policy or any("kl" in _words(raw) for raw in names)):
+        found["H"] = "policy.entropy"
+    if policy and "policy.loss" not in known:
+        found[policy] = "policy.loss"
+    if policy and critic and "value.loss" not in known:
+        found[critic] = "value.loss"
+    return dict(found)
 
 
 def _temperature(names: Set[str]) -> dict[str, str | Name]:
@@ -387,13 +394,14 @@ CONFIG = spelled(
     clip_range_high="clip_high clip_eps_high clip_ratio_high",
     clip_range_value="clip_range_vf cliprange_value vf_clip value_clip",
     target_kl="target_kl kl_target max_kl",
-    group_size="group_size num_generations samples_per_prompt n_samples_per_prompt completions_per_prompt  completions_per_group G"
-    "rollouts_per_prompt responses_per_prompt",
+    group_size="group_size num_generations samples_per_prompt n_samples_per_prompt completions_per_prompt "
+    "completions_per_group G rollouts_per_prompt responses_per_prompt",
     batch_size="batch_size batch bsz train_batch_size bs",
     minibatch_size="minibatch_size mini_batch_size",
     minibatches="minibatches num_minibatches n_minibatches",
     epochs_per_batch="epochs n_epochs ppo_epochs update_epochs inner_epochs num_inner_epochs epochs_per_batch",
-    max_new_tokens="max_new_tokens max_completion_length max_response_length max_completion_tokens max_gen_len max_new max_tokens max_tok",
+    max_new_tokens="max_new_tokens max_completion_length max_response_length max_completion_tokens max_gen_len "
+    "max_new max_tokens max_tok",
     temperature="temperature sampling_temperature temp",
     top_p="top_p",
     top_k="top_k",
@@ -401,7 +409,8 @@ CONFIG = spelled(
     value_coef="vf_coef value_coef vf_coeff value_loss_coef critic_coef baseline_cost value_loss_coef",
     gamma="gamma discount",
     gae_lambda="gae_lambda lam lmbda lambda_gae",
-    buffer_size="buffer_size replay_size memory_size replay_capacity buffer_capacity replay_buffer_size buffer buffer.size replay.size buffer_cap",
+    buffer_size="buffer_size replay_size memory_size replay_capacity buffer_capacity replay_buffer_size "
+    "buffer buffer.size replay.size buffer_cap",
     learning_starts="learning_starts start_steps random_steps min_replay_size replay_start_size learn_start start_timesteps",
     train_freq="train_freq train_every train_frequency update_every update_freq update_frequency",
     gradient_steps="gradient_steps",

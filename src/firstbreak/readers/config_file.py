@@ -38,7 +38,9 @@ _RECIPES = re.compile(
     r"(.*[_.-])?(recipe|experiment|train|training|trainer|rl|grpo|rloo|ppo|dpo|kto|sft|a2c|dqn|sac|td3)([_-].*)?"
 )
 #: what a file of any name says that is one of a training
-_SAYS = re.compile(rb"(?m)^\s*(?:gamma|discount|learning_rate|lr|total_timesteps|algorithm|num_envs|num_steps_per_env)\s*[:=]")
+_SAYS = re.compile(
+    rb"(?m)^\s*(?:gamma|discount|learning_rate|lr|total_timesteps|algorithm|num_envs|num_steps_per_env)\s*[:=]"
+)
 _OF_ENVIRONMENT = re.compile(r"[\w/.-]+-v\d+")  #: rl-zoo has the options below the environment
 _TABLE = re.compile(r"\|\s*(?:param|parameter|option|hyperparameter)s?\s*\|\s*values?\s*\|", re.IGNORECASE)
 _ROW = re.compile(r"(?m)^\|\s*([\w.-]*[A-Za-z][\w.-]*)\s*\|\s*([^|\n]*?)\s*\|\s*$")
@@ -54,7 +56,9 @@ def sniff(path: Path, head: bytes) -> bool:
     if suffix in (".args", ".md"):
         return suffix == ".args" or _TABLE.match(head.decode("utf-8", "replace").lstrip()) is not None
     if suffix in _YAML | _TOML | _INI:
-        return bool(_NAMES.fullmatch(stem) or _RECIPES.fullmatch(stem) or (suffix in _YAML | _INI and _SAYS.search(head)))
+        return bool(
+            _NAMES.fullmatch(stem) or _RECIPES.fullmatch(stem) or (suffix in _YAML | _INI and _SAYS.search(head))
+        )
     return suffix == ".json" and bool(_NAMES.fullmatch(stem)) and head.lstrip()[:1] in (b"{", b"")
 
 

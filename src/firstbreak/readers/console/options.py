@@ -1,9 +1,9 @@
 """Lines that hold the options of a run, and no measurement.
 
-    Namespace(env_id='Walker2d-v4', gamma=0.99, ...)    Args(seed=4, ...)         argparse, dataclasses
-    [2025-05-02 19:03:11] sac.py --env Ant-v4 --buffer 1000000 --batch 256        a command
-    args: lr=1e-06 eps_clip=0.2 num_rollout=200       # run r7  base=Qwen2.5  lr=1e-6
-    TD3+BC  alpha=2.5 discount=0.99 tau=0.005 batch=256                           two names that nobody measures
+Namespace(env_id='Walker2d-v4', gamma=0.99, ...)    Args(seed=4, ...)         argparse, dataclasses
+[2025-05-02 19:03:11] sac.py --env Ant-v4 --buffer 1000000 --batch 256        a command
+args: lr=1e-06 eps_clip=0.2 num_rollout=200       # run r7  base=Qwen2.5  lr=1e-6
+TD3+BC  alpha=2.5 discount=0.99 tau=0.005 batch=256                           two names that nobody measures
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from firstbreak.dialects._table import words
 from firstbreak.readers._columns import leaves
 from firstbreak.readers._literal import parse
 from firstbreak.readers._options import value
@@ -25,9 +26,12 @@ _PAIR = re.compile(r"(?<![\w./])(?P<name>[A-Za-z_]\w*)=(?P<value>'[^']*'|\"[^\"]
 _SAYS = re.compile(r"# |.{0,60}\b(?:args|arguments|cfg|config|options|settings|hparams)(?:: | \| | -> )", re.IGNORECASE)
 #: what a run has and no step measures
 _GIVEN = frozenset(
-    "gamma discount tau seed batch batch_size buffer buffer_size hidden envs n_envs num_envs lam gae_lambda policy_noise "
-    "noise_clip policy_freq minibatches n_steps max_grad_norm ent_coef vf_coef vf".split()
+    words("""
+    gamma discount tau seed batch batch_size buffer buffer_size hidden envs n_envs num_envs lam gae_lambda policy_noise
+    noise_clip policy_freq minibatches n_steps max_grad_norm ent_coef vf_coef vf
+    """)
 )
+_MEASURED = frozenset(words("loss reward R ret step frames env_steps epoch ep episode iter"))
 
 
 def read(line: str) -> ParsedLine | None:
@@ -59,6 +63,3 @@ def _pairs(line: str) -> dict[str, object]:
     found = {pair["name"]: value(pair["value"]) for pair in _PAIR.finditer(line)}
     given = len(_GIVEN & found.keys()) > 1 or _SAYS.match(line) is not None
     return found if given and not _MEASURED & found.keys() else {}
-
-
-_MEASURED = frozenset("loss reward R ret step frames env_steps epoch ep episode iter".split())

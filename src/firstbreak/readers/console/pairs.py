@@ -27,14 +27,17 @@ from firstbreak.readers.console._reading import BARE, VALUE, LineKind, ParsedLin
 
 _COUNTER = re.compile(
     r"""(?<!steps/)\b(?P<name> (?:(?:global|total|train)[_ ])?
-        (?:(?:step|time[_ ]?step|frame|iteration|iter|update|episode|epoch)s?|ep|t_env) )\b [ :=#]* \[? (?P<count>\d+) (?!\d|\.\d)""",
+        (?:(?:step|time[_ ]?step|frame|iteration|iter|update|episode|epoch)s?|ep|t_env) )\b
+        [ :=#]* \[? (?P<count>\d+) (?!\d|\.\d)""",
     re.VERBOSE | re.IGNORECASE,
 )
 _LAP = re.compile(r"\bepoch\W{0,3}(\d{1,6})/\d{1,6}\W{0,3}\((\d{1,9})/(\d{1,9})\)", re.IGNORECASE)
 _ASSIGNED = re.compile(rf"[:=] {{0,12}}{VALUE}(?: s\b)?(?=[\s,;|)\]}}]|\.(?:\s|$)|$)")
 _NAME = re.compile(r"(?<![\w./@-])[A-Za-z_][\w/@%+-]*(?: [A-Za-z_(][\w/@%()+-]*){0,3} ?$")
 _SPOKEN = re.compile(
-    r"""\W* (?:(?:epoch|ep)[ ]+(?P<epoch>\d+)[ ,]+)? (?: s(?P<short>0\d+) | (?:(?:time|global|train|env|total)[ _])? (?:iter|iteration|it|step|epoch|update|upd|u|episode|ep)s? (?:\W{0,2}[ ]*) (?P<counted>\d+) | (?P<alone>\d+) (?=/|\]) )
+    r"""\W* (?:(?:epoch|ep)[ ]+(?P<epoch>\d+)[ ,]+)?
+        (?: s(?P<short>0\d+) | (?:(?:time|global|train|env|total)[ _])?
+            (?:iter|iteration|it|step|epoch|update|upd|u|episode|ep)s? (?:\W{0,2}[ ]*) (?P<counted>\d+) | (?P<alone>\d+) (?=/|\]) )
         (?:/\d+)? \]? (?:\s*[:|,;]\s*|\s+-?\s*) (?=[A-Za-z])""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -63,7 +66,8 @@ _TOGETHER = re.compile(
     rf"(?P<values>{BARE}(?:/ {{0,12}}{BARE}){{1,4}})"
 )
 #: `ret(100)`, `kl(mu||pi)`: of the last 100 episodes, and of one policy from another
-_WINDOW, _DIVERGENCE = re.compile(r"(?<=[a-z])\(\d{2,5}\)(?= ?[:=]| [\d-])"), re.compile(r"\b(kl)\((\w+)\|\|(\w+)\)", re.IGNORECASE)
+_WINDOW = re.compile(r"(?<=[a-z])\(\d{2,5}\)(?= ?[:=]| [\d-])")
+_DIVERGENCE = re.compile(r"\b(kl)\((\w+)\|\|(\w+)\)", re.IGNORECASE)
 _MEAN_OF_EPISODES = re.compile(r"\W*(?:eval|evaluation|test) over \d+ episodes?(?=: )", re.IGNORECASE)
 _NAME_LENGTH = 80
 _LIST = re.compile(rf"[:=] ?\[(?P<items>{BARE}(?:[,\s] ?{BARE}){{1,4095}})\]")
@@ -153,7 +157,7 @@ def _name_before(line: str, start: int, end: int) -> str | None:
     found = _NAME.search(line[max(start, end - _NAME_LENGTH) : end])
     if found is None:
         return None
-    before, opened, inside = found[0].rpartition("(")  # `steps/s (collection: 1.085s`
+    _, opened, inside = found[0].rpartition("(")  # `steps/s (collection: 1.085s`
     return _LEVEL.sub("", inside if opened and ")" not in inside else found[0], count=1).rstrip() or None
 
 
