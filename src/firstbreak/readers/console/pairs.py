@@ -37,7 +37,8 @@ _NAME = re.compile(r"(?<![\w./@-])[A-Za-z_][\w/@%+-]*(?: [A-Za-z_(][\w/@%()+-]*)
 _SPOKEN = re.compile(
     r"""\W* (?:(?:epoch|ep)[ ]+(?P<epoch>\d+)[ ,]+)?
         (?: s(?P<short>0\d+) | (?:(?:time|global|train|env|total)[ _])?
-            (?:iter|iteration|it|step|epoch|update|upd|u|episode|ep)s? (?:\W{0,2}[ ]*) (?P<counted>\d+) | (?P<alone>\d+) (?=/|\]) )
+            (?:iter|iteration|it|step|epoch|update|upd|u|episode|ep)s? (?:\W{0,2}[ ]*) (?P<counted>\d+)
+            | (?P<alone>\d+) (?=/|\]) )
         (?:/\d+)? \]? (?:\s*[:|,;]\s*|\s+-?\s*) (?=[A-Za-z])""",
     re.VERBOSE | re.IGNORECASE,
 )
