@@ -246,14 +246,14 @@ def _losses(names: Set[str]) -> dict[str, str | Name]:
     bare = {raw.lower(): raw for raw in sorted(names)}
     known = {meaning.signal for raw in names if "<" not in raw and (meaning := translate(raw))}
     policy, critic = (next((bare[word] for word in of if word in bare), None) for of in (_POLICY, _CRITIC))
-    found = {"scale": "optim.loss_scale"} if {"scale", "skipped"} <= names else {}
+    found: dict[str, str | Name] = {"scale": "optim.loss_scale"} if {"scale", "skipped"} <= names else {}
     if "H" in names and (policy or any("kl" in _words(raw) for raw in names)):
         found["H"] = "policy.entropy"
     if policy and "policy.loss" not in known:
         found[policy] = "policy.loss"
     if policy and critic and "value.loss" not in known:
         found[critic] = "value.loss"
-    return dict(found)
+    return found
 
 
 def _temperature(names: Set[str]) -> dict[str, str | Name]:
@@ -315,12 +315,14 @@ def _lengths(names: Set[str]) -> dict[str, str | Name]:
     """Beside what only environments have, a plain `length` is that of an episode, not of a text."""
     if not any(_ENVIRONMENT.intersection(_words(raw)) for raw in names):
         return {}
-    known = {raw: found.signal for raw in names if (found := translate(raw))}
+    known = {raw: meaning.signal for raw in names if (meaning := translate(raw))}
     lengths = {raw: signal for raw, signal in known.items() if "length" in _words(raw)}
-    models = {raw for raw in names if raw == "rollout/length"} if "episode.length" in known.values() else ()
-    return {raw: f"custom.{raw}" for raw in models} | {
+    found: dict[str, str | Name] = {
         raw: _EPISODES[signal] for raw, signal in lengths.items() if signal in _EPISODES and _plain(raw) == "length"
     }
+    if "rollout/length" in found and "episode.length" in known.values():  # of a model of the environment
+        found["rollout/length"] = "custom.rollout/length"
+    return found
 
 
 def _time_limits(names: Set[str]) -> dict[str, str | Name]:

@@ -20,7 +20,7 @@ from firstbreak.readers.console._reading import LineKind, ParsedLine
 LEAST = 3  #: options of a line
 LONGEST = 20_000  #: characters
 CALL = re.compile(r"(?<![\w.])(?:Namespace|\w*Args|\w*Arguments|\w*Config|\w*Configuration)\((?=\w+ ?=)")
-_COMMAND = re.compile(r"\S+\.py (?=.{0,200}?--?[A-Za-z])|\bpython3? -m \S+ (?=-)")
+_COMMAND = re.compile(r"(?<!\S)\S{1,200}\.py (?=.{0,200}?--?[A-Za-z])|\bpython3? -m \S+ (?=-)")
 _FLAG = re.compile(r"(?<!\S)--?(?P<name>[A-Za-z][\w.-]*)(?:[= ](?P<value>'[^']*'|\"[^\"]*\"|(?!--?[A-Za-z])\S+))?")
 _PAIR = re.compile(r"(?<![\w./])(?P<name>[A-Za-z_]\w*)=(?P<value>'[^']*'|\"[^\"]*\"|[^\s,;|()]+)(?=[\s,;|]|$)")
 _SAYS = re.compile(r"# |.{0,60}\b(?:args|arguments|cfg|config|options|settings|hparams)(?:: | \| | -> )", re.IGNORECASE)
@@ -36,15 +36,19 @@ _MEASURED = frozenset(words("loss reward R ret step frames env_steps epoch ep ep
 
 def read(line: str) -> ParsedLine | None:
     """A break with the options."""
-    if len(line) > LONGEST or not ("=" in line or " -" in line):
+    if len(line) > LONGEST:
         return None
-    options = _called(line) or _flags(line) or _pairs(line)
+    options = (
+        (_called(line) if "(" in line and line.endswith(")") else {})
+        or (_flags(line) if " -" in line and ("python" in line or ".py " in line) else {})
+        or (_pairs(line) if "loss" not in line and line.count("=") >= LEAST else {})
+    )
     return ParsedLine(config=options, kind=LineKind.BREAK) if len(options) >= LEAST else None
 
 
 def _called(line: str) -> dict[str, object]:
     found = CALL.search(line)
-    if found is None or not line.rstrip().endswith(")"):
+    if found is None:
         return {}
     try:
         tree = parse(line[found.start() :].strip())
@@ -60,6 +64,7 @@ def _flags(line: str) -> dict[str, object]:
 
 
 def _pairs(line: str) -> dict[str, object]:
-    found = {pair["name"]: value(pair["value"]) for pair in _PAIR.finditer(line)}
-    given = len(_GIVEN & found.keys()) > 1 or _SAYS.match(line) is not None
-    return found if given and not _MEASURED & found.keys() else {}
+    found = {pair["name"]: pair["value"] for pair in _PAIR.finditer(line)}
+    if _MEASURED & found.keys() or not (len(_GIVEN & found.keys()) > 1 or _SAYS.match(line)):
+        return {}
+    return {name: value(written) for name, written in found.items()}

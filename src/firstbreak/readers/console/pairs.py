@@ -86,7 +86,7 @@ def read(line: str) -> ParsedLine | None:
     line = _plain(line[stamp.end() :] if stamp else line)
     held = _HELD.match(line)
     line = line[held.end() :] if held else line
-    if of_episodes := _MEAN_OF_EPISODES.match(line):
+    if "over" in line and (of_episodes := _MEAN_OF_EPISODES.match(line)):
         held, line = of_episodes, f"return{line[of_episodes.end() :]}"
     spoken = _SPOKEN.match(line)
     values = _pairs(line[spoken.end() :] if spoken and spoken["short"] else line) if ":" in line or "=" in line else {}
@@ -115,7 +115,7 @@ def _plain(line: str) -> str:
     """Names without the window of a mean, and each statistic of `lag(min/mean/max)=0/1/3` as a pair of its own."""
     if "(" in line:
         line = _DIVERGENCE.sub(r"\1_\2_\3", _WINDOW.sub("", line))
-    return _TOGETHER.sub(_each, line) if "/" in line else line
+    return _TOGETHER.sub(_each, line) if "/m" in line or "/std" in line else line
 
 
 def _each(found: re.Match[str]) -> str:
@@ -177,8 +177,9 @@ def _said(head: str, text: str) -> dict[str, float]:
     parts = [" ".join(part.split()) for part in _CELLS.split(text)] if bars else _APART.split(text)
     found = [_SAID.fullmatch(part) for part in parts]
     if bars:  # `eps 0.1 alpha 0.2` in one cell
-        several = [list(_WORD_AND_NUMBER.finditer(p)) for p in parts if not _WORD_AND_NUMBER.sub("", p).strip()]
-        found += [match for pairs in several for match in pairs if len(pairs) > 1]
+        rest = [part for part, match in zip(parts, found, strict=True) if match is None]
+        several = [list(_WORD_AND_NUMBER.finditer(p)) for p in rest if not _WORD_AND_NUMBER.sub("", p).strip()]
+        found += [match for pairs in several for match in pairs]
     if not all(found) and not _WORD_AND_NUMBER.sub("", text).strip():
         found = list(_WORD_AND_NUMBER.finditer(text))
     enough = len(found) > 1 or head.rstrip().endswith((":", "|", ",", ";"))
