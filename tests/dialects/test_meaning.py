@@ -130,6 +130,8 @@ def test_an_abbreviation_is_what_its_brackets_say() -> None:
         (("winrate_vs_latest_pool", "eval/result_0", "eval_num_episodes"), (None, None, None)),
         (("rollout/return", "rollout/len", "wall_h"), ("reward.mean", "episode.length", "time.elapsed")),
         (("reward", "buf_reward", "transitions/reward"), ("reward.mean", None, None)),
+        (("env_steps", "terminated", "truncated"), ("progress.env_steps", "custom.terminated", "custom.truncated")),
+        (("ep_reward", "batch_reward_mean"), ("reward.mean", "reward.step.mean")),
         (("alpha", "eps", "greedy"), ("custom.alpha", "epsilon", None)),
     ],
 )

@@ -470,9 +470,11 @@ def company(names: Iterable[list[str]]) -> Company:
     """What all the names of a run say of it; each name as its words."""
     found = [frozenset(_atoms(words)) for words in names]
     every = frozenset().union(*found) if found else frozenset()
+    control = not _CONTROL.isdisjoint(every)
+    language = _LANGUAGE - {"eos"} if control else _LANGUAGE  # episodes are terminated as well
     return Company(
-        language=not _LANGUAGE.isdisjoint(every) or any(atoms - _HELD_OUT - _SILENT == {"acc"} for atoms in found),
-        control=not _CONTROL.isdisjoint(every),
+        language=not language.isdisjoint(every) or any(atoms - _HELD_OUT - _SILENT == {"acc"} for atoms in found),
+        control=control,
         critic=any({"critic", "loss"} <= atoms or "ev" in atoms for atoms in found),
         preference=any({"chosen", "rejected"} & atoms for atoms in found) or "pref" in every,
         reference=any({"kl", "ref"} <= atoms for atoms in found),

@@ -325,15 +325,20 @@ def _lengths(names: Set[str]) -> dict[str, str | Name]:
     return found
 
 
+#: of episodes of an environment, which are no texts: how they end is no signal of ours, and a batch is one of single steps
+_ENDS = frozenset({"length.clipped_ratio", "length.terminated_frac"})
+_OF_A_BATCH = _set("batch_reward batch_rewards batch_rew")
+
+
 def _time_limits(names: Set[str]) -> dict[str, str | Name]:
-    """Where episodes of an environment are logged and no texts, what is truncated is an episode: no signal of ours."""
+    """Where episodes of an environment are logged and no texts, what is truncated is an episode."""
     company = _meaning.company(_words(raw) for raw in names)
     if company.language or not company.control:
         return {}
-    found = {raw: translate(raw) for raw in sorted(names) if "<" not in raw}
-    return {
-        raw: f"custom.{raw}" for raw, meaning in found.items() if meaning and meaning.signal == "length.clipped_ratio"
-    }
+    found = {raw: meaning.signal for raw in sorted(names) if "<" not in raw and (meaning := translate(raw))}
+    ends: dict[str, str | Name] = {raw: f"custom.{raw}" for raw, signal in found.items() if signal in _ENDS}
+    batches = {raw for raw, signal in found.items() if signal == "reward.mean" and _plain(raw) in _OF_A_BATCH}
+    return ends | dict.fromkeys(sorted(batches), "reward.step.mean")
 
 
 def ambiguous(raw: str) -> bool:
