@@ -111,3 +111,28 @@ def test_an_abbreviation_is_what_its_brackets_say() -> None:
     assert generic.translate("rg (Success)").signal == "success_rate"
     assert generic.translate("yaw (deg)") is None
     assert dialects.translate("Epoch_reward", generic).signal == "reward.mean"
+
+
+@pytest.mark.parametrize(
+    ("names", "signals"),
+    [
+        (
+            ("ratio_mean/e0_mb0", "ratio_mean/last", "clip_frac/first_minibatch"),
+            ("policy.ratio.mean@first_minibatch", "policy.ratio.mean", "policy.clip_fraction@first_minibatch"),
+        ),
+        (("pi", "V", "H"), ("policy.loss", "value.loss", "policy.entropy")),
+        (("pg", "bl", "gn"), ("policy.loss", "value.loss", "grad.norm")),
+        (("actor_v_min", "v", "lag"), ("policy_version.min", "policy_version.train", "staleness.mean")),
+        (("kl_mu_pi", "ret_tgt_max", "amp_scale"), ("behave.kl", "returns.max", "optim.loss_scale")),
+        (("scale", "skipped", "win_rate_vs_random"), ("optim.loss_scale", None, "eval.named.win_rate_vs_random")),
+        (("winrate_vs_latest_pool", "eval/result_0", "eval_num_episodes"), (None, None, None)),
+        (("rollout/return", "rollout/len", "wall_h"), ("reward.mean", "episode.length", "time.elapsed")),
+        (("reward", "buf_reward", "transitions/reward"), ("reward.mean", None, None)),
+        (("env_steps", "terminated", "truncated"), ("progress.env_steps", "custom.terminated", "custom.truncated")),
+        (("ep_reward", "batch_reward_mean"), ("reward.mean", "reward.step.mean")),
+        (("alpha", "eps", "greedy"), ("custom.alpha", "epsilon", None)),
+    ],
+)
+def test_short_names_of_loops_beside_each_other(names: tuple[str, ...], signals: tuple[str | None, ...]) -> None:
+    found = read(*names)
+    assert tuple(found.get(name) for name in names) == signals

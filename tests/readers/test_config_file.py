@@ -20,6 +20,12 @@ ZOO = """!!python/object/apply:collections.OrderedDict
     [
         ("params.json", '{"lr": 0.1, "model": {"dim": 42}}', {"lr": 0.1, "model.dim": 42}),
         ("training_args.json", '{"beta": NaN}', {"beta": None}),
+        ("a2c.ini", "[optim]\nlr = 7e-4\nname = rmsprop\n", {"optim.lr": 7e-4, "optim.name": "rmsprop"}),
+        ("dqn.gin", "DQNAgent.gamma = 0.99\n", {"DQNAgent.gamma": 0.99}),
+        ("run.sh.args", "actor.optim.lr=1e-6\n", {"actor.optim.lr": 1e-6}),
+        ("overrides.yaml", "- data.batch=8\n- +trainer.nodes=1\n", {"data.batch": 8, "trainer.nodes": 1}),
+        ("hyperparameters.md", "|param|value|\n|-|-|\n|gamma|0.99|\n", {"gamma": 0.99}),
+        ("config.yml", "Reach-v1:\n  n_steps: 8\n", {"env": "Reach-v1", "n_steps": 8}),
         ("config.yaml", "algo:\n  lr: 1.0e-4\nnodes: [1, 2]\n", {"algo.lr": 1e-4, "nodes": [1, 2]}),
         (
             "config.yml",

@@ -457,3 +457,54 @@ def test_a_stamp_is_no_part_of_the_first_name():
     recording = read(console, text, "run.log")
     assert values(recording, "loss") == [0.1, 0.2, 0.3, 0.4, 0.5]
     assert values(recording, "reward") == [1.1, 1.2, 1.3, 1.4, 1.5]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("upd 001/9 | frames 64 | R   3.5 | ret_tgt mean/max  2.0/  7.5 | ent 1.3", {"frames": 64, "ret_tgt_max": 7.5}),
+        (
+            "[  250] success(250) 0.02 | steps/ep  10 | eps 0.9 alpha 0.7 | Q[0].max 0.1",
+            {"success": 0.02, "alpha": 0.7},
+        ),
+        ("u=     1 T=      80 R=-20.5 pi=+0.02 V=0.05", {"step": 1, "R": -20.5, "V": 0.05}),
+        ("Time steps: 5000 | critic_loss 2.5 | q_data 27.7", {"timesteps": 5000, "critic_loss": 2.5}),
+        ("Evaluation over 10 episodes: 1020.5, mean length: 412.5", {"eval/return": 1020.5, "eval/mean length": 412.5}),
+        ("ep=01 R=  -2.5 heat(min/mean/max)=0.0/0.5/1.0 buf=288", {"R": -2.5, "heat_mean": 0.5, "heat_max": 1}),
+        ("v=25 frames=   32 fps=9 | ret(100)=  9.5 | kl(mu||pi)=0.5", {"ret": 9.5, "kl_mu_pi": 0.5}),
+        ("ep 0 it  52/340 | loss 0.54 + reg 0.03 | acc 0.7 (sd 1.0)", {"step": 52, "loss": 0.54, "acc": 0.7}),
+        ("step 000 reward 0.5 [easy=0.6(n=24)] all0 0.3 | pg +0.1 kl 0.2", {"reward": 0.5, "kl": 0.2}),
+        ("    dev: acc=0.05 (28/473) mean_len=502.0", {"eval/acc": 0.05}),
+        ("s0055 acc=0.51 mix=0.79 | len=602", {"step": 55, "acc": 0.51, "len": 602}),
+    ],
+)
+def test_what_loops_print_between_bars_and_brackets(line: str, expected: dict[str, float]) -> None:
+    found = console.pairs.read(line)
+    assert found is not None
+    assert {name: found.values.get(name) for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "option", "value"),
+    [
+        ("Namespace(env='Walker2d-v4', gamma=0.99, net=[64, 64], epochs=4)", "epochs", 4),
+        ("[19:03:11] sac.py --env Ant-v4 --total-steps 4000000 --lr 3e-4 --resume", "total_steps", 4000000),
+        ("TD3+BC  alpha=2.5 discount=0.99 tau=0.005 batch=256", "batch", 256),
+        ("args: lr=1e-06 eps_clip=0.2 num_rollout=200", "eps_clip", 0.2),
+    ],
+)
+def test_lines_of_options(line: str, option: str, value: float) -> None:
+    recording = read(console, f"{line}\nstep 1 | loss 0.5 | lr 0.1\nstep 2 | loss 0.4 | lr 0.1\n", "run.log")
+    assert recording.config[option] == value
+    assert option not in recording.curves
+
+
+def test_a_heading_of_counters_and_its_columns_are_one_row() -> None:
+    text = "".join(
+        f"[INFO 21:17:0{i}] main Recent Stats | t_env:      {i}00 | Episode:      {i}\n"
+        f"return_mean:     1.{i}\tloss:     0.{i}\ntest_return_mean:     2.{i}\tgrad_norm:   3.{i}\n"
+        for i in range(1, 5)
+    )
+    recording = read(console, text, "cout.txt")
+    assert points(recording, "t_env")[0][0] == points(recording, "grad_norm")[0][0]
+    assert values(recording, "test_return_mean") == [2.1, 2.2, 2.3, 2.4]

@@ -368,3 +368,9 @@ def test_a_table_named_after_the_evaluation_holds_held_out_scores(tmp_path):
     assert list(run.series["eval.reward"].steps) == [2000, 4000]
     assert list(run.series["eval.reward"].values) == [-5, -6]
     assert max(run.series["reward.mean"].values) == 8
+
+
+def test_single_steps_of_an_environment_are_no_measurements() -> None:
+    recording = read(csv, "ep,t,x_next,reward,done\n0,0,0.5,1.0,0\n0,1,0.4,2.0,1\n", "dump.csv")
+    assert "reward" not in recording.curves
+    assert values(recording, "transitions/reward") == [1.0, 2.0]

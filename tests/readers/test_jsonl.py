@@ -200,3 +200,11 @@ def test_a_log_that_names_its_states_stays_a_log(tmp_path):
     run = read_run(tmp_path)
     assert max(run.series["reward.mean"].values) == 29
     assert not run.series["env.transition_unchanged"].values.any()
+
+
+def test_a_first_line_of_words_holds_the_options_of_the_run() -> None:
+    lines = ['{"model": "phi", "bs": 32, "lr": 1e-6, "sampling": {"n": 4}, "reward": "gold"}']
+    lines += [f'{{"step": {i}, "reward": 0.{i}, "loss": 0.1}}' for i in range(4)]
+    recording = read(jsonl, "\n".join(lines) + "\n", "log.jsonl")
+    assert recording.config["sampling.n"] == 4
+    assert values(recording, "reward") == [0.0, 0.1, 0.2, 0.3]

@@ -389,3 +389,17 @@ def test_a_reward_that_is_recorded_is_no_sum_of_what_stands_beside_it(tmp_path):
     assert sample.reward == 1.0
     (sample,) = samples(tmp_path / "b.jsonl", {"problem": "2+2?", "completion": "4", "right": 1.0, "format": 0.5})
     assert sample.reward == 1.5
+
+
+def test_completions_in_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "completions.csv"
+    path.write_text('step,prompt,completion,accuracy_reward,advantage\n10,"What, then?","one\ntwo",1,0.5\n')
+    (found,) = sample_dump.samples(path)
+    assert (found.step, found.prompt, found.completion, found.advantage) == (10, "What, then?", "one\ntwo", 0.5)
+    assert sample_dump.sniff(path, path.read_bytes())
+    assert not sample_dump.sniff(path, b"step,loss,reward\n1,2,3\n")
+
+
+def test_a_step_under_the_names_of_loops(tmp_path: Path) -> None:
+    (found,) = samples(tmp_path / "gen.jsonl", {"it": 7, "question": "q", "completion": "c", "reward": 1.0})
+    assert found.step == 7

@@ -272,13 +272,19 @@ def understand(names: Collection[str], dialect: ModuleType, named: Mapping[str, 
 
 
 #: `eval_gsm8k`, `heldout/math`: what people call the scores of their own evaluations
-_HELD_OUT = pattern(r"(?:eval(?:uation)?|val(?:id(?:ation)?)?|held[-_]?out|test|benchmarks?)[-_/.]+(.+)", re.IGNORECASE)
+#: a share of wins against an opponent that does not learn
+_HELD_OUT = pattern(
+    r"(?:(?:eval(?:uation)?|val(?:id(?:ation)?)?|held[-_]?out|test|benchmarks?)[-_/.]+)?"
+    r"(win_?rate_(?:vs|against)_(?!.*(?:self|pool|latest|past|prev|old|opponent|ckpt|checkpoint)).+)"
+    r"|(?:eval(?:uation)?|val(?:id(?:ation)?)?|held[-_]?out|test|benchmarks?)[-_/.]+(.+)",
+    re.IGNORECASE,
+)
 #: words of what an evaluation measures beside its score
 _NO_SCORE = pattern(
     r"(?:^|[^a-z])(?:loss|time|runtime|seconds?|secs?|per|len|length|lengths|tokens?|turns|steps?|epochs?|iter|count|num|n"
     r"|total|samples|episodes?|size|kl|entropy|ratio|clip\w*|grad\w*|lr|rate|std|var|variance|min|max|median|p\d+|error"
     r"|err|perplexity|ppl|cost|memory|mem|gpu|speed|throughput|temperature|seed|id|index|format|truncat\w*|abort\w*"
-    r"|fail\w*|invalid|empty|repeat\w*|logp\w*|logits?|margins?|chosen|rejected|advantages?|values?|actions?|obs\w*)"
+    r"|no|none|dead|deaths?|lost|missing|every|(?:result|return|reward|score)s?_\d{1,3}$|fail\w*|invalid|empty|repeat\w*|logp\w*|logits?|margins?|chosen|rejected|advantages?|values?|actions?|obs\w*)"
     r"(?:[^a-z]|$)",
     re.IGNORECASE,
 )
@@ -289,7 +295,7 @@ _WON = pattern(r"(?:win|won|pass|success|solve|accept)\w*[-_ ]?rate", re.IGNOREC
 def _evaluation(raw: str) -> Name | None:
     """What nothing explains, where it is called an evaluation and by no word of something else than a score."""
     named = _HELD_OUT.fullmatch(raw)
-    own = named[1].removesuffix("/mean") if named else ""
+    own = (named[1] or named[2]).removesuffix("/mean") if named else ""
     if not re.search("[a-z]", own, re.IGNORECASE) or _NO_SCORE.search(_WON.sub("", own)):
         return None
     name = re.sub(r"\W+", "_", own).strip("_")

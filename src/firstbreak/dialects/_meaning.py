@@ -83,7 +83,7 @@ _SYNONYMS = {
     "trainer": "learner",
     "learn": "learning",
     "update": "updates",
-    "optim": "optimizer optimiser optimization",
+    "optim": "optimizer optimiser optimization opt",
     "sync": "synchronization",
     "verify": "verification verifier scoring judge grading",
     "stale": "staleness age lag",
@@ -95,14 +95,14 @@ _SYNONYMS = {
     "pref": "preference preferences dpo",
     "group": "groups grp",
     "mixed": "mix",
-    "target": "targets targ",
+    "target": "targets targ tgt",
     "pred": "predict predicted",
     "step": "steps",
     "iter": "iters iteration iterations",
     "count": "num n number",
     "coef": "coeff coefficient beta weighting",
     "format": "formatting formatted",
-    "buffer": "replay",
+    "buffer": "replay buf",
     "weight": "weights",
     "env": "environment",
     "interact": "interacts interactions",
@@ -152,9 +152,11 @@ _PHRASES = {
         "critic loss": "td loss",
         "sync": "weight sync|sync weights",
         "share": "hit rate",
-        "success share": "win rate|winrate|reached goal|goal reached|reached target|target reached|goal achieved",
+        "success share": "win rate|winrate|reached goal|goal reached|reached target|target reached|goal achieved|battle won",
         "group": "within group|in group",
-        "lossscale": "loss scale|grad scale|grad scaler",
+        "lossscale": "loss scale|grad scale|grad scaler|amp scale",
+        "critic max": "qmax|maxq",
+        "kl behave": "kl mu pi|kl pi mu",
         "iter time": "iter seconds",
     }.items()
     for phrase in phrases.split("|")
@@ -163,7 +165,7 @@ _PASS_AT = pattern(r"\bpass (at )?(\d+|k|n)\b")
 _LONGEST = max(len(phrase.split()) for phrase in _PHRASES)
 
 _EDGE = _set("valid")  #: says so at an end of a name only: there are valid samples too
-_HELD_OUT = _set("eval evaluation val valid validation test heldout holdout dev")
+_HELD_OUT = _set("eval evaluation val valid validation test heldout holdout dev greedy")
 _STATISTICS = {
     **{s: s for s in ("min", "max", "std", "var", "p10", "p25", "p50", "p75", "p90", "p95", "p99")},
     **spelled(mean="mean avg average", p50="median", std="stddev sd", var="variance"),
@@ -172,6 +174,7 @@ _STATISTICS = {
 _UNITS = {
     **dict.fromkeys(("s", "sec", "secs", "seconds"), (1.0, "time")),
     "ms": (0.001, "time"),
+    **dict.fromkeys(("h", "hours"), (3600.0, "time")),
     **dict.fromkeys(("gb", "gib"), (1.0, "memory")),
     "mb": (0.001, "memory"),
 }
@@ -205,7 +208,6 @@ _QUANTITIES: tuple[tuple[str, str, str], ...] = (
     # episodes and completions
     ("episode.length", "episode length|step", "env count"),
     ("length.mean", f"{_TEXT} length|token", "token"),
-    ("length.mean", "rollout length", ""),
     ("length.mean", "new token", ""),
     ("length.correct.mean", "length correct", f"{_TEXT} token"),
     ("length.incorrect.mean", "length incorrect", f"{_TEXT} token"),
@@ -231,6 +233,7 @@ _QUANTITIES: tuple[tuple[str, str, str], ...] = (
     ("kl.ref", "kl ref", "token policy"),
     ("kl.old", "kl old|approx", "token policy"),
     ("kl.coef", "kl coef", "penalty loss"),
+    ("behave.kl", "kl behave", ""),
     ("rollout_train.kl", "kl engine|rollout trainer", ""),
     ("rollout_train.kl", "kl engine", ""),
     ("rollout_train.logp_absdiff.mean", "logp absdiff engine|rollout", "trainer"),
@@ -259,6 +262,7 @@ _QUANTITIES: tuple[tuple[str, str, str], ...] = (
     ("value.loss.delta", "delta critic loss", ""),
     ("value.mean", "critic", "pred"),
     ("value.target.mean", "critic target", ""),
+    ("returns.mean", "return target", ""),
     ("value.explained_variance", "ev", "critic"),
     ("value.clip_fraction", f"clip critic {_SHARE}", ""),
     ("value.grad_norm", "grad norm critic", ""),
@@ -288,6 +292,7 @@ _QUANTITIES: tuple[tuple[str, str, str], ...] = (
     ("time.wait_batch", "time wait", "queue data"),
     ("time.elapsed", "time wall|elapsed", "total"),
     ("throughput.tok_s", "token speed", "total"),
+    ("throughput.tok_s_gpu", "token speed gpu", ""),
     ("throughput.gen_tok_s", "token speed gen|rollout", ""),
     ("throughput.sps", "step speed", "env total"),
     ("throughput.fps", "frame speed", "env total"),
@@ -299,7 +304,7 @@ _QUANTITIES: tuple[tuple[str, str, str], ...] = (
     ("progress.env_steps", "env step|interact", "total count"),
     ("progress.env_steps", "interact", "total env count"),
     ("progress.updates", "update total|count", "optim policy grad"),
-    ("progress.updates", "optim|grad step", "total count"),
+    ("progress.updates", "optim|grad step|update", "total count"),
 )
 
 
@@ -417,8 +422,10 @@ def _by_company(atoms: Set[str], company: Company) -> str | None:
         if company.language:
             return "kl.ref"
         return "kl.old" if company.control or company.critic else None
-    if atoms == {"length"}:
+    if atoms in ({"length"}, {"length", "rollout"}):
         return "length.mean" if company.language else "episode.length" if company.control else None
+    if atoms == {"buffer"} and company.control:
+        return "replay.size"
     if atoms == {"reward", "acc"} and company.preference:
         return "pref.reward.accuracy"
     if atoms == {"loss"} and company.preference:
@@ -432,6 +439,7 @@ _NO_PART = _set(
     " std scale scaled bound ema smoothed old new next next cum intrinsic extrinsic model chosen rejected optimal oracle random"
     " predicted pred estimated human test eval val train raw total episode step average avg running per group no zero high low"
     " reward rewards positive negative time timing winning sum clipped greedy initial global batch non sparse dense delta log"
+    " transitions buf buffer replay env stored"
 )
 
 
@@ -453,18 +461,20 @@ def _part(words: list[str], company: Company) -> str | None:
 
 _WHOLE = _set("reward total episode")
 _LANGUAGE = frozenset(
-    {"completion", "token", "prompt", "turn", "tool", "group", "refuse", "gen", "eos", "flat", "solveall"}
+    {"completion", "token", "prompt", "turn", "tool", "group", "refuse", "gen", "eos", "flat", "solveall", "cut"}
 )
-_CONTROL = frozenset({"episode", "env", "interact", "frame", "epsilon", "rnd"})
+_CONTROL = frozenset({"episode", "env", "return", "interact", "frame", "epsilon", "rnd"})
 
 
 def company(names: Iterable[list[str]]) -> Company:
     """What all the names of a run say of it; each name as its words."""
     found = [frozenset(_atoms(words)) for words in names]
     every = frozenset().union(*found) if found else frozenset()
+    control = not _CONTROL.isdisjoint(every)
+    language = _LANGUAGE - {"eos"} if control else _LANGUAGE  # episodes are terminated as well
     return Company(
-        language=not _LANGUAGE.isdisjoint(every),
-        control=not _CONTROL.isdisjoint(every),
+        language=not language.isdisjoint(every) or any(atoms - _HELD_OUT - _SILENT == {"acc"} for atoms in found),
+        control=control,
         critic=any({"critic", "loss"} <= atoms or "ev" in atoms for atoms in found),
         preference=any({"chosen", "rejected"} & atoms for atoms in found) or "pref" in every,
         reference=any({"kl", "ref"} <= atoms for atoms in found),

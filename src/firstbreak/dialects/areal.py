@@ -27,7 +27,9 @@ CONFIG_MARKS = frozenset({"actor.ppo_n_minibatches", "rollout.max_head_offpolicy
 
 AXIS = ("step", "global_step", "_step")
 
-PREFIXES = {"ppo_actor/update/": "", "ppo_actor/": "", "ppo/actor/": ""}
+PREFIXES = {
+    **{f"{actor}/{of}": "" for actor in ("ppo_actor", "grpo_actor", "ppo/actor") for of in ("update/", "")},
+}
 
 _MINIBATCHES = "mean over the minibatches of a step"
 _FLOOR = "the longest sequence of every padded batch counts: floor of 1 / sequences per rank even without truncation"
@@ -98,6 +100,7 @@ NAMES: dict[str, str | Name] = {
     "compute_logp/prox_logp_gt/<stat>": "policy.logp.proximal.<stat>",
     "compute_logp/<method>/<quantity>/<stat>": Name("prox_approx.<quantity>.<stat>@<method>", note=_PROX),
     # freshness
+    "version_stats/sample_staleness_<stat>": Name("staleness.<stat>", note=_MINIBATCHES),
     "version_stats/sample_staleness_theta_<stat>": Name("staleness.<stat>", note=_MINIBATCHES),
     "version_stats/sample_staleness_proximal_<stat>": Name("staleness.proximal.<stat>", note="-1 when on-policy"),
     "version_stats/v_theta": "policy_version.train",

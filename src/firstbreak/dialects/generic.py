@@ -16,6 +16,7 @@ from firstbreak.dialects import _meaning
 from firstbreak.dialects._table import Name, spelled, words
 from firstbreak.dialects.signals import SIGNALS, STATISTICS, evaluation, lookup
 from firstbreak.patterns import pattern
+from firstbreak.values import replace
 
 TITLE = "plain names"
 
@@ -23,8 +24,8 @@ MARKS: frozenset[str] = frozenset()
 
 AXIS = words("""
     step Step steps _step global_step global_steps total_steps training_step train_step train/global_step timestep
-    timesteps total_timesteps env_steps env_step num_env_steps frames frame iteration Iteration iterations iter
-    training_iteration update updates num_updates episode Episode episodes n_episode n_episodes n_epi epoch Epoch
+    timesteps total_timesteps env_steps env_step num_env_steps t_env frames frame iteration Iteration iterations iter
+    training_iteration update updates num_updates upd it episode Episode episodes n_episode n_episodes n_epi epoch Epoch
 """)
 
 # Lower case, "_" between words; `mean_x`, `x_avg`, `max_x` and the like need no entry of their own.
@@ -36,6 +37,9 @@ _GROUPS: Mapping[str, str] = {
     " episodic_reward mean_100_episode_reward final_reward average_episode_rewards",
     "reward.group_std": "group_std group_reward_std reward_group_std within_group_std",
     "reward.zero_std_frac": "frac_reward_zero_std zero_std_frac frac_zero_std zero_variance_frac zero_std_groups",
+    "reward.mixed_frac": "mixed pct_mixed",
+    "reward.solve_none_frac": "all0",
+    "reward.solve_all_frac": "all1",
     "reward.shaped.mean": "shaped_reward reward_shaped",
     "reward.accuracy": "acc accuracy correct correct_rate correctness solve_rate exact exact_match em pass_rate",
     "reward.pass_at_k": "pass_at_k pass_k",
@@ -46,7 +50,8 @@ _GROUPS: Mapping[str, str] = {
     "length.mean": "completion_length completion_len response_length response_len response_tokens generation_length gen_len"
     " gen_tokens output_length num_generated_tokens length",
     "length.clipped_ratio": "clipped_ratio truncated truncated_ratio truncated_frac truncation_rate truncation_ratio"
-    " frac_truncated overlong_ratio",
+    " frac_truncated overlong_ratio trunc cut hit_max finish_length",
+    "length.terminated_frac": "finish_stop",
     "length.prompt.mean": "prompt_length prompt_len",
     "turns.mean": "turns num_turns",
     # the update
@@ -64,13 +69,13 @@ _GROUPS: Mapping[str, str] = {
     "policy.clip_range": "clip_range clip_epsilon",
     "policy.stop_iter": "epochs_done num_epochs_done n_epochs_done stop_iter",
     "grad.norm": "grad_norm gradient_norm gradnorm global_norm grad_global_norm total_norm actor_grad_norm"
-    " policy_grad_norm grad_gnorm",
+    " policy_grad_norm grad_gnorm gn",
     "lr": "lr learning_rate learningrate cur_lr current_lr actor_lr policy_lr",
     # advantages and the critic
     "advantage.mean": "advantage advantages adv",
     "value.loss": "value_loss loss_value critic_loss loss_critic vf_loss loss_vf v_loss loss_v q_loss loss_q qf_loss td_loss"
     " value_function_loss qf1_loss critic1_loss",
-    "value.mean": "value values q q_value q_values vpred qf1_values",
+    "value.mean": "value values q q_value q_values vpred qf1_values q_data q_taken",
     "value.target.mean": "target_q q_target value_target",
     "value.explained_variance": "explained_variance explained_var vf_explained_var ev exp_var",
     "value.clip_fraction": "value_clip_fraction vf_clipfrac value_clipfrac",
@@ -114,13 +119,13 @@ _GROUPS: Mapping[str, str] = {
     "time.step": "step_time time_per_step iteration_time iter_time seconds_per_step",
     "time.elapsed": "time_elapsed elapsed elapsed_time runtime wall_time walltime time_total_s total_time",
     "time.unix": "timestamp",
-    "memory.gpu": "gpu_memory gpu_mem gpu_memory_gb memory_allocated_gb",
-    "memory.gpu_reserved": "memory_reserved_gb gpu_memory_reserved",
+    "memory.gpu": "peak_memory_alloc gpu_memory gpu_mem gpu_memory_gb memory_allocated_gb",
+    "memory.gpu_reserved": "peak_memory_reserved memory_reserved_gb gpu_memory_reserved",
     "tokens.total": "num_tokens total_tokens tokens",
     # progress
-    "progress.step": "step steps global_step global_steps training_step",
+    "progress.step": "step steps global_step global_steps training_step total_steps",
     "progress.env_steps": "timestep timesteps total_timesteps env_step env_steps total_env_steps num_env_steps frames"
-    " num_frames total_frames",
+    " num_frames total_frames t_env",
     "progress.iterations": "iteration iterations iter iters training_iteration",
     "progress.episodes": "episode episodes num_episodes episodes_total n_episode n_episodes n_epi",
     "progress.epoch": "epoch epochs",
@@ -173,7 +178,7 @@ _PLACES = _set(
 )
 #: `rg (Success)`: an abbreviation, and what it stands for
 _EXPLAINED = pattern(r"(?P<short>[A-Za-z]{1,4}) ?\((?P<meaning>[A-Za-z _]{4,})\)")
-_HELD_OUT = _set("eval evaluation val valid validation test heldout")
+_HELD_OUT = _set("eval evaluation val valid validation test heldout dev greedy")
 _STATISTICS = spelled(mean="mean avg average", min="min", max="max", std="std", p50="median")
 
 
@@ -188,11 +193,19 @@ _READINGS: Mapping[str, tuple[str, float]] = {
 }
 
 
+_PANEL = pattern(r"(?:real|sac|td3|dqn|ddpg|a2c)/")  #: the environment beside a model of it, and algorithms
+#: `ratio/e0_mb0`: of the first minibatch, before anything was learned from the batch
+_FIRST = pattern(r"[/._](?:(?P<first>e(?:poch)?_?0[/._]?m(?:ini)?b(?:atch)?_?0|first_(?:minibatch|mb))|(?<=/)last)$")
+
+
 def translate(raw: str, company: _meaning.Company = _meaning.Company()) -> Name | None:  # noqa: B008
     """What a plain name means, or None: what is listed here, else what its words say together, in this company."""
     if (reading := _MACHINE.fullmatch(raw)) and (known := _READINGS.get(reading[2])):
         return Name(f"{known[0]}@gpu {reading[1]}", known[1])
-    words = _words(raw)
+    if first := _FIRST.search(raw):
+        whole = translate(raw[: first.start()], company)
+        return replace(whole, signal=f"{whole.signal}@first_minibatch") if whole and first["first"] else whole
+    words = _words(_PANEL.sub("", raw))
     if listed := _listed(words):
         return listed
     if any("_".join(words[start:]) in NOT_CONVERTED for start in range(len(words))):
@@ -210,6 +223,8 @@ def _listed(words: list[str]) -> Name | None:
         words = words[:-1]
     for start in range(len(words)):
         if name := _entry(words[start:]):
+            if held_out and name.signal.startswith("progress."):
+                return None  # how long the evaluation was
             return Name(evaluation(name.signal), name.scale, name.note) if held_out else name
         if words[start] not in _PLACES:
             return None
@@ -218,7 +233,45 @@ def _listed(words: list[str]) -> Name | None:
 
 def context(names: Set[str]) -> dict[str, str | Name]:
     """What some names mean beside others: parts of a reward, the length of an episode, a proxy and what it stands for."""
-    return {**_told_apart(names), **_parts(names), **_lengths(names), **_time_limits(names), **_proxy(names)}
+    parts = (_told_apart, _parts, _lengths, _time_limits, _proxy, _losses, _versions, _temperature)
+    return {raw: meaning for part in parts for raw, meaning in part(names).items()}
+
+
+#: of a loop that calls its losses by what they train, the best first
+_POLICY, _CRITIC = ("pg", "pi"), ("vf", "bl", "baseline", "v")
+
+
+def _losses(names: Set[str]) -> dict[str, str | Name]:
+    """`pg` and `vf`, `pi` and `V` beside each other are losses, `H` is the entropy, `scale` with `skipped` a loss scale."""
+    bare = {raw.lower(): raw for raw in sorted(names)}
+    known = {meaning.signal for raw in names if "<" not in raw and (meaning := translate(raw))}
+    policy, critic = (next((bare[word] for word in of if word in bare), None) for of in (_POLICY, _CRITIC))
+    found: dict[str, str | Name] = {"scale": "optim.loss_scale"} if {"scale", "skipped"} <= names else {}
+    if "H" in names and (policy or any("kl" in _words(raw) for raw in names)):
+        found["H"] = "policy.entropy"
+    if policy and "policy.loss" not in known:
+        found[policy] = "policy.loss"
+    if policy and critic and "value.loss" not in known:
+        found[critic] = "value.loss"
+    return found
+
+
+def _temperature(names: Set[str]) -> dict[str, str | Name]:
+    """`alpha` without an actor or a critic is the step size of a table."""
+    found = {raw: meaning.signal for raw in names if "<" not in raw and (meaning := translate(raw))}
+    if any(signal.startswith(("policy.", "value.", "alpha.", "action.")) for signal in found.values()):
+        return {}
+    return {raw: f"custom.{raw}" for raw, signal in found.items() if signal == "alpha" and len(names) > 1}
+
+
+_ACTORS = pattern(r"actors?_(?:v|ver|version)(?:_(?P<statistic>min|mean|max))?", re.IGNORECASE)
+
+
+def _versions(names: Set[str]) -> dict[str, str | Name]:
+    """`actor_v` beside `v`: the version of the weights that sample, and of those in training."""
+    found = {raw: f"policy_version.{of['statistic'] or 'mean'}" for raw in names if (of := _ACTORS.fullmatch(raw))}
+    own = next((raw for raw in ("v", "version", "learner_v", "learner_version") if raw in names), None)
+    return {**found, **({own: "policy_version.train"} if found and own else {})}
 
 
 def _told_apart(names: Set[str]) -> dict[str, str | Name]:
@@ -262,21 +315,30 @@ def _lengths(names: Set[str]) -> dict[str, str | Name]:
     """Beside what only environments have, a plain `length` is that of an episode, not of a text."""
     if not any(_ENVIRONMENT.intersection(_words(raw)) for raw in names):
         return {}
-    lengths = {raw: found.signal for raw in names if (found := translate(raw)) and "length" in _words(raw)}
-    return {
+    known = {raw: meaning.signal for raw in names if (meaning := translate(raw))}
+    lengths = {raw: signal for raw, signal in known.items() if "length" in _words(raw)}
+    found: dict[str, str | Name] = {
         raw: _EPISODES[signal] for raw, signal in lengths.items() if signal in _EPISODES and _plain(raw) == "length"
     }
+    if "rollout/length" in found and "episode.length" in known.values():  # of a model of the environment
+        found["rollout/length"] = "custom.rollout/length"
+    return found
+
+
+#: of episodes of an environment, which are no texts: how they end is no signal of ours, and a batch is one of single steps
+_ENDS = frozenset({"length.clipped_ratio", "length.terminated_frac"})
+_OF_A_BATCH = _set("batch_reward batch_rewards batch_rew")
 
 
 def _time_limits(names: Set[str]) -> dict[str, str | Name]:
-    """Where episodes of an environment are logged and no texts, what is truncated is an episode: no signal of ours."""
+    """Where episodes of an environment are logged and no texts, what is truncated is an episode."""
     company = _meaning.company(_words(raw) for raw in names)
     if company.language or not company.control:
         return {}
-    found = {raw: translate(raw) for raw in sorted(names) if "<" not in raw}
-    return {
-        raw: f"custom.{raw}" for raw, meaning in found.items() if meaning and meaning.signal == "length.clipped_ratio"
-    }
+    found = {raw: meaning.signal for raw in sorted(names) if "<" not in raw and (meaning := translate(raw))}
+    ends: dict[str, str | Name] = {raw: f"custom.{raw}" for raw, signal in found.items() if signal in _ENDS}
+    batches = {raw for raw, signal in found.items() if signal == "reward.mean" and _plain(raw) in _OF_A_BATCH}
+    return ends | dict.fromkeys(sorted(batches), "reward.step.mean")
 
 
 def ambiguous(raw: str) -> bool:
@@ -327,45 +389,58 @@ def _words(raw: str) -> list[str]:
 
 #: what the authors of a loop of their own call its options
 CONFIG = spelled(
-    learning_rate="learning_rate lr policy_lr lr_policy actor_lr lr_actor pi_lr",
-    value_learning_rate="value_lr lr_value critic_lr lr_critic vf_lr",
+    learning_rate="learning_rate lr policy_lr lr_policy actor_lr lr_actor pi_lr peak_lr lr_a",
+    value_learning_rate="value_lr lr_value critic_lr lr_critic vf_lr lr_c qf_lr q_lr",
     lr_schedule="lr_schedule lr_scheduler",
     warmup_steps="warmup_steps lr_warmup_steps num_warmup_steps",
     weight_decay="weight_decay",
-    grad_clip="max_grad_norm grad_clip clip_grad_norm clip_grad grad_norm_clip gradient_clip",
-    kl_coef="kl_coef beta kl_beta beta_kl kl_coeff kl_weight",
-    clip_range="clip_range clip_coef clip_eps epsilon clip_epsilon clip_ratio ratio_clip eps_clip clip_param cliprange "
+    grad_clip="max_grad_norm grad_clip clip_grad_norm clip_grad grad_norm_clip gradient_clip clip_norm",
+    kl_coef="kl_coef beta kl_beta beta_kl kl_coeff kl_weight kl",
+    clip_range="clip_range clip_coef clip_eps epsilon clip_epsilon clip_ratio ratio_clip eps_clip clip_param cliprange  ppo.clip"
     "clip_low clip_eps_low clip_ratio_low",
     clip_range_high="clip_high clip_eps_high clip_ratio_high",
     clip_range_value="clip_range_vf cliprange_value vf_clip value_clip",
     target_kl="target_kl kl_target max_kl",
     group_size="group_size num_generations samples_per_prompt n_samples_per_prompt completions_per_prompt "
-    "rollouts_per_prompt responses_per_prompt",
-    batch_size="batch_size",
+    "completions_per_group G rollouts_per_prompt responses_per_prompt",
+    batch_size="batch_size batch bsz train_batch_size bs",
     minibatch_size="minibatch_size mini_batch_size",
     minibatches="minibatches num_minibatches n_minibatches",
     epochs_per_batch="epochs n_epochs ppo_epochs update_epochs inner_epochs num_inner_epochs epochs_per_batch",
-    max_new_tokens="max_new_tokens max_completion_length max_response_length max_completion_tokens max_gen_len",
-    temperature="temperature sampling_temperature",
+    max_new_tokens="max_new_tokens max_completion_length max_response_length max_completion_tokens max_gen_len "
+    "max_new max_tokens max_tok",
+    temperature="temperature sampling_temperature temp",
     top_p="top_p",
     top_k="top_k",
-    entropy_coef="ent_coef entropy_coef entropy_coeff ent_weight entropy_weight",
-    value_coef="vf_coef value_coef vf_coeff value_loss_coef critic_coef",
+    entropy_coef="ent_coef entropy_coef entropy_coeff ent_weight entropy_weight entropy_cost",
+    value_coef="vf_coef value_coef vf_coeff value_loss_coef critic_coef baseline_cost value_loss_coef",
     gamma="gamma discount",
     gae_lambda="gae_lambda lam lmbda lambda_gae",
-    buffer_size="buffer_size replay_size memory_size replay_capacity buffer_capacity replay_buffer_size",
-    learning_starts="learning_starts start_steps random_steps min_replay_size replay_start_size learn_start",
+    buffer_size="buffer_size replay_size memory_size replay_capacity buffer_capacity replay_buffer_size "
+    "buffer buffer.size replay.size buffer_cap",
+    learning_starts="learning_starts start_steps random_steps min_replay_size replay_start_size learn_start start_timesteps",
     train_freq="train_freq train_every train_frequency update_every update_freq update_frequency",
     gradient_steps="gradient_steps",
     target_update_interval="target_update_interval target_update_every target_update_freq target_update_frequency "
     "target_network_frequency target_sync target_sync_every sync_target_every target_update_period",
     tau="tau",
     target_entropy="target_entropy",
+    policy_delay="policy_delay policy_freq policy_frequency update_actor_freq",
+    action_noise="exploration_noise expl_noise",
+    n_step_returns="n_step n_step_return n_step_returns",
+    exploration_fraction="exploration_fraction",
+    normalize_advantage="norm_adv normalize_advantage normalize_advantages",
+    normalize_reward="norm_reward normalize_reward normalize_rewards",
+    normalize_observation="norm_obs normalize_obs obs_norm normalize_observations",
+    reward_clip="reward_clip clip_reward",
+    eval_interval="eval_every eval_freq eval_interval test_interval",
+    save_interval="save_every save_freq save_interval",
+    log_interval="log_every log_freq log_interval",
     exploration_initial="eps_start epsilon_start start_e eps_init epsilon_init initial_epsilon",
-    exploration_final="eps_end epsilon_end end_e eps_min epsilon_min eps_final epsilon_final final_epsilon",
+    exploration_final="eps_end epsilon_end end_e eps_min epsilon_min eps_final epsilon_final final_epsilon epsilon_finish",
     n_envs="n_envs num_envs",
-    n_steps="n_steps num_steps rollout_len rollout_length rollout_steps",
-    total_steps="total_timesteps max_steps total_steps total_env_steps max_train_steps",
+    n_steps="n_steps num_steps rollout_len rollout_length rollout_steps unroll_length",
+    total_steps="total_timesteps max_steps total_steps total_env_steps max_train_steps train_steps n_timesteps",
     env_id="env_id env",
     model="model model_name",
     seed="seed",
@@ -383,6 +458,24 @@ LOG = {
     "length.clipped_ratio": "log the share of truncated completions as `truncated_ratio`",
     "value.explained_variance": "log 1 - Var(return - value) / Var(return) as `explained_variance`",
 }
+
+#: what learns from advantages of given data: its temperature and its beta weigh them, and its tau is an expectile
+_WEIGHTED = _set("iql awr awac crr")
+
+
+def refine(values: Mapping[str, Any], names: Set[str], config: Mapping[str, Any]) -> dict[str, Any]:
+    """What an option means beside others: a warm-up of the replay buffer, weights of advantages, the clip of the ratio."""
+    found: dict[str, Any] = {}
+    warmup = config.get("warmup", values.get("warmup_steps"))
+    if warmup and "buffer_size" in values:
+        found = {"warmup_steps": None, "learning_starts": values.get("learning_starts", warmup)}
+    if any(f"{name}_tau" in config or config.get("algo") == name for name in _WEIGHTED):
+        found |= {"temperature": None, "kl_coef": None}
+        found |= {} if values.get("tau", 0) < 0.5 else {"tau": None}
+    if "grad_clip" in values and "clip_range" not in values and isinstance(config.get("clip"), float):
+        found["clip_range"] = config["clip"]
+    return found
+
 
 _ALGORITHMS = (
     *("grpo", "rloo", "dapo", "gspo", "ppo", "a2c", "a3c", "trpo", "dqn", "sac", "td3", "ddpg", "tqc"),

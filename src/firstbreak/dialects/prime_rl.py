@@ -161,6 +161,10 @@ NAMES: dict[str, str | Name] = {
     "Async Level": "staleness.async_level",
     "Seq. Length": "length.total.mean",
     "Truncation": "length.clipped_ratio",
+    "Truncated": "length.clipped_ratio",
+    "Solve None": "reward.solve_none_frac",
+    "Solve All": "reward.solve_all_frac",
+    "Avg@<k>": "eval.accuracy",
     "Error": "tool.error_frac",
 }
 

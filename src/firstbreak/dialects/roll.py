@@ -30,7 +30,7 @@ CONFIG_MARKS = frozenset({"num_return_sequences_in_group", "pg_clip", "async_gen
 
 PREFIXES = {"<domain>/": "@<domain>"}
 
-AXIS = ("step", "system/global_step", "global_step", "_step")
+AXIS = ("step", "system/global_step", "system/step", "global_step", "_step")
 
 _BATCH_BEST = "relative to the best score of the batch: where all are wrong it reads 1"
 _ANY_SIGN = "outside the bound whatever the sign of the advantage"

@@ -36,6 +36,7 @@ _EPISODES = "mean over the last 100 episodes"
 NAMES: dict[str, str | Name] = {
     # training episodes
     "rollout/ep_rew_mean": Name("reward.mean", note=f"return, {_EPISODES}"),
+    "rollout/returns_<stat>": Name("returns.<stat>", note="what the rollout buffer calls returns"),
     "rollout/ep_len_mean": Name("episode.length", note=_EPISODES),
     "rollout/success_rate": Name("success_rate", note=_EPISODES),
     "rollout/exploration_rate": "epsilon",

@@ -112,7 +112,7 @@ USUAL: tuple[Range, ...] = (
 )  # fmt: skip
 
 _BILLIONS = pattern(r"(?<![\d.])(\d+(?:\.\d+)?)b(?![a-z])", re.IGNORECASE)  #: Qwen2.5-0.5B, Llama-3.1-8B
-_ADAPTER = pattern(r"lora|peft|adapter|qlora", re.IGNORECASE)
+_ADAPTER = pattern(r"lora|peft|adapter", re.IGNORECASE)
 
 #: hyperparameters whose value in force is logged: what is logged counts before what is configured
 LOGGED = {
@@ -143,12 +143,11 @@ def usual_range(name: str, inputs: Inputs) -> Range | None:
 
 
 def _trains_whole_model(run: Run) -> bool:
-    """Whether the name of the model says that it has 0.3 billion parameters or more, and no adapter is configured."""
+    """Whether the name of the model says that it has 0.3 billion parameters or more, and the options that it has no adapter."""
     size = _BILLIONS.search(str(run.config.get("model") or ""))
-    adapted = any(
-        _ADAPTER.search(key) and value not in (None, False, 0, "", "none") for key, value in run.config.raw.items()
-    )
-    return size is not None and float(size[1]) >= 0.3 and not adapted
+    adapter = [value for key, value in run.config.raw.items() if _ADAPTER.search(key)]
+    on = [value for value in adapter if value not in (None, False, 0, "", "none")]
+    return size is not None and float(size[1]) >= 0.3 and bool(adapter) and not on
 
 
 def logged(run: Run, name: str) -> tuple[float, float] | None:

@@ -187,6 +187,8 @@ SHAPES = tuple(
             Shape("trl", frozenset({"prompt", "completion", "advantage"}), "prompt", "completion", "+", "advantage",
                   rewards="*"),
             Shape("roll", frozenset({"prompt", "responses", "scores"}), "prompt", "responses", "scores", step="global_step"),
+            Shape("", frozenset({"q", "a", "gold", "rew"}), "q", "a", "rew"),
+            Shape("", frozenset({"messages", "solved"}), "prompt", "completion", "solved", group="task_id", unfold=_chat),
             Shape("", frozenset({"messages", "reward"}), "prompt", "completion", "reward", rewards="rewards", unfold=_chat),
         ),
         key=lambda shape: -len(shape.marks),
@@ -214,6 +216,7 @@ _COMPLETIONS = (
     "text",
 )
 _REWARDS = ("reward", "score", "total_reward")
+_STEPS = ("iteration", "iter", "it", "update", "upd")  #: where there is no step
 _WHOLE = ("transcript", "trajectory", "conversation")  #: a text that holds prompt and completion
 
 
@@ -276,6 +279,8 @@ def _sample(record: Record, shape: Shape, folder_step: float | None, about: Mapp
         reward = math.fsum(rewards.values())
     group, completion = _at(record, shape.group), _at(record, shape.completion)
     step = number(_at(record, shape.step))
+    if step is None and not shape.trainer:
+        step = next((number(record[name]) for name in _STEPS if name in record), None)
     others = {name: value for name, value in record.items() if name not in roles and name not in rewards}
     return Sample(
         step=folder_step if step is None else step,

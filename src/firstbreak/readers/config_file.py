@@ -1,9 +1,10 @@
-"""Hyperparameters beside a run: params.json, config.yaml, args.yml, rl.toml, recipes, hydra's resolved config.
+"""Hyperparameters beside a run: params.json, config.yaml, args.yml, rl.toml, a2c.ini, dqn.gin, hydra's resolved config.
 
 YAML is read with a loader that builds plain data only. Python tags (rl-zoo's OrderedDict) give the plain data below
 them; nothing is imported or called.
 """
 
+import configparser
 import re
 import tomllib
 from collections.abc import Mapping
@@ -15,23 +16,33 @@ import yaml
 from firstbreak.readers import Recording, Unreadable
 from firstbreak.readers._columns import leaves
 from firstbreak.readers._json import loads
+from firstbreak.readers._options import value as literal
 from firstbreak.readers.opening import plain, read_whole
 
-DESCRIPTION = "hyperparameter files: params.json, args.yml, config.yaml, grpo.yaml, rl.toml (rl-zoo, hydra, RLlib, TRL)"
-FILES = ("*.yml", "*.yaml", "*.toml", "*.json")
+DESCRIPTION = "hyperparameter files: params.json, config.yaml, rl.toml, a2c.ini, dqn.gin (rl-zoo, hydra, RLlib, TRL)"
+FILES = ("*.yml", "*.yaml", "*.toml", "*.json", "*.ini", "*.gin", "*.args", "*.md")
 PRIORITY = -10
 MAX_BYTES = 1 << 22
 MAX_NODES = 200_000  #: after aliases are followed; a "billion laughs" file has 10**9 and fits in a kilobyte
 
 _YAML = {".yml", ".yaml"}
 _TOML = {".toml"}
+_INI = {".ini", ".gin", ".args"}
 _NAMES = re.compile(
-    r"(.*[_.-])?(params|config|cfg|args|arguments|hparams|hyperparams|hyperparameters|options|flags|settings|specs?|env_?info)"
+    r"(.*[_.-])?(params|conf|config|cfg|args|arguments|hparams|hyperparams|hyperparameters|options|overrides|flags|settings|specs?|env_?info)"
 )
 #: YAML and TOML hold no data, so that a word of the training is enough
 _RECIPES = re.compile(
     r"(.*[_.-])?(recipe|experiment|train|training|trainer|rl|grpo|rloo|ppo|dpo|kto|sft|a2c|dqn|sac|td3)([_-].*)?"
 )
+#: what a file of any name says that is one of a training
+_SAYS = re.compile(
+    rb"(?m)^\s*(?:gamma|discount|learning_rate|lr|total_timesteps|algorithm|num_envs|num_steps_per_env)\s*[:=]"
+)
+_OF_ENVIRONMENT = re.compile(r"[\w/.-]+-v\d+")  #: rl-zoo has the options below the environment
+_TABLE = re.compile(r"\|\s*(?:param|parameter|option|hyperparameter)s?\s*\|\s*values?\s*\|", re.IGNORECASE)
+_ROW = re.compile(r"(?m)^\|\s*([\w.-]*[A-Za-z][\w.-]*)\s*\|\s*([^|\n]*?)\s*\|\s*$")
+_GIN = re.compile(r"(?m)^\s*(?:- )?\+{0,2}([\w.@/]+)\s*=\s*(\S.*?)\s*$")
 _NOT_OURS = re.compile(r"(tokenizer|preprocessor|processor|image_processor|special_tokens|hydra|quantize).*")
 
 
@@ -40,8 +51,12 @@ def sniff(path: Path, head: bytes) -> bool:
     suffix, stem = path.suffix.lower(), path.stem.lower()
     if b"\0" in head or _NOT_OURS.fullmatch(stem):
         return False
-    if suffix in _YAML | _TOML:
-        return bool(_NAMES.fullmatch(stem) or _RECIPES.fullmatch(stem))
+    if suffix in (".args", ".md"):
+        return suffix == ".args" or _TABLE.match(head.decode("utf-8", "replace").lstrip()) is not None
+    if suffix in _YAML | _TOML | _INI:
+        return bool(
+            _NAMES.fullmatch(stem) or _RECIPES.fullmatch(stem) or (suffix in _YAML | _INI and _SAYS.search(head))
+        )
     return suffix == ".json" and bool(_NAMES.fullmatch(stem)) and head.lstrip()[:1] in (b"{", b"")
 
 
@@ -50,16 +65,20 @@ def read(path: Path, resume: Any = None) -> Recording:
     data = read_whole(path, MAX_BYTES)
     try:
         suffix = plain(path).suffix.lower()
-        tree = _yaml(data) if suffix in _YAML else tomllib.loads(data.decode()) if suffix in _TOML else loads(data)
+        tree = _READ.get(suffix, loads)(data)
+        if isinstance(tree, list) and all(isinstance(item, str) and "=" in item for item in tree):
+            tree = _ini(data)  # the options of a command, as hydra keeps them
         if isinstance(tree, list) and len(tree) == 1:
             tree = tree[0]
+        if isinstance(tree, Mapping) and len(tree) == 1 and _OF_ENVIRONMENT.fullmatch(of := str(next(iter(tree)))):
+            tree = {"env": of, **tree[of]} if isinstance(tree[of], Mapping) else tree
         config = dict(leaves(_unwrapped(tree), ".", MAX_NODES)) if isinstance(tree, Mapping) else {}
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise Unreadable(path, f"no YAML: {error.problem}", "correct the file", f"line {line}") from None
     except RecursionError:
         raise Unreadable(path, "is nested too deeply", "check that it is a config") from None
-    except (ValueError, TypeError, yaml.YAMLError) as error:
+    except (ValueError, TypeError, yaml.YAMLError, configparser.Error) as error:
         raise Unreadable(
             path, f"cannot be read ({error})".replace("\n", " "), "correct or re-export the file"
         ) from None
@@ -75,6 +94,25 @@ def _unwrapped(tree: Mapping[Any, Any]) -> Mapping[Any, Any]:
         for key, value in tree.items()
         if key not in ("_wandb", "wandb_version")
     }
+
+
+def _toml(data: bytes) -> Any:
+    return tomllib.loads(data.decode())
+
+
+def _ini(data: bytes) -> Any:
+    """Sections with `name = value`, or the bindings of gin, which have none."""
+    text = data.decode()
+    if not re.search(r"(?m)^\s*\[\w[^\]\n]*\]\s*$", text):
+        return {name: literal(written) for name, written in _GIN.findall(text)}
+    parser = configparser.ConfigParser(interpolation=None, strict=False)
+    parser.read_string(text)
+    return {name: {key: literal(written) for key, written in parser[name].items()} for name in parser.sections()}
+
+
+def _table(data: bytes) -> Any:
+    """`|param|value|`, as CleanRL writes it."""
+    return {name: literal(written) for name, written in _ROW.findall(data.decode())[1:]}
 
 
 def _yaml(data: bytes) -> Any:
@@ -127,3 +165,5 @@ _PlainLoader.add_constructor(
     _PlainLoader.ordered_dict,
 )
 _PlainLoader.add_multi_constructor("", lambda loader, suffix, node: loader.plain(node))
+
+_READ = {**dict.fromkeys(_YAML, _yaml), **dict.fromkeys(_TOML, _toml), **dict.fromkeys(_INI, _ini), ".md": _table}

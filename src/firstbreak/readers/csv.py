@@ -7,6 +7,8 @@ TensorBoard web pages are wide tables whose names are cleaned up.
 A first line of numbers is a row: a table without names. A single column is then called what the file's name says of it
 (`rewards.csv`).
 
+Rows of single steps of an environment are no measurements: their columns are `transitions/<name>`.
+
 An empty cell is absent; `nan` was recorded. Cells that hold a dict (old RLlib) are flattened: names joined with "/"
 where they are metrics, with "." where the column is a config.
 """
@@ -124,6 +126,8 @@ def _layout(path: Path, header: bytes) -> _Layout:
         name = name_from_file(path) if len(cells) == 1 else None
         names = [name] if name else [f"column {i}" for i in range(1, len(cells) + 1)]
         return _Layout(tuple(names), separator, b"", 0, line=0)
+    if _of_transitions(cells):
+        cells = [f"transitions/{cell.strip()}" for cell in cells]
     return _Layout(tuple(_distinct(cells)), separator, header.rstrip(b"\r\n"), len(header), _long(cells))
 
 
@@ -131,6 +135,22 @@ def _is_row(cells: list[str]) -> bool:
     """Numbers instead of names: all of them, or most and one of them with a fraction (columns may be called 0, 1, 2)."""
     numbers = [cell for cell in cells if number(cell) is not None]
     return len(numbers) == len(cells) or (2 * len(numbers) >= len(cells) and any("." in cell for cell in numbers))
+
+
+#: what rows of single steps hold beside a reward: their time in the episode, an end, an action, what came next
+_STEP_OF_ENVIRONMENT = tuple(
+    map(
+        re.compile,
+        (r"t", r"(buf_)?(dones?|terminals?|terminated|truncated)", r"a(ct(ion)?s?)?_?0?", r"next_.+|.+_next"),
+    )
+)
+
+
+def _of_transitions(names: list[str]) -> bool:
+    """Whether the rows are steps of an environment that were dumped, and no measurements of a training."""
+    lower = [name.strip().lower() for name in names]
+    held = sum(any(pattern.fullmatch(name) for name in lower) for pattern in _STEP_OF_ENVIRONMENT)
+    return held > 1 and any(name in ("reward", "rewards", "env_reward", "rew") for name in lower)
 
 
 def _long(names: list[str]) -> tuple[int, int, int] | None:

@@ -16,7 +16,7 @@ import orjson
 
 from firstbreak.dialects._table import words
 from firstbreak.readers import Recording, Unreadable
-from firstbreak.readers._columns import Columns, all_by_split, as_float
+from firstbreak.readers._columns import Columns, all_by_split, as_float, leaves
 from firstbreak.readers._json import loads
 from firstbreak.readers._tail import MAX_LINE, Lines, still_holds
 from firstbreak.readers.opening import open_file
@@ -35,6 +35,10 @@ OBSERVED = tuple(
 UNCHANGED = "env.transition_unchanged"
 #: what a row of a replay buffer holds beside the two; with anything else it is a row of a log
 IN_A_BUFFER = frozenset(words("action act a reward rew r done terminated truncated terminal info discount mask"))
+
+_COUNTED = frozenset(
+    words("step global_step _step iteration iter it update upd epoch episode ep timestep env_steps frames")
+)
 
 Record = dict[str, Any]
 
@@ -105,6 +109,7 @@ class _Log:
         self.transitions = 0  #: rows of a replay buffer
         self.columns = Columns(quoted=True)
         self.broken: list[int] = []
+        self.options: dict[str, Any] = {}  #: of a first line that describes the run
 
     def add(self, block: bytes) -> None:
         """Adds whole lines."""
@@ -113,6 +118,9 @@ class _Log:
             self.enveloped = _is_envelope(records[0])
         if self.enveloped:
             records = [record for record in records if _is_envelope(record)]
+        if not self.rows and _says_options(records):
+            self.options = dict(leaves(records[0], "."))
+            records = records[1:]
         index = np.arange(self.rows, self.rows + len(records), dtype=float)
         if self.enveloped:
             index = np.array([as_float(record["step"]) for record in records])
@@ -147,6 +155,7 @@ class _Log:
 
     def recording(self) -> Recording:
         recording = self.columns.recording("jsonl", indexed_by="step" if self.enveloped else "row")
+        recording.config = {**self.options, **recording.config}
         if self.transitions:
             recording.notes.append(f"{self.transitions} stored transitions: read for whether the observation changes")
         if self.broken:
@@ -155,6 +164,14 @@ class _Log:
                 f"line {self.broken[0]}: {count} lines are no JSON object, left out; check for a killed writer"
             )
         return recording
+
+
+def _says_options(records: list[Record]) -> bool:
+    """Whether the first line holds words and has no step, and few of its names come again: the options of the run."""
+    if len(records) < 3 or not any(isinstance(value, str) for value in records[0].values()):
+        return False
+    first, then = records[0].keys(), records[1].keys()
+    return first.isdisjoint(_COUNTED) and not then.isdisjoint(_COUNTED) and 2 * len(first & then) < len(first)
 
 
 def _transition(record: Record) -> tuple[str, str] | None:

@@ -97,6 +97,7 @@ LARGEST = 1e100  #: squares of larger numbers overflow
 RUNS = "runs"  #: SummaryWriter makes a folder of this name in a run, and people make one for all runs
 
 
+COUNTS = frozenset({"progress.episodes", "progress.env_steps", "progress.updates"})
 SECONDS = "second"  #: axis of what was read off the machine
 TIMES = ("time.", "throughput.")  #: signals of a clock
 CLOCK_NAMES = frozenset({"time", "seconds", "secs", "sec", "wall", "clock", "timestamp"})
@@ -172,6 +173,8 @@ def assemble(
     logged = {s.raw for s in raw}
     if logged != names | _nulls(recordings):  # a file in a folder of evaluations has names of its own
         understood = dialects.understand([s.raw for s in raw], dialect, explained)
+    if dialects.trainer_name(dialect) is None:
+        understood = _without_counts_of_something_else(raw, understood)
     series, unknown, duplicates = _translate(raw, understood, rounded)
     notes += _absent(named, names)
     notes += _read_by_meaning(series.values())
@@ -832,6 +835,13 @@ def _translate(
     on_steps = _steps_of_copies(understood, chosen)
     unknown = {name: on_steps(best(copies)) for name, copies in strange.items()}
     return {signal: on_steps(series) for signal, series in chosen.items()}, unknown, duplicates
+
+
+def _without_counts_of_something_else(raw: Iterable[Series], understood: Mapping[str, Name]) -> dict[str, Name]:
+    """The names without those of counts that fall again and again: of one iteration, or of one evaluation."""
+    counted = {name for name, meaning in understood.items() if meaning.signal in COUNTS}
+    fall = {s.raw for s in raw if s.raw in counted and len(s) >= ROWS_OF_A_CLOCK and not _rises(s.values)}
+    return {name: meaning for name, meaning in understood.items() if name not in fall}
 
 
 def _without_repetitions(series: Mapping[str, Series], notes: list[str]) -> dict[str, Series]:

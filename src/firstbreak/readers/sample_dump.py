@@ -1,8 +1,10 @@
-"""Dumps of completions, one JSON object per line: verl, AReaL, NeMo-RL, prime-rl, open-instruct, tinker, SkyRL, ...
+"""Dumps of completions, one JSON object per line or a row of a table: verl, AReaL, NeMo-RL, prime-rl, tinker, ...
 
 A record is recognised by its field names, so a dump is recognised in any folder.
 """
 
+import csv
+import io
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,17 +13,22 @@ from typing import Any
 from firstbreak.model import Sample
 from firstbreak.readers import Recording, Unreadable
 from firstbreak.readers._json import loads
+from firstbreak.readers._literal import number
 from firstbreak.readers._samples import PART, Span, samples_of, shape_of
 from firstbreak.readers._tail import Lines, line_start
 from firstbreak.readers.opening import open_file
 
 DESCRIPTION = "completions as JSON lines: verl, AReaL, NeMo-RL, prime-rl, open-instruct, tinker, SkyRL, OpenRLHF dumps"
-FILES = ("*.jsonl", "*.ndjson")
+FILES = ("*.jsonl", "*.ndjson", "*.csv")
 PRIORITY = 10  # above plain JSON lines
 
 
 def sniff(path: Path, head: bytes) -> bool:
     """JSON lines whose first record has the names of a sample; the record may be longer than the head."""
+    if path.suffix.lower() == ".csv":
+        named = shape_of(head.partition(b"\n")[0].decode("utf-8", "replace").strip().split(","))
+        first = next(_rows(path), {}) if named and named.completion else {}
+        return bool(first) and isinstance(first.get(named.completion if named else ""), str)
     if path.suffix.lower() not in (".jsonl", ".ndjson") or not head.lstrip().startswith(b"{"):
         return False
     try:
@@ -36,7 +43,7 @@ def read(path: Path, resume: Any = None) -> Recording:
     recording = Recording(format="sample_dump", has_samples=True, resume=True, replaces=resume is not None)
     if next(samples(path), None) is None:
         raise Unreadable(path, "holds no completion", "give a dump with one JSON object per completion")
-    if broken := sum(map(_broken, _blocks(path))):
+    if path.suffix.lower() != ".csv" and (broken := sum(map(_broken, _blocks(path)))):
         recording.damage.append(f"left out {broken} lines that are no whole JSON object; check for a killed writer")
     return recording
 
@@ -50,7 +57,9 @@ def samples(path: Path, span: Span | None = None) -> Iterator[Sample]:
 
 
 def parts(path: Path) -> list[Span]:
-    """Spans of bytes, some megabytes each."""
+    """Spans of bytes, some megabytes each; a table is one part."""
+    if path.suffix.lower() == ".csv":
+        return []
     with open_file(path) as file:
         size = os.fstat(file.fileno()).st_size
     return [(start, start + PART) for start in range(0, size, PART)]
@@ -58,11 +67,23 @@ def parts(path: Path) -> list[Span]:
 
 def records(path: Path, span: Span | None = None) -> Iterator[Any]:
     """The values of the lines that can be read."""
+    if path.suffix.lower() == ".csv":
+        yield from _rows(path)
+        return
     for line in lines(path, span):
         try:
             yield loads(line)
         except ValueError:
             continue
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a table, numbers as such."""
+    with open_file(path) as file:
+        for row in csv.DictReader(io.TextIOWrapper(file, "utf-8", "replace", newline="")):
+            yield {
+                str(name): cell if (read := number(str(cell))) is None else read for name, cell in row.items() if name
+            }
 
 
 def lines(path: Path, span: Span | None = None) -> Iterator[bytes]:

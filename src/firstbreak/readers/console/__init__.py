@@ -24,7 +24,7 @@ from firstbreak.readers import Curve, Recording, Unreadable
 from firstbreak.readers._columns import COUNTERS, says_reward
 from firstbreak.readers._tail import MAX_LINE, Lines, still_holds
 from firstbreak.readers.budget import NAME, POINT, spend
-from firstbreak.readers.console import pairs, prime_rl, steps, verl
+from firstbreak.readers.console import options, pairs, prime_rl, steps, verl
 from firstbreak.readers.console._reading import LineKind, ParsedLine
 from firstbreak.readers.console.bullets import Bullets
 from firstbreak.readers.console.events import Events
@@ -56,7 +56,9 @@ def sniff(path: Path, head: bytes) -> bool:
         return head.count(b"\0") * 100 <= len(head)
     if path.suffix.lower() != ".txt":
         return False
-    return bool(_LOG_NAME.search(path.stem)) or _speaks(head, times=1) or _speaks(_beginning(path, head), times=3)
+    if _LOG_NAME.search(path.stem) or options.CALL.match(head[:_WHOLE].decode("utf-8", "replace")):
+        return True
+    return _speaks(head, times=1) or _speaks(_beginning(path, head), times=3)
 
 
 def _beginning(path: Path, head: bytes) -> bytes:
@@ -103,6 +105,7 @@ class Console:
     def __init__(self) -> None:
         self._grammars: list[Callable[[str], ParsedLine | None]] = [
             verl.read,
+            options.read,
             prime_rl.read,
             DictLines().read,
             steps.read,

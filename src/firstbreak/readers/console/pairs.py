@@ -26,34 +26,50 @@ from firstbreak.readers._columns import of_group, on_split
 from firstbreak.readers.console._reading import BARE, VALUE, LineKind, ParsedLine, scaled
 
 _COUNTER = re.compile(
-    r"""\b(?P<name> (?:(?:global|total|train)[_ ])?
-        (?:(?:step|timestep|frame|iteration|iter|update|episode|epoch)s?|ep) )\b [ :=#]* \[? (?P<count>\d+) (?!\d|\.\d)""",
+    r"""(?<!steps/)\b(?P<name> (?:(?:global|total|train)[_ ])?
+        (?:(?:step|time[_ ]?step|frame|iteration|iter|update|episode|epoch)s?|ep|t_env) )\b
+        [ :=#]* \[? (?P<count>\d+) (?!\d|\.\d)""",
     re.VERBOSE | re.IGNORECASE,
 )
 _LAP = re.compile(r"\bepoch\W{0,3}(\d{1,6})/\d{1,6}\W{0,3}\((\d{1,9})/(\d{1,9})\)", re.IGNORECASE)
-_ASSIGNED = re.compile(rf"[:=] ?{VALUE}(?: s\b)?(?=[\s,;|)\]}}]|\.(?:\s|$)|$)")
+_ASSIGNED = re.compile(rf"[:=] {{0,12}}{VALUE}(?: s\b)?(?=[\s,;|)\]}}]|\.(?:\s|$)|$)")
 _NAME = re.compile(r"(?<![\w./@-])[A-Za-z_][\w/@%+-]*(?: [A-Za-z_(][\w/@%()+-]*){0,3} ?$")
 _SPOKEN = re.compile(
-    r"""\W* (?: (?:iter|iteration|it|step|epoch|update|episode|ep) (?:\W{0,2}|[ ]+) (?P<counted>\d+) | (?P<alone>\d+) (?=/|\]) )
+    r"""\W* (?:(?:epoch|ep)[ ]+(?P<epoch>\d+)[ ,]+)?
+        (?: s(?P<short>0\d+) | (?:(?:time|global|train|env|total)[ _])?
+            (?:iter|iteration|it|step|epoch|update|upd|u|episode|ep)s? (?:\W{0,2}[ ]*) (?P<counted>\d+)
+            | (?P<alone>\d+) (?=/|\]) )
         (?:/\d+)? \]? (?:\s*[:|,;]\s*|\s+-?\s*) (?=[A-Za-z])""",
     re.VERBOSE | re.IGNORECASE,
 )
 #: `2026-03-03 08:12:04,123 INFO trainer: ` before what a logger says
 _STAMP = re.compile(
-    r"\W{0,2}\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?\S{0,6}[\s\]|:-]+"
+    r"\W{0,2}(?:\d{4}-\d\d-\d\d[ T])?\d\d:\d\d:\d\d(?:[.,]\d+)?\S{0,6}[\s\]|:-]+"
     r"(?:\[?(?:INFO|DEBUG|WARNING|TRACE|SUCCESS)\]?[\s|:-]+)?(?:[\w.]+: (?=[A-Za-z\[]))?"
 )
 #: `validation @ step 12: `: the numbers of the line are of held-out data
 _HELD = re.compile(
-    r"\W*(?:eval|evaluation|val|valid|validation|test)\b\W{0,4}(?:at\b\W*)?(?=(?:iter|iteration|it|step|epoch|update|episode|ep)\W{0,2}\d)",
+    r"\W*(?:(?:eval|evaluation|val|valid|validation|test)\b\W{0,4}(?:at\b\W*)?(?=(?:iter|iteration|it|step|epoch|update|episode|ep)\W{0,2}\d)"
+    r"|(?:eval|evaluation|dev|val|validation|test)\W{1,3}(?=\w+ ?=))",
     re.IGNORECASE,
 )
 _APART = re.compile(r"\s*[|,;]\s*|\s{2,}|\s-\s")
+_CELLS = re.compile(r"\||(?<=\d) \+ (?=[A-Za-z])")
 _SAID = re.compile(
     rf"\s*(?P<name>[A-Za-z_][\w/%-]*(?: [A-Za-z_][\w/%-]*){{0,3}})(?: \([\w ]{{1,20}}\))? {VALUE}"
     rf"(?: \+[-/]+ {BARE})?(?: ?[A-Za-z/]+)?\.?\s*"
 )
 _WORD_AND_NUMBER = re.compile(rf"(?P<name>[A-Za-z_][\w/%-]*) {VALUE}(?=\s|$)")
+_BRACKETS = re.compile(r" \([^()]{0,60}\)| \[[^\[\]]{0,200}\]")  #: what explains the number before it
+_STATISTIC = "(?:min|mean|avg|max|std|median)"
+_TOGETHER = re.compile(
+    rf"(?P<name>[A-Za-z_]\w{{0,40}})[ (](?P<statistics>{_STATISTIC}(?:/{_STATISTIC}){{1,4}})\)?[:=]? *"
+    rf"(?P<values>{BARE}(?:/ {{0,12}}{BARE}){{1,4}})"
+)
+#: `ret(100)`, `kl(mu||pi)`: of the last 100 episodes, and of one policy from another
+_WINDOW = re.compile(r"(?<=[a-z])\(\d{2,5}\)(?= ?[:=]| [\d-])")
+_DIVERGENCE = re.compile(r"\b(kl)\((\w+)\|\|(\w+)\)", re.IGNORECASE)
+_MEAN_OF_EPISODES = re.compile(r"\W*(?:eval|evaluation|test) over \d+ episodes?(?=: )", re.IGNORECASE)
 _NAME_LENGTH = 80
 _LIST = re.compile(rf"[:=] ?\[(?P<items>{BARE}(?:[,\s] ?{BARE}){{1,4095}})\]")
 _NONE = re.compile(r"[:=] ?(?:None|null)(?=[\s,;|)\]}]|$)")
@@ -67,32 +83,52 @@ def read(line: str) -> ParsedLine | None:
     if len(line) > _MAX_LINE:
         return None
     stamp = _STAMP.match(line)
-    line = line[stamp.end() :] if stamp else line
+    line = _plain(line[stamp.end() :] if stamp else line)
     held = _HELD.match(line)
     line = line[held.end() :] if held else line
+    if "over" in line and (of_episodes := _MEAN_OF_EPISODES.match(line)):
+        held, line = of_episodes, f"return{line[of_episodes.end() :]}"
     spoken = _SPOKEN.match(line)
-    values = _pairs(line) if ":" in line or "=" in line else {}
-    if spoken and (not values or spoken[0].rstrip().endswith("|")):
-        values = {**_said(spoken[0], line[spoken.end() :].strip()), **values}
+    values = _pairs(line[spoken.end() :] if spoken and spoken["short"] else line) if ":" in line or "=" in line else {}
+    if spoken and (not values or " | " in line):
+        values = {**_said(spoken[0], _BRACKETS.sub("", line[spoken.end() :]).strip()), **values}
     if not values:
         return None
     if held:
         values = {on_split(name, "eval/"): value for name, value in values.items()}
     counters = {_counter_name(found): float(found["count"]) for found in _COUNTER.finditer(line)}
-    if spoken and not counters:
-        counters["step"] = float(spoken["counted"] or spoken["alone"])
+    if spoken and (not counters or spoken["epoch"]):
+        counters = {"epoch": float(spoken["epoch"])} if spoken["epoch"] else {}
+        counters["step"] = float(spoken["counted"] or spoken["alone"] or spoken["short"])
     if lap := _LAP.search(line):
         epoch, update, updates = map(float, lap.groups())
         counters["step"] = (epoch - 1) * updates + update
     if not counters:
-        return _weak(line, values)
+        return ParsedLine(values, nulls=_nulls(line)) if held else _weak(line, values)
     others = {name: value for name, value in values.items() if not _COUNTER.fullmatch(f"{name} 0")}
+    if not others and len(counters) > 1 and "|" in line:
+        return ParsedLine(counters, kind=LineKind.FRAGMENT)  # the heading of a block
     return ParsedLine({**counters, **others}, nulls=_nulls(line)) if others else None
 
 
+def _plain(line: str) -> str:
+    """Names without the window of a mean, and each statistic of `lag(min/mean/max)=0/1/3` as a pair of its own."""
+    if "(" in line:
+        line = _DIVERGENCE.sub(r"\1_\2_\3", _WINDOW.sub("", line))
+    return _TOGETHER.sub(_each, line) if "/m" in line or "/std" in line else line
+
+
+def _each(found: re.Match[str]) -> str:
+    statistics, values = found["statistics"].split("/"), found["values"].split("/")
+    if len(statistics) != len(values):
+        return found[0]
+    pairs = zip(statistics, values, strict=True)
+    return " ".join(f"{found['name']}_{statistic}={value.strip()}" for statistic, value in pairs)
+
+
 def _counter_name(found: re.Match[str]) -> str:
-    """One name for all spellings: "Global step" is global_step, "Ep" is episode."""
-    name = found["name"].lower().replace(" ", "_")
+    """One name for all spellings: "Global step" is global_step, "Time step" is timestep, "Ep" is episode."""
+    name = found["name"].lower().replace(" ", "_").replace("time_step", "timestep")
     return "episode" if name == "ep" else name
 
 
@@ -120,7 +156,10 @@ def _nulls(line: str) -> frozenset[str]:
 
 def _name_before(line: str, start: int, end: int) -> str | None:
     found = _NAME.search(line[max(start, end - _NAME_LENGTH) : end])
-    return _LEVEL.sub("", found[0], count=1).rstrip() if found else None
+    if found is None:
+        return None
+    _, opened, inside = found[0].rpartition("(")  # `steps/s (collection: 1.085s`
+    return _LEVEL.sub("", inside if opened and ")" not in inside else found[0], count=1).rstrip() or None
 
 
 def _of_list(name: str, items: list[float]) -> dict[str, float]:
@@ -134,9 +173,13 @@ def _said(head: str, text: str) -> dict[str, float]:
     Where single spaces keep them apart, names have one word. One pair alone needs a mark between itself and the step. Where
     bars keep them apart, more than half have to be pairs.
     """
-    bars = head.rstrip().endswith("|")
-    parts = (" ".join(part.split()) for part in text.split("|")) if bars else _APART.split(text)
+    bars = head.rstrip().endswith("|") or " | " in text
+    parts = [" ".join(part.split()) for part in _CELLS.split(text)] if bars else _APART.split(text)
     found = [_SAID.fullmatch(part) for part in parts]
+    if bars:  # `eps 0.1 alpha 0.2` in one cell
+        rest = [part for part, match in zip(parts, found, strict=True) if match is None]
+        several = [list(_WORD_AND_NUMBER.finditer(p)) for p in rest if not _WORD_AND_NUMBER.sub("", p).strip()]
+        found += [match for pairs in several for match in pairs]
     if not all(found) and not _WORD_AND_NUMBER.sub("", text).strip():
         found = list(_WORD_AND_NUMBER.finditer(text))
     enough = len(found) > 1 or head.rstrip().endswith((":", "|", ",", ";"))
@@ -153,7 +196,8 @@ def _weak(line: str, values: dict[str, float]) -> ParsedLine | None:
     if not values:
         return None
     if len(values) > 1:
-        return ParsedLine(values, weak=True, nulls=_nulls(line))
+        kind = LineKind.FRAGMENT if "\t" in line else LineKind.ROW  # a block in columns
+        return ParsedLine(values, kind=kind, weak=True, nulls=_nulls(line))
     (name,) = values
     line = _LABEL.sub("", line.strip())
     solo = re.match(r"\s*[:=]", line[len(name) :]) and len(line.split()) <= len(name.split()) + 2

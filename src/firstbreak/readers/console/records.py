@@ -29,7 +29,7 @@ _STEP = re.compile(
     r"\b(?:global[ _]step|step|iteration|iter|rollout|perf|eval|multi_turn|passrate|update|episode)[ :=#]*(\d+)",
     re.IGNORECASE,
 )
-_CONFIG = re.compile(r"config|\b(?:kw)?args\b|meta info|arguments|hyper|param|setting|options", re.IGNORECASE)
+_CONFIG = re.compile(r"config|\bcfg\b|\b(?:kw)?args\b|meta info|arguments|hyper|param|setting|options", re.IGNORECASE)
 _METRIC = re.compile(r"(?:^|/)(?:eval_)?(?:loss|rewards?)(?:/|$)")
 _COUNTED = ("step", "global_step", "_step", "epoch")
 _STEP_KEYS = ("step", "global_step", "_step")
