@@ -453,7 +453,7 @@ LOG = {
     "policy.entropy": "log the mean entropy as `entropy`",
     "grad.norm": "log what clip_grad_norm_ returns as `grad_norm`",
     "eval.reward": "log an evaluation as `eval/reward`",
-    "eval.accuracy": "log an evaluation as `eval/accuracy`",
+    "eval.accuracy": "text: log an evaluation as `eval/accuracy`",
     "length.mean": "log the mean completion length as `response_length`",
     "length.clipped_ratio": "log the share of truncated completions as `truncated_ratio`",
     "value.explained_variance": "log 1 - Var(return - value) / Var(return) as `explained_variance`",
