@@ -82,3 +82,11 @@ def test_without_a_reference_the_accuracy_begins_where_the_model_stands_and_has_
     alike = {"pref.logp.chosen": logp, "pref.reward.chosen": 0.1 * logp, "pref.reward.margin": -0.05 - 0.01 * RISE}
     assert silent(ID, run({**alike, "pref.reward.accuracy": 0.2 + noise(N, 0.05)}, algorithm="dpo"))
     assert found(ID, run({**alike, "pref.reward.accuracy": WRONG}, algorithm="dpo"))
+
+
+@pytest.mark.parametrize("logp", [RISE - 3, -RISE - 3])
+def test_chosen_answers_that_become_more_probable_while_the_score_falls_are_not_right(logp: np.ndarray) -> None:
+    """Where they become less probable, the score may fall for that."""
+    curves = {"eval.accuracy": 0.6 - 0.2 * RISE, "eval.pref.reward.margin": RISE, "eval.pref.logp.chosen": logp}
+    logged = run({**curves, "pref.reward.accuracy": RIGHT, "pref.reward.margin": RISE}, algorithm="dpo")
+    assert "are not the right ones" in found(ID, logged).message if logp[-1] > logp[0] else silent(ID, logged)

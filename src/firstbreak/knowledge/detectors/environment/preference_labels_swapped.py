@@ -9,6 +9,9 @@ that is positive all along: then most margins are exactly 0, and both answers of
 And, in a data file beside the run, ratings of both answers (`rating_chosen` and `rating_rejected`, `chosen_score` and
 `rejected_score`): the chosen answer must have the higher one in half of the pairs or more (upper bound, Wilson, 95 %).
 
+Or, on held-out data, a score that falls while the margin grows and the chosen answers become more probable: what the pairs teach
+is not right.
+
 ## Why it matters
 A coin reaches one half. To get below one half, training has to work, but against the labels: chosen and rejected are
 swapped in the data or in the collator, or the sign of the loss is wrong. Where held-out pairs are swapped as well, every curve
@@ -18,7 +21,7 @@ looks fine, and only what the pairs hold shows it.
 The first points: an accuracy of 0 before the first update is a tie, not a preference. Methods without a reference model
 (ORPO, CPO, SimPO) begin with the answers that the model finds more probable, and those may be the rejected ones. For these
 methods the accuracy has to fall. Held-out pairs from another labeller who wants the opposite (shorter answers, more
-refusals). Ratings of which a lower one is better.
+refusals). Ratings of which a lower one is better. A score of something else than the pairs are about.
 
 ## Fix
 - Print ten pairs as the collator delivers them, and check which answer is called chosen.
@@ -44,6 +47,7 @@ from firstbreak.engine.families import Method, only
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.points import late_median
 from firstbreak.engine.stats.proportion import wilson
+from firstbreak.engine.stats.trend import trend
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Role, Run, Series, Severity
 
 ROLES = (Role.RELATION,)
@@ -58,6 +62,8 @@ def detect(
     pref_reward_margin: Series | None = None,
     eval_pref_reward_accuracy: Series | None = None,
     eval_pref_reward_margin: Series | None = None,
+    eval_pref_logp_chosen: Series | None = None,
+    eval_score: Series | None = None,
     reference_free: bool = False,
     run: Run | None = None,
     *,
@@ -75,6 +81,10 @@ def detect(
 ) -> Finding | NotApplicable | NotMeasured | None:
     if run is not None and (rated := _rated_against(run, min_pairs)) is not None:
         return rated
+    if eval_score is not None and eval_pref_reward_margin is not None and eval_pref_logp_chosen is not None:
+        learned = trend(eval_pref_reward_margin.finite).rising and trend(eval_pref_logp_chosen.finite).rising
+        if learned and not eval_score.name.startswith("eval.pref.") and trend(eval_score.finite).falling:
+            return _teach_wrong(eval_score.finite)
     pairs = ((eval_pref_reward_accuracy, eval_pref_reward_margin), (pref_reward_accuracy, pref_reward_margin))
     long_enough = [(a, m) for a, m in pairs if a is not None and len(a.finite) >= min_points]
     if not long_enough:
@@ -140,6 +150,20 @@ def _rated_against(run: Run, min_pairs: int) -> Finding | None:
                 numbers={"share": right / all_},
             )
     return None
+
+
+def _teach_wrong(score: Series) -> Finding:
+    return Finding(
+        message=facts.tell(
+            "{name} fell to {late} while the chosen answers of held-out pairs became more probable: the chosen answers are not "
+            "the right ones; read ten pairs",
+            name=score.name,
+            late=facts.median(score.tail(0.5)),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        **seen_in(score, "score on held-out data"),
+    )
 
 
 def _tied(accuracy: Series, margin: Series, most: float) -> bool:

@@ -103,11 +103,11 @@ def _several_paid(samples: Samples, max_grades: int, tolerance: float) -> list[G
         return []
     graded = []
     for given in numbers.values():
-        paid = [answer for _, answer, part in given if part > max(parts) / 2]
+        paid = [number for _, number, part in given if part > max(parts) / 2]
         right = Counter(paid).most_common(1)[0][0] if paid else math.nan
-        for step, answer, part in given:
-            near = math.isclose(answer, right, rel_tol=tolerance)
-            graded.append(GradedSample(step, part > max(parts) / 2, near, near, str(answer), ""))
+        for step, number, part in given:
+            near = math.isclose(number, right, rel_tol=tolerance)
+            graded.append(GradedSample(step, part > max(parts) / 2, near, near, str(number), ""))
     return graded
 
 
