@@ -59,6 +59,18 @@ def test_ratings_of_a_data_file_say_which_answer_is_better(tmp_path: Path, bette
     assert "are swapped" in found(ID, read_back).message if swapped else silent(ID, read_back)
 
 
+@pytest.mark.parametrize(
+    ("chosen", "rejected"), [("I don't know.", "Rome."), ("Rome.", "I don't know."), ("I can't.", "x" * 300)]
+)
+def test_refusals_that_are_preferred_to_short_answers_are_swapped(tmp_path: Path, chosen: str, rejected: str) -> None:
+    rows = [{"step": i, "rewards/accuracies": RIGHT[i], "rewards/margins": 2 * RISE[i]} for i in range(N)]
+    pairs = [{"prompt": f"q{i}", "chosen": chosen, "rejected": rejected} for i in range(20)]
+    for name, lines in (("log", rows), ("pairs", pairs)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    read_back = replace(read(tmp_path), algorithm="dpo")
+    assert "refuses" in found(ID, read_back).message if rejected == "Rome." else silent(ID, read_back)
+
+
 def test_ties_before_the_first_update_are_not_a_preference() -> None:
     early = np.where(np.arange(N) < 5, 0.0, RIGHT)
     assert silent(ID, run({"pref.reward.accuracy": early, "pref.reward.margin": 2 * RISE}, algorithm="dpo"))
