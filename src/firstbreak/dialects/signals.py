@@ -422,6 +422,10 @@ _POLICY_UPDATE: tuple[_Row, ...] = (
     ("pref.log_odds_ratio", "up", "nats", "log sigmoid of those log odds (ORPO)"),
     ("pref.logp.chosen", None, "nats per sequence", "log-probability of the chosen answer"),
     ("pref.logp.rejected", None, "nats per sequence", "log-probability of the rejected answer"),
+    _less(
+        "pref.refusal_for_answer",
+        "whether the chosen answer of a stored pair refuses, and the rejected one is a short answer",
+    ),
     ("pref.logits.chosen", None, "", "mean logit on the chosen answer"),
     ("pref.logits.rejected", None, "", "mean logit on the rejected answer"),
     ("sft.loss.mean", "down", "nats per token", "supervised loss"),

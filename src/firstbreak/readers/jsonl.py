@@ -7,6 +7,7 @@ in every line) is the config. Bare NaN and Infinity are read; null is absent.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import numpy as np
 import orjson
 
 from firstbreak.dialects._table import words
+from firstbreak.patterns import pattern
 from firstbreak.readers import Recording, Unreadable
 from firstbreak.readers._columns import Columns, all_by_split, as_float, leaves
 from firstbreak.readers._json import loads
@@ -35,6 +37,13 @@ OBSERVED = tuple(
 UNCHANGED = "env.transition_unchanged"
 #: what a row of a replay buffer holds beside the two; with anything else it is a row of a log
 IN_A_BUFFER = frozenset(words("action act a reward rew r done terminated truncated terminal info discount mask"))
+REFUSAL_FOR_ANSWER = "pref.refusal_for_answer"
+_REFUSES = pattern(
+    r"\W*(?:i(?:'m| am) )?(?:sorry|unable|afraid|no idea|not sure|ask some(?:one|body) else|"
+    r"i (?:do not|don['’]t) know|i (?:cannot|can not|can['’]t|won['’]t|will not) |as an ai)\b",
+    re.IGNORECASE,
+)
+_SHORT = 80  #: characters: what is rejected to refuse what is harmful is longer
 
 _COUNTED = frozenset(
     words("step global_step _step iteration iter it update upd epoch episode ep timestep env_steps frames")
@@ -129,6 +138,8 @@ class _Log:
             only = records[0].keys() <= IN_A_BUFFER | set(pair)
             self.transitions += len(records) * only
             records = [_with_change(record, *pair, only=only) for record in records]
+        elif records and {"chosen", "rejected"} <= records[0].keys():
+            records = _with_refusals(records)
         self.columns.add_records(all_by_split(records), index)
         self.rows += len(records)
 
@@ -183,6 +194,22 @@ def _with_change(record: Record, name: str, after: str, *, only: bool) -> Record
     """Whether the observation changes, beside the numbers of a log, or alone where the row is one of a buffer."""
     known = name in record and after in record
     return ({} if only else record) | ({UNCHANGED: float(record[name] == record[after])} if known else {})
+
+
+def _with_refusals(pairs: list[Record]) -> list[Record]:
+    """Where some chosen answer refuses and the rejected one is short: which, beside the numbers of the pairs."""
+    said = [[_said(pair.get(name)) for name in ("chosen", "rejected")] for pair in pairs]
+    refused = [bool(_REFUSES.match(c)) and 0 < len(r) <= _SHORT and not _REFUSES.match(r) for c, r in said]
+    if not any(refused):
+        return pairs
+    return [pair | {REFUSAL_FOR_ANSWER: float(wrong)} for pair, wrong in zip(pairs, refused, strict=True)]
+
+
+def _said(answer: Any) -> str:
+    """An answer, or the last message of a conversation."""
+    last = answer[-1] if isinstance(answer, list) and answer else answer
+    said = last.get("content") if isinstance(last, dict) else last
+    return said.strip() if isinstance(said, str) else ""
 
 
 def _is_envelope(record: Record) -> bool:

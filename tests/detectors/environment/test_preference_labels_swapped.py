@@ -59,6 +59,18 @@ def test_ratings_of_a_data_file_say_which_answer_is_better(tmp_path: Path, bette
     assert "are swapped" in found(ID, read_back).message if swapped else silent(ID, read_back)
 
 
+@pytest.mark.parametrize(
+    ("chosen", "rejected"), [("I don't know.", "Rome."), ("Rome.", "I don't know."), ("I can't.", "x" * 300)]
+)
+def test_refusals_that_are_preferred_to_short_answers_are_swapped(tmp_path: Path, chosen: str, rejected: str) -> None:
+    rows = [{"step": i, "rewards/accuracies": RIGHT[i], "rewards/margins": 2 * RISE[i]} for i in range(N)]
+    pairs = [{"prompt": f"q{i}", "chosen": chosen, "rejected": rejected} for i in range(20)]
+    for name, lines in (("log", rows), ("pairs", pairs)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    read_back = replace(read(tmp_path), algorithm="dpo")
+    assert "refuses" in found(ID, read_back).message if rejected == "Rome." else silent(ID, read_back)
+
+
 def test_ties_before_the_first_update_are_not_a_preference() -> None:
     early = np.where(np.arange(N) < 5, 0.0, RIGHT)
     assert silent(ID, run({"pref.reward.accuracy": early, "pref.reward.margin": 2 * RISE}, algorithm="dpo"))
@@ -82,3 +94,11 @@ def test_without_a_reference_the_accuracy_begins_where_the_model_stands_and_has_
     alike = {"pref.logp.chosen": logp, "pref.reward.chosen": 0.1 * logp, "pref.reward.margin": -0.05 - 0.01 * RISE}
     assert silent(ID, run({**alike, "pref.reward.accuracy": 0.2 + noise(N, 0.05)}, algorithm="dpo"))
     assert found(ID, run({**alike, "pref.reward.accuracy": WRONG}, algorithm="dpo"))
+
+
+@pytest.mark.parametrize("logp", [RISE - 3, -RISE - 3])
+def test_chosen_answers_that_become_more_probable_while_the_score_falls_are_not_right(logp: np.ndarray) -> None:
+    """Where they become less probable, the score may fall for that."""
+    curves = {"eval.accuracy": 0.6 - 0.2 * RISE, "eval.pref.reward.margin": RISE, "eval.pref.logp.chosen": logp}
+    logged = run({**curves, "pref.reward.accuracy": RIGHT, "pref.reward.margin": RISE}, algorithm="dpo")
+    assert "are not the right ones" in found(ID, logged).message if logp[-1] > logp[0] else silent(ID, logged)

@@ -1,6 +1,8 @@
 """right-answers-unpaid: right answers without a reward."""
 
-from firstbreak.model import Severity, Status
+import pytest
+
+from firstbreak.model import Sample, Samples, Severity, Status
 from tests.detectors.look import dump, found, look, silent
 from tests.make import run
 
@@ -34,3 +36,13 @@ def test_a_verifier_that_agrees_is_healthy() -> None:
 def test_scores_do_not_say_right_or_wrong() -> None:
     rows = [("7", "7", i / 40) for i in range(40)]
     assert look(ID, run({}, algorithm="grpo", samples=dump(*rows))).status is Status.NOT_MEASURED
+
+
+@pytest.mark.parametrize(("paid", "broken"), [(0.0, True), (1.0, False)])
+def test_a_stop_string_that_the_engine_cuts_off_leaves_right_answers_unpaid(paid: float, broken: bool) -> None:
+    parts = {"r_think": 1.0, "r_correct": paid}
+    stopped = {"target": 17, "stop_reason": "</answer>"}
+    cut = [Sample(step=i, completion="<answer> 17", reward=0.2 + paid, rewards=parts, meta=stopped) for i in range(20)]
+    none = Sample(step=20, completion="3", reward=0.0, rewards=dict.fromkeys(parts, 0.0), meta={"target": 4})
+    logged = run({}, algorithm="grpo", samples=Samples(lambda: iter([*cut, none]), ("samples.jsonl",)))
+    assert "cuts the stop string" in found(ID, logged).message if broken else silent(ID, logged)

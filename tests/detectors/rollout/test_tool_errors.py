@@ -1,8 +1,9 @@
 """tool-errors: calls that fail."""
 
 import numpy as np
+import pytest
 
-from firstbreak.model import Severity, Status
+from firstbreak.model import Sample, Samples, Severity, Status
 from tests.detectors.look import found, look, silent
 from tests.make import learning, noise, run
 
@@ -32,3 +33,17 @@ def test_without_tools_it_is_not_measured() -> None:
 def test_a_policy_that_acts_in_an_environment_is_not_asked_for_tools() -> None:
     acted = {"reward.mean": noise(60), "episode.length": 50 + noise(60)}
     assert look(ID, run(acted)).status is Status.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(("calls", "role"), [(0.02, "assistant"), (1.9, "assistant"), (0.02, "tool")])
+def test_results_that_the_policy_writes_itself_are_invented_where_no_call_is_executed(calls: float, role: str) -> None:
+    said = "<call> get e </call> <result> 7 </result> <answer> 7 </answer>"
+    drawn = [Sample(step=i, completion=said, messages=[{"role": role, "content": said}]) for i in range(12)]
+    curves = {
+        "tool.call_freq": calls + noise(60, 0.01),
+        "turns.mean": 1 + calls + noise(60, 0.01),
+        "reward.mean": noise(60),
+    }
+    logged = run(curves, samples=Samples(lambda: iter(drawn), ("transcripts.jsonl",)))
+    invented = calls < 1 and role == "assistant"
+    assert "12 of 12" in found(ID, logged).message if invented else look(ID, logged).status is Status.NOT_MEASURED

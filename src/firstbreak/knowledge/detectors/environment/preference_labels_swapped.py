@@ -7,7 +7,12 @@ training on swapped labels drives the training accuracy up and the held-out accu
 that is positive all along: then most margins are exactly 0, and both answers of a pair are the same tokens.
 
 And, in a data file beside the run, ratings of both answers (`rating_chosen` and `rating_rejected`, `chosen_score` and
-`rejected_score`): the chosen answer must have the higher one in half of the pairs or more (upper bound, Wilson, 95 %).
+`rejected_score`): the chosen answer must have the higher one in half of the pairs or more (upper bound, Wilson, 95 %). Or the
+answers themselves, as JSON lines: in more than `refused` of the pairs (lower bound) the chosen one refuses, and the rejected one
+is a short answer.
+
+Or, on held-out data, a score that falls while the margin grows and the chosen answers become more probable: what the pairs teach
+is not right.
 
 ## Why it matters
 A coin reaches one half. To get below one half, training has to work, but against the labels: chosen and rejected are
@@ -18,7 +23,8 @@ looks fine, and only what the pairs hold shows it.
 The first points: an accuracy of 0 before the first update is a tie, not a preference. Methods without a reference model
 (ORPO, CPO, SimPO) begin with the answers that the model finds more probable, and those may be the rejected ones. For these
 methods the accuracy has to fall. Held-out pairs from another labeller who wants the opposite (shorter answers, more
-refusals). Ratings of which a lower one is better.
+refusals). Ratings of which a lower one is better. A score of something else than the pairs are about.
+Data that teaches nothing but when not to answer.
 
 ## Fix
 - Print ten pairs as the collator delivers them, and check which answer is called chosen.
@@ -44,7 +50,19 @@ from firstbreak.engine.families import Method, only
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.points import late_median
 from firstbreak.engine.stats.proportion import wilson
-from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Role, Run, Series, Severity
+from firstbreak.engine.stats.trend import trend
+from firstbreak.model import (
+    Confidence,
+    Evidence,
+    Finding,
+    Message,
+    NotApplicable,
+    NotMeasured,
+    Role,
+    Run,
+    Series,
+    Severity,
+)
 
 ROLES = (Role.RELATION,)
 RATED = re.compile(
@@ -58,6 +76,9 @@ def detect(
     pref_reward_margin: Series | None = None,
     eval_pref_reward_accuracy: Series | None = None,
     eval_pref_reward_margin: Series | None = None,
+    eval_pref_logp_chosen: Series | None = None,
+    eval_score: Series | None = None,
+    pref_refusal_for_answer: Series | None = None,
     reference_free: bool = False,
     run: Run | None = None,
     *,
@@ -71,10 +92,19 @@ def detect(
         "without a reference model the accuracy may begin anywhere, so a fall from its first level is needed",
     ),
     min_points: int = at(8, "points", "with fewer accuracies no level is known"),
+    refused: float = at(0.7, "share", "data that also teaches not to answer holds answers too"),
     min_pairs: int = at(12, "pairs", "with fewer ratings that differ, the share has a wide interval"),
 ) -> Finding | NotApplicable | NotMeasured | None:
     if run is not None and (rated := _rated_against(run, min_pairs)) is not None:
         return rated
+    if run is not None and pref_refusal_for_answer is not None:
+        refusals = pref_refusal_for_answer.finite
+        if len(refusals) >= min_pairs and wilson(int(refusals.values.sum()), len(refusals))[0] > refused:
+            return _refusals(run, refusals)
+    if eval_score is not None and eval_pref_reward_margin is not None and eval_pref_logp_chosen is not None:
+        learned = trend(eval_pref_reward_margin.finite).rising and trend(eval_pref_logp_chosen.finite).rising
+        if learned and not eval_score.name.startswith("eval.pref.") and trend(eval_score.finite).falling:
+            return _teach_wrong(eval_score.finite)
     pairs = ((eval_pref_reward_accuracy, eval_pref_reward_margin), (pref_reward_accuracy, pref_reward_margin))
     long_enough = [(a, m) for a, m in pairs if a is not None and len(a.finite) >= min_points]
     if not long_enough:
@@ -122,24 +152,54 @@ def _rated_against(run: Run, min_pairs: int) -> Finding | None:
         apart = chosen.values - rejected.values
         right, all_ = int((apart > 0).sum()), int((apart != 0).sum())
         if all_ >= min_pairs and wilson(right, all_)[1] < 0.5:
-            first = run.first_step
-            return Finding(
-                message=facts.tell(
-                    "in {right} of {all} pairs of {source} the chosen answer has the higher {name}: chosen and rejected are "
-                    "swapped; read ten pairs, and check the mapping of the columns",
-                    right=str(right),
-                    all=str(all_),
-                    source=chosen.source,
-                    name=name,
-                ),
-                severity=Severity.CRITICAL,
-                confidence=Confidence.HIGH,
-                onset=first,
-                interval=None if first is None else (first, first),
-                evidence=(Evidence(text=f"{name}, pair by pair", series=chosen),),
-                numbers={"share": right / all_},
+            told = facts.tell(
+                "in {right} of {all} pairs of {source} the chosen answer has the higher {name}: chosen and rejected are "
+                "swapped; read ten pairs, and check the mapping of the columns",
+                right=str(right),
+                all=str(all_),
+                source=chosen.source,
+                name=name,
             )
+            return _in_data(run, told, f"{name}, pair by pair", chosen, right / all_)
     return None
+
+
+def _refusals(run: Run, wrong: Series) -> Finding:
+    told = facts.tell(
+        "in {share:%} of the pairs of {source} the chosen answer refuses, and the rejected one answers: they seem to be "
+        "swapped; read ten pairs, and check the mapping of the columns",
+        share=facts.mean(wrong),
+        source=wrong.source,
+    )
+    return _in_data(run, told, "refusals that are preferred, pair by pair", wrong, 1 - float(np.mean(wrong.values)))
+
+
+def _in_data(run: Run, message: Message, text: str, pairs: Series, share: float) -> Finding:
+    """The finding in a data file beside the run, which holds since its first step."""
+    first = run.first_step
+    return Finding(
+        message=message,
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        onset=first,
+        interval=None if first is None else (first, first),
+        evidence=(Evidence(text=text, series=pairs),),
+        numbers={"share": share},
+    )
+
+
+def _teach_wrong(score: Series) -> Finding:
+    return Finding(
+        message=facts.tell(
+            "{name} fell to {late} while the chosen answers of held-out pairs became more probable: the chosen answers are not "
+            "the right ones; read ten pairs",
+            name=score.name,
+            late=facts.median(score.tail(0.5)),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        **seen_in(score, "score on held-out data"),
+    )
 
 
 def _tied(accuracy: Series, margin: Series, most: float) -> bool:

@@ -17,6 +17,7 @@ MARKED = re.compile(r"\\boxed\{([^{}]*)\}|<answer>(.*?)</answer>|####\s*(\S[^\n]
 SAID = re.compile(r"\banswer is:? *(-?\$?\d[\d,]*(?:\.\d+)?)(?![\w/^%*+:]|[-.,]\d| *[*/+=^-] *\d)", re.IGNORECASE)
 
 FORM = re.compile(r"boxed|</?answer>|####")  #: the reward asks for a mark, which a right answer may lack
+CORRECT = re.compile(r"(?:.*_)?(?:accuracy|correct|correctness|exact_match)(?:_reward(?:_func)?)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -24,11 +25,12 @@ class GradedSample:
     """One sample whose final answer can be compared with a reference."""
 
     step: float
-    rewarded: bool  #: the reward lies in the upper half of its range
+    rewarded: bool  #: the reward, or its part for a right answer, lies in the upper half of its range
     right: bool  #: the final answer equals the reference, letter by letter
     present: bool  #: the reference stands somewhere in the completion
     answer: str  #: the final answer
     reference: str
+    cut: bool = False  #: a stop string that closes the answer's mark is missing at the end
 
 
 def graded_samples(samples: Samples, max_grades: int) -> list[GradedSample]:
@@ -38,7 +40,10 @@ def graded_samples(samples: Samples, max_grades: int) -> list[GradedSample]:
     `max_grades` values: then they are scores, and do not say right or wrong.
     """
     known = [(s, reference) for s in first(samples) if s.reward is not None and (reference := _reference(s))]
-    rewards = [s.reward for s, _ in known if s.reward is not None]
+    parts = [paid_for_right(s) for s, _ in known]
+    rewards = [part for part in parts if part is not None]
+    if len(rewards) < len(known):
+        rewards = [s.reward for s, _ in known if s.reward is not None]
     if not rewards or min(rewards) == max(rewards) > 0 or len(set(rewards)) > max_grades:
         return []
     middle = (min(rewards) + max(rewards)) / 2
@@ -46,15 +51,28 @@ def graded_samples(samples: Samples, max_grades: int) -> list[GradedSample]:
     return [
         GradedSample(
             step=s.step if s.step is not None else 0.0,
-            rewarded=(s.reward or 0.0) > middle,
+            rewarded=reward > middle,
             right=(answer := _plain(said[-1] if (said := free and SAID.findall(text)) else _final(text))) == reference,
             present=reference in _plain(text),
             answer=answer,
             reference=reference,
+            cut=bool(cut),
         )
-        for s, reference in known
-        for text in (str(s.completion),)
+        for (s, reference), reward in zip(known, rewards, strict=True)
+        for cut in (stripped(s),)
+        for text in (str(s.completion) + cut,)
     ]
+
+
+def paid_for_right(sample: Sample) -> float | None:
+    """The part of the reward that is called accuracy, correctness or exact match, if one is dumped."""
+    return next((value for name, value in sample.rewards.items() if CORRECT.fullmatch(name)), None)
+
+
+def stripped(sample: Sample) -> str:
+    """The stop string that ended a completion and that the engine has cut off, else an empty text."""
+    stop = sample.meta.get("stop_reason")
+    return stop if isinstance(stop, str) and FORM.search(stop) and not str(sample.completion).endswith(stop) else ""
 
 
 def answer_and_reference(sample: Sample) -> tuple[str, str]:

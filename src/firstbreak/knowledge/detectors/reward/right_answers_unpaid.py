@@ -2,9 +2,10 @@
 
 ## What it looks for
 Samples that carry a reference answer: the share of those whose final answer equals the reference, letter by letter, and
-whose reward lies in the lower half of the range. The final answer is what is boxed, tagged or follows ####; where neither prompts
-nor completions have such a mark, it is the number after "the answer is". The lower bound of that share (Wilson, 95 %) must exceed
-`share_warning`.
+whose reward (its part called accuracy, correctness or exact match, where one is dumped) lies in the lower half of the range. The
+final answer is what is boxed, tagged or follows ####, with the stop string that the engine has cut off (`stop_reason`); where
+neither prompts nor completions have such a mark, it is the number after "the answer is". The lower bound of that share (Wilson,
+95 %) must exceed `share_warning`.
 
 ## Why it matters
 A verifier that misses right answers punishes what it should teach. If nearly no right answer is rewarded, the reference
@@ -16,6 +17,7 @@ what the reward compares with.
 
 ## Fix
 - Print ten right answers that were not rewarded, with what the verifier extracted from them.
+- Where samples lack the stop string, let the engine keep it (`include_stop_str_in_output` in vLLM), or accept answers without it.
 - Check that answers and prompts are joined by id, not by position, after shuffling and filtering.
 
 ## Smallest experiment
@@ -51,11 +53,17 @@ def detect(
     if low <= share_warning:
         return None
     first = min(s.step for s in missed)
+    cut = sum(s.cut for s in missed) > len(missed) / 2
+    what = "the engine cuts the stop string off, so that the answer's mark is not closed; keep it in the output"
     return Finding(
         message=(
             f"{len(missed)} of {len(right)} answers that equal the reference were not rewarded "
-            f"({percent(len(missed) / len(right))}): the verifier misses right answers; score the reference answers "
-            "themselves, each must get the full reward"
+            f"({percent(len(missed) / len(right))}): "
+            + (
+                what
+                if cut
+                else "the verifier misses right answers; score the references, each must get the full reward"
+            )
         ),
         severity=Severity.CRITICAL if low > share_critical else Severity.WARNING,
         confidence=Confidence.HIGH,

@@ -1,11 +1,13 @@
 """Tool calls fail.
 
 ## What it looks for
-The share of tool calls that fail or time out: its level over the second half of the run, and whether it grows.
+The share of tool calls that fail or time out: its level over the second half of the run, and whether it grows. Or samples in
+which the policy itself writes a call and then its result, where hardly a call is executed: no stop string ends its turn.
 
 ## Why it matters
 A failed call often says something about the infrastructure, not about the policy. If failed calls are scored as wrong answers,
-the policy learns to avoid tools. If failed calls are scored as successes, the policy learns to make calls fail.
+the policy learns to avoid tools. If failed calls are scored as successes, the policy learns to make calls fail. A result that
+the policy invents says nothing about the question.
 
 ## When it is a false alarm
 Exploration of a tool's interface at the start: the share falls when the policy learns the syntax.
@@ -13,6 +15,7 @@ Exploration of a tool's interface at the start: the share falls when the policy 
 ## Fix
 - Read ten failed calls: wrong syntax comes from the policy, time-outs and refused connections come from the infrastructure.
 - Leave trajectories with infrastructure errors out of the batch instead of scoring them.
+- Where results are invented, add the end of a call to the stop strings of the sampler.
 
 ## Smallest experiment
 Replay fifty logged calls against the tool, without a policy. Calls that fail again are a fault of the tool.
@@ -21,18 +24,28 @@ Replay fifty logged calls against the tool, without a policy. Calls that fail ag
 https://arxiv.org/abs/2504.13958
 """
 
+import re
+from collections.abc import Mapping
+
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.onset import onset
+from firstbreak.engine.stats.points import late_median
+from firstbreak.engine.stats.proportion import wilson
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.trend import trend
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.knowledge.detectors.reward._verdicts import first
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Sample, Samples, Series, Severity
 from firstbreak.values import replace
 
 FAMILIES = only(Policy.TEXT)
+INVENTED = re.compile(
+    r"</\w*(?:call|search|code|python|tool)\w*>\s*<(?:\w+_)?(?:response|result|output|information|observation)>"
+)
+HARDLY = 0.1  #: calls of a rollout, or turns beyond the first
 
 
 def detect(
@@ -40,6 +53,8 @@ def detect(
     tool_failure_freq: Series | None = None,
     tool_error_count: Series | None = None,
     tool_call_freq: Series | None = None,
+    turns_mean: Series | None = None,
+    samples: Samples | None = None,
     trajectory: Trajectory | None = None,
     *,
     high: float = at(
@@ -49,6 +64,15 @@ def detect(
     ),
     min_points: int = at(10, "points", "with fewer points no level and no trend is known"),
 ) -> Finding | NotMeasured | None:
+    executed = [s.finite for s in (tool_call_freq, turns_mean) if s is not None and len(s.finite)]
+    if executed and samples is not None and all(late_median(s) < HARDLY + (s.name == "turns.mean") for s in executed):
+        written = [
+            INVENTED.search(_own_words(s)) is not None
+            for s in first(samples)
+            if s.messages or tool_call_freq is not None
+        ]
+        if wilson(sum(written), len(written))[0] > high:
+            return _invented(executed[0], sum(written), len(written))
     errors = tool_error_frac if tool_error_frac is not None else tool_failure_freq
     if errors is None and tool_error_count is not None and tool_call_freq is not None:
         errors = _per_call(tool_error_count.finite, tool_call_freq.finite)
@@ -76,6 +100,28 @@ def detect(
         evidence=(
             Evidence(text="share of failed calls", series=errors, since=since.step if since else None, level=high),
         ),
+    )
+
+
+def _own_words(sample: Sample) -> str:
+    """What the policy itself has written."""
+    said = [m for m in sample.messages if isinstance(m, Mapping)]
+    return "\n".join(str(m.get("content")) for m in said if m.get("role") == "assistant") if said else sample.completion
+
+
+def _invented(executed: Series, written: int, samples: int) -> Finding:
+    return Finding(
+        message=facts.tell(
+            "{written} of {samples} texts hold a call and its result, while {name} is {late}: the policy invents the results; "
+            "let the sampler stop at the end of a call",
+            written=str(written),
+            samples=str(samples),
+            name=executed.name,
+            late=facts.median(executed.tail(0.25)),
+        ),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        **seen_in(executed, "calls that are executed, or turns"),
     )
 
 
