@@ -44,6 +44,14 @@ def box(high: float) -> Run:
     return replace(flat, config=Config(raw={"env.action_space": f"Box(-{high}, {high}, (1,), float32)"}))
 
 
+def unscaled(space: str, reward: np.ndarray) -> Run:
+    """Actions of a tanh, and the range that the environment declares."""
+    made = run({"reward.mean": reward, "episode.length": np.full(N, 18.0)}, algorithm="ppo")
+    ends = {"action_min": -0.99 + noise(N, 0.003), "action_max": 0.99 + noise(N, 0.003)}
+    made = replace(made, unknown={n: series(n, v) for n, v in ends.items()})
+    return replace(made, config=Config(raw={"action_space": space}))
+
+
 def clipped(returns: float) -> Run:
     """A critic that explains nothing, with a clip of 0.2."""
     curves = {
@@ -309,6 +317,15 @@ MORE: list[tuple[str, Callable[[], Run], str, list[Callable[[], Run]]]] = [
         lambda: from_one_state(-1.0),
         "all of them start from one state",
         [lambda: from_one_state(-250.0)],
+    ),
+    (
+        "action-range-unused",
+        lambda: unscaled("Box(low=0.0, high=20.0) [thrust, N]", noise(N)),
+        "their range is from 0 to 20",
+        [
+            lambda: unscaled("Box(low=-2.0, high=2.0)", noise(N)),
+            lambda: unscaled("Box(low=0.0, high=20.0)", learning(N)),
+        ],
     ),
     (
         "episodes-never-end",
