@@ -188,25 +188,22 @@ def _said(head: str, text: str) -> dict[str, float]:
         found += [match for pairs in several for match in pairs]
     if not all(found) and not _WORD_AND_NUMBER.sub("", text).strip():
         found = list(_WORD_AND_NUMBER.finditer(text))
-    told = _of_cells(parts) if bars else {}
+    cells = list(filter(None, map(_cell, parts))) if bars else []
     enough = len(found) > 1 or head.rstrip().endswith((":", "|", ",", ";"))
-    barred = bars and sum(match is not None for match in found) > len(found) / 2
-    return (
-        told | {match["name"]: scaled(match) for match in found if match} if enough and (all(found) or barred) else {}
-    )
+    barred = bars and len(cells) + sum(match is not None for match in found) > len(found) / 2
+    said = {match["name"]: scaled(match) for match in found if match}
+    return {name: v for cell in (*cells, said) for name, v in cell.items()} if enough and (all(found) or barred) else {}
 
 
-def _of_cells(parts: list[str]) -> dict[str, float]:
+def _cell(text: str) -> dict[str, float]:
     """What a cell says of one name in several statistics, or of the time (in seconds) of each part of a step."""
-    values: dict[str, float] = {}
-    for part in parts:
-        if said := _STATISTICS.fullmatch(part):
-            words = said["each"].split()
-            values |= {f"{said['name']}_{name}": float(v) for name, v in zip(words[::2], words[1::2], strict=True)}
-        elif part.endswith(" ms") and (said := _TIMES.fullmatch(part)):
-            words = said["each"].replace(",", "").split()
-            values |= {f"time_{name}": float(v) / 1000 for name, v in zip(words[::3], words[1::3], strict=True)}
-    return values
+    if said := _STATISTICS.fullmatch(text):
+        words = said["each"].split()
+        return {f"{said['name']}_{name}": float(v) for name, v in zip(words[::2], words[1::2], strict=True)}
+    if text.endswith(" ms") and (said := _TIMES.fullmatch(text)):
+        words = said["each"].replace(",", "").split()
+        return {f"time_{name}": float(v) / 1000 for name, v in zip(words[::3], words[1::3], strict=True)}
+    return {}
 
 
 def _weak(line: str, values: dict[str, float]) -> ParsedLine | None:

@@ -65,7 +65,8 @@ def detect(
         if run is not None and high is not None and flat and (finding := _unscaled(run, low, high, far)) is not None:
             return finding
         highest = None if high is None else (high - low) / 2
-        named = (s for name, s in run.unknown.items() if first and name.startswith(first)) if run is not None else ()
+        logged = run.unknown.items() if run is not None else ()
+        named = (s for name, s in logged if name in MOST or (first and name.startswith(first)))
         largest = action_max or next((s for s in named if s.name.rstrip(")").lower().endswith("max")), None)
         size = action_std or largest
         if size is None or highest is None or len(size.finite) < min_points:
