@@ -367,7 +367,10 @@ MORE: list[tuple[str, Callable[[], Run], str, list[Callable[[], Run]]]] = [
         "samples-of-other-weights",
         lambda: run({"policy_version.mean": np.zeros(N), "grad.norm": 1 + noise(N, 0.1)}, algorithm="ppo"),
         "the updates do not reach them",
-        [lambda: run({"policy_version.mean": X // 4, "grad.norm": 1 + noise(N, 0.1)}, algorithm="ppo")],
+        [
+            lambda: run({"policy_version.mean": X // 4, "grad.norm": 1 + noise(N, 0.1)}, algorithm="ppo"),
+            lambda: run({"policy_version.mean": 500 + X, "grad.norm": 1 + noise(N, 0.1)}, algorithm="ppo"),
+        ],
     ),
     (
         "samples-of-other-weights",
