@@ -328,6 +328,15 @@ MORE: list[tuple[str, Callable[[], Run], str, list[Callable[[], Run]]]] = [
         ],
     ),
     (
+        "rate-not-as-configured",
+        lambda: run({"lr": 2e-4 * (X + 1)}, algorithm="ppo", config={"learning_rate": "linear_schedule(0.02)"}),
+        "its schedule is linear_schedule(0.02)",
+        [
+            lambda: run({"lr": 0.02 * DECAY}, algorithm="ppo", config={"learning_rate": 0.02, "lr_schedule": "linear"}),
+            lambda: grpo({"lr": 1e-5 * np.minimum(1, X / 20)}, config={"learning_rate": 1e-5, "lr_schedule": "cosine"}),
+        ],
+    ),
+    (
         "episodes-never-end",
         lambda: counted(np.zeros(N)),
         "no episode ended in the whole run",
