@@ -90,7 +90,8 @@ def _turned(config: Config, rates: Series) -> Finding | None:
     """A schedule that was given the share of the run that is done, in place of the share that remains."""
     rate, values = config.get("learning_rate"), rates.values
     schedule = rate if isinstance(rate, str) else config.get("lr_schedule")
-    if not isinstance(schedule, str) or not DECAYS.search(schedule) or config.get("warmup_steps") or "warm" in schedule:
+    warm = config.get("warmup_steps") or any("warm" in name.lower() and value for name, value in config.raw.items())
+    if not isinstance(schedule, str) or not DECAYS.search(schedule) or warm or "warm" in schedule:
         return None
     middle = float(values[len(values) // 2])
     if (np.diff(values) < 0).any() or values[0] > 0.2 * values[-1] or middle > 0.75 * values[-1]:
