@@ -490,7 +490,7 @@ def test_statistics_and_times_in_one_cell() -> None:
     assert found is not None
     assert found.values == {
         **{"step": 16, "return": 21.0, "action_mean": -0.02, "action_std": 0.5, "kl": 0.1},
-        **{"time_env": 0.0015, "time_replay": 0.0005},
+        **{"time_of_env": 0.0015, "time_of_replay": 0.0005},
     }
 
 

@@ -202,7 +202,7 @@ def _cell(text: str) -> dict[str, float]:
         return {f"{said['name']}_{name}": float(v) for name, v in zip(words[::2], words[1::2], strict=True)}
     if text.endswith(" ms") and (said := _TIMES.fullmatch(text)):
         words = said["each"].replace(",", "").split()
-        return {f"time_{name}": float(v) / 1000 for name, v in zip(words[::3], words[1::3], strict=True)}
+        return {f"time_of_{name}": float(v) / 1000 for name, v in zip(words[::3], words[1::3], strict=True)}
     return {}
 
 
