@@ -52,6 +52,7 @@ def test_a_critic_that_never_explains_anything_beside_a_flat_score_is_found() ->
     finding = found(ID, run({**curves, "reward.mean": -1200 + noise(60, 60.0)}))
     assert finding.onset == 1
     assert silent(ID, run({**curves, "reward.mean": learning(60)}))
+    assert silent(ID, run({**curves, "reward.mean": learning(60), "eval.reward": 30 + noise(60, 0.1)}))
     once = np.where(np.arange(60) % 5, curves["value.explained_variance"], 0.2)
     assert silent(ID, run({**curves, "value.explained_variance": once, "reward.mean": -1200 + noise(60, 60.0)}))
 
