@@ -44,6 +44,14 @@ def box(high: float) -> Run:
     return replace(flat, config=Config(raw={"env.action_space": f"Box(-{high}, {high}, (1,), float32)"}))
 
 
+def unscaled(space: str, reward: np.ndarray) -> Run:
+    """Actions of a tanh, and the range that the environment declares."""
+    made = run({"reward.mean": reward, "episode.length": np.full(N, 18.0)}, algorithm="ppo")
+    ends = {"action_min": -0.99 + noise(N, 0.003), "action_max": 0.99 + noise(N, 0.003)}
+    made = replace(made, unknown={n: series(n, v) for n, v in ends.items()})
+    return replace(made, config=Config(raw={"action_space": space}))
+
+
 def clipped(returns: float) -> Run:
     """A critic that explains nothing, with a clip of 0.2."""
     curves = {
@@ -311,6 +319,24 @@ MORE: list[tuple[str, Callable[[], Run], str, list[Callable[[], Run]]]] = [
         [lambda: from_one_state(-250.0)],
     ),
     (
+        "action-range-unused",
+        lambda: unscaled("Box(low=0.0, high=20.0) [thrust, N]", noise(N)),
+        "their range is from 0 to 20",
+        [
+            lambda: unscaled("Box(low=-2.0, high=2.0)", noise(N)),
+            lambda: unscaled("Box(low=0.0, high=20.0)", learning(N)),
+        ],
+    ),
+    (
+        "rate-not-as-configured",
+        lambda: run({"lr": 2e-4 * (X + 1)}, algorithm="ppo", config={"learning_rate": "linear_schedule(0.02)"}),
+        "its schedule is linear_schedule(0.02)",
+        [
+            lambda: run({"lr": 0.02 * DECAY}, algorithm="ppo", config={"learning_rate": 0.02, "lr_schedule": "linear"}),
+            lambda: grpo({"lr": 1e-5 * np.minimum(1, X / 20)}, config={"learning_rate": 1e-5, "lr_schedule": "cosine"}),
+        ],
+    ),
+    (
         "episodes-never-end",
         lambda: counted(np.zeros(N)),
         "no episode ended in the whole run",
@@ -350,7 +376,10 @@ MORE: list[tuple[str, Callable[[], Run], str, list[Callable[[], Run]]]] = [
         "samples-of-other-weights",
         lambda: run({"policy_version.mean": np.zeros(N), "grad.norm": 1 + noise(N, 0.1)}, algorithm="ppo"),
         "the updates do not reach them",
-        [lambda: run({"policy_version.mean": X // 4, "grad.norm": 1 + noise(N, 0.1)}, algorithm="ppo")],
+        [
+            lambda: run({"policy_version.mean": X // 4, "grad.norm": 1 + noise(N, 0.1)}, algorithm="ppo"),
+            lambda: run({"policy_version.mean": 500 + X, "grad.norm": 1 + noise(N, 0.1)}, algorithm="ppo"),
+        ],
     ),
     (
         "samples-of-other-weights",

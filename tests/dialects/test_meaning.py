@@ -130,6 +130,7 @@ def test_an_abbreviation_is_what_its_brackets_say() -> None:
         (("reward", "buf_reward", "transitions/reward"), ("reward.mean", None, None)),
         (("env_steps", "terminated", "truncated"), ("progress.env_steps", "custom.terminated", "custom.truncated")),
         (("ep_reward", "batch_reward_mean"), ("reward.mean", "reward.step.mean")),
+        (("steps/s", "env_steps/s", "update/s"), ("throughput.sps", "throughput.sps", "time.train")),
         (("alpha", "eps", "greedy"), ("custom.alpha", "epsilon", None)),
     ],
 )

@@ -484,6 +484,16 @@ def test_what_loops_print_between_bars_and_brackets(line: str, expected: dict[st
     assert {name: found.values.get(name) for name in expected} == expected
 
 
+def test_statistics_and_times_in_one_cell() -> None:
+    line = "step 16 | return(50)   21.0 | action mean -0.02 std 0.5 | kl 0.1 | per step: env 1.5 ms, replay 0.5 ms"
+    found = console.pairs.read(line)
+    assert found is not None
+    assert found.values == {
+        **{"step": 16, "return": 21.0, "action_mean": -0.02, "action_std": 0.5, "kl": 0.1},
+        **{"time_of_env": 0.0015, "time_of_replay": 0.0005},
+    }
+
+
 @pytest.mark.parametrize(
     ("line", "option", "value"),
     [
@@ -491,6 +501,7 @@ def test_what_loops_print_between_bars_and_brackets(line: str, expected: dict[st
         ("[19:03:11] sac.py --env Ant-v4 --total-steps 4000000 --lr 3e-4 --resume", "total_steps", 4000000),
         ("TD3+BC  alpha=2.5 discount=0.99 tau=0.005 batch=256", "batch", 256),
         ("args: lr=1e-06 eps_clip=0.2 num_rollout=200", "eps_clip", 0.2),
+        ("[env] Hover-v1 obs=(3,) action_space: Box(low=0.0, high=20.0)", "action_space", "Box(low=0.0, high=20.0)"),
     ],
 )
 def test_lines_of_options(line: str, option: str, value: float) -> None:

@@ -103,6 +103,8 @@ NAMES: dict[str, str | Name] = {
     "version_stats/sample_staleness_<stat>": Name("staleness.<stat>", note=_MINIBATCHES),
     "version_stats/sample_staleness_theta_<stat>": Name("staleness.<stat>", note=_MINIBATCHES),
     "version_stats/sample_staleness_proximal_<stat>": Name("staleness.proximal.<stat>", note="-1 when on-policy"),
+    "rollout/head_version": "policy_version.train",
+    "rollout/sample_version/<stat>": "policy_version.<stat>",
     "version_stats/v_theta": "policy_version.train",
     "version_stats/v_proximal": "policy_version.proximal",
     "version_stats/n_valid_generated_tokens": "policy_version.tokens",

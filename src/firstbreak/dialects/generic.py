@@ -378,12 +378,14 @@ def _entry(words: list[str]) -> Name | None:
     return None
 
 
+_PER_SECOND = pattern(r"(?:(?<=steps)|(?<=frames)|(?<=tokens)|(?<=tok))/s(?:ec)?$")
 _CAMEL = pattern(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=\d)(?=[A-Z][a-z])")
 _SEPARATOR = pattern(r"[\W_]+")
 
 
 def _words(raw: str) -> list[str]:
-    """`meanReward`, `Mean Reward` and `mean/reward` are the same words."""
+    """`meanReward`, `Mean Reward` and `mean/reward` are the same words, and `steps/s` is no time."""
+    raw = _PER_SECOND.sub(" per s", raw)
     return [word for word in _SEPARATOR.split(_CAMEL.sub(" ", raw).lower()) if word]
 
 

@@ -47,6 +47,16 @@ def test_a_critic_that_returns_a_constant_is_found() -> None:
     assert "same value everywhere" in finding.message
 
 
+def test_a_critic_that_never_explains_anything_beside_a_flat_score_is_found() -> None:
+    curves = {"value.explained_variance": noise(60, 0.015), "value.loss": 0.35 + noise(60, 0.03)}
+    finding = found(ID, run({**curves, "reward.mean": -1200 + noise(60, 60.0)}))
+    assert finding.onset == 1
+    assert silent(ID, run({**curves, "reward.mean": learning(60)}))
+    assert silent(ID, run({**curves, "reward.mean": learning(60), "eval.reward": 30 + noise(60, 0.1)}))
+    once = np.where(np.arange(60) % 5, curves["value.explained_variance"], 0.2)
+    assert silent(ID, run({**curves, "value.explained_variance": once, "reward.mean": -1200 + noise(60, 60.0)}))
+
+
 def test_where_all_returns_are_equal_there_is_nothing_to_explain() -> None:
     curves = {"value.explained_variance": np.zeros(60), "value.loss": np.full(60, 1e-9), "reward.mean": noise(60)}
     assert silent(ID, run(curves, algorithm="ppo"))

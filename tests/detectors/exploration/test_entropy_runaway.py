@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from firstbreak.model import Severity, Status
+from firstbreak.model import Confidence, Severity, Status
 from tests.detectors.look import found, look, silent
 from tests.make import learning, noise, run, series
 
@@ -35,6 +35,16 @@ WIDENING = np.exp(np.linspace(0, 3.5, 120)) + noise(120, 0.02)
 def test_actions_that_become_noise_are_found_without_a_score() -> None:
     for curves in ({"action.std": WIDENING}, {"action.std": WIDENING, "reward.mean": noise(120)}):
         assert "bounds" in found(ID, run(curves), Severity.WARNING).message
+
+
+def test_a_bonus_that_widens_gaussian_actions_is_found_where_the_score_has_stopped_to_rise() -> None:
+    entropy, stopped = np.linspace(1.42, 4.8, 120) + noise(120, 0.02), learning(120)
+    curves = {"policy.entropy": entropy, "reward.mean": stopped, "episode.length": np.full(120, 200.0)}
+    paid = run(curves, algorithm="ppo", config={"entropy_coef": 0.5})
+    assert "widens the actions beyond their bounds" in found(ID, paid, Severity.WARNING, Confidence.HIGH).message
+    assert silent(ID, run(curves, algorithm="ppo", config={"entropy_coef": 0.0}))
+    assert silent(ID, replace(paid, series={**paid.series, "reward.mean": series("reward.mean", np.arange(120.0))}))
+    assert silent(ID, run({**curves, "policy.entropy": entropy / 4}, algorithm="ppo", config={"entropy_coef": 0.5}))
 
 
 def test_noise_that_widens_while_the_score_rises_is_healthy() -> None:

@@ -28,3 +28,11 @@ def test_capped_weights_are_healthy() -> None:
 def test_an_age_limit_that_is_never_used_is_healthy() -> None:
     fresh = {"staleness.max": np.zeros(N)}
     assert silent(ID, run(fresh, algorithm="grpo", config={"max_staleness": 8, "use_decoupled_loss": False}))
+
+
+def test_versions_of_the_data_and_of_the_weights_tell_the_age_as_well() -> None:
+    config = {"max_staleness": 8, "use_decoupled_loss": False}
+    train = np.arange(N, dtype=float)
+    late = {"policy_version.train": train, "policy_version.mean": np.maximum(0.0, train - 8)}
+    assert found(ID, run(late, algorithm="grpo", config=config)).onset == 3
+    assert silent(ID, run({**late, "policy_version.mean": train}, algorithm="grpo", config=config))

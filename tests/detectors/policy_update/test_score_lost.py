@@ -48,6 +48,12 @@ def test_a_small_loss_is_a_warning() -> None:
     assert found(ID, run({"eval.reward": curve})).severity is Severity.WARNING
 
 
+def test_a_dip_of_noisy_returns_that_nobody_evaluated_names_no_break() -> None:
+    dip = np.concatenate([learning(100, sd=0.01), np.full(100, 0.72)]) + noise(200, 0.01)
+    assert found(ID, run({"reward.mean": dip}, algorithm="a2c"), Severity.NOTICE)
+    assert found(ID, run({"reward.mean": dip}, algorithm="grpo"), Severity.WARNING)
+
+
 def test_a_dip_that_recovers_is_healthy() -> None:
     curve = learning(200)
     curve[120:130] = 0.3
@@ -75,7 +81,7 @@ def test_in_a_log_that_begins_in_mid_run_a_loss_is_a_share_of_the_level(bottom: 
 
 def test_a_small_part_of_the_gain_says_little() -> None:
     score = np.concatenate([np.linspace(0, 1, 60), np.full(40, 0.8)]) + noise(100, 0.01)
-    found(ID, run({"reward.mean": score}), Severity.WARNING, Confidence.LOW)
+    found(ID, run({"reward.mean": score}, algorithm="grpo"), Severity.WARNING, Confidence.LOW)
 
 
 def test_right_answers_are_looked_at_where_the_reward_is_lost_in_its_noise() -> None:

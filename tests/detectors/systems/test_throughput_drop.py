@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from firstbreak.model import Confidence, Run, Severity, Status
+from firstbreak.values import replace
 from tests.detectors.look import found, look, silent
-from tests.make import noise, run
+from tests.make import noise, run, series
 
 ID = "throughput-drop"
 N = 200
@@ -188,3 +189,15 @@ def test_steps_that_grow_more_than_their_texts() -> None:
     curves = {"length.mean": length, "time.step": 2 * (1 + 0.8 * x) * slower * WOBBLE}
     assert "each token" in found(ID, run(curves)).message
     assert silent(ID, run({**curves, "time.step": 2 * (1 + 0.8 * x) * WOBBLE}))
+
+
+def test_one_part_of_a_step_that_grows_with_what_is_stored() -> None:
+    def parts(replay: np.ndarray) -> Run:
+        made = run({"time.train": 0.0035 + noise(14, 1e-4)}, algorithm="dqn")
+        others = {"time_of_env": np.full(14, 0.001), "time_of_replay": replay}
+        return replace(made, unknown={name: series(name, values) for name, values in others.items()})
+
+    grows = np.linspace(0.0008, 0.037, 14)
+    assert "what it does grows with what is stored" in found(ID, parts(grows)).message
+    assert look(ID, parts(np.full(14, 0.0008))).finding is None
+    assert look(ID, parts(np.minimum(grows, 0.003))).finding is None

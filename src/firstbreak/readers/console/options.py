@@ -3,6 +3,7 @@
 Namespace(env_id='Walker2d-v4', gamma=0.99, ...)    Args(seed=4, ...)         argparse, dataclasses
 [2025-05-02 19:03:11] sac.py --env Ant-v4 --buffer 1000000 --batch 256        a command
 args: lr=1e-06 eps_clip=0.2 num_rollout=200       # run r7  base=Qwen2.5  lr=1e-6
+[env] Hover-v1 obs=(3,) action_space: Box(low=0.0, high=20.0)                 the range of an action
 TD3+BC  alpha=2.5 discount=0.99 tau=0.005 batch=256                           two names that nobody measures
 """
 
@@ -24,6 +25,7 @@ _COMMAND = re.compile(r"(?<!\S)\S{1,200}\.py (?=.{0,200}?--?[A-Za-z])|\bpython3?
 _FLAG = re.compile(r"(?<!\S)--?(?P<name>[A-Za-z][\w.-]*)(?:[= ](?P<value>'[^']*'|\"[^\"]*\"|(?!--?[A-Za-z])\S+))?")
 _PAIR = re.compile(r"(?<![\w./])(?P<name>[A-Za-z_]\w*)=(?P<value>'[^']*'|\"[^\"]*\"|[^\s,;|()]+)(?=[\s,;|]|$)")
 _SAYS = re.compile(r"# |.{0,60}\b(?:args|arguments|cfg|config|options|settings|hparams)(?:: | \| | -> )", re.IGNORECASE)
+_SPACE = re.compile(r"\bact(?:ion)?s?(?:[_ ]?space)?\W{1,3}(Box\(.{3,200})")
 #: what a run has and no step measures
 _GIVEN = frozenset(
     words("""
@@ -43,7 +45,10 @@ def read(line: str) -> ParsedLine | None:
         or (_flags(line) if " -" in line and ("python" in line or ".py " in line) else {})
         or (_pairs(line) if "loss" not in line and line.count("=") >= LEAST else {})
     )
-    return ParsedLine(config=options, kind=LineKind.BREAK) if len(options) >= LEAST else None
+    options = options if len(options) >= LEAST else {}
+    if "Box(" in line and "action_space" not in options and (space := _SPACE.search(line)):
+        options["action_space"] = space[1]
+    return ParsedLine(config=options, kind=LineKind.BREAK) if options else None
 
 
 def _called(line: str) -> dict[str, object]:

@@ -13,6 +13,7 @@
     [12/500] loss 0.42 reward 0.31
     Episode 0020/700 | loss 0.1551 | win rate (last 100) 0.03 | saved
     2026-03-03 08:12:04 INFO validation @ step 12: exact_match 0.49 avg_len 2.64
+    iter   2 | kl 0.003 | action mean -0.02 std 0.48 min -0.96 max 0.94 | per vector step: env 1.23 ms, replay 0.78 ms
     iter    1 | ep_ret    27.700 +-   9.084 | kl 0.01113 | obs_rms n=554
 
 The counters of a line (global_step, epoch, episode, ...) become columns like the rest, in lower case.
@@ -67,9 +68,14 @@ _TOGETHER = re.compile(
     rf"(?P<values>{BARE}(?:/ {{0,12}}{BARE}){{1,4}})"
 )
 #: `ret(100)`, `kl(mu||pi)`: of the last 100 episodes, and of one policy from another
-_WINDOW = re.compile(r"(?<=[a-z])\(\d{2,5}\)(?= ?[:=]| [\d-])")
+_WINDOW = re.compile(r"(?<=[a-z])\(\d{2,5}\)(?= ?[:=]| +[\d-])")
 _DIVERGENCE = re.compile(r"\b(kl)\((\w+)\|\|(\w+)\)", re.IGNORECASE)
 _MEAN_OF_EPISODES = re.compile(r"\W*(?:eval|evaluation|test) over \d+ episodes?(?=: )", re.IGNORECASE)
+#: `action mean -0.02 std 0.48`: statistics of one name in a cell; `per step: env 1.2 ms, replay 0.8 ms`: times of one
+_STATISTICS = re.compile(rf"(?P<name>[A-Za-z_]\w{{0,40}})(?P<each>(?: {_STATISTIC} {BARE}){{2,6}})")
+_TIMES = re.compile(
+    rf"(?:[A-Za-z ]{{1,40}}: )?(?P<each>[A-Za-z_]\w{{0,40}} {BARE} ms(?:,? [A-Za-z_]\w{{0,40}} {BARE} ms){{1,8}})"
+)
 _NAME_LENGTH = 80
 _LIST = re.compile(rf"[:=] ?\[(?P<items>{BARE}(?:[,\s] ?{BARE}){{1,4095}})\]")
 _NONE = re.compile(r"[:=] ?(?:None|null)(?=[\s,;|)\]}]|$)")
@@ -182,9 +188,22 @@ def _said(head: str, text: str) -> dict[str, float]:
         found += [match for pairs in several for match in pairs]
     if not all(found) and not _WORD_AND_NUMBER.sub("", text).strip():
         found = list(_WORD_AND_NUMBER.finditer(text))
+    cells = list(filter(None, map(_cell, parts))) if bars else []
     enough = len(found) > 1 or head.rstrip().endswith((":", "|", ",", ";"))
-    barred = bars and sum(match is not None for match in found) > len(found) / 2
-    return {match["name"]: scaled(match) for match in found if match} if enough and (all(found) or barred) else {}
+    barred = bars and len(cells) + sum(match is not None for match in found) > len(found) / 2
+    said = {match["name"]: scaled(match) for match in found if match}
+    return {name: v for cell in (*cells, said) for name, v in cell.items()} if enough and (all(found) or barred) else {}
+
+
+def _cell(text: str) -> dict[str, float]:
+    """What a cell says of one name in several statistics, or of the time (in seconds) of each part of a step."""
+    if said := _STATISTICS.fullmatch(text):
+        words = said["each"].split()
+        return {f"{said['name']}_{name}": float(v) for name, v in zip(words[::2], words[1::2], strict=True)}
+    if text.endswith(" ms") and (said := _TIMES.fullmatch(text)):
+        words = said["each"].replace(",", "").split()
+        return {f"time_of_{name}": float(v) / 1000 for name, v in zip(words[::3], words[1::3], strict=True)}
+    return {}
 
 
 def _weak(line: str, values: dict[str, float]) -> ParsedLine | None:

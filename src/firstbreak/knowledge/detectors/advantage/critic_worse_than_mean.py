@@ -3,7 +3,8 @@
 ## What it looks for
 Explained variance below `max_explained_variance` for at least `min_share` of the second half of the run, or within
 `tolerance` of 0 for at least `min_share_constant` of the second half, while the returns still vary and the score is not
-at its highest possible value.
+at its highest possible value. Or within `tolerance_flat` of 0 in all of the run, beside a training reward and a score
+that are flat.
 
 ## Why it matters
 The advantage is the return minus the critic's value. A critic that is worse than a constant adds noise to every
@@ -35,6 +36,7 @@ import numpy as np
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, from_point, seen_since
 from firstbreak.engine.stats.changes import for_good, turned
+from firstbreak.engine.stats.direction import rises
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.model import Confidence, Expected, Finding, NotMeasured, Role, Series, Severity, Statistic
 from firstbreak.words import number
@@ -47,10 +49,12 @@ def detect(
     trajectory: Trajectory | None = None,
     solved: bool | None = None,
     value_loss: Series | None = None,
+    training_score: Series | None = None,
     *,
     max_explained_variance: float = at(-0.05, "share", "Above, a critic can be as good as the mean, within the noise."),
     min_share: float = at(0.7, "share", "Single updates with a bad critic occur in healthy runs."),
     tolerance: float = at(1e-3, "share", "A critic that predicts one value explains no more than this."),
+    tolerance_flat: float = at(0.05, "share", "Noise of a batch; a critic that learns anything explains more."),
     min_share_constant: float = at(0.9, "share", "A critic that learns leaves 0 for some of the time."),
     min_share_sure: float = at(0.95, "share", "Nearly every update: the score learns in spite of this critic."),
     min_value_loss: float = at(
@@ -73,9 +77,13 @@ def detect(
     share = float(np.mean(late.values < max_explained_variance))
     near_zero = float(np.mean(np.abs(late.values) < tolerance))
     constant = near_zero >= min_share_constant and _errs(value_loss, min_value_loss)
+    flat = trajectory is not None and trajectory.kind == "flat" and len(variance) >= 2 * min_points
+    flat = flat and training_score is not None and not rises(training_score.finite)
+    near = float(np.mean(np.abs(variance.values) < tolerance_flat)) >= min_share_sure
+    never = flat and near and _errs(value_loss, min_value_loss)
     left = turned(variance.values < max_explained_variance)  # a critic that was better in this run
     was_better = left is not None and float(np.median(variance.values[:left])) >= was_good
-    if share < min_share and not constant and not was_better:
+    if share < min_share and not constant and not was_better and not never:
         return None
     if solved:
         return Expected(
@@ -88,7 +96,8 @@ def detect(
             f"explained variance is {number(float(np.median(late.values)))} because the value loss fell to {remains:.1g} of its "
             "largest value: the critic predicts returns that hardly differ"
         )
-    limit = tolerance if constant else max_explained_variance
+    constant = constant or never
+    limit = tolerance_flat if never else tolerance if constant else max_explained_variance
     first = for_good(variance.values < limit, min_share)  # an untrained critic is this bad, too
     since, interval = (None, None) if first is None else from_point(variance, first)
     sure = share >= min_share_sure and value_loss is not None and _errs(value_loss, min_value_loss)

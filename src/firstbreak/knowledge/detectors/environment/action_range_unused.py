@@ -1,11 +1,12 @@
 """The policy uses next to nothing of the range of its actions.
 
 ## What it looks for
-The size of the actions over half of the range that they may have: below `max_use` in the first quarter of the run, where the
-policy explores most.
+The size of the actions over half of the range that they may have: below `max_use` in the first quarter of the run, where
+the policy explores most.
 
-Without recorded transitions: the spread of a Gaussian policy (`train/std`), or the largest actions, against the range of actions
-in the configuration.
+Without recorded transitions: the spread of a Gaussian policy (`train/std`), or the largest actions, against the range of
+actions in the configuration. Or, beside a flat score, actions that reach -1 and 1 and never pass them, where the range
+begins at 0 or ends at `far` or more: nobody rescales what the policy's tanh or clip returns.
 
 ## Why it matters
 Actions between -1 and 1 that nobody rescales do next to nothing in a range of 5,000.
@@ -41,6 +42,7 @@ from firstbreak.words import number
 ROLES = (Role.RELATION,)
 BOX = pattern(r"Box\((?:low=)?\[?(-?[\d.]+)[^,\]]*\]?, ?(?:high=)?\[?([\d.]+)(?:.*\) *\((\w+))?")
 HIGH = pattern(r"action_?(?:high|max|limit|bound)$|max_?action$", re.IGNORECASE)
+LEAST, MOST = ("action_min", "actions_min", "action/min"), ("action.max", "action_max", "actions_max", "action/max")
 FAMILIES = only(Policy.CONTROL, why="only for policies that act in an environment")
 
 
@@ -54,11 +56,17 @@ def detect(
     solved: bool | None = None,
     *,
     max_use: float = at(0.02, "share", "a new Gaussian policy in a range of 50 to each side"),
+    far: float = at(5.0, "action units", "a range of -2 to 2 may be logged before it is rescaled"),
     min_points: int = at(4, "points", "with fewer windows no level is known"),
 ) -> Finding | NotMeasured | None:
     if env_action_use is None:
-        highest, first = (None, "") if config is None else _range(config)
-        named = (s for name, s in run.unknown.items() if first and name.startswith(first)) if run is not None else ()
+        low, high, first = (0.0, None, "") if config is None else _range(config)
+        flat = trajectory is not None and trajectory.kind == "flat"
+        if run is not None and high is not None and flat and (finding := _unscaled(run, low, high, far)) is not None:
+            return finding
+        highest = None if high is None else (high - low) / 2
+        logged = run.unknown.items() if run is not None else ()
+        named = (s for name, s in logged if name in MOST or (first and name.startswith(first)))
         largest = action_max or next((s for s in named if s.name.rstrip(")").lower().endswith("max")), None)
         size = action_std or largest
         if size is None or highest is None or len(size.finite) < min_points:
@@ -84,14 +92,38 @@ def detect(
     )
 
 
-def _range(config: Config) -> tuple[float | None, str]:
-    """Half of the range of an action that the configuration records, from its middle to each side, and the action's name."""
+def _range(config: Config) -> tuple[float, float | None, str]:
+    """The lowest and the highest value of an action that the configuration records, and the action's name."""
     for name, value in config.raw.items():
         if isinstance(value, str) and "act" in name.lower() and (box := BOX.search(value)):
-            return (float(box[2]) - float(box[1])) / 2, box[3] or ""
+            return float(box[1]), float(box[2]), box[3] or ""
         if HIGH.search(name) and isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
-            return float(value), ""
-    return None, ""
+            return -float(value), float(value), ""
+    return 0.0, None, ""
+
+
+def _unscaled(run: Run, low: float, high: float, far: float) -> Finding | None:
+    """Actions between -1 and 1 to their full extent, in a range that is another."""
+    known = {**run.unknown, **run.series}
+    least, most = (next((known[n].finite for n in names if n in known), None) for names in (LEAST, MOST))
+    if least is None or most is None or not len(least) or not len(most) or (low < 0 and high < far):
+        return None
+    if not (-1.01 <= float(least.values.min()) <= -0.9 and 0.9 <= float(most.values.max()) <= 1.01):
+        return None
+    return Finding(
+        message=facts.tell(
+            "actions lie between {least} and {most}, and their range is from {low} to {high}: what the policy returns, between "
+            "-1 and 1, is not rescaled; rescale them inside of the environment",
+            least=facts.lowest(least),
+            most=facts.highest(most),
+            low=number(low),
+            high=number(high),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        **seen_in(most, "largest action", level=high),
+        numbers={"use": float(most.values.max()) / high},
+    )
 
 
 def _beside(spread: Series, highest: float, max_use: float) -> Finding | None:

@@ -2,7 +2,8 @@
 
 ## What it looks for
 Transitions among which no episode ended, from the first window to the last, while the current episodes are `min_age` steps old
-or older; or a count of episodes that stays 0 for so many steps, while no length of an episode of fewer steps is logged.
+or older; or a count of episodes that stays 0 for so many steps, while no length of an episode of fewer steps is logged; or
+files of the Monitor wrapper without an episode after so many steps of each environment.
 
 ## Why it matters
 No return is ever complete: the score of an episode does not exist, and values are bootstrapped from bootstrapped values only.
@@ -27,7 +28,7 @@ import numpy as np
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Policy, only
-from firstbreak.model import Confidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Role, Run, Series, Severity
 from firstbreak.values import replace
 
 ROLES = (Role.RELATION,)
@@ -39,6 +40,8 @@ def detect(
     env_episode_age: Series | None = None,
     progress_episodes: Series | None = None,
     episode_length: Series | None = None,
+    progress_env_steps: Series | None = None,
+    run: Run | None = None,
     *,
     min_age: float = at(1500.0, "steps", "usual time limits are 1,000 steps or fewer"),
     min_points: int = at(4, "points", "with fewer windows no level is known"),
@@ -48,6 +51,15 @@ def detect(
     ):  # the steps are the age of the first one
         env_episodes_ended = progress_episodes
         env_episode_age = replace(progress_episodes, values=progress_episodes.steps)
+    monitors = sum(file.endswith("monitor.csv") for file in run.files) if run is not None else 0
+    if (
+        run is not None
+        and monitors
+        and progress_env_steps is not None
+        and not {"episode.length", "reward.mean"} & run.series.keys()
+    ):
+        env_episode_age = replace(progress_env_steps, values=progress_env_steps.values / monitors)
+        env_episodes_ended = replace(progress_env_steps, values=np.zeros(len(progress_env_steps)))
     if env_episodes_ended is None or env_episode_age is None:
         return NotMeasured("neither episodes nor transitions are counted")
     ended, age = env_episodes_ended.finite, env_episode_age.finite

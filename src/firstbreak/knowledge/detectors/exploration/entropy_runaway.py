@@ -1,9 +1,11 @@
 """The policy becomes more random and its score does not improve.
 
 ## What it looks for
-Entropy, or the standard deviation of the actions, that grows to `growth_with_drop` times its start while the score
-falls; or a standard deviation of the actions that grows to `growth_alone` times its start while the score is flat or is
-not recorded; or the entropy of a text that grows to `growth_text` times its start while an evaluation gains nothing since.
+Entropy, or the standard deviation of the actions, that grows to `growth_with_drop` times its start while the score falls;
+or a standard deviation of the actions that grows to `growth_alone` times its start while the score is flat or is not
+recorded; or one that multiplies by `growth_certain` under an entropy bonus while the score does not rise any more (from
+the entropy, if that begins as for Gaussian actions with a standard deviation of 1); or the entropy of a text that grows
+to `growth_text` times its start while an evaluation gains nothing since.
 
 ## Why it matters
 The policy loses what it knew. Either the entropy bonus is stronger than the reward, or the updates destroy what was
@@ -27,6 +29,8 @@ https://arxiv.org/abs/2006.05990
 
 from __future__ import annotations
 
+import math
+
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Method, Policy
@@ -34,9 +38,10 @@ from firstbreak.engine.stats.direction import departure, rises
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.knowledge.detectors.exploration._words import entropy_weight
-from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Config, Finding, NotMeasured, Series, Severity
 
 FEW = 4  #: evaluations: fewer show no rise (convention)
+NORMAL = 1.419  #: nats: entropy of a normal distribution with a standard deviation of 1
 FIRST = 3  #: points of the start: a bonus that is too strong has had its effect within a tenth of a run
 
 
@@ -47,6 +52,7 @@ def detect(
     method: Method | None = None,
     policy: Policy = Policy.TEXT,
     eval_score: Series | None = None,
+    config: Config | None = None,
     *,
     growth_with_drop: float = at(1.5, "ratio", "Half as much again as at the start, while the score falls."),
     growth_alone: float = at(
@@ -70,7 +76,14 @@ def detect(
         lost = got_worse and late >= growth_with_drop * start
         noise = stands_still and curve.name == "action.std" and late >= growth_alone * start
         wild = policy is Policy.TEXT and late >= growth_text * start and eval_score is not None
-        if start <= 0 or not (lost or noise or wild) or not rises(curve):
+        paid = config is not None and (config.number("entropy_coef") or 0) > 0 and policy is Policy.CONTROL
+        wide = (
+            paid
+            and trajectory is not None
+            and trajectory.kind != "rising"
+            and _wider(curve, start, late) >= growth_certain
+        )
+        if start <= 0 or not (lost or noise or wild or wide) or not rises(curve):
             continue
         since = departure(curve)
         if wild and not (lost or noise) and (since is None or _gains(eval_score, since[0])):
@@ -81,13 +94,20 @@ def detect(
                 curve=curve.name,
                 start=facts.median(curve.head(FIRST / len(curve))),
                 late=facts.median(curve.tail(0.2)),
-                meanwhile=_meanwhile(trajectory, lost, wild, method),
+                meanwhile=_meanwhile(trajectory, lost, wild, wide and not noise, method),
             ),
             severity=Severity.CRITICAL if lost else Severity.WARNING,
-            confidence=Confidence.HIGH if late >= growth_certain * start else Confidence.MEDIUM,
+            confidence=Confidence.HIGH if wide or late >= growth_certain * start else Confidence.MEDIUM,
             **seen_since(curve, curve.name, *(since or (None, None))),
         )
     return None
+
+
+def _wider(curve: Series, start: float, late: float) -> float:
+    """How many times as wide the actions became; by their entropy, where it begins near that of normal distributions."""
+    if curve.name == "action.std":
+        return late / start if start > 0 else 1.0
+    return math.exp((late - start) / max(1, round(start / NORMAL))) if start > 0.7 * NORMAL else 1.0
 
 
 def _gains(evaluation: Series | None, since: float) -> bool:
@@ -96,7 +116,7 @@ def _gains(evaluation: Series | None, since: float) -> bool:
     return late is None or len(late) < FEW or rises(late)
 
 
-def _meanwhile(trajectory: Trajectory | None, lost: bool, wild: bool, method: Method | None) -> str:
+def _meanwhile(trajectory: Trajectory | None, lost: bool, wild: bool, wide: bool, method: Method | None) -> str:
     weight = entropy_weight(method)
     if lost:
         return f"while the score fell: the policy forgets; lower the {weight} or the learning rate"
@@ -104,6 +124,10 @@ def _meanwhile(trajectory: Trajectory | None, lost: bool, wild: bool, method: Me
         return (
             "and the evaluation gains nothing since: the text may have become incoherent; read some completions of the last "
             f"steps, then lower the {weight} or the learning rate"
+        )
+    if wide:
+        return (
+            f"and the score rises no more: the {weight} widens the actions beyond their bounds; lower it, to 0 at first"
         )
     score = "no score is recorded" if trajectory is None else "the score is flat"
     return f"and {score}: the actions are noise that is clipped at their bounds; lower the {weight}, to 0 at first"

@@ -112,7 +112,7 @@ def detect(
 
 def _still(values: np.ndarray, least: int) -> int | None:
     """The index from which on, to the end, the values stay the same: for so many points, and longer than ever before."""
-    levels = np.abs(np.diff(values)) > 0.01 * np.abs(values[1:])  # rounding is no change
+    levels = np.abs(np.diff(values)) > np.minimum(0.05, 0.01 * np.abs(values[1:]))  # rounding is no change
     moved = np.r_[0, np.flatnonzero(levels) + 1]
     longest = int(np.diff(moved).max(initial=0))
     return int(moved[-1]) if len(values) - moved[-1] >= max(least, 3 * longest) else None

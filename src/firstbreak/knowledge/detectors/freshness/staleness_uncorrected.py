@@ -2,7 +2,8 @@
 
 ## What it looks for
 A recorded limit on the age of the data ({max_staleness}) of `min_age` versions or more, with a loss that treats the data
-as fresh: the proximal policy is not decoupled from the policy that made the data, or its weights have no cap.
+as fresh: the proximal policy is not decoupled from the policy that made the data, or its weights have no cap. Where ages are
+logged, or the versions of the data and of the weights in training, the data have to be as old.
 
 ## Why it matters
 Data that are a few versions old were made by another policy. Without a weight for this difference, the update follows
@@ -31,12 +32,15 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.values import replace
 
 
 def detect(
     config: Config,
     staleness_max: Series | None = None,
     staleness_mean: Series | None = None,
+    policy_version_mean: Series | None = None,
+    policy_version_train: Series | None = None,
     *,
     min_age: float = at(2.0, "versions", "Data that are one version old need no correction."),
     max_cap: float = at(20.0, "ratio", "A cap above this does not bound anything."),
@@ -52,7 +56,8 @@ def detect(
     cap = config.number("behave_weight_cap")
     if decoupled and cap is not None and cap <= max_cap:
         return None
-    ages = next((s.finite for s in (staleness_max, staleness_mean) if s is not None and len(s.finite)), None)
+    behind = _behind(policy_version_train, policy_version_mean)
+    ages = next((s.finite for s in (staleness_max, staleness_mean, behind) if s is not None and len(s.finite)), None)
     if ages is not None and float(np.median(ages.tail(0.5).values)) < min_age:
         return None
     since = first_sustained(ages, lambda values: values >= min_age) if ages is not None else None
@@ -66,9 +71,17 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM if decoupled else Confidence.HIGH,
-        metric="staleness.max" if ages is not None else None,
+        metric=None if ages is None else policy_version_mean.name if ages is behind else "staleness.max",
         onset=since,
         interval=None if since is None else (since, since),
         evidence=(Evidence(text="age of the data", series=ages, level=limit),) if ages is not None else (),
         numbers={"limit": limit, "decoupled": bool(decoupled)},
     )
+
+
+def _behind(train: Series | None, sampled: Series | None) -> Series | None:
+    """How many versions the data are behind the weights in training, where both versions are logged."""
+    if train is None or sampled is None:
+        return None
+    _, i, j = np.intersect1d(train.finite.steps, sampled.finite.steps, return_indices=True)
+    return replace(sampled, steps=train.finite.steps[i], values=train.finite.values[i] - sampled.finite.values[j])

@@ -1,9 +1,10 @@
 """The learning rate is not the configured one.
 
 ## What it looks for
-The recorder logs the rate in force as a share of the configured one. The check reports where it never passed `above`
-in ten updates or more. Without the recorder, it compares the logged rates with the configured one, and reports where the
-highest of them is less than `reached` of it, or where it is in force beyond 1 / `reached` of it.
+The recorder logs the rate in force as a share of the configured one. The check reports where it never passed `above` in
+ten updates or more. Without the recorder, it compares the logged rates with the configured one, and reports where the
+highest of them is less than `reached` of it, or where it is in force beyond 1 / `reached` of it. And it reports a rate
+that rises from near 0 to the end of the run where the configuration names a schedule that decays, and no warm-up.
 
 ## Why it matters
 Nothing is learned although everything else is right, or updates are larger than was meant.
@@ -25,15 +26,23 @@ https://github.com/huggingface/trl
 
 from __future__ import annotations
 
+import re
+
+import numpy as np
+
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.stats.changes import adapted, rounded_away
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.patterns import pattern
 from firstbreak.words import number
 
 ROLES = (Role.RELATION, Role.PROOF)
 MIN_POINTS = 10  #: updates (convention)
+
+
+DECAYS = pattern(r"\b(?:lin|cos|poly|exp|decay|anneal)", re.IGNORECASE)
 
 
 def detect(
@@ -50,6 +59,8 @@ def detect(
             return None
         what = "the learning rate is {value} of the configured one: shorten the warm-up"
         return proved(shares, config, what, below=above)
+    if lr is not None and len(lr.finite) >= MIN_POINTS and (turned := _turned(config, lr.finite)) is not None:
+        return turned
     configured = config.number("learning_rate")
     if lr is None or len(lr.finite) < MIN_POINTS or not configured or "learning_rate" in config.defaulted:
         return NotMeasured("the learning rate is not logged, or not configured")
@@ -72,4 +83,29 @@ def detect(
         confidence=Confidence.HIGH,
         **seen_in(rates, "learning rate", first, level=configured),
         numbers={"share": share},
+    )
+
+
+def _turned(config: Config, rates: Series) -> Finding | None:
+    """A schedule that was given the share of the run that is done, in place of the share that remains."""
+    rate, values = config.get("learning_rate"), rates.values
+    schedule = rate if isinstance(rate, str) else config.get("lr_schedule")
+    warm = config.get("warmup_steps") or any("warm" in name.lower() and value for name, value in config.raw.items())
+    if not isinstance(schedule, str) or not DECAYS.search(schedule) or warm or "warm" in schedule:
+        return None
+    middle = float(values[len(values) // 2])
+    if (np.diff(values) < 0).any() or values[0] > 0.2 * values[-1] or middle > 0.75 * values[-1]:
+        return None
+    return Finding(
+        message=facts.tell(
+            "the learning rate rises from {first} to {last}, the end of the log, and its schedule is {schedule}: a schedule is "
+            "given the progress that remains, from 1 to 0",
+            first=facts.first(rates),
+            last=facts.last(rates),
+            schedule=schedule,
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        **seen_in(rates, "learning rate", float(rates.steps[0])),
+        numbers={"share": float(values[-1] / values[0]) if values[0] else 0.0},
     )

@@ -5,9 +5,11 @@ A score that rose (or began high), and then fell beyond its noise and stayed dow
 the best level was, and since when the score falls. If a reward is flat within its noise, the share of right answers is
 used instead, where it is logged. Evaluation and training reward are judged each by itself, and then together: what both
 lost is critical from `drop_critical_together` of the gain on, and a fall that is not certain is a warning of low
-confidence. What only the training reward lost is a warning, and critical only where it collapsed. If the evaluation shows
-that the policy kept its skill, a loss of the training reward is a warning from `drop_critical` of the gain and
-`min_drop_alone` of the level on. An evaluation that never rose, or is too noisy to tell, does not show that.
+confidence. What only the training reward lost is a warning, and critical only where it collapsed; of a policy that acts
+in an environment and is not evaluated, less than `drop_critical` of the gain is a notice, because sound returns swing
+as much. If the evaluation shows that the policy kept its skill, a loss of the training reward is a warning from
+`drop_critical` of the gain and `min_drop_alone` of the level on. An evaluation that never rose, or is too noisy to
+tell, does not show that.
 
 ## Why it matters
 If the model was better earlier, it is harmful to go on: the best checkpoint is already saved, and every step leads away
@@ -41,6 +43,7 @@ import numpy as np
 
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.agreement import Fall, denies
 from firstbreak.engine.stats.direction import fall_from_best, recovers
 from firstbreak.engine.stats.shape import MIN_POINTS, Trajectory
@@ -61,6 +64,7 @@ def detect(
     reward_accuracy: Series | None = None,
     eval_score: Series | None = None,
     fall: Fall | None = None,
+    policy: Policy = Policy.TEXT,
     *,
     drop_critical: float = at(
         0.4,
@@ -133,6 +137,7 @@ def detect(
     material = trajectory.drop >= min_drop_critical * max(abs(trajectory.best), abs(trajectory.end))
     back = recovers(score, trajectory.best, trajectory.best_step)
     nearly = back and recovers(score, trajectory.best, trajectory.best_step, mostly)
+    dip = policy is Policy.CONTROL and eval_score is None and not large  # nothing confirms it
     sure = large and material and trajectory.n >= min_points_critical and not back
     return Finding(
         message=facts.tell(
@@ -149,7 +154,7 @@ def detect(
             if run.checkpoints
             else "a model that was saved near that step is better",
         ),
-        severity=Severity.CRITICAL if sure else Severity.WARNING,
+        severity=Severity.CRITICAL if sure else Severity.NOTICE if dip else Severity.WARNING,
         confidence=Confidence.HIGH if sure else Confidence.MEDIUM if large and not nearly else Confidence.LOW,
         **seen_since(score, "score", since, interval, level=trajectory.best),
         numbers={"lost": lost, "kind": trajectory.kind},

@@ -1,11 +1,12 @@
 """Throughput fell for good compared with the run's own past.
 
 ## What it looks for
-A speed that changes its level for good, or sinks, wherever in the run. A speed that the trainer averages since the
-start (`time/fps`, `charts/SPS`) hides most of a drop, so it is first turned back into the speed of each stretch. If
-only the time of the steps (or of their phases) is logged, the speed is tokens per second, or steps per second where no
-tokens are logged: for texts that are no longer than before. A log that names no time is timed by its events, where they
-carry their time (TensorBoard, wandb).
+A speed that changes its level for good, or sinks, wherever in the run. A speed that the trainer averages since the start
+(`time/fps`, `charts/SPS`) hides most of a drop, so it is first turned back into the speed of each stretch. If only the
+time of the steps (or of their phases) is logged, the speed is tokens per second, or steps per second where no tokens are
+logged: for texts that are no longer than before. A log that names no time is timed by its events, where they carry their
+time (TensorBoard, wandb). Where no speed is logged for `min_points` steps: one part of a step that is logged by a name of
+its own (`replay 0.8 ms`), takes most of the time, and grew to `growth` times its start while the others did not.
 
 ## Why it matters
 Slow rollouts cost money in synchronous training, and make the data old in asynchronous training: the queue ages, and
@@ -42,12 +43,16 @@ from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Method
 from firstbreak.engine.stats.changes import apart, changes, departed, settled
 from firstbreak.engine.stats.points import distinct
-from firstbreak.knowledge.detectors.systems._shares import by_rounds, share, step_time
-from firstbreak.model import Confidence, Config, Finding, NotMeasured, Series, Severity
+from firstbreak.knowledge.detectors.systems._shares import PHASES, by_rounds, share, step_time
+from firstbreak.model import Confidence, Config, Finding, NotMeasured, Run, Series, Severity
 from firstbreak.values import replace
 from firstbreak.words import number, percent
 
 STRETCHES = 40
+FEW, STEADY = (
+    8,
+    0.8,
+)  #: values of one part of a step, and share of them that are higher than the one before (convention)
 NOTHING = 1e-9  #: seconds, or steps per second
 
 
@@ -68,6 +73,7 @@ def detect(
     value_loss: Series | None = None,
     loss_total: Series | None = None,
     policy_loss: Series | None = None,
+    run: Run | None = None,
     *,
     min_drop: float = at(0.3, "share of the speed", "A smaller drop may come from longer samples."),
     drop_warning: float = at(0.5, "share of the speed", "The run takes twice as long from there on."),
@@ -81,6 +87,7 @@ def detect(
     min_times: float = at(2.0, "ratio", "Steps that take twice as long, for whatever reason."),
     min_cost: float = at(1.25, "ratio", "Of the time for one token: longer completions alone do not explain the rest."),
     max_p_value: float = at(0.01, "probability", "A break that is less probable by chance is certain."),
+    growth: float = at(5.0, "ratio", "Of one part of a step, and of no other: the work grows with the run."),
     min_points: int = at(20, "points", "Fewer speeds show no drop."),
 ) -> Finding | NotMeasured | None:
     instant = (
@@ -108,6 +115,8 @@ def detect(
             speeds.append(replace(rounds, name="throughput.steps_s", values=1 / rounds.values))
     speed = next((s for s in speeds if len(s) >= min_points), None)
     if speed is None:
+        if run is not None and (part := _growing_part(run, growth)) is not None:
+            return part
         return NotMeasured(f"no speed is logged for {min_points} steps")
     if len(speed) and settled(speed) > (1 - min_drop) * float(speed.values.max()):
         # no level before it can be so much higher: the changes of the curve need not be looked for
@@ -157,6 +166,36 @@ def detect(
         confidence=Confidence.LOW if doubtful else Confidence.HIGH if long else Confidence.MEDIUM,
         **seen_since(speed, f"{number(before)} before, {number(now)} now", began.step, began.interval, level=before),
         numbers={"lost": lost},
+    )
+
+
+def _growing_part(run: Run, growth: float) -> Finding | None:
+    """One part of a step that takes ever longer, while the others do not: what it does grows with what is stored."""
+    known = {name: s for name, s in run.series.items() if name.removeprefix("time.") in PHASES}
+    parts = {n: s.finite for n, s in {**run.unknown, **known}.items() if n in known or n.startswith("time_of_")}
+    parts = {n: s for n, s in parts.items() if len(s) >= FEW and (s.values > 0).all()}
+    grown = {n: settled(s) / float(s.values[0]) for n, s in parts.items()}
+    if len(parts) < 2:
+        return None
+    name = max(grown, key=lambda n: grown[n])
+    part, others = parts[name], [n for n in parts if n != name]
+    rising = float(np.mean(np.diff(part.values) > 0)) >= STEADY
+    most = settled(part) > sum(settled(parts[n]) for n in others)
+    if name in known or not (rising and most) or grown[name] < growth * max(1.0, *(grown[n] for n in others)):
+        return None
+    doubled = float(part.steps[np.argmax(part.values > 2 * part.values[0])])
+    return Finding(
+        message=facts.tell(
+            "{part} grew from {first} to {last} s, and the other parts of a step did not: what it does grows with what is "
+            "stored; look for a copy or a search of all of it in each step",
+            part=name,
+            first=facts.first(part),
+            last=facts.last(part),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        **seen_since(part, "time of one part of a step", doubled, (float(part.steps[0]), doubled)),
+        numbers={"times": grown[name]},
     )
 
 
