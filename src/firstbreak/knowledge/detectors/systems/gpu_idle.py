@@ -2,8 +2,8 @@
 
 ## What it looks for
 A use of a GPU whose mean is below `low` in both halves of the run (of several GPUs the one that does least); a power that takes
-turns between two levels and is low in `min_share` of the readings; a share of the peak arithmetic (else a use of the GPU) that
-fell to `max_fall` of its early level for good.
+turns between two levels and is low in `min_share` of the readings (both in runs that write text only); a share of the peak
+arithmetic (else a use of the GPU) that fell to `max_fall` of its early level for good.
 
 ## Why it matters
 The hardware is paid for and waits: for rollouts, the environment, scoring, data, or another job. A faster update gains nothing
