@@ -63,7 +63,7 @@ TOO_FEW: list[tuple[str, str | None, list[Curves]]] = [
     ("reward-flat", None, [{"reward.mean": noise(8)}]),
     ("length-collapse", None, [{"length.mean": [200, 2], "reward.mean": [1, 0]}]),
     ("memory-creep", None, each("memory.gpu", [], [9.0], [9.0, 99.0], [NAN] * 50)),
-    ("phase-imbalance", None, each("time.wait_frac", [], [0.9], [0.9, 0.9], [NAN] * 50)),
+    ("rollout-share", None, each("time.wait_frac", [], [0.9], [0.9, 0.9], [NAN] * 50)),
     ("rollout-share", None, [dict.fromkeys(ROLLOUT, v) for v in ([9.0], [9.0, 9.0], [NAN] * 50, [0.0] * 50)]),
     ("step-time-spikes", None, each("time.step", [], [9.0], [9.0, 99.0], [NAN] * 50)),
 ]

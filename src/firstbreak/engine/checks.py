@@ -9,6 +9,7 @@ report, never the report.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol, TypedDict, TypeVar
@@ -114,6 +115,15 @@ def from_point(curve: Series, i: int) -> tuple[float, Interval]:
     """The step of a curve's point, and the interval of a change that this point is the first to show: from the one before on."""
     step = float(curve.steps[i])
     return step, (float(curve.steps[max(i - 1, 0)]), step)
+
+
+def most_serious(*answers: Finding | NotMeasured | None) -> Finding | NotMeasured | str | None:
+    """The most serious finding, the earliest of equals. Without one: what could not be looked at, all of it or a part."""
+    found = [a for a in answers if isinstance(a, Finding)]
+    if found:
+        return min(found, key=lambda f: (-f.severity.rank, math.inf if f.onset is None else f.onset))
+    lacking = "; ".join(dict.fromkeys(str(a.why) for a in answers if isinstance(a, NotMeasured)))
+    return lacking or None if None in answers else NotMeasured(lacking)
 
 
 def _others(curves: Mapping[str, Series | None], since: float | None = None) -> tuple[Evidence, ...]:

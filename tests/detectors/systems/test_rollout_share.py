@@ -1,4 +1,4 @@
-"""rollout-share: the rollout takes over."""
+"""rollout-share: the rollout takes over, or the trainer waits for it."""
 
 import numpy as np
 import pytest
@@ -56,3 +56,32 @@ def test_the_advice_is_for_what_acts() -> None:
     assert "environment" in found(ID, slow).message
     slow.series["length.mean"] = slow.series["time.rollout"]  # type: ignore[index]
     assert "completion" in found(ID, slow).message
+
+
+def test_a_wait_that_grows_is_found() -> None:
+    wait = np.where(np.arange(N) < 45, 2.0, 40.0) + np.abs(noise(N))
+    finding = found(ID, run({"time.wait_batch": wait, "time.step": wait + 40}), Severity.WARNING)
+    assert finding.onset == pytest.approx(46, abs=3)
+
+
+def test_a_steady_long_wait_is_a_notice_for_where_the_data_come_from() -> None:
+    waits = {"time.wait_frac": 0.7 + noise(N, 0.02)}
+    assert "generation" in found(ID, run(waits, algorithm="grpo"), Severity.NOTICE).message
+    assert "environments" in found(ID, run(waits, algorithm="ppo")).message
+
+
+@pytest.mark.parametrize("waits", [0.2 + noise(N, 0.05), np.linspace(0.6, 0.1, N)])
+def test_a_short_wait_is_the_cost_of_fresh_data_and_one_that_falls_is_healthy(waits: np.ndarray) -> None:
+    assert silent(ID, run({"time.wait_frac": waits}))
+
+
+@pytest.mark.parametrize("curves", [{}, {"time.step": [100.0] * N}])
+def test_a_wait_without_the_step_or_counted_since_the_start_is_no_share(curves: dict[str, list[float]]) -> None:
+    assert look(ID, run({"time.wait_batch": 5.0 * np.arange(N), **curves})).status is Status.NOT_MEASURED
+
+
+def test_a_growing_wait_comes_before_a_steady_rollout() -> None:
+    wait = np.where(np.arange(N) < 45, 0.1, 0.4) + noise(N, 0.02)
+    both = timed(np.full(N, 600.0))
+    both.series["time.wait_frac"] = run({"time.wait_frac": wait}).series["time.wait_frac"]  # type: ignore[index]
+    assert "waits for data" in found(ID, both, Severity.WARNING).message

@@ -1,71 +1,92 @@
-"""The rollout takes nearly all of a step, or a larger and larger share.
+"""The rollout, or the wait for it, takes nearly all of a step, or more and more.
 
 ## What it looks for
-The time of the rollout as a share of the whole step: its growth compared with the first half of the run, and its level at
-the end.
+The time of the rollout, and that in which the trainer waits for a batch, as shares of the whole step: their growth compared with
+the start of the run, and their level at the end (`high` of the rollout, `high_wait` of the wait).
 
 ## Why it matters
-The update waits for the slowest rollout. A share that grows says that completions get longer, that tools or environments
-get slower, or that workers are lost. The share grows before any learning curve changes.
+The update waits for the slowest rollout, and hardware that waits does nothing. A share that grows says that completions get
+longer, tools or environments slower, workers are lost, or a filter drops more and more, before any learning curve changes.
 
 ## When it is a false alarm
 Generation token by token is slow by nature and takes most of a step in most set-ups, and so does a simulator on the
-CPU. In asynchronous training the rollout overlaps with the update, and then the share says little.
+CPU. In asynchronous training the rollout overlaps with the update, and then its share says little. A synchronous trainer logs
+the whole generation as waiting.
 
 ## Fix
 - Compare the longest with the mean completion: if a few long completions hold up the batch, lower {max_new_tokens} or
   overlap generation with training.
-- Give the inference engine more memory for its cache, and more concurrent requests.
-- Set a timeout for environments and tools.
+- Give generation more of the hardware, the inference engine more memory and more concurrent requests, and environments and tools
+  a timeout.
+- Check what the filters drop: dynamic sampling ({dynamic_sampling}) can need several batches to fill one.
+- Allow one more version of staleness ({max_staleness}), if the importance weights stay near 1.
 
 ## Smallest experiment
-Generate one batch with half of {max_new_tokens}: if the time halves, the length is the bottleneck. If the time does not
-halve, check the engine or the environment.
+Generate one batch with half of {max_new_tokens}: if the time halves, the length is the bottleneck. If not, double the number of
+rollout workers for 20 steps: if the wait halves, generation is the reason, else the environment, the rewards or the filter.
 
 ## References
 https://verl.readthedocs.io/en/latest/perf/perf_tuning.html
+https://verl.readthedocs.io/en/latest/advance/fully_async.html
 https://arxiv.org/abs/2505.24298
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
-from firstbreak.engine.checks import at
-from firstbreak.engine.families import Method, Policy, without
+from firstbreak.engine.checks import at, most_serious
+from firstbreak.engine.families import Method, Policy
 from firstbreak.knowledge.detectors.systems._shares import share, step_time, takes_over
 from firstbreak.model import Finding, NotMeasured, Series
 
-FAMILIES = without(Method.SUPERVISED)
-
 
 def detect(
-    time_rollout: Series,
-    time: Mapping[str, Series],
+    time_rollout: Series | None = None,
+    time_wait_frac: Series | None = None,
+    time_wait_batch: Series | None = None,
+    time: Mapping[str, Series] | None = None,
     policy: Policy = Policy.TEXT,
+    method: Method | None = None,
     *,
     min_increase: float = at(0.2, "share", "Of a step: a fifth more than before."),
     high: float = at(
         0.75, "share", "Generation and simulation are slow by nature, and take two thirds of a step in many set-ups."
     ),
+    high_wait: float = at(0.5, "share", "The trainer is idle for half of its time."),
     max_p_value: float = at(0.01, "probability", "A break that is less probable by chance is certain."),
     min_points: int = at(12, "points", "Fewer steps show no growth."),
-) -> Finding | NotMeasured | None:
-    whole = step_time(time)
-    if whole is None:
-        return NotMeasured("the time of a step is not logged")
-    where = (
-        "compare the longest with the mean completion, then check the speed of the inference engine"
-        if policy is Policy.TEXT
-        else "profile a step of the environment, and try more environments side by side"
+) -> Finding | NotMeasured | str | None:
+    judge = partial(takes_over, min_increase=min_increase, max_p_value=max_p_value, min_points=min_points)
+    text, supervised, whole = policy is Policy.TEXT, method is Method.SUPERVISED, step_time(time)
+    rollout: Finding | NotMeasured | None = NotMeasured("the time of the rollout, or of a step, is not logged")
+    if time_rollout is not None and whole is not None and not supervised:
+        where = (
+            "compare the longest with the mean completion, then check the speed of the inference engine"
+            if text
+            else "profile a step of the environment, and try more environments side by side"
+        )
+        rollout = judge(
+            share(time_rollout, whole),
+            f"the rollout {{taken}} and is its bottleneck; {where}",
+            "the rollout takes longer than the step: the two overlap, or are measured differently",
+            metric="time.rollout",
+            high=high,
+        )
+    waits = None if time_wait_frac is None else time_wait_frac.finite
+    if waits is None and time_wait_batch is not None and whole is not None:
+        waits = share(time_wait_batch, whole)
+    if waits is None:
+        return most_serious(rollout, NotMeasured("the time that the trainer waits for data is not logged"))
+    place = "generation, and what the filters drop" if text else "the environments, and the number of rollout workers"
+    wait = judge(
+        waits,
+        f"the time that the trainer waits for data {{taken}}; check the speed of {'the data loader' if supervised else place}",
+        "the wait is longer than the step: the wait is counted over several steps or processes",
+        metric="time.wait_frac" if time_wait_frac is not None else "time.wait_batch",
+        verb="is",
+        counted="waits",
+        high=high_wait,
     )
-    return takes_over(
-        share(time_rollout, whole),
-        f"the rollout {{taken}} and is its bottleneck; {where}",
-        "the rollout takes longer than the step: the two overlap, or are measured differently",
-        metric="time.rollout",
-        high=high,
-        min_increase=min_increase,
-        max_p_value=max_p_value,
-        min_points=min_points,
-    )
+    return most_serious(rollout, wait)
