@@ -34,8 +34,6 @@ Where one signal is logged several times over (per environment, data set, layer,
 `signal@part`; see signals.py. Unknown names are kept and listed, never dropped in silence.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import os

@@ -6,8 +6,6 @@ the words for held-out data are taken off; what is left must be exactly one quan
 it. A wrong reading is worse than none.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Set
 

@@ -4,8 +4,6 @@ Every run is compared with what each trainer is recognised by, so that is read a
 are read when one of them is asked for.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Set
 from functools import cache, partial

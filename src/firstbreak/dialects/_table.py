@@ -1,7 +1,5 @@
 """Raw names with placeholders -> canonical names."""
 
-from __future__ import annotations
-
 import enum
 import re
 from collections.abc import Collection, Mapping

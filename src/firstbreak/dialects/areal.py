@@ -4,8 +4,6 @@
 no ending. The three policies are behaviour (generated), proximal (before the update) and theta (in training).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Set
 from typing import Any
 

@@ -3,8 +3,6 @@
 Source: baselines/{ppo2,a2c,deepq,ddpg,her,ppo1,trpo_mpi,acer}; stable_baselines/{ppo2,a2c,sac,deepq}
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Set
 from typing import Any
 

@@ -1,7 +1,5 @@
 """CleanRL: single-file scripts that write TensorBoard (and wandb). Most losses are of the last minibatch only."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Set
 from typing import Any

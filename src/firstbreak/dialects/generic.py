@@ -5,8 +5,6 @@ Case and separators are ignored, and so are words that say only where a number w
 the names that the recognised trainer does not know.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Set

@@ -4,8 +4,6 @@ A dialect says which of the trainer's options carries which name (`CONFIG`), wha
 nothing (`DEFAULTS`), and what takes more than renaming (`refine`).
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Collection, Mapping

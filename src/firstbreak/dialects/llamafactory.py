@@ -1,7 +1,5 @@
 """LLaMA-Factory: trainer_log.jsonl beside the files of the Hugging Face Trainer; PPO is a fork of TRL 0.9."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Set
 from typing import Any
 

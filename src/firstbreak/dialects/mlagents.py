@@ -4,8 +4,6 @@ A step is one decision of one agent.
 Source: ml-agents/mlagents/trainers: stats.py, trainer/rl_trainer.py, ppo/optimizer_torch.py, sac/optimizer_torch.py
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Set
 from typing import Any
 

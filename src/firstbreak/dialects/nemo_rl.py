@@ -1,7 +1,5 @@
 """NeMo-RL (NVIDIA). Names of the loss are summed over the global batches of a step: with K updates per step, K times the mean."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Set
 from typing import Any
 

@@ -1,7 +1,5 @@
 """open-instruct (Ai2): GRPO in grpo_fast. `global_step` counts episodes; the step of training is `training_step`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Set
 from typing import Any
 

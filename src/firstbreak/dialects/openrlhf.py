@@ -1,7 +1,5 @@
 """OpenRLHF: PPO family, DPO and reward models. TensorBoard and wandb put `train/` before the names, the console does not."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Set
 from typing import Any
 

@@ -5,8 +5,6 @@ A name that is not finite is left out of its line: a gap can mean NaN. Names of 
 on, `all` is everything that arrived).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Set
 from typing import Any
 

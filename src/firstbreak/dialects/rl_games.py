@@ -1,7 +1,5 @@
 """rl_games (Isaac Gym and Isaac Lab): one value is written three times, over frames, epochs and seconds."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Set
 from typing import Any
 

@@ -3,8 +3,6 @@
 Names of a learner are of its last minibatch. Ray's TensorBoard tags put `ray/tune/` before every name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Set
 from typing import Any
 

@@ -3,8 +3,6 @@
 Console lines keep the reduction as an ending: `actor/pg_loss@sum`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Set
 from typing import Any
 

@@ -5,8 +5,6 @@ names of the Monitor's columns (r, l, t) and of the arrays of evaluations.npz ar
 Source: stable_baselines3/common/on_policy_algorithm.py, off_policy_algorithm.py, callbacks.py; ppo/ppo.py; sac/sac.py
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Set
 from typing import Any

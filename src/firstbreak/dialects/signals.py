@@ -16,8 +16,6 @@ the policy before this update: how large the step was), `rollout_train.kl` (betw
 on the same weights: numerics) and `behave.kl` (proximal to behaviour policy: staleness).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property, lru_cache

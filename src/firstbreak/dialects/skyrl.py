@@ -1,7 +1,5 @@
 """SkyRL (NovaSky): one metrics backend per run; names before v0.2 where they differ."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Set
 from typing import Any
 

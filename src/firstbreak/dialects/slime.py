@@ -1,7 +1,5 @@
 """slime (THUDM): three step axes (train/step, rollout/step, eval/step). Metrics of a rollout are means over samples."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Set
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Spinning Up: progress.txt, tab separated. Losses, entropy and values are those before the update."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Set
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tinker cookbook (Thinking Machines): metrics.jsonl, one line per batch; `test/` before a name is a held-out environment."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Set
 from typing import Any
 

@@ -5,8 +5,6 @@ and wandb (`eval/reward`, `train/loss`), and with headings in a notebook's progr
 means over `logging_steps` steps.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Set
 from typing import Any
 

@@ -4,8 +4,6 @@ Names of v0.1 to the snapshot of 2026-08: `test_score` -> `val/test_score` -> `v
 `critic/kl` -> `actor/reward_kl_penalty`, `mismatch` -> `rollout_corr`. Many public forks still write the first ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Set
 from typing import Any
 

@@ -7,8 +7,6 @@ probes ask what a run is going to be made of. All of them are run here; a check 
 report, never the report.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from pathlib import Path

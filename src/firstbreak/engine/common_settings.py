@@ -5,8 +5,6 @@ mildly against them. The ranges are wide: they hold the defaults of the trainers
 a value that hardly anybody uses lies outside.
 """
 
-from __future__ import annotations
-
 import enum
 import math
 import re

@@ -1,7 +1,5 @@
 """Run -> [Outcome]: every detector is asked about the run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 import numpy as np

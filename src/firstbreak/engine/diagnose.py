@@ -1,7 +1,5 @@
 """Run and outcomes -> Diagnosis: rank the causes, name the first broken link, say what to do. Reads and writes no file."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

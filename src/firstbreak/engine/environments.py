@@ -1,7 +1,5 @@
 """What is documented of well-known environments: what random actions score, what counts as solved, and the maximum."""
 
-from __future__ import annotations
-
 import re
 
 from firstbreak.model import Config

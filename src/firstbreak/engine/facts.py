@@ -3,8 +3,6 @@
 `tell` writes a text out of facts and words. `denied` says which facts of a text the run does not bear out.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator
 from functools import partial

@@ -12,8 +12,6 @@ which they hold:
 A line of a text that holds for some families only begins with their names: `text: ...`, `value_based: ...` (`lines_for`).
 """
 
-from __future__ import annotations
-
 import enum
 import re
 from collections.abc import Iterator, Mapping

@@ -5,8 +5,6 @@ from the earliest to the latest arrival of all these fits. There is no forecast 
 have been trained.
 """
 
-from __future__ import annotations
-
 import math
 
 from firstbreak.engine.inputs import Inputs

@@ -6,8 +6,6 @@ tables of proofs (knowledge/detectors/<link>/proofs.toml) and of causes (knowled
 new, is imported or parsed. So there is no list to edit, and a row that is old costs time only.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -9,8 +9,6 @@ The first break is the earliest sign that explains the harm. Without harm, it is
 (`FirstBreak.kind`). How probable a healthy run is decides neither: probabilities rank causes.
 """
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Mapping, Sequence
 

@@ -9,8 +9,6 @@ The file also holds `onset_margin`: how much earlier the interval of an onset mu
 it promises (a split-conformal limit; lab/weights.py).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

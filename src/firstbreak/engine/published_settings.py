@@ -3,8 +3,6 @@
 `published_settings.csv` was made on 2026-11-25 from the files that it names, of rl-zoo3 2.9.2 and of one commit of CleanRL.
 """
 
-from __future__ import annotations
-
 import csv
 import math
 from collections import Counter

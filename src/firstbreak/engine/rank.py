@@ -7,8 +7,6 @@ declared by the cause where it has none (likelihood.py). A check that found noth
 not measured has none.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence

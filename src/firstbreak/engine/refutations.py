@@ -3,8 +3,6 @@
 Each function returns what was logged, as a sentence, where it contradicts the cause, else None.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

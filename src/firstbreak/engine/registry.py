@@ -5,8 +5,6 @@ default `None` are used if recorded, keyword-only parameters are thresholds. An 
 for as `kl_ref`), a derived input (see inputs.py), or one of `run`, `config`, `samples`. Detectors that are one limit of one
 identity of the recorder are rows of a link's proofs.toml, and causes are rows of a link's table; a plug-in's are modules."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import re

@@ -8,8 +8,6 @@
 The run's folder counts before the current folder, and `--set` before both.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path

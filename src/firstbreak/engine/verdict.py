@@ -1,8 +1,6 @@
 """The words of a diagnosis, read off the judgement: the state of each link, the summary, what more training can gain and cost,
 and what to do first."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 

@@ -26,8 +26,6 @@ Where the file was rewritten or cut in the meantime, it is read anew and the Rec
 Nothing from a log is ever executed or unpickled.
 """
 
-from __future__ import annotations
-
 import fnmatch
 import importlib
 import json

@@ -3,8 +3,6 @@
 `ast.literal_eval` refuses what logs are full of: nan, inf, np.float64(0.5), tensor(0.5, device='cuda:0'), <class 'X'>.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

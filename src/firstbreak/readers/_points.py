@@ -1,7 +1,5 @@
 """Points that arrive one by one, each with its own name, step and time, gathered into curves."""
 
-from __future__ import annotations
-
 from array import array
 from collections import defaultdict
 

@@ -3,8 +3,6 @@
 Text is taken as it is; chats become text with the roles in front of the turns, except that a lone turn needs none.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set

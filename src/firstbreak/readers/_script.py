@@ -6,8 +6,6 @@ environment with a default, keyword arguments of calls and entries of dictionari
 (`changed`). A place is called as a reader would: `LEARNING_RATE`, `PPO.gamma`, `config.lr`.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import defaultdict

@@ -18,8 +18,6 @@ The merging rules, in the order in which they are applied:
 6. A score that is repeated from one measurement to the next has one point for each (`_repeats`).
 """
 
-from __future__ import annotations
-
 import filecmp
 import os
 import re

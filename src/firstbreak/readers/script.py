@@ -5,8 +5,6 @@ class, of a configuration class or of an optimizer, or the default of an option.
 the same setting counts before it. Of several scripts in one folder none is read: which of them wrote the log is not known.
 """
 
-from __future__ import annotations
-
 import ast
 import os
 import re

@@ -16,8 +16,6 @@ Where there is more to say:
 - `weights`: a function of evidence.py; `refuted_by`: functions of engine/refutations.py.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from functools import cache, cached_property

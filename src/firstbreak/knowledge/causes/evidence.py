@@ -3,8 +3,6 @@
 Each function is what the `weights` of a row may name.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

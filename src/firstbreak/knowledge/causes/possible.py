@@ -1,7 +1,5 @@
 """For which runs a cause is possible, beyond their family: each function is what the `applies` of a row may name."""
 
-from __future__ import annotations
-
 import re
 
 from firstbreak.engine.families import DECOUPLED, Method, Policy

@@ -1,7 +1,5 @@
 """Questions that several experiments ask: each of them says only what is its own."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping
 from math import inf

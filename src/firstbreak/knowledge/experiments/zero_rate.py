@@ -16,8 +16,6 @@ https://arxiv.org/abs/2510.26788
 https://github.com/areal-project/AReaL (best practices: diagnosing performance)
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Method
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.questions import Answer, Arms, Question, any_of, is_not_finite, is_off, jumps, moves

@@ -9,8 +9,6 @@ rows without any step take it from the progress bar beside them.
 Colours are taken off, a carriage return ends a line, and whatever no grammar knows is passed over.
 """
 
-from __future__ import annotations
-
 import copy
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """What one line of a log says, and the forms that numbers take in logs."""
 
-from __future__ import annotations
-
 import enum
 import re
 from collections.abc import Mapping

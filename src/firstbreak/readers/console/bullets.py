@@ -9,8 +9,6 @@
 Source: nemo_rl/algorithms/grpo.py
 """
 
-from __future__ import annotations
-
 import re
 
 from firstbreak.readers.console._reading import NOTHING, VALUE, LineKind, ParsedLine, scaled

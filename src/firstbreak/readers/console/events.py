@@ -1,7 +1,5 @@
 """Lines of a log that hold no number and say what happened: an error, a resumed run, a time-out, weights not loaded."""
 
-from __future__ import annotations
-
 import re
 
 from firstbreak.masking import by_look

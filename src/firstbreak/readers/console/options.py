@@ -7,8 +7,6 @@ args: lr=1e-06 eps_clip=0.2 num_rollout=200       # run r7  base=Qwen2.5  lr=1e-
 TD3+BC  alpha=2.5 discount=0.99 tau=0.005 batch=256                           two names that nobody measures
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

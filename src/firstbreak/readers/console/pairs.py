@@ -19,8 +19,6 @@
 The counters of a line (global_step, epoch, episode, ...) become columns like the rest, in lower case.
 """
 
-from __future__ import annotations
-
 import re
 
 from firstbreak.readers._columns import of_group, on_split

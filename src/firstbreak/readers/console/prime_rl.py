@@ -4,8 +4,6 @@ Evaluations (`Evaluated gsm8k (Step 10) | ... | Reward 0.51`) get the name of th
 Percentages become fractions. Source: prime_rl/orchestrator/orchestrator.py, prime_rl/trainer/rl/train.py
 """
 
-from __future__ import annotations
-
 import re
 
 from firstbreak.readers.console._reading import BARE, ParsedLine

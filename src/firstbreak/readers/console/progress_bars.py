@@ -8,8 +8,6 @@ A bar without numbers gives its count to the rows that are printed beside it, wh
     {'loss': 0.01, 'reward': 1.2, 'epoch': 0.14}           belongs to step 43
 """
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

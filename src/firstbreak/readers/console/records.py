@@ -12,8 +12,6 @@ The step is the last `step 12`-like word before the dict, or the dict's own `ste
 an epoch was logged.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

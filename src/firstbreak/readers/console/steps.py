@@ -8,8 +8,6 @@
 Where a line counts several things, the steps of the whole run count.
 """
 
-from __future__ import annotations
-
 import re
 
 from firstbreak.readers.console._reading import LineKind, ParsedLine

@@ -11,8 +11,6 @@
 The lower border of a table ends its row.
 """
 
-from __future__ import annotations
-
 import re
 
 from firstbreak.readers._literal import number

@@ -5,8 +5,6 @@ Up to 0.4 all numbers have three decimals, so that a learning rate of `0.000` ma
 Source: verl/utils/logger/aggregate_logger.py (concat_dict_to_str)
 """
 
-from __future__ import annotations
-
 import re
 
 from firstbreak.readers._literal import number

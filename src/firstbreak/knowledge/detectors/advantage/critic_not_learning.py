@@ -27,8 +27,6 @@ its targets are broken. If the critic can fit them, the targets change too fast.
 https://arxiv.org/abs/1506.02438
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

@@ -21,8 +21,6 @@ A bandit without context, whose observation is a placeholder.
 https://arxiv.org/abs/2101.00135
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

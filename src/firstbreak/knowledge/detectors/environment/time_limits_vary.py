@@ -23,8 +23,6 @@ Let a policy fail on purpose, and print the two flags and `info`.
 https://arxiv.org/abs/1712.00378
 """
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -30,8 +30,6 @@ https://stable-baselines3.readthedocs.io/en/master/guide/callbacks.html
 https://github.com/huggingface/trl/issues/5312
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

@@ -23,8 +23,6 @@ Evaluate the weights in the trainer's own process once, and compare with the log
 https://stable-baselines3.readthedocs.io/en/master/guide/callbacks.html
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine.checks import at, seen_since

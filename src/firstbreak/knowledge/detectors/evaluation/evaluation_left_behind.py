@@ -26,8 +26,6 @@ environment is different.
 https://stable-baselines3.readthedocs.io/en/master/guide/vec_envs.html#vecnormalize
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

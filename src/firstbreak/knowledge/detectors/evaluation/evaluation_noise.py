@@ -27,8 +27,6 @@ https://arxiv.org/abs/1709.06560
 https://arxiv.org/abs/2108.13264
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

@@ -35,8 +35,6 @@ https://arxiv.org/abs/1709.06009
 https://github.com/verl-project/verl/issues/6202
 """
 
-from __future__ import annotations
-
 import re
 from itertools import islice
 from typing import NamedTuple

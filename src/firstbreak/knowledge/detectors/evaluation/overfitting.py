@@ -25,8 +25,6 @@ https://arxiv.org/abs/2203.02155
 https://arxiv.org/abs/2212.10560
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

@@ -25,8 +25,6 @@ https://arxiv.org/abs/1709.06560
 https://huggingface.co/docs/trl/grpo_trainer
 """
 
-from __future__ import annotations
-
 import re
 
 from firstbreak.model import NotMeasured, Run, Series

@@ -1,7 +1,5 @@
 """What the randomness of a policy is set by, in the words of its trainer."""
 
-from __future__ import annotations
-
 from firstbreak.engine.families import Method
 
 

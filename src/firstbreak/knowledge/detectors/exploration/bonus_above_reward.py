@@ -23,8 +23,6 @@ The same run with the entropy coefficient divided by 100, for a tenth of its len
 https://arxiv.org/abs/1812.05905
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

@@ -23,8 +23,6 @@ The first part of a long run. Tasks in which nearly all actions are equally good
 https://arxiv.org/abs/2005.12729
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -29,8 +29,6 @@ https://arxiv.org/abs/2505.22617
 https://arxiv.org/abs/1602.01783
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import environments, facts

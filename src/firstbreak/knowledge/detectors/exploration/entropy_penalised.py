@@ -21,8 +21,6 @@ Entropy is minimised on purpose, as in methods that sharpen a policy which knows
 https://arxiv.org/abs/1602.01783
 """
 
-from __future__ import annotations
-
 from firstbreak.engine import facts
 from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Run, Series, Severity
 

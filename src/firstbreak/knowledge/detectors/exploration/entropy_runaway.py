@@ -27,8 +27,6 @@ becomes less certain.
 https://arxiv.org/abs/2006.05990
 """
 
-from __future__ import annotations
-
 import math
 
 from firstbreak.engine import facts

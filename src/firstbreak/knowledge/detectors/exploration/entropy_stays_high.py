@@ -22,8 +22,6 @@ mid-run, its first level is not that of a random policy, and nothing is reported
 https://arxiv.org/abs/2006.05990
 """
 
-from __future__ import annotations
-
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Method, without

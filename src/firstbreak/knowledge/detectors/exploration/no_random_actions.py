@@ -25,8 +25,6 @@ https://arxiv.org/abs/1312.5602
 https://arxiv.org/abs/1706.10295
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import environments, facts

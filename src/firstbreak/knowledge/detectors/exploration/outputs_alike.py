@@ -26,8 +26,6 @@ Sample one prompt 32 times from an early and from the latest checkpoint, and cou
 https://arxiv.org/abs/2310.06452
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

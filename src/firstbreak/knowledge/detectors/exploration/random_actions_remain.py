@@ -24,8 +24,6 @@ Evaluate the same weights without random actions: a much higher score says that 
 https://arxiv.org/abs/1312.5602
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

@@ -24,8 +24,6 @@ Score a completion, and the same completion with its last sentence three times: 
 https://arxiv.org/abs/1904.09751
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

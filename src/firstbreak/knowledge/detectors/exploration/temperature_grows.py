@@ -25,8 +25,6 @@ https://arxiv.org/abs/1812.05905
 https://stable-baselines3.readthedocs.io/en/master/modules/sac.html
 """
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

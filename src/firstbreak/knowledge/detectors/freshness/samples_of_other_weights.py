@@ -32,8 +32,6 @@ https://arxiv.org/abs/2505.24298
 https://huggingface.co/docs/trl/main/en/ppo_trainer
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

@@ -24,8 +24,6 @@ the old log-probabilities are wrong.
 https://arxiv.org/abs/1707.06347
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

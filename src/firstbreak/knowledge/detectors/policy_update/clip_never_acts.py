@@ -28,8 +28,6 @@ https://arxiv.org/abs/1707.06347
 https://github.com/openai/spinningup/issues/315
 """
 
-from __future__ import annotations
-
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Method, without

@@ -29,8 +29,6 @@ https://arxiv.org/abs/2210.10760
 https://huggingface.co/docs/trl/grpo_trainer
 """
 
-from __future__ import annotations
-
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Method, Policy, only

@@ -20,8 +20,6 @@ Compare the weights before and after one update.
 https://docs.pytorch.org/docs/stable/generated/torch.optim.Adam.html
 """
 
-from __future__ import annotations
-
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.stats.points import median

@@ -27,8 +27,6 @@ not rise, the run has learned what these data can give.
 https://arxiv.org/abs/2210.10760
 """
 
-from __future__ import annotations
-
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Method, Policy, without

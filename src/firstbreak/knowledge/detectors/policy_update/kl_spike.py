@@ -28,8 +28,6 @@ them are extreme, and the policy has not moved.
 http://joschu.net/blog/kl-approx.html
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

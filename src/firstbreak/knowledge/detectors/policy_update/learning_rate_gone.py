@@ -26,8 +26,6 @@ https://huggingface.co/docs/transformers/main_classes/optimizer_schedules
 https://stable-baselines3.readthedocs.io/en/master/guide/examples.html#learning-rate-schedule
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

@@ -23,8 +23,6 @@ before.
 https://arxiv.org/abs/1608.03983
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

@@ -21,8 +21,6 @@ Resume from the last checkpoint before it with a constant rate: the losses must 
 https://docs.pytorch.org/docs/stable/generated/torch.optim.lr_scheduler.LambdaLR.html
 """
 
-from __future__ import annotations
-
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, Role, Series
 

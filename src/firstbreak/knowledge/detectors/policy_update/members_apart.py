@@ -25,8 +25,6 @@ https://arxiv.org/abs/1709.06560
 https://arxiv.org/abs/2108.13264
 """
 
-from __future__ import annotations
-
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.stats.direction import fall_from_best

@@ -34,8 +34,6 @@ https://github.com/verl-project/verl/issues/7495
 https://stable-baselines3.readthedocs.io/en/master/modules/dqn.html
 """
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

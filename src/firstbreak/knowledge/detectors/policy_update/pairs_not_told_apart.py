@@ -21,8 +21,6 @@ Train on thirty pairs alone: the accuracy on them must reach 1.
 https://arxiv.org/abs/2305.18290
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

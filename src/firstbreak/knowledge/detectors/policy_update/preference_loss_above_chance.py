@@ -24,8 +24,6 @@ Train for a tenth of the run with {learning_rate} / 10: the held-out loss must f
 https://arxiv.org/abs/2305.18290
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

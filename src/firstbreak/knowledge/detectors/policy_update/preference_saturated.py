@@ -25,8 +25,6 @@ it is 0 as soon, the pairs are too easy.
 https://arxiv.org/abs/2305.18290
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

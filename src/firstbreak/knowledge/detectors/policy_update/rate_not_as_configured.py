@@ -24,8 +24,6 @@ Train ten updates with a constant rate.
 https://github.com/huggingface/trl
 """
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

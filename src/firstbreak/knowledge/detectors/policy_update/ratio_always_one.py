@@ -24,8 +24,6 @@ Two minibatches with a large {learning_rate}: the ratio of the second one must d
 https://arxiv.org/abs/1707.06347
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine.checks import at, seen_since

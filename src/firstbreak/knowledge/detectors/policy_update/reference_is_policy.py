@@ -22,8 +22,6 @@ Log the divergence after ten updates: it must not be 0.
 https://arxiv.org/abs/2305.18290
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

@@ -22,8 +22,6 @@ Log the divergence before the first update: it must be 0.
 https://arxiv.org/abs/2305.18290
 """
 
-from __future__ import annotations
-
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.stats.points import median

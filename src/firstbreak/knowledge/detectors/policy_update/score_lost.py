@@ -37,8 +37,6 @@ steps were probably too large.
 https://arxiv.org/abs/1709.06560
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

@@ -27,8 +27,6 @@ and not the policy.
 https://arxiv.org/abs/1709.06560
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

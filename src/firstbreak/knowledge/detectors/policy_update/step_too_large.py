@@ -28,8 +28,6 @@ https://arxiv.org/abs/1707.06347
 https://spinningup.openai.com/en/latest/algorithms/ppo.html
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

@@ -33,8 +33,6 @@ https://arxiv.org/abs/1707.06347
 https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 """
 
-from __future__ import annotations
-
 import re
 
 from firstbreak.engine import facts

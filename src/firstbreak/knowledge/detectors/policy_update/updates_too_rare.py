@@ -24,8 +24,6 @@ https://www.nature.com/articles/nature14236
 https://stable-baselines3.readthedocs.io/en/master/modules/dqn.html
 """
 
-from __future__ import annotations
-
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Method, only

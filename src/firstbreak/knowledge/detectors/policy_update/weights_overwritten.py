@@ -21,8 +21,6 @@ Compare a hash of the weights after one update with the hash before the next.
 https://github.com/huggingface/trl
 """
 
-from __future__ import annotations
-
 from firstbreak.engine.checks import at
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.model import Config, Finding, NotMeasured, Role, Series

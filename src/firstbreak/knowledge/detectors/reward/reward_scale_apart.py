@@ -27,8 +27,6 @@ rise.
 https://arxiv.org/abs/2005.12729
 """
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -33,8 +33,6 @@ Sample one prompt 16 times from the engine, and count the distinct answers.
 https://arxiv.org/abs/2402.03300
 """
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

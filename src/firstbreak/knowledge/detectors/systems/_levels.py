@@ -1,7 +1,5 @@
 """Readings of a machine that take turns between two levels: the phases of a step."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.values import dataclass

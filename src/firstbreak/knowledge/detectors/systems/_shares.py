@@ -1,7 +1,5 @@
 """How long a step takes, one phase as a share of a step, and whether that phase takes over."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -29,8 +29,6 @@ https://arxiv.org/abs/2204.02311
 https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

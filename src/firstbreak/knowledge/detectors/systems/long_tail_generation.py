@@ -29,8 +29,6 @@ https://arxiv.org/abs/2505.24298
 https://arxiv.org/abs/2503.14476
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -27,8 +27,6 @@ https://docs.pytorch.org/docs/stable/notes/cuda.html
 https://docs.pytorch.org/docs/stable/torch_cuda_memory.html
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -28,8 +28,6 @@ safe; if not, which phase is full? Of peaks, run three intervals with saving, up
 https://docs.pytorch.org/docs/stable/torch_cuda_memory.html
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

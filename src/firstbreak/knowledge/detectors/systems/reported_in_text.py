@@ -30,8 +30,6 @@ Save and resume at once: the next ten steps must be those of the run that was no
 https://stable-baselines3.readthedocs.io/en/master/guide/examples.html
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from firstbreak.engine import facts

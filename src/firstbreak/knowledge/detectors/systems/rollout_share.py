@@ -31,8 +31,6 @@ https://verl.readthedocs.io/en/latest/advance/fully_async.html
 https://arxiv.org/abs/2505.24298
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 

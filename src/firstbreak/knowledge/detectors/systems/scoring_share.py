@@ -25,8 +25,6 @@ look at what all of them wait for.
 https://arxiv.org/abs/2409.19256
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from firstbreak.engine.checks import at

@@ -26,8 +26,6 @@ Run 3 periods with saving, uploading and evaluation off: if the spikes are gone,
 https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 import numpy as np

@@ -32,8 +32,6 @@ https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 https://stable-baselines3.readthedocs.io/en/master/common/logger.html
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np
