@@ -33,17 +33,15 @@ class GradedSample:
     cut: bool = False  #: a stop string that closes the answer's mark is missing at the end
 
 
-def graded_samples(samples: Samples, max_grades: int) -> list[GradedSample]:
-    """The samples that can be compared, in their order.
+def graded_samples(samples: Samples, max_grades: int, *, by_part: bool = False) -> list[GradedSample]:
+    """The samples that can be compared, in their order; `by_part`: graded by the part of the reward for a right answer.
 
     None where no reference is dumped, where every reward is the same and above 0, or where rewards have more than
     `max_grades` values: then they are scores, and do not say right or wrong.
     """
     known = [(s, reference) for s in first(samples) if s.reward is not None and (reference := _reference(s))]
-    parts = [paid_for_right(s) for s, _ in known]
-    rewards = [part for part in parts if part is not None]
-    if len(rewards) < len(known):
-        rewards = [s.reward for s, _ in known if s.reward is not None]
+    parts = [part for s, _ in known if by_part and (part := paid_for_right(s)) is not None]
+    rewards = parts if len(parts) == len(known) else [s.reward for s, _ in known if s.reward is not None]
     if not rewards or min(rewards) == max(rewards) > 0 or len(set(rewards)) > max_grades:
         return []
     middle = (min(rewards) + max(rewards)) / 2

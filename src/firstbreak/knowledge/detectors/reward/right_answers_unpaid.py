@@ -42,7 +42,7 @@ def detect(
     min_right: int = at(8, "samples", "Fewer right answers give too wide an interval of the share."),
     max_grades: int = at(8, "values", "A reward of more values is a score, and does not say right or wrong."),
 ) -> Finding | NotMeasured | None:
-    compared = graded_samples(samples, max_grades)
+    compared = graded_samples(samples, max_grades, by_part=True)
     if not compared:
         return NotMeasured("no samples with a reward and a reference answer that could be compared")
     right = [s for s in compared if s.right]
