@@ -1,4 +1,4 @@
-"""rollout-share: the rollout takes over, or the trainer waits for it."""
+"""rollout-share: the rollout takes over, the trainer waits for it, or one completion holds up the batch."""
 
 import numpy as np
 import pytest
@@ -85,3 +85,22 @@ def test_a_growing_wait_comes_before_a_steady_rollout() -> None:
     both = timed(np.full(N, 600.0))
     both.series["time.wait_frac"] = run({"time.wait_frac": wait}).series["time.wait_frac"]  # type: ignore[index]
     assert "waits for data" in found(ID, both, Severity.WARNING).message
+
+
+def lengths(longest: np.ndarray, rollout: float = 70.0) -> Run:
+    times = {"time.rollout": rollout + noise(N), "time.step": np.full(N, 100.0)}
+    return run({"length.mean": 500 + noise(N, 10), "length.max": longest + noise(N, 50, 1), **times}, algorithm="grpo")
+
+
+def test_a_steady_tail_is_a_notice() -> None:
+    assert "8 times the mean" in found(ID, lengths(np.full(N, 4000.0)), Severity.NOTICE).message
+    assert "8 times the mean" in found(ID, lengths(np.full(N, 4000.0), rollout=80.0)).message
+
+
+def test_a_tail_that_grows_is_a_warning() -> None:
+    assert found(ID, lengths(np.where(np.arange(N) < 25, 1200.0, 6000.0)), Severity.WARNING).onset == 26
+
+
+@pytest.mark.parametrize(("longest", "rollout"), [(1200.0, 70.0), (4000.0, 20.0)])
+def test_a_short_tail_and_one_beside_a_long_update_are_healthy(longest: float, rollout: float) -> None:
+    assert silent(ID, lengths(np.full(N, longest), rollout))

@@ -1,21 +1,24 @@
-"""The rollout, or the wait for it, takes nearly all of a step, or more and more.
+"""The rollout, the wait for it, or single long completions hold up a step.
 
 ## What it looks for
 The time of the rollout, and that in which the trainer waits for a batch, as shares of the whole step: their growth compared with
-the start of the run, and their level at the end (`high` of the rollout, `high_wait` of the wait).
+the start of the run, and their level at the end (`high` of the rollout, `high_wait` of the wait). Where generation takes
+`tail_high` of a step and more: the longest completion of a batch, compared with the mean.
 
 ## Why it matters
 The update waits for the slowest rollout, and hardware that waits does nothing. A share that grows says that completions get
 longer, tools or environments slower, workers are lost, or a filter drops more and more, before any learning curve changes.
+A batch is finished with its longest completion: where it is many times longer than the mean, most of the engine is idle, and
+in asynchronous training the long completions arrive last and are the oldest.
 
 ## When it is a false alarm
 Generation token by token is slow by nature and takes most of a step in most set-ups, and so does a simulator on the
 CPU. In asynchronous training the rollout overlaps with the update, and then its share says little. A synchronous trainer logs
-the whole generation as waiting.
+the whole generation as waiting. An engine that fills free slots with other prompts is not idle.
 
 ## Fix
-- Compare the longest with the mean completion: if a few long completions hold up the batch, lower {max_new_tokens} or
-  overlap generation with training.
+- Compare the longest with the mean completion: if a few long completions hold up the batch, lower {max_new_tokens}, with an
+  overlong penalty or mask ({mask_truncated}), resume long completions later, or overlap generation with training.
 - Give generation more of the hardware, the inference engine more memory and more concurrent requests, and environments and tools
   a timeout.
 - Check what the filters drop: dynamic sampling ({dynamic_sampling}) can need several batches to fill one.
@@ -29,15 +32,20 @@ rollout workers for 20 steps: if the wait halves, generation is the reason, else
 https://verl.readthedocs.io/en/latest/perf/perf_tuning.html
 https://verl.readthedocs.io/en/latest/advance/fully_async.html
 https://arxiv.org/abs/2505.24298
+https://arxiv.org/abs/2503.14476
 """
 
 from collections.abc import Mapping
 from functools import partial
 
-from firstbreak.engine.checks import at, most_serious
+import numpy as np
+
+from firstbreak.engine.checks import at, most_serious, seen_since
 from firstbreak.engine.families import Method, Policy
+from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.knowledge.detectors.systems._shares import share, step_time, takes_over
-from firstbreak.model import Finding, NotMeasured, Series
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
+from firstbreak.words import number, percent
 
 
 def detect(
@@ -45,6 +53,8 @@ def detect(
     time_wait_frac: Series | None = None,
     time_wait_batch: Series | None = None,
     time: Mapping[str, Series] | None = None,
+    length_mean: Series | None = None,
+    length_max: Series | None = None,
     policy: Policy = Policy.TEXT,
     method: Method | None = None,
     *,
@@ -54,11 +64,21 @@ def detect(
     ),
     high_wait: float = at(0.5, "share", "The trainer is idle for half of its time."),
     max_p_value: float = at(0.01, "probability", "A break that is less probable by chance is certain."),
+    tail_ratio: float = at(5.0, "ratio", "Longest over mean completion: most of the engine is idle."),
+    tail_growth: float = at(2.0, "ratio", "Twice as long a tail as at the start."),
+    tail_high: float = at(0.5, "share", "Where the update dominates the step, the tail costs little."),
     min_points: int = at(12, "points", "Fewer steps show no growth."),
+    min_tail: int = at(8, "points", "Fewer steps show no level of the tail."),
 ) -> Finding | NotMeasured | str | None:
     judge = partial(takes_over, min_increase=min_increase, max_p_value=max_p_value, min_points=min_points)
     text, supervised, whole = policy is Policy.TEXT, method is Method.SUPERVISED, step_time(time)
     rollout: Finding | NotMeasured | None = NotMeasured("the time of the rollout, or of a step, is not logged")
+    tail: Finding | NotMeasured | None = NotMeasured(
+        "the longest and the mean completion are not logged beside these times"
+    )
+    if time_rollout is not None and whole is not None and text and length_mean is not None and length_max is not None:
+        lengths, taken = share(length_max, length_mean), share(time_rollout, whole)
+        tail = _tail(lengths, taken, tail_ratio, tail_growth, tail_high, min_tail)
     if time_rollout is not None and whole is not None and not supervised:
         where = (
             "compare the longest with the mean completion, then check the speed of the inference engine"
@@ -76,7 +96,7 @@ def detect(
     if waits is None and time_wait_batch is not None and whole is not None:
         waits = share(time_wait_batch, whole)
     if waits is None:
-        return most_serious(rollout, NotMeasured("the time that the trainer waits for data is not logged"))
+        return most_serious(rollout, NotMeasured("the time that the trainer waits for data is not logged"), tail)
     place = "generation, and what the filters drop" if text else "the environments, and the number of rollout workers"
     wait = judge(
         waits,
@@ -87,4 +107,35 @@ def detect(
         counted="waits",
         high=high_wait,
     )
-    return most_serious(rollout, wait)
+    return most_serious(rollout, wait, tail)
+
+
+def _tail(
+    ratio: Series, rollout: Series, tail_ratio: float, growth: float, high: float, min_points: int
+) -> Finding | NotMeasured | None:
+    """A few very long completions that hold up every batch."""
+    points = min(len(ratio), len(rollout))
+    if points < min_points:
+        return NotMeasured(f"{points} steps with lengths and times are too few (needs {min_points})")
+    late, taken = float(np.median(ratio.tail(0.5).values)), float(np.median(rollout.tail(0.5).values))
+    if late < tail_ratio or taken < high:
+        return None
+    grown = late >= growth * float(np.median(ratio.head(0.25).values))
+    return Finding(
+        message=(
+            f"the longest completion is {number(late)} times the mean{', and this ratio has grown' if grown else ''}, "
+            f"and generation takes {percent(taken)} of a step: the step waits for single completions; measure how much "
+            "time a length limit at the 95th percentile saves"
+        ),
+        severity=Severity.WARNING if grown else Severity.NOTICE,
+        confidence=Confidence.MEDIUM,
+        **seen_since(
+            ratio,
+            "longest over mean completion",
+            first_sustained(ratio, lambda values: values >= tail_ratio),
+            metric="length.max",
+            level=tail_ratio,
+            beside={"share of a step that generation takes": rollout},
+        ),
+        numbers={"tail": late, "rollout": taken},
+    )

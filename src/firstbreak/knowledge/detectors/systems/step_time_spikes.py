@@ -1,9 +1,8 @@
-"""Single steps, or stretches of steps, take much longer than the others.
+"""Single steps take many times as long as the others.
 
 ## What it looks for
-Steps that take `min_ratio` times as long as their quick neighbours and then end, the share of the time that they cost, and
-whether they come at regular intervals; and stretches of `min_stretch` steps or more that take `stretch_ratio` times as long as
-those before and after, at completions of the same length.
+Steps, or stretches of steps, that take several times as long as their quick neighbours and then end; the share of the
+whole time that they cost; and whether they come at regular intervals, because a background job has a period.
 
 ## Why it matters
 A checkpoint upload, a model merge, an evaluation or another user of the machine competes for memory and bandwidth. The
@@ -12,11 +11,11 @@ memory peaks at the same steps, so a run that is only slow today runs out of mem
 ## When it is a false alarm
 Evaluation ({eval_interval}) and saving ({save_interval}) are part of the time of a step: spikes with their period are
 explained. So are those at the steps at which alone a reward or a length is logged: there a new rollout is made, and the
-steps between learn from the same one. The first step compiles. Stages of a curriculum have longer completions or episodes.
+steps between learn from the same one. The first step compiles and warms up caches.
 
 ## Fix
-- Find out what runs at this period, or in these stretches: saving, evaluation, merging, uploading, other jobs.
-- Move the job off the training machine, run it asynchronously, or give it cores and bandwidth of its own.
+- Find out what runs at this period: compare the period with the intervals of saving, evaluation, logging and uploading.
+- Move the job off the training machine, or run it asynchronously.
 - If the spikes are irregular, find the slowest rollout or worker of these steps.
 
 ## Smallest experiment
@@ -26,15 +25,14 @@ Run 3 periods with saving, uploading and evaluation off: if the spikes are gone,
 https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
-from firstbreak.engine.checks import at, most_serious, seen_since
+from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.stats.points import quantile, quantiles
-from firstbreak.engine.stats.smooth import running_median
 from firstbreak.engine.stats.spikes import period, rhythm
-from firstbreak.knowledge.detectors.systems._shares import step_time, times_as_large
+from firstbreak.knowledge.detectors.systems._shares import step_time
 from firstbreak.model import Confidence, Config, Expected, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
@@ -49,8 +47,6 @@ def detect(
     eval_score: Series | None = None,
     reward_mean: Series | None = None,
     length_mean: Series | None = None,
-    length_total_mean: Series | None = None,
-    episode_length: Series | None = None,
     *,
     min_ratio: float = at(2.0, "ratio", "Twice as long as the quick neighbours."),
     rhythm_ratio: float = at(1.5, "ratio", "Of steps that are slow at a fixed period: the period shows them."),
@@ -63,17 +59,11 @@ def detect(
     rare: float = at(0.2, "share", "Of the steps, that begin a slow stretch: more of them look regular by chance."),
     max_slow_share: float = at(0.5, "share", "Where most steps are slow, the quick steps are the odd ones."),
     period_tolerance: float = at(0.05, "share", "How far a period may lie from a multiple of the planned one."),
-    stretch_ratio: float = at(1.8, "ratio", "Of a stretch: nearly twice as long as in the others."),
-    drift: float = at(1.25, "ratio", "The quick stretches before and after are equally quick."),
-    min_stretch: int = at(8, "steps", "Shorter ones are single slow steps."),
-    min_points: int = at(20, "points", "Fewer steps do not show what is usual; twice as many show stretches."),
-) -> Finding | Expected | NotMeasured | str | None:
+    min_points: int = at(20, "points", "Fewer steps do not show what is usual."),
+) -> Finding | Expected | NotMeasured | None:
     clock = step_time(time)
     if clock is None or len(clock) <= min_points:
         return NotMeasured(f"the time of a step is not logged for more than {min_points} steps")
-    lengths = [s.finite for s in (length_mean, length_total_mean, episode_length) if s is not None]
-    enough = len(clock) >= 2 * min_points
-    stretch = _stretches(clock, lengths, stretch_ratio, drift, min_stretch, max_slow_share) if enough else None
     times = clock.between(clock.steps[1])  # the first step compiles
     usual = _undisturbed(times.values)
     late = _slow(times.values, usual, min_ratio, min_size)
@@ -83,7 +73,7 @@ def detect(
     starts = times.steps[late & ~np.concatenate([[False], late[:-1]])]
     lost = float(np.sum((times.values - usual)[late]) / max(np.sum(times.values), 1e-12))
     if len(starts) < min_spikes or lost < min_cost or np.mean(late) > max_slow_share:
-        return stretch
+        return None
     gap = float(np.median(np.diff(times.steps)))
     every = period(starts) if len(starts) <= rare * len(times) else None if beat is None else beat.every * gap
     job = next((what for name, what in PLANNED.items() if _same(every, config.number(name), period_tolerance)), None)
@@ -95,11 +85,11 @@ def detect(
     job = job or _logged_job(times.steps[late], logged)
     if job:
         often = f"every {number(every)} steps one step is" if every else f"{len(starts)} steps are"
-        return stretch or Expected(f"{often} slow because of {job}: {percent(lost)} of the time")
+        return Expected(f"{often} slow because of {job}: {percent(lost)} of the time")
     times_as_long = _times_as_long(times.values, usual, late)
     regular = f", every {number(every)} steps" if every else ""
     advice = "find the job that runs at this period" if every else "find the slowest worker of these steps"
-    spikes = Finding(
+    return Finding(
         message=(
             f"{int(late.sum())} steps take {number(times_as_long)} times as long as the others{regular}, "
             f"{percent(lost)} of the time; {advice}"
@@ -108,38 +98,6 @@ def detect(
         confidence=Confidence.HIGH if every else Confidence.MEDIUM,
         **seen_since(clock, f"{int(late.sum())} slow steps", float(starts[0])),
         numbers={"lost": lost, "every": every},
-    )
-    return most_serious(spikes, stretch)
-
-
-def _stretches(
-    clock: Series, lengths: Iterable[Series], min_ratio: float, drift: float, min_stretch: int, max_share: float
-) -> Finding | None:
-    """Two or more stretches of the run in which all steps take much longer, with a return to the usual time in between."""
-    smooth = running_median(clock.values, 5)
-    usual = quantile(smooth, 0.25)
-    slow = smooth > min_ratio * usual
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], slow.astype(int), [0]])))
-    stretches = [(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True) if b - a >= min_stretch]
-    if len(stretches) < 2 or float(np.mean(slow)) > max_share:
-        return None
-    (first, end), (again, _) = stretches[0], stretches[-1]
-    levels = [float(np.median(part)) for part in (clock.values[:first], clock.values[end:again]) if len(part)]
-    late = float(np.median(clock.values[slow]))
-    if max(levels) > drift * min(levels) or max(levels) * min_ratio > late * drift:
-        return None
-    if any(times_as_large(length, clock.steps[slow]) > drift for length in lengths):  # longer texts take longer
-        return None
-    lost = float(np.sum(clock.values[slow] - usual) / np.sum(clock.values))
-    return Finding(
-        message=(
-            f"in {len(stretches)} stretches of the run, steps take {number(late / usual)} times as long as in the others and "
-            f"then return, {percent(lost)} of the time: another job competes for the machine; find what runs at these times"
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.MEDIUM,
-        **seen_since(clock, f"{len(stretches)} slow stretches", float(clock.steps[first]), level=usual),
-        numbers={"lost": lost, "stretches": len(stretches)},
     )
 
 
