@@ -71,7 +71,7 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM if decoupled else Confidence.HIGH,
-        metric=None if ages is None else policy_version_mean.name if ages is behind else "staleness.max",
+        metric=None if ages is None else "policy_version.mean" if ages is behind else "staleness.max",
         onset=since,
         interval=None if since is None else (since, since),
         evidence=(Evidence(text="age of the data", series=ages, level=limit),) if ages is not None else (),
