@@ -2,8 +2,8 @@
 
 ## What it looks for
 The share of tool calls that fail or time out: its level over the second half of the run, and whether it grows. Or samples in
-which the policy itself writes a call and then its result, where from the start on hardly a call is executed: no stop string ends its
-turn.
+which the policy itself writes a call and then its result, where from the start on hardly a call is executed: no stop string ends
+its turn.
 
 ## Why it matters
 A failed call often says something about the infrastructure, not about the policy. If failed calls are scored as wrong answers,
