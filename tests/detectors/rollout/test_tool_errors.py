@@ -47,3 +47,5 @@ def test_results_that_the_policy_writes_itself_are_invented_where_no_call_is_exe
     logged = run(curves, samples=Samples(lambda: iter(drawn), ("transcripts.jsonl",)))
     invented = calls < 1 and role == "assistant"
     assert "12 of 12" in found(ID, logged).message if invented else look(ID, logged).status is Status.NOT_MEASURED
+    stops = {**curves, "tool.call_freq": np.linspace(2, 0, 60), "turns.mean": np.linspace(3, 1, 60)}
+    assert look(ID, run(stops, samples=logged.samples)).status is Status.NOT_MEASURED

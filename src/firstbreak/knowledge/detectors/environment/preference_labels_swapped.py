@@ -99,7 +99,7 @@ def detect(
         return rated
     if run is not None and pref_refusal_for_answer is not None:
         refusals = pref_refusal_for_answer.finite
-        if len(refusals) >= min_pairs and wilson(int(refusals.values.sum()), len(refusals))[0] > refused:
+        if len(refusals) >= min_pairs and wilson(int((refusals.values == 1).sum()), len(refusals))[0] > refused:
             return _refusals(run, refusals)
     if eval_score is not None and eval_pref_reward_margin is not None and eval_pref_logp_chosen is not None:
         learned = trend(eval_pref_reward_margin.finite).rising and trend(eval_pref_logp_chosen.finite).rising

@@ -2,7 +2,8 @@
 
 ## What it looks for
 The share of tool calls that fail or time out: its level over the second half of the run, and whether it grows. Or samples in
-which the policy itself writes a call and then its result, where hardly a call is executed: no stop string ends its turn.
+which the policy itself writes a call and then its result, where from the start on hardly a call is executed: no stop string ends
+its turn.
 
 ## Why it matters
 A failed call often says something about the infrastructure, not about the policy. If failed calls are scored as wrong answers,
@@ -33,7 +34,6 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.onset import onset
-from firstbreak.engine.stats.points import late_median
 from firstbreak.engine.stats.proportion import wilson
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.trend import trend
@@ -65,7 +65,7 @@ def detect(
     min_points: int = at(10, "points", "with fewer points no level and no trend is known"),
 ) -> Finding | NotMeasured | None:
     executed = [s.finite for s in (tool_call_freq, turns_mean) if s is not None and len(s.finite)]
-    if executed and samples is not None and all(late_median(s) < HARDLY + (s.name == "turns.mean") for s in executed):
+    if executed and samples is not None and all(_hardly(s) for s in executed):
         written = [
             INVENTED.search(_own_words(s)) is not None
             for s in first(samples)
@@ -101,6 +101,11 @@ def detect(
             Evidence(text="share of failed calls", series=errors, since=since.step if since else None, level=high),
         ),
     )
+
+
+def _hardly(executed: Series) -> bool:
+    """From the start: a policy that stops calling, and invents results for its reward, is not cut off too late."""
+    return float(np.quantile(executed.values, 0.9)) < HARDLY + (executed.name == "turns.mean")
 
 
 def _own_words(sample: Sample) -> str:
