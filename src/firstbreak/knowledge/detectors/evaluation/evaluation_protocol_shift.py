@@ -1,4 +1,4 @@
-"""The evaluation jumps without training, asks otherwise, or does not follow from the return.
+"""The evaluation jumps without training, asks otherwise, or is scaled wrongly.
 
 ## What it looks for
 A sudden change of the gap between the evaluation and the training reward, larger than the noise, while the training
