@@ -84,7 +84,8 @@ def test_several_runs_are_a_list_in_json_and_progress_goes_to_stderr(tmp_path: P
     assert "[2/2]" in done.stderr
 
 
-def test_several_runs_are_a_table_that_can_be_searched(tmp_path: Path) -> None:
+def test_several_runs_are_a_table_that_can_be_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
     quiet = str(healthy(tmp_path))
     done = firstbreak("diagnose", quiet, str(DEMO))
     head, first, *others = done.stdout.splitlines()

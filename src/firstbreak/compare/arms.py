@@ -63,7 +63,9 @@ class Member:
         Left out are the task, and what belongs to one run alone: its name, seed, dates and places.
         """
         config = self.run.config
-        if not config.raw:  # what is known then is what the trainer assumes
+        if not config.raw or self.run.formats == (
+            "console",
+        ):  # the trainer's assumptions; what first lines tell is inferred
             return {}
         own = {option: name for name, option in config.keys.items()}
         left_out = {"seed", *TASK, *BOOKKEEPING}

@@ -1,5 +1,7 @@
 """Are code, packages, hardware, configuration and seeds of the run recorded, and are they still the same?"""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 from firstbreak import context

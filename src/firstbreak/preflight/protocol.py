@@ -1,5 +1,7 @@
 """Is the protocol of the evaluation complete and fixed, before the first number is measured with it?"""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 

@@ -4,6 +4,8 @@ The policy is left out: the rollouts are fixed, and only the critic is trained. 
 conditions will not learn while the policy moves.
 """
 
+from __future__ import annotations
+
 import importlib.util
 from collections.abc import Sequence
 from typing import Any

@@ -4,6 +4,8 @@ Rows are read by `rows`; `pairs`, `prompts`, `episodes` and `offline` look at wh
 see of it: the tokenizer's template and end of text, and which tokens get loss in a batch that the trainer itself made.
 """
 
+from __future__ import annotations
+
 import importlib.util
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any

@@ -5,6 +5,8 @@ the same time (repeat.py). The probes check the records (contract.py, late.py, e
 sb3.py). The last one compares random actions with an expert (baseline.py).
 """
 
+from __future__ import annotations
+
 import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence

@@ -1,5 +1,7 @@
 """What is asked of the memory ledger: the options of `firstbreak check memory`, and the plan that they make."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any

@@ -4,6 +4,8 @@ The function runs on given samples (distribution.py), on completions made to che
 notations (attacks.py), and, where it is a reward model, on pairs that people have labelled (pairs.py).
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

@@ -74,7 +74,7 @@ def detect(
     text, supervised, whole = policy is Policy.TEXT, method is Method.SUPERVISED, step_time(time)
     rollout: Finding | NotMeasured | None = NotMeasured("the time of the rollout, or of a step, is not logged")
     tail: Finding | NotMeasured | None = NotMeasured(
-        "the longest and the mean completion are not logged beside these times"
+        "the largest and the mean length are not logged beside these times"
     )
     if time_rollout is not None and whole is not None and text and length_mean is not None and length_max is not None:
         lengths, taken = share(length_max, length_mean), share(time_rollout, whole)
