@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from firstbreak.engine.inputs import Inputs
+from firstbreak.knowledge.causes.evidence import built_without_wrappers
 from firstbreak.model import Run
 from firstbreak.readers.read import read
 from firstbreak.readers.script import sniff
@@ -57,8 +59,16 @@ def test_settings_of_a_script_are_read_and_named_and_nothing_is_run(folder: Path
     assert raw["dropout"] == 0.1
     assert raw["wrappers_of_training_only"] == "VecNormalize"
     assert not {"alpha", "epsilon", "total_timesteps"} & raw.keys()  # of a plot, changed later, of one piece
-    assert noted(run, "reset(seed=42)")
+    assert noted(run, "starts from the same state")
     assert noted(run, "schedules begin again")
+
+
+def test_wrappers_of_training_only_speak_for_an_evaluation_that_was_built_otherwise(folder: Path) -> None:
+    (weight,) = built_without_wrappers(Inputs(read(folder)))
+    assert weight.weight > 0
+    assert "VecNormalize" in weight.text
+    (folder / "train.py").write_text(SCRIPT.replace("eval_env = DummyVecEnv(", "eval_env = VecNormalize("))
+    assert not built_without_wrappers(Inputs(read(folder)))
 
 
 def test_what_was_recorded_counts_before_the_script(folder: Path) -> None:

@@ -41,6 +41,11 @@ _EVALUATION = pattern(r"eval|test|valid", re.IGNORECASE)
 _MAKERS = frozenset({"make", "make_vec", "make_vec_env", "make_atari_env", "DummyVecEnv", "SubprocVecEnv"})
 #: arguments of Stable-Baselines3's classes that other loops use in another sense
 _MEANT = {"batch_size": "minibatch_size"}
+#: what a call in a loop makes begin again
+_AGAIN = {
+    "reset": "`reset` with one seed in a loop: each of these episodes starts from the same state",
+    "learn": "`learn` in a loop without `reset_num_timesteps=False`: schedules begin again each time",
+}
 
 
 def sniff(path: Path, head: bytes) -> bool:
@@ -56,11 +61,12 @@ def read(path: Path, resume: Any = None) -> Recording:
         raise Unreadable(path, f"is not Python ({error})", "correct it, or move it away") from None
     options, places = settings_in(tree)
     settings = dict(_of_options(options)) | dict(_of_places(places, tree))
-    said = [f"line {line}: {what}" for line, what in _noticed(tree)]
+    again = dict(_again(tree))
+    said = [f"line {line}: {_AGAIN[method]}" for line, method in again.items()]
     if options:
         said.append("the defaults of its options stand for what the command gave")
     built = _missing_wrappers(tree)
-    if any("learn" in what for what in said):
+    if "learn" in again.values():
         settings.pop("total_timesteps", None)  # of one piece
     settings |= dict(zip(["dropout"], _dropouts(tree), strict=False))
     return Recording(
@@ -104,27 +110,17 @@ def _of_places(places: Mapping[str, ScriptOption], tree: ast.Module) -> Iterator
             yield from ((key.lower(), option.value) for key in keys)
 
 
-def _noticed(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """(line, what it does) of calls in a loop that make episodes or schedules begin again."""
-    for loop in ast.walk(tree):
-        if not isinstance(loop, ast.For | ast.While):
-            continue
+def _again(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """(line, method) of calls in a loop that make episodes or schedules begin again: `reset` with one seed, a whole `learn`."""
+    for loop in (node for node in ast.walk(tree) if isinstance(node, ast.For | ast.While)):
         for call in ast.walk(loop):
             match call:
-                case ast.Call(
-                    func=ast.Attribute(attr="reset"), keywords=[ast.keyword("seed", ast.Constant(int(seed)))]
-                ):
-                    yield (
-                        call.lineno,
-                        f"`reset(seed={seed})` in a loop: each of these episodes starts from the same state",
-                    )
+                case ast.Call(func=ast.Attribute(attr="reset"), keywords=[ast.keyword("seed", ast.Constant(int()))]):
+                    yield call.lineno, "reset"
                 case ast.Call(func=ast.Attribute(attr="learn"), keywords=given) if not any(
                     k.arg in ("reset_num_timesteps", None) for k in given
                 ):
-                    yield (
-                        call.lineno,
-                        "`learn` in a loop without `reset_num_timesteps=False`: schedules begin again each time",
-                    )
+                    yield call.lineno, "learn"
 
 
 def _dropouts(tree: ast.Module) -> Iterator[float]:
