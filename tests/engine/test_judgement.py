@@ -7,9 +7,21 @@ import numpy as np
 import pytest
 
 from firstbreak.engine.diagnose import diagnose
-from firstbreak.engine.judgement import ACTIONS, Worst
+from firstbreak.engine.judgement import ACTIONS, Worst, first_break_of
 from firstbreak.engine.verdict import _why
-from firstbreak.model import Action, BreakKind, FirstBreak, Harm, Link, RankedCause, Run
+from firstbreak.model import (
+    Action,
+    BreakKind,
+    Finding,
+    FirstBreak,
+    Harm,
+    Link,
+    Outcome,
+    RankedCause,
+    Run,
+    Severity,
+    Status,
+)
 from tests.make import noise, run, series
 
 ORDER = (Action.CONTINUE, Action.WATCH, Action.STOP, Action.ROLLBACK)  #: the mildest first
@@ -102,3 +114,20 @@ def test_a_cause_without_a_setting_behind_it_is_named_alone() -> None:
     cause = RankedCause(id="memory", title="Memory is full", link=Link.SYSTEMS, probability=0.6, evidence=())
     told = _why(FirstBreak(link=Link.SYSTEMS, or_earlier=False), [cause])
     assert told == "Most probable cause there: memory is full (60 %)."
+
+
+def test_a_growth_that_a_jump_dates_later_does_not_come_first() -> None:
+    def seen(name: str, link: Link, metric: str, onset: float, last: float, *, sudden: bool = False) -> Outcome:
+        severity = Severity.WARNING if sudden else Severity.CRITICAL
+        found = Finding(
+            message=name, severity=severity, metric=metric, onset=onset, interval=(onset, last), sudden=sudden
+        )
+        return Outcome(detector=name, link=link, status=Status.FOUND, finding=found)
+
+    growth = seen("length-runaway", Link.ROLLOUT, "length.mean", 35.0, 44.0)
+    jump = seen("length-jump", Link.ROLLOUT, "length.mean", 44.0, 44.0, sudden=True)
+    update = seen("kl-reward", Link.POLICY_UPDATE, "kl.ref", 39.0, 46.0)
+    for found, link in (((growth, update), Link.ROLLOUT), ((growth, jump, update), Link.POLICY_UPDATE)):
+        broke = first_break_of(found, (), found, Harm.LOST)
+        assert broke is not None
+        assert broke.link is link
