@@ -1,6 +1,7 @@
 """zero-variance-groups: groups that teach nothing."""
 
 import numpy as np
+import pytest
 
 from firstbreak.model import Severity, Status
 from tests.detectors.look import found, look, silent
@@ -52,6 +53,20 @@ def test_groups_that_are_all_right_stop_nothing() -> None:
     assert "all wrong" in wrong.message
     assert right.severity is Severity.NOTICE
     assert wrong.severity is Severity.CRITICAL
+
+
+@pytest.mark.parametrize(
+    ("reward", "said", "severity"),
+    [(0.75, "all right", Severity.NOTICE), (0.25, "all wrong", Severity.WARNING), (0.5, "whether", Severity.WARNING)],
+)
+def test_the_mean_reward_bounds_how_many_equal_groups_are_all_wrong(
+    reward: float, said: str, severity: Severity
+) -> None:
+    share = np.r_[np.linspace(0.1, 0.5, 20), np.full(50, 0.62)]
+    made = run({"reward.zero_std_frac": share, "reward.mean": reward + noise(70, 0.02)}, algorithm="grpo")
+    finding = found(ID, made)
+    assert said in finding.message
+    assert finding.severity is severity
 
 
 def test_advantages_of_exactly_0_show_zero_variance_groups_where_no_spread_is_logged() -> None:

@@ -3,7 +3,8 @@
 ## What it looks for
 The share of prompt groups whose completions all got the same reward: its mean over the second half of the run, and the
 step from which it stays above `share_warning`. Where only the spread within groups is logged, a spread of exactly 0
-counts as such a step.
+counts as such a step. Whether these groups are right or wrong follows from the mean reward: with a mean m, where rewards go
+from 0 to 1, at most 1 - m of the groups are all wrong.
 Also normalised advantages that lose their spread although fewer groups than that are equal.
 
 ## Why it matters
@@ -70,12 +71,6 @@ def detect(
     *,
     share_warning: float = at(0.5, "share", "With fewer such groups, most of the batch still teaches something."),
     share_critical: float = at(0.8, "share", "From here on, less than a fifth of the batch is left to learn from."),
-    right_level: float = at(
-        0.8,
-        "share",
-        "A mean reward this high in the range of the rewards says that most answers are right; "
-        "as far above the lowest reward, that most are wrong.",
-    ),
     normal: float = at(0.5, "standard deviations", "Normalised advantages have about 1, less where groups are equal."),
     faded: float = at(0.2, "standard deviations", "Nine groups in ten would have to be equal."),
     min_points: int = at(8, "points", "With fewer points, the finding has low confidence."),
@@ -97,7 +92,7 @@ def detect(
     few = len(zero_variance_groups) < min_points
     learns = trajectory is not None and trajectory.learned and not trajectory.lost
     severity = Severity.CRITICAL if share >= share_critical else Severity.WARNING
-    place = _place(reward_mean, reward_min, reward_max, right_level)
+    place = _place(share, float(late.steps[0]), reward_mean, reward_min, reward_max)
     if learns or place is Place.RIGHT:  # wasteful, but enough groups are left, or little is left to learn
         wasteful = share >= share_critical or began is not None
         severity = Severity.WARNING if wasteful and place is not Place.RIGHT else Severity.NOTICE
@@ -147,17 +142,18 @@ def _faded(spread: Series, equal: Series, normal: float, faded: float) -> Findin
     )
 
 
-def _place(mean: Series | None, lowest: Series | None, highest: Series | None, right_level: float) -> Place:
-    """Where the mean reward lies in the range of the rewards."""
-    if mean is None or not len(mean.finite):
+def _place(share: float, since: float, mean: Series | None, lowest: Series | None, highest: Series | None) -> Place:
+    """What most of a share of equal groups are. With a mean reward m in a range from 0 to 1, at most 1 - m are all wrong."""
+    if mean is None or not len(rewards := mean.finite.between(since)):
         return Place.UNKNOWN
-    if lowest is None or highest is None or not min(len(lowest.finite), len(highest.finite)):
-        share = bool(((mean.finite.values >= 0) & (mean.finite.values <= 1)).all())
-        return Place.RIGHT if share and float(np.mean(mean.finite.tail(0.5).values)) >= right_level else Place.UNKNOWN
-    low, high = float(lowest.finite.values.min()), float(highest.finite.values.max())
-    if high <= low:
+    low, high = (
+        (0.0, 1.0)
+        if lowest is None or highest is None or not min(len(lowest.finite), len(highest.finite))
+        else (float(lowest.finite.values.min()), float(highest.finite.values.max()))
+    )
+    if high <= low or mean.finite.values.min() < low or mean.finite.values.max() > high:
         return Place.UNKNOWN
-    place = (float(np.mean(mean.finite.tail(0.5).values)) - low) / (high - low)
-    if place >= right_level:
+    right = (float(np.mean(rewards.values)) - low) / (high - low)
+    if 1 - right <= share / 2:
         return Place.RIGHT
-    return Place.WRONG if place <= 1 - right_level else Place.UNKNOWN
+    return Place.WRONG if right <= share / 2 else Place.UNKNOWN
