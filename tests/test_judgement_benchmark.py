@@ -14,7 +14,7 @@ pytestmark = pytest.mark.thorough
 
 Parts = dict[str, Any]
 FLAT = "Nothing is broken in what was recorded: the evaluation has not changed by more than its noise."
-PLATEAU = "Nothing is broken in what was recorded: the evaluation rose and stays on a plateau."
+PLATEAU = "Nothing is broken in what was recorded: the evaluation rose and has plateaued."
 RISING = "Nothing is broken in what was recorded: the evaluation still rises."
 HIGH = "high: the policy is worse than it was, and may get worse with every step"
 LOW = "low for the policy, but more compute gains little"
@@ -162,7 +162,7 @@ PAIRS: dict[str, tuple[Parts, Parts]] = {
         {"links": {"reward": ("broken", "")}},
     ),
     "another_link_in_the_summary": (
-        {"first_break": first(), "summary": "Look first at policy update at step 50 of 200."},
+        {"first_break": first(), "summary": "First break at policy update at step 50 of 200."},
         {"first_break": first("policy_update")},
     ),
     "follows_from_what_is_not_finite": (
@@ -197,7 +197,7 @@ PAIRS: dict[str, tuple[Parts, Parts]] = {
         {"printed": "rises by 10 GB 12 times and comes back, every 20 steps: a background job"},
     ),
     "advice_of_two_minds": (
-        {"do_first": "Continue. Diagnose the run again.", "upside": "training has converged"},
+        {"do_first": "Continue. Diagnose the run again at step 400.", "upside": "training has converged"},
         {"upside": "real"},
     ),
 }

@@ -192,7 +192,7 @@ def stopped_on_a_good_score(said: Said) -> Iterator[str]:
     Of the score itself: a training reward that still rises while the evaluation falls is what a policy that games it does.
     """
     told = said.verdict("summary") + said.verdict("upside")
-    good = re.search(r"(?:evaluation|score|eval\S*) (?:is at its maximum|still rises)", told)
+    good = re.search(r"(?:evaluation|score|eval\S*) (?:has reached its maximum|still rises)", told)
     finite = not any(one["link"] == "numerics" for one in said.critical)
     if good and finite and re.search(r"learns from a broken signal|is worse than it was", said.verdict("risk")):
         yield f"{good[0]} / {said.verdict('risk')}"
@@ -201,7 +201,7 @@ def stopped_on_a_good_score(said: Said) -> Iterator[str]:
 def healthy_and_stopped(said: Said) -> Iterator[str]:
     """The run is stopped, or called broken for sure, while "nothing is wrong" is the most probable."""
     top = next(iter(said.report["causes"]), None)
-    sure = said.action in STOPS or said.verdict("summary").startswith("The loop broke first")
+    sure = said.action in STOPS or said.verdict("summary").startswith("First break at")
     if top is not None and top["id"] == "healthy" and sure:
         yield f"{top['probability']:.0%} healthy / {said.verdict('summary')}"
 
@@ -235,7 +235,7 @@ def converged_while_it_improves(said: Said) -> Iterator[str]:
         upside,
     )
     ended = re.search(
-        r"training has converged|stays on (?:a|its) plateau|reached a plateau|more (?:compute|steps) gains? little",
+        r"training has converged|stays on its plateau|has plateaued|reached a plateau|more (?:compute|steps) gains? little",
         said.line,
     )
     if ended and rate and min(_float(rate[2]), _float(rate[3])) > 0:
@@ -263,7 +263,7 @@ def plateau_while_it_falls(said: Said) -> Iterator[str]:
     beside = "the training re(?:ward|turn) (?:falls|collapsed|peaked and fell|fell)"
     trained = "evaluation" in said.verdict("summary") and re.search(beside, said.verdict("summary"))
     stays = re.search(
-        r"(?:evaluation|score) (?:rose and stays on a plateau|still rises|is at its maximum)", said.verdict("summary")
+        r"(?:evaluation|score) (?:rose and has plateaued|still rises|has reached its maximum)", said.verdict("summary")
     )
     if stays:
         for one in said.serious:
@@ -289,7 +289,7 @@ def loss_without_a_loss(said: Said) -> Iterator[str]:
 
 def nothing_learned_beside_a_rise(said: Said) -> Iterator[str]:
     """A finding says that the score does not rise, and the summary that it rises or rose."""
-    rises = re.search(r"(?:evaluation|score) (?:rose|still rises|is at its maximum)", said.verdict("summary"))
+    rises = re.search(r"(?:evaluation|score) (?:rose|still rises|has reached its maximum)", said.verdict("summary"))
     if rises:
         for one in said.serious:
             if re.search(r"nothing was learned|the score does not rise|and the score is flat", one["message"]):
@@ -439,9 +439,7 @@ def break_and_links_differ(said: Said) -> Iterator[str]:
 
 def another_link_in_the_summary(said: Said) -> Iterator[str]:
     """The summary names the links of the first break."""
-    told = re.match(
-        r"(?:The loop broke first at|Look first at|First sign:?) (.+?)(?:,| \(| at |\.)", said.verdict("summary")
-    )
+    told = re.match(r"First (?:break|sign) at (.+?)(?:,| \(| at |\.)", said.verdict("summary"))
     first = said.report["first_break"]
     if told and first and first["link"].replace("_", " ") not in told[1]:
         yield f"{told[0]} / {first['link']}"

@@ -74,7 +74,7 @@ def test_what_stops_a_run_is_a_break_even_where_no_score_shows_harm() -> None:
     assert (said.harm, said.verdict.action) == (Harm.NOT_MEASURED, Action.STOP)
     assert said.first_break is not None
     assert said.first_break.kind is BreakKind.BREAK
-    assert said.verdict.summary.startswith("The loop broke first at ")
+    assert said.verdict.summary.startswith("First break at ")
 
 
 def test_the_table_of_the_documentation_is_the_one_in_force() -> None:
@@ -113,7 +113,7 @@ def test_a_score_that_never_rose_above_its_start_is_started_again() -> None:
 def test_a_cause_without_a_setting_behind_it_is_named_alone() -> None:
     cause = RankedCause(id="memory", title="Memory is full", link=Link.SYSTEMS, probability=0.6, evidence=())
     told = _why(FirstBreak(link=Link.SYSTEMS, or_earlier=False), [cause])
-    assert told == "Most probable cause there: memory is full (60 %)."
+    assert told == "Most probable cause: memory is full (60 %)."
 
 
 def test_a_growth_that_a_jump_dates_later_does_not_come_first() -> None:

@@ -21,7 +21,7 @@ from firstbreak.masking import MASK
 from firstbreak.readers import Unreadable
 from tests.waiting import PATIENCE
 
-NEWS = Notification("ppo", "stop", "The loop broke first at reward.", "reward", 120.0)
+NEWS = Notification("ppo", "stop", "First break at reward.", "reward", 120.0)
 TOKEN = "T0/B0/very-secret"
 
 
@@ -69,7 +69,7 @@ def test_each_service_gets_what_it_understands(hook: Hook) -> None:
     send(hook.url, f"slack+{hook.url}", f"discord+{hook.url}")
     webhook, slack, discord = hook.got
     assert webhook == {"run": "ppo", "action": "stop", "text": NEWS.text, "about": "reward", "step": 120.0}
-    assert slack["text"] == "firstbreak: stop: ppo, step 120\nThe loop broke first at reward."
+    assert slack["text"] == "firstbreak: stop: ppo, step 120\nFirst break at reward."
     assert discord["content"] == slack["text"]
     assert discord["allowed_mentions"] == {"parse": []}, "a name in a log must not page everyone"
 

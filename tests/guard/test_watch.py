@@ -43,7 +43,7 @@ def test_a_console_through_a_pipe_ends_with_its_verdict(tmp_path: Path) -> None:
         [*WATCH, "-", "--every", "0.1", "--trainer", "trl"], input=text, capture_output=True, text=True
     )
     assert done.returncode == 1, done.stderr
-    assert done.stdout.splitlines()[-1].startswith("step 199  rollback: The loop broke first at")
+    assert done.stdout.splitlines()[-1].startswith("step 199  rollback: First break at")
 
 
 def test_a_healthy_console_ends_with_0() -> None:

@@ -123,10 +123,10 @@ def test_the_rate_of_improvement_is_told_in_every_report() -> None:
     assert "cannot tell whether the rate of improvement changes" in few.verdict.upside
 
 
-def test_training_alone_is_said_to_prove_no_ability() -> None:
+def test_a_run_without_an_evaluation_says_what_is_known() -> None:
     alone = [diagnose(SIMULATED[name]) for name in ("plateau", "collapsed", "flat", "rate of 3")]
-    assert all("does not prove ability" in dx.verdict.summary for dx in alone)
-    assert "ability" not in diagnose(SIMULATED["rising"]).verdict.summary
+    assert all("only the training" in dx.verdict.summary for dx in alone)
+    assert "only the training" not in diagnose(SIMULATED["rising"]).verdict.summary
 
 
 def test_a_setting_that_is_found_is_not_weighed_again() -> None:

@@ -96,7 +96,8 @@ def test_causes_stand_with_what_they_explain_and_without_nats() -> None:
     shown = screen.render(fixtures.nan_ridden(), width=100)
     for cause in fixtures.nan_ridden().causes[:2]:
         assert f"{percent(cause.probability)} {cause.title}" in shown
-    assert "explains grad_explosion" in shown
+    assert "explains" not in shown  # a single finding: what else
+    assert "explains" in screen.render(fixtures.grpo_truncation(), width=100)
     assert "nats" not in shown
 
 

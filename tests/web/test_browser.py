@@ -410,7 +410,7 @@ def test_the_headline_names_step_length_and_interval_and_both_causes(page: Page,
     assert "Undecided between two causes: " in said
     drawn = page.locator(".ring .broken .name, .ring .first .name").all_text_contents()
     assert drawn
-    assert all(f"broke first at {name}" in said for name in drawn[:1])
+    assert all(f"First break at {name}" in said for name in drawn[:1])
 
 
 def test_the_break_is_drawn_on_the_first_screen(page: Page, cases: Served) -> None:

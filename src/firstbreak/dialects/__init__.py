@@ -394,17 +394,21 @@ def defaults(dialect: ModuleType, names: Collection[str], config: Mapping[str, A
 def how_to_log(trainer: str | None, signal: str) -> str:
     """The trainer's own option that makes it log a signal, else the name under which it writes it; "" where neither is known."""
     module = dialects().get(trainer or "generic")
-    if module is None:
-        return ""
+    if how := option_to_log(trainer, signal):
+        return how
+    names = _written(_short(module)).get(_key(signal), ()) if trainer and module is not None else ()
+    return f"{module.TITLE} writes it as `{names[0]}`, where it is switched on" if names and module is not None else ""
+
+
+def option_to_log(trainer: str | None, signal: str) -> str:
+    """The trainer's own option that makes it log a signal; "" where none is known."""
+    module = dialects().get(trainer or "generic")
     log: Mapping[str, str] = getattr(module, "LOG", {})
     found = lookup(signal)
     stem = _STATISTIC.sub("", signal.partition("@")[0])
     of_the_same_option = (f"{stem}.mean", stem) if trainer else ()  # a loop of one's own logs each name by itself
     candidates = (signal, found.family if found else "", *of_the_same_option)
-    if how := next((log[c] for c in candidates if c in log), ""):
-        return how
-    names = _written(_short(module)).get(_key(signal), ()) if trainer else ()
-    return f"{module.TITLE} writes it as `{names[0]}`, where it is switched on" if names else ""
+    return next((log[c] for c in candidates if c in log), "")
 
 
 def spellings(signal: str) -> dict[str, tuple[str, ...]]:

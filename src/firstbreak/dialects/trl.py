@@ -378,8 +378,8 @@ OLDER = (  # trl/trainer/grpo_config.py at the tags; 0.18 and 0.19 differ in kl_
 )
 
 LOG = {
-    "reward.mean": "every TRL reinforcement trainer logs it; set logging_steps=1",
-    "reward.component.<func>.mean": "logged per function of reward_funcs; give every function a __name__",
+    "reward.mean": "group_relative, actor_critic: logged as reward; set logging_steps=1, and keep the whole trainer_state.json",
+    "reward.component.<func>.mean": "group_relative: logged as rewards/<function>/mean for each of reward_funcs",
     "reward.zero_std_frac": "logged as frac_reward_zero_std by GRPOTrainer from v0.18 on",
     "reward.group_std": "use TRL's frac_reward_zero_std, or log per-group spread with log_metric in a reward function",
     "length.clipped_ratio": "logged as completions/clipped_ratio from v0.17 on",

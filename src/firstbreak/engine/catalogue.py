@@ -82,7 +82,7 @@ def smallest(names: Sequence[str], cause: str, family: Family) -> Experiment | N
     )
     return Experiment(
         id=design.id,
-        text=f"{design.title}, for {100 * design.length:g} % of the run's steps.",
+        text=design.title,
         overrides={option: value for option, value in design.overrides.items() if not option.endswith("?")},
         length=design.length,
         measure=question.measure,

@@ -24,6 +24,7 @@ from firstbreak.engine.registry import Cause, causes, sections
 from firstbreak.model import (
     EMPTY,
     Confidence,
+    Experiment,
     Finding,
     Link,
     Outcome,
@@ -37,7 +38,7 @@ from firstbreak.model import (
     WeightKind,
 )
 from firstbreak.values import replace
-from firstbreak.words import number, quoted
+from firstbreak.words import axis_word, number, quoted
 
 NONE_OF_THESE = "none-of-these"
 
@@ -397,7 +398,7 @@ def _ranked(
     if cause is None:
         title = "Nothing is wrong" if name == HEALTHY else "A cause that is not in the catalogue"
         return RankedCause(id=name, title=title, link=None, probability=probability, evidence=evidence)
-    experiment = smallest(cause.experiments, name, inputs.family) if advised else None
+    experiment = _experiment(cause, name, inputs) if advised else None
     fix = sorted(advice(cause, inputs.family)[0], key=lambda step: not _mends(step, cause, inputs)) if advised else []
     return RankedCause(
         id=name,
@@ -408,6 +409,16 @@ def _ranked(
         fix=tuple(with_options(step, inputs.run) for step in fix if not _settled(step, cause, inputs)),
         experiment=experiment,
     )
+
+
+def _experiment(cause: Cause, name: str, inputs: Inputs) -> Experiment | None:
+    """The smallest experiment of a cause, and how many steps of this run it takes."""
+    experiment, last = smallest(cause.experiments, name, inputs.family), inputs.run.last_step
+    if experiment is None:
+        return None
+    steps = math.ceil(experiment.length * (last or 0.0))
+    long = f" (about {number(steps)} {axis_word(inputs.run.axis)}{'s' * (steps != 1)})" if steps else ""
+    return replace(experiment, text=f"{experiment.text}{long}.")
 
 
 def advice(cause: Cause, family: Family) -> tuple[tuple[str, ...], str]:

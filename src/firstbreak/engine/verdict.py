@@ -16,6 +16,8 @@ from firstbreak.model import (
     Action,
     BestCheckpoint,
     BreakKind,
+    Confidence,
+    Finding,
     FirstBreak,
     Harm,
     Link,
@@ -23,6 +25,7 @@ from firstbreak.model import (
     LinkVerdict,
     Outcome,
     RankedCause,
+    Role,
     Score,
     Series,
     Severity,
@@ -36,6 +39,7 @@ TOO_FEW = "too few points to tell"
 MIN_PROBABILITY = 0.1  #: a cause less probable than this is not named in a summary (convention)
 MIN_SCORES = 30  #: points of a divergence that show whether it still grows (convention)
 STOPS = (Action.STOP, Action.ROLLBACK)
+SHOWN = frozenset({Role.RELATION, Role.PROOF})  #: findings whose numbers do not fit
 
 
 def link_verdicts(
@@ -118,7 +122,7 @@ def _summary(judged: Judgement, inputs: Inputs, outcomes: Sequence[Outcome], ran
         return few + _unproven(inputs)
     told = "" if score is None else f" {_capital(_what_it_does(judged, inputs, outcomes))}."
     if first is not None:
-        return f"{_where(judged, inputs, first)} {_why(first, ranked)}{told}{_unproven(inputs)}"
+        return f"{_where(inputs, first)} {_why(first, ranked)}{told}{_unproven(inputs)}"
     blind = [link_word(link) for link in Link if is_blind(link, outcomes)]
     if score is not None and score.metric == "sft.likelihood" and inputs.eval_loss is None:
         blind = ["over-fitting", *blind]
@@ -141,17 +145,14 @@ def cannot_tell_about(blind: Sequence[str]) -> str:
     return f" Cannot tell about {joined(blind)}: not measured." if blind else ""
 
 
-def _where(judged: Judgement, inputs: Inputs, first: FirstBreak) -> str:
+def _where(inputs: Inputs, first: FirstBreak) -> str:
     where = " or ".join(map(link_word, first.links))
     if first.also is not None:
         where += f" ({percent(first.probability)} together)"
     axis = inputs.run.axis_of(first.metric)
     last = max((s.steps[-1] for s in inputs.run.series.values() if len(s) and s.axis == axis), default=None)
     when = "" if first.step is None else f" at {moment(axis, first.step, first.interval, last)}"
-    where += f", or earlier{',' if when else ''}" if first.or_earlier else ""
-    if judged.action in STOPS:
-        return f"The loop broke first at {where}{when}."
-    return f"{'Look first at' if first.kind is BreakKind.BREAK else 'First sign at'} {where}{when}."
+    return f"First {'break' if first.kind is BreakKind.BREAK else 'sign'} at {where}{when}."
 
 
 def _why(first: FirstBreak, ranked: Sequence[RankedCause]) -> str:
@@ -163,7 +164,7 @@ def _why(first: FirstBreak, ranked: Sequence[RankedCause]) -> str:
         far = [w.text for w in top.evidence if w.kind is WeightKind.CONFIGURATION and w.weight > 0]
         likely = ": ".join([likely, *far[:1]])
     if rival is None:
-        return f"Most probable cause there: {likely}."
+        return f"{'Most probable' if top.probability >= PROBABLE else 'Suspected'} cause: {likely}."
     elsewhere = "" if rival.link in (None, top.link) else f", which would be at {link_word(rival.link)}"
     second = f"{lowered(rival.title)} ({percent(rival.probability)}){elsewhere}"
     return f"Undecided between two causes: {likely}, and {second}."
@@ -177,7 +178,7 @@ def _what_it_does(judged: Judgement, inputs: Inputs, outcomes: Sequence[Outcome]
     if score.hidden:
         how = f"may have {'risen' if score.end > score.start else 'fallen'}, which its noise hides"
     if score.course == "oscillating" and goes_nowhere(inputs, outcomes):
-        how = "goes up and down, and has not risen"
+        how = "oscillates, and has not risen"
     if score.course in ("peaked", "collapsed", "declining"):
         axis = axis_word(inputs.score.axis) if inputs.score is not None else "step"
         gone = f"{percent(score.lost)} of its gain" if score.lost <= 1 else "all of its gain and more"
@@ -204,7 +205,7 @@ def _unproven(inputs: Inputs) -> str:
     if inputs.score is None or inputs.eval_score is not None or inputs.supervised:
         return ""
     what = "training accuracy" if inputs.family.method is Method.PREFERENCE else _trained(inputs)
-    return f" No evaluation was recorded, and the {what} does not prove ability."
+    return f" No evaluation was recorded: only the {what} is known."
 
 
 def _trained(inputs: Inputs) -> str:
@@ -231,14 +232,14 @@ _SUPERVISED = {
     "sft.likelihood": "supervised training, and the likelihood of its own text",
 }
 _COURSES_OF_SCORES: Mapping[str, str] = {
-    "solved": "is at its maximum",
+    "solved": "has reached its maximum",
     "rising": "still rises",
-    "plateau": "rose and stays on a plateau",
+    "plateau": "rose and has plateaued",
     "flat": "has not changed by more than its noise",
     "declining": "falls",
     "peaked": "peaked and fell",
     "collapsed": "collapsed",
-    "oscillating": "goes up and down and does not settle",
+    "oscillating": "oscillates",
     "too_short": "is too short to judge",
 }
 
@@ -398,9 +399,7 @@ def _do_first(
     """The first thing to do: what the action asks for, and then what separates the causes, or mends the one that is probable."""
     score, first = judged.score, judged.first_break
     if judged.action is Action.CONTINUE:
-        if score is not None and score.course == "plateau":
-            return "Decide whether this score is what you wanted: the run has reached a plateau, and more steps gain little."
-        return f"Continue. Diagnose the run again when it has twice as many {axis_word(inputs.run.axis)}s."
+        return _go_on(inputs, score)
     steps = []
     if first is None and (unread := inputs.run.unread):
         steps.append(f"Let {quoted(unread[0])} be read, and diagnose the run again.")
@@ -408,6 +407,8 @@ def _do_first(
         steps.append(_rollback(inputs, best, score))
     elif judged.action is Action.STOP:
         steps.append("Stop the run.")
+    elif judged.harm is Harm.LOSING and best is not None and best.step < (inputs.run.last_step or 0.0):
+        steps.append(f"Keep {_back_to(best, axis_word(inputs.run.axis_of(best.metric)))}.")
     if first is not None:
         steps.append(_next(judged, outcomes, ranked, first))
     elif score is None:
@@ -418,6 +419,20 @@ def _do_first(
     elif judged.action not in STOPS and not steps:
         steps.append(_watch(outcomes))
     return " ".join(filter(None, steps))
+
+
+def _go_on(inputs: Inputs, score: Score | None) -> str:
+    """What to do with a run of which nothing is said to be broken."""
+    resting = score is not None and score.course in ("plateau", "solved")
+    if resting and inputs.eval_score is None and not inputs.supervised:
+        return f"Evaluate the {_who(inputs)} on {_held_out(inputs)} before you train longer."
+    if score is not None and score.course == "plateau":
+        return (
+            "Decide whether this score is what you wanted: the run has reached a plateau, and more steps gain little."
+        )
+    return (
+        f"Continue. Diagnose the run again at {axis_word(inputs.run.axis)} {number(2 * (inputs.run.last_step or 1.0))}."
+    )
 
 
 def _rollback(inputs: Inputs, best: BestCheckpoint, score: Score | None) -> str:
@@ -432,16 +447,23 @@ def _rollback(inputs: Inputs, best: BestCheckpoint, score: Score | None) -> str:
 
 
 def _next(judged: Judgement, outcomes: Sequence[Outcome], ranked: Sequence[RankedCause], first: FirstBreak) -> str:
-    """What to do about the first break: the experiment that tells the causes apart, or the fix of a probable one."""
+    """What to do about the first break: the fix of a probable cause; else what its finding asks to look at, or the experiment
+    that tells the causes apart."""
     top, rival = leading_cause_and_rival(ranked, first)
     telling = [c.experiment for c in (top, rival) if c is not None and c.experiment is not None and c.experiment.text]
-    if rival is not None and telling:
-        return f"First find out which of the two causes it is: {telling[0].text}"
-    if top is not None and top.probability >= PROBABLE and top.fix:
+    if rival is None and top is not None and top.probability >= PROBABLE and top.fix:
         return top.fix[0]
+    own = (o.finding for o in outcomes if o.link in first.links and o.finding is not None and _is_sure(o, o.finding))
+    if step := next((s for f in own if f.metric == first.metric and (s := f.message.partition(";")[2].strip())), ""):
+        return f"{_capital(step)}."
     if telling:
-        return f"First find out whether it is the cause that is named: {telling[0].text}"
+        return f"{'Confirm the cause' if rival is None else 'Tell the two causes apart'}: {telling[0].text}"
     return _watch(outcomes, first) if judged.action not in STOPS else ""
+
+
+def _is_sure(outcome: Outcome, finding: Finding) -> bool:
+    """Whether what a finding asks to look at comes before the causes: its numbers do not fit, or it is certain."""
+    return not outcome.roles & RESTATE and bool(outcome.roles & SHOWN or finding.confidence is Confidence.HIGH)
 
 
 def _watch(outcomes: Sequence[Outcome], first: FirstBreak | None = None) -> str:
@@ -470,17 +492,20 @@ def _was_best(best: BestCheckpoint, axis: str) -> str:
     return "the score was best" + ("" if best.before is None else f" before {axis} {number(best.before)}")
 
 
+def _held_out(inputs: Inputs) -> str:
+    """What an evaluation of this run is made on."""
+    if inputs.family.method is Method.PREFERENCE:
+        return "held-out pairs"
+    return "held-out prompts" if inputs.policy is Policy.TEXT else "a separate environment"
+
+
 def _score_to_log(inputs: Inputs) -> str:
     if inputs.supervised:
         return "the loss on held-out text"
     if inputs.family.method is Method.PREFERENCE:
-        return "the accuracy on held-out pairs"
-    held_out = (
-        "an evaluation on held-out prompts"
-        if inputs.policy is Policy.TEXT
-        else "an evaluation in a separate environment"
-    )
-    return f"{held_out}, or at least the mean {_trained(inputs)}"
+        return f"the accuracy on {_held_out(inputs)}"
+    where = "on" if inputs.policy is Policy.TEXT else "in"
+    return f"an evaluation {where} {_held_out(inputs)}, or at least the mean {_trained(inputs)}"
 
 
 def unmeasured(outcomes: Sequence[Outcome]) -> list[Link]:

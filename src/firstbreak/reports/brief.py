@@ -33,11 +33,11 @@ from firstbreak.words import first_few, joined, link_word, moment, number, perce
 
 MOST_FINDINGS = 2
 MOST_CAUSES = 2
-MOST_SIGNALS = 2  # that are to be logged; one where something broke
 MOST_NAMED = 2  # findings that a cause explains
 MOST_OF_A_VERDICT = 60  # words
 LETTERS = 9  # of a word and a space, at most on average: more are those of names
 LONGEST = 100  # letters of a name
+NARROW = 70  # of a name and what the trainer calls it
 SCORE = "the score"
 
 
@@ -68,10 +68,9 @@ def title(dx: Diagnosis) -> str:
 
 def marks(dx: Diagnosis) -> tuple[tuple[LinkStatus, str], ...]:
     """Each mark of the loop that needs a word, with the word."""
-    seen = {(dx.links[link].status, content.status_word(dx, link)) for link in Link}
-    return tuple(
-        (status, word) for status in LinkStatus for of, word in sorted(seen) if of is status is not LinkStatus.OK
-    )
+    words = {dx.links[link].status: content.status_word(dx, link) for link in Link if not content.one_of_two(dx, link)}
+    seen = {link.status for link in dx.links.values()} - {LinkStatus.OK}
+    return tuple((status, words.get(status, content.STATUS_WORD[status])) for status in LinkStatus if status in seen)
 
 
 def findings(dx: Diagnosis) -> tuple[Outcome, ...]:
@@ -111,7 +110,9 @@ def caption(exhibit: Exhibit) -> str:
     series = exhibit.series
     assert series is not None
     raw = f" (logged as {series.raw})" if series.raw not in ("", series.name) else ""
-    return shortened(f"{series.name}{raw}{': ' + exhibit.text if exhibit.text == SCORE else ''}", LONGEST)
+    said = f": {exhibit.text}" if exhibit.text == SCORE else ""
+    name = f"{series.name}{raw}"
+    return f"{name if len(name) <= NARROW else shortened(series.raw or series.name, NARROW)}{said}"
 
 
 def causes(dx: Diagnosis) -> tuple[tuple[RankedCause, str], ...]:
@@ -121,14 +122,17 @@ def causes(dx: Diagnosis) -> tuple[tuple[RankedCause, str], ...]:
         if (dx.findings or dx.first_break) and dx.verdict.action is not Action.CONTINUE
         else ()
     )
-    return tuple((cause, _why(dx, cause)) for cause in asked[:MOST_CAUSES])
+    known = [cause for cause in asked if cause.link is not None]
+    return tuple((cause, _why(dx, cause)) for cause in known[:MOST_CAUSES])
 
 
 def _why(dx: Diagnosis, cause: RankedCause) -> str:
-    """Which findings a cause explains, and which it does not: 'explains score-lost, not kl-spike'; else the setting behind it."""
+    """Of several findings, which a cause explains and which it does not; else the setting behind it."""
+    if len(_serious(dx)) == 1:
+        return ""
     explained = _kept(dx, cause, WeightKind.FOUND, WeightKind.PROVED)
     unexplained = [name for name in _kept(dx, cause, WeightKind.UNEXPLAINED) if name not in explained]
-    against = f", not {first_few(unexplained, MOST_NAMED)}" if unexplained else ""
+    against = f"; does not explain {first_few(unexplained, MOST_NAMED)}" if unexplained else ""
     if explained:
         return f"explains {first_few(explained, MOST_NAMED)}{against}"
     return next((w.text for w in cause.evidence if w.kind is WeightKind.CONFIGURATION and w.weight > 0), "")
@@ -144,17 +148,17 @@ def _kept(dx: Diagnosis, cause: RankedCause, *kinds: WeightKind) -> list[str]:
 
 
 def to_log(dx: Diagnosis) -> tuple[tuple[str, int, str], ...]:
-    """The signals that would tell most: name, how many of the checks that lack something ask for it, how to log it."""
+    """The signal that would tell most: name, how many of the checks that lack something ask for it, how to log it."""
     inputs, known = Inputs(dx.run), detectors()
     blind = (o for o in dx.outcomes if o.status is Status.NOT_MEASURED and Role.PROOF not in o.roles)
     needs = (known[outcome.detector].needs for outcome in blind if outcome.detector in known)
     asked = Counter(signal for names in needs for signal in _lacking(names, inputs))
-    most = asked.most_common(1 if findings(dx) else MOST_SIGNALS)
-    return tuple((name, n, _how(name, inputs)) for name, n in most)
+    return tuple((name, n, _how(name, inputs)) for name, n in asked.most_common(1))
 
 
 def _how(signal: str, inputs: Inputs) -> str:
-    return for_family(dialects.how_to_log(inputs.run.trainer, signal), inputs.family) or ""
+    """How this trainer is made to log it. What only another of its algorithms may write under some name is no help."""
+    return for_family(dialects.option_to_log(inputs.run.trainer, signal), inputs.family) or ""
 
 
 def _lacking(needs: Iterable[str], inputs: Inputs) -> set[str]:
@@ -188,20 +192,19 @@ def left_out(dx: Diagnosis) -> str:
 
 #: sections of which one screen says little or nothing, and what they hold
 _REST = {
-    Section.OUTLOOK: "the outlook",
-    Section.CAUSES: "the weights of the causes",
+    Section.OUTLOOK: "forecast",
+    Section.CAUSES: "all causes",
     Section.REMEDY: "fixes",
     Section.TUNED: "tuned settings",
-    Section.EXPECTED: "what is odd and right",
     Section.NOT_MEASURED: "what else to log",
-    Section.READ: "the checks",
+    Section.READ: "all checks",
 }
 
 
 def rest(dx: Diagnosis) -> tuple[ReportLine, ...]:
     """The causes in question, what to log, what could not be read, and where the rest is said."""
-    log = [f"{name} ({count(n, 'check')}): {clipped(how, 12)}" for name, n, how in to_log(dx)]
-    lines = [*_under("Cause", _causes(dx)), *_under("Log next", log)]
+    log = [f"{name}: {clipped(how, 12)} (enables {count(n, 'check')})" for name, n, how in to_log(dx)]
+    lines = [*_under("Causes", _causes(dx)), *_under("Log next", log)]
     lines += [ReportLine(line.label, shorter(line.text)) for line in content.baseline(dx)]
     lines += [ReportLine("Not read", shorter(part)) for part in dx.run.damage[:1]]
     lines.append(ReportLine("--full", left_out(dx)))
@@ -225,7 +228,7 @@ def _causes(dx: Diagnosis) -> Iterator[str]:
         yield f"{head}: {why}" if why else head
     rest = 1 - sum(cause.probability for cause, _ in asked)
     if asked and rest >= 0.005:
-        yield f"{percent(rest)} others together"
+        yield f"{percent(rest)} other causes"
 
 
 def named(dx: Diagnosis, name: str) -> Outcome | RankedCause:

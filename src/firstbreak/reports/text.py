@@ -51,7 +51,7 @@ def count(n: int, noun: str, plural: str = "") -> str:
 
 
 LONG = 100_000  # from here on a number is written with three digits and a unit
-_LONG = re.compile(r"(?<![\w.,/@=-])\d{6,}(?:\.\d+)?(?![\w./])")
+_LONG = re.compile(r"(?<![\w.,/@=-])\d{6,}(?:\.\d+)?(?![\w/]|\.\w)")
 _UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "K"))
 
 

@@ -88,7 +88,7 @@ def detect(
     )
     return Finding(
         message=facts.tell(
-            "the reward rises by {change} because of {driver}, while the component that checks the {aim} {how} ({stuck}): first "
+            "the reward rises by {change} because of {driver}, while the component that checks the {aim} {how} ({stuck}); "
             "{look} with the highest reward",
             change=facts.of(Statistic.CHANGE, reward_mean),
             driver=driver,
