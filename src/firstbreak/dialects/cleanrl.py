@@ -66,35 +66,26 @@ NAMES: dict[str, str | Name] = {
 }
 
 CONFIG = spelled(
+    "batch_size minibatch_size target_kl gamma gae_lambda buffer_size learning_starts tau exploration_fraction seed",
     learning_rate="learning_rate policy_lr",
     value_learning_rate="q_lr",
     grad_clip="max_grad_norm",
     n_envs="num_envs",
     n_steps="num_steps",
-    batch_size="batch_size",
-    minibatch_size="minibatch_size",
     minibatches="num_minibatches",
     epochs_per_batch="update_epochs",
     clip_range="clip_coef",
-    target_kl="target_kl",
     entropy_coef="ent_coef",
     value_coef="vf_coef",
-    gamma="gamma",
-    gae_lambda="gae_lambda",
     normalize_advantage="norm_adv",
-    buffer_size="buffer_size",
-    learning_starts="learning_starts",
     train_freq="train_frequency",
     policy_delay="policy_frequency",
     target_update_interval="target_network_frequency",
-    tau="tau",
     action_noise="exploration_noise",
     exploration_initial="start_e",
     exploration_final="end_e",
-    exploration_fraction="exploration_fraction",
     total_steps="total_timesteps",
     env_id="env_id gym_id",
-    seed="seed",
 )
 
 DEFAULTS: dict[str, dict[str, Any]] = {

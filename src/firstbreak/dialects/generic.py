@@ -389,11 +389,11 @@ def _words(raw: str) -> list[str]:
 
 #: what the authors of a loop of their own call its options
 CONFIG = spelled(
+    "weight_decay top_p top_k gradient_steps tau target_entropy exploration_fraction seed",
     learning_rate="learning_rate lr policy_lr lr_policy actor_lr lr_actor pi_lr peak_lr lr_a",
     value_learning_rate="value_lr lr_value critic_lr lr_critic vf_lr lr_c qf_lr q_lr",
     lr_schedule="lr_schedule lr_scheduler",
     warmup_steps="warmup_steps lr_warmup_steps num_warmup_steps",
-    weight_decay="weight_decay",
     grad_clip="max_grad_norm grad_clip clip_grad_norm clip_grad grad_norm_clip gradient_clip clip_norm",
     kl_coef="kl_coef beta kl_beta beta_kl kl_coeff kl_weight kl",
     clip_range="clip_range clip_coef clip_eps epsilon clip_epsilon clip_ratio ratio_clip eps_clip clip_param cliprange  ppo.clip"
@@ -410,8 +410,6 @@ CONFIG = spelled(
     max_new_tokens="max_new_tokens max_completion_length max_response_length max_completion_tokens max_gen_len "
     "max_new max_tokens max_tok",
     temperature="temperature sampling_temperature temp",
-    top_p="top_p",
-    top_k="top_k",
     entropy_coef="ent_coef entropy_coef entropy_coeff ent_weight entropy_weight entropy_cost",
     value_coef="vf_coef value_coef vf_coeff value_loss_coef critic_coef baseline_cost value_loss_coef",
     gamma="gamma discount",
@@ -420,15 +418,11 @@ CONFIG = spelled(
     "buffer buffer.size replay.size buffer_cap",
     learning_starts="learning_starts start_steps random_steps min_replay_size replay_start_size learn_start start_timesteps",
     train_freq="train_freq train_every train_frequency update_every update_freq update_frequency",
-    gradient_steps="gradient_steps",
     target_update_interval="target_update_interval target_update_every target_update_freq target_update_frequency "
     "target_network_frequency target_sync target_sync_every sync_target_every target_update_period",
-    tau="tau",
-    target_entropy="target_entropy",
     policy_delay="policy_delay policy_freq policy_frequency update_actor_freq",
     action_noise="exploration_noise expl_noise",
     n_step_returns="n_step n_step_return n_step_returns",
-    exploration_fraction="exploration_fraction",
     normalize_advantage="norm_adv normalize_advantage normalize_advantages",
     normalize_reward="norm_reward normalize_reward normalize_rewards",
     normalize_observation="norm_obs normalize_obs obs_norm normalize_observations",
@@ -443,7 +437,6 @@ CONFIG = spelled(
     total_steps="total_timesteps max_steps total_steps total_env_steps max_train_steps train_steps n_timesteps",
     env_id="env_id env",
     model="model model_name",
-    seed="seed",
 )
 
 LOG = {

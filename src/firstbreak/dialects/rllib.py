@@ -193,9 +193,9 @@ NOT_CONVERTED = {
 }
 
 CONFIG = spelled(
+    "grad_clip gamma tau target_entropy exploration_fraction seed",
     learning_rate="lr actor_lr",
     value_learning_rate="critic_lr",
-    grad_clip="grad_clip",
     batch_size="train_batch_size_per_learner train_batch_size",
     minibatch_size="minibatch_size sgd_minibatch_size",
     epochs_per_batch="num_epochs num_sgd_iter",
@@ -204,7 +204,6 @@ CONFIG = spelled(
     target_kl="kl_target",
     entropy_coef="entropy_coeff",
     value_coef="vf_loss_coeff",
-    gamma="gamma",
     gae_lambda="lambda_ lambda",
     reward_clip="clip_rewards",
     n_steps="rollout_fragment_length sample_batch_size",
@@ -212,12 +211,8 @@ CONFIG = spelled(
     buffer_size="replay_buffer_config.capacity buffer_size",
     learning_starts="num_steps_sampled_before_learning_starts learning_starts",
     target_update_interval="target_network_update_freq",
-    tau="tau",
-    target_entropy="target_entropy",
-    exploration_fraction="exploration_fraction",
     exploration_final="exploration_final_eps",
     env_id="env",
-    seed="seed",
     eval_interval="evaluation_interval",
 )
 

@@ -88,39 +88,25 @@ NAMES: dict[str, str | Name] = {
 }
 
 CONFIG = spelled(
-    learning_rate="learning_rate",
+    """
+    learning_rate n_envs n_steps gamma gae_lambda clip_range target_kl normalize_advantage target_entropy
+    exploration_fraction buffer_size learning_starts train_freq gradient_steps target_update_interval tau
+    policy_delay seed log_interval
+    """,
     total_steps="n_timesteps total_timesteps",
-    n_envs="n_envs",
-    n_steps="n_steps",
     minibatch_size="batch_size",
     epochs_per_batch="n_epochs",
-    gamma="gamma",
-    gae_lambda="gae_lambda",
-    clip_range="clip_range",
     clip_range_value="clip_range_vf",
-    target_kl="target_kl",
     entropy_coef="ent_coef",
     value_coef="vf_coef",
     grad_clip="max_grad_norm",
-    normalize_advantage="normalize_advantage",
     normalize_observation="norm_obs",
     normalize_reward="norm_reward",
     reward_clip="clip_reward",
-    target_entropy="target_entropy",
-    exploration_fraction="exploration_fraction",
     exploration_initial="exploration_initial_eps",
     exploration_final="exploration_final_eps",
     action_noise="noise_std",
-    buffer_size="buffer_size",
-    learning_starts="learning_starts",
-    train_freq="train_freq",
-    gradient_steps="gradient_steps",
-    target_update_interval="target_update_interval",
-    tau="tau",
-    policy_delay="policy_delay",
     env_id="env_id env",
-    seed="seed",
-    log_interval="log_interval",
     eval_interval="eval_freq",
     save_interval="save_freq",
 )

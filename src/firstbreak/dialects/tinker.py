@@ -4,7 +4,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import words
+from firstbreak.dialects._table import spelled, words
 
 TITLE = "Tinker cookbook"
 WRITES_TEXT = True
@@ -94,24 +94,20 @@ NAMES: dict[str, str | Name] = {
     "time/<span>:count": "time.<span>.count",
 }
 
-CONFIG = {
-    "learning_rate": "learning_rate",
-    "kl_penalty_coef": "kl_coef",
-    "loss_fn": "loss_type",
-    "group_size": "group_size",
-    "groups_per_batch": "batch_size",
-    "dataset_builder.group_size": "group_size",
-    "dataset_builder.batch_size": "batch_size",
-    "num_substeps": "updates_per_batch",
-    "max_tokens": "max_new_tokens",
-    "temperature": "temperature",
-    "async_config.max_steps_off_policy": "max_staleness",
-    "remove_constant_reward_groups": "dynamic_sampling",
-    "model_name": "model",
-    "eval_every": "eval_interval",
-    "save_every": "save_interval",
-    "seed": "seed",
-}
+CONFIG = spelled(
+    "learning_rate temperature seed",
+    kl_coef="kl_penalty_coef",
+    loss_type="loss_fn",
+    group_size="group_size dataset_builder.group_size",
+    batch_size="groups_per_batch dataset_builder.batch_size",
+    updates_per_batch="num_substeps",
+    max_new_tokens="max_tokens",
+    max_staleness="async_config.max_steps_off_policy",
+    dynamic_sampling="remove_constant_reward_groups",
+    model="model_name",
+    eval_interval="eval_every",
+    save_interval="save_every",
+)
 
 DEFAULTS: dict[str, dict[str, Any]] = {
     "": {
