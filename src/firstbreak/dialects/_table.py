@@ -14,6 +14,11 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(" ".join(name.split()) for name in text.split("|")) if "|" in text else tuple(text.split())
 
 
+def word_set(text: str) -> frozenset[str]:
+    """The same as a set."""
+    return frozenset(words(text))
+
+
 def spelled(same: str = "", /, **meanings: str) -> dict[str, str]:
     """Name -> meaning, from the names that have a meaning, written one behind the other as in `words`.
 

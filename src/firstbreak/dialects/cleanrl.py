@@ -5,17 +5,15 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import spelled, words
+from firstbreak.dialects._table import spelled, word_set
 
 TITLE = "CleanRL"
 
-MARKS = frozenset(
-    words("""
+MARKS = word_set("""
     charts/episodic_return charts/episodic_length charts/avg_episodic_return charts/SPS charts/SPS_update
     charts/learning_rate charts/epsilon charts/beta losses/td_loss losses/qf1_values losses/qf1_loss losses/qf_loss
     losses/fwd_loss losses/aux/kl_loss
 """)
-)
 CONFIG_MARKS = frozenset({"clip_coef", "clip_vloss", "exp_name", "torch_deterministic", "norm_adv"})
 
 AXIS = ("global_step", "step")

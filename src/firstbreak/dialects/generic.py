@@ -11,7 +11,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import _meaning
-from firstbreak.dialects._table import Name, spelled, words
+from firstbreak.dialects._table import Name, spelled, word_set, words
 from firstbreak.dialects.signals import SIGNALS, STATISTICS, evaluation, lookup
 from firstbreak.patterns import pattern
 from firstbreak.values import replace
@@ -155,28 +155,24 @@ NOT_CONVERTED = {
 }
 
 
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
-_AMBIGUOUS = _GUESSES.keys() | _set(
+_AMBIGUOUS = _GUESSES.keys() | word_set(
     "r q return returns value values ratio correct score scores eps alpha tokens truncated turns updates length"
     " clip_ratio policy_kl total_reward reward_margin throughput"
 )
-_SCORES = _set("correct return returns score scores total_reward")
-_ENVIRONMENT = _set("env episode episodes episodic epsilon return returns qf")
+_SCORES = word_set("correct return returns score scores total_reward")
+_ENVIRONMENT = word_set("env episode episodes episodic epsilon return returns qf")
 _EPISODES = {"length.mean": "episode.length", "eval.length.mean": "eval.episode_length"} | {
     f"{before}length.{statistic}": f"{after}.{statistic}"
     for before, after in (("", "episode.length"), ("eval.", "eval.episode_length"))
     for statistic in ("min", "max", "std")
 }
-_PLACES = _set(
+_PLACES = word_set(
     "train training charts chart metrics metric loop rollout rollouts losses loss stats info actor agent global optim"
     " optimizer progress env environment"
 )
 #: `rg (Success)`: an abbreviation, and what it stands for
 _EXPLAINED = pattern(r"(?P<short>[A-Za-z]{1,4}) ?\((?P<meaning>[A-Za-z _]{4,})\)")
-_HELD_OUT = _set("eval evaluation val valid validation test heldout dev greedy")
+_HELD_OUT = word_set("eval evaluation val valid validation test heldout dev greedy")
 _STATISTICS = spelled(mean="mean avg average", min="min", max="max", std="std", p50="median")
 
 
@@ -285,8 +281,8 @@ def _told_apart(names: Set[str]) -> dict[str, str | Name]:
 
 
 #: of reward over-optimisation (https://arxiv.org/abs/2210.10760); alone, gold is what a game pays
-_PROXY = _set("proxy proxy_reward proxy_score")
-_GOLD = _set("gold gold_reward gold_score true_reward")
+_PROXY = word_set("proxy proxy_reward proxy_score")
+_GOLD = word_set("gold gold_reward gold_score true_reward")
 
 
 def _proxy(names: Set[str]) -> dict[str, str | Name]:
@@ -325,7 +321,7 @@ def _lengths(names: Set[str]) -> dict[str, str | Name]:
 
 #: of episodes of an environment, which are no texts: how they end is no signal of ours, and a batch is one of single steps
 _ENDS = frozenset({"length.clipped_ratio", "length.terminated_frac"})
-_OF_A_BATCH = _set("batch_reward batch_rewards batch_rew")
+_OF_A_BATCH = word_set("batch_reward batch_rewards batch_rew")
 
 
 def _time_limits(names: Set[str]) -> dict[str, str | Name]:
@@ -453,7 +449,7 @@ LOG = {
 }
 
 #: what learns from advantages of given data: its temperature and its beta weigh them, and its tau is an expectile
-_WEIGHTED = _set("iql awr awac crr")
+_WEIGHTED = word_set("iql awr awac crr")
 
 
 def refine(values: Mapping[str, Any], names: Set[str], config: Mapping[str, Any]) -> dict[str, Any]:

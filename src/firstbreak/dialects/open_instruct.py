@@ -4,13 +4,12 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import spelled, words
+from firstbreak.dialects._table import spelled, word_set
 
 TITLE = "open-instruct"
 WRITES_TEXT = True
 
-MARKS = frozenset(
-    words("""
+MARKS = word_set("""
     objective/verifiable_reward objective/verifiable_correct_rate objective/kl0_avg objective/kl1_avg objective/kl2_avg
     objective/kl3_avg val/rho_weight val/rho_clipfrac val/sequence_lengths val/sequence_lengths_solved val/stop_rate
     val/format_scores debug/vllm_vs_local_logprob_diff_mean debug/vllm_local_reverse_kl real_batch_size_ratio
@@ -18,7 +17,6 @@ MARKS = frozenset(
     num_steps_off_policy stale_results_dropped learner_tokens_per_second_step learner_mfu actor_mbu
     time/trainer_waiting_for_data other/real_batch_size_ratio
 """)
-)
 CONFIG_MARKS = frozenset(
     {"num_samples_per_prompt_rollout", "num_unique_prompts_rollout", "clip_higher", "verification_reward"}
 )

@@ -7,19 +7,17 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import spelled, words
+from firstbreak.dialects._table import spelled, word_set
 
 TITLE = "RLlib"
 
-MARKS = frozenset(
-    words("""
+MARKS = word_set("""
     episode_return_mean episode_reward_mean episode_reward_min episode_len_mean episodes_this_iter timesteps_this_iter
     num_env_steps_sampled_lifetime training_iteration time_this_iter_s timesteps_total iterations_since_restore
     num_healthy_workers vf_explained_var vf_loss_unclipped curr_kl_coeff cur_kl_coeff mean_kl_loss grad_gnorm
     gradients_default_optimizer_global_norm diff_num_grad_updates_vs_sampler_policy hist_stats/episode_reward
     sampler_perf/mean_env_wait_ms info/num_steps_sampled
 """)
-)
 CONFIG_MARKS = frozenset(
     {"num_env_runners", "num_workers", "num_sgd_iter", "rollout_fragment_length", "sample_batch_size"}
 )

@@ -10,19 +10,17 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name, Older
-from firstbreak.dialects._table import spelled, words
+from firstbreak.dialects._table import spelled, word_set, words
 
 TITLE = "Stable-Baselines3"
 
-MARKS = frozenset(
-    words("""
+MARKS = word_set("""
     rollout/ep_rew_mean rollout/ep_len_mean rollout/success_rate rollout/exploration_rate rollout/return_std time/fps
     time/time_elapsed time/total_timesteps time/iterations time/episodes train/n_updates train/clip_fraction
     train/entropy_loss train/policy_gradient_loss train/explained_variance train/ent_coef train/ent_coef_loss
     train/kl_divergence_loss train/policy_objective train/is_line_search_success eval/mean_reward eval/mean_ep_length
     results/<stat> ep_lengths/<stat>
 """)
-)
 STRONG = (frozenset({"r", "l", "t"}), frozenset({"results/mean", "results/std", "results/count"}))
 CONFIG_MARKS = frozenset({"n_timesteps", "policy_kwargs", "vec_env", "n_startup_trials"})
 

@@ -4,16 +4,14 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import spelled, words
+from firstbreak.dialects._table import spelled, word_set
 
 TITLE = "Spinning Up"
 
-MARKS = frozenset(
-    words("""
+MARKS = word_set("""
     AverageEpRet StdEpRet MaxEpRet MinEpRet AverageTestEpRet EpLen TestEpLen TotalEnvInteracts AverageVVals
     AverageQ1Vals LossPi LossV LossQ DeltaLossPi DeltaLossV ClipFrac StopIter
 """)
-)
 CONFIG_MARKS = frozenset({"train_pi_iters", "train_v_iters", "steps_per_epoch", "ac_kwargs"})
 
 AXIS = ("TotalEnvInteracts", "Epoch")

@@ -4,19 +4,17 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import spelled, words
+from firstbreak.dialects._table import spelled, word_set
 
 TITLE = "Tinker cookbook"
 WRITES_TEXT = True
 
-MARKS = frozenset(
-    words("""
+MARKS = word_set("""
     env/all/reward/total env/all/by_group/frac_mixed env/all/by_group/frac_all_good env/all/by_group/frac_all_bad
     env/all/ac_tokens_per_turn env/all/turns_per_episode env/<tag>/by_group/<name> env/<tag>/total_ac_tokens
     optim/kl_sample_train_v1 optim/kl_sample_train_v2 kl_pre_post_v1 kl_policy_base sampling_client/step_mean
     training_client/step progress/done_frac rollout_errors/total time/sampling_time_mean
 """)
-)
 STRONG = (frozenset({"train_mean_nll", "num_loss_tokens"}),)  # its supervised loop
 CONFIG_MARKS = frozenset({"kl_penalty_coef", "remove_constant_reward_groups", "num_substeps", "compute_post_kl"})
 

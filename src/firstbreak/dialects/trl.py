@@ -9,13 +9,12 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name, Older
-from firstbreak.dialects._table import spelled, words
+from firstbreak.dialects._table import spelled, word_set
 
 TITLE = "TRL"
 WRITES_TEXT = True
 
-MARKS = frozenset(
-    words("""
+MARKS = word_set("""
     completions/mean_length | completions/clipped_ratio | completions/mean_terminated_length | completion_length |
     frac_reward_zero_std | reward_std | rewards/<func>/mean | clip_ratio/region_mean |
     sampling/importance_sampling_ratio/mean | profiling/<path:span> | Training Loss | Validation Loss | num_tokens |
@@ -25,7 +24,6 @@ MARKS = frozenset(
     weight_sync_time_s | wait_scoring_ms | sample/staleness_mean | sample/rollout_queue_size | perf/weight_sync_s |
     train_runtime
 """)
-)
 # What transformers' Trainer adds to every line. Two of these names alone are in half of all hand-written loops.
 STRONG = (frozenset({"loss", "grad_norm", "learning_rate", "epoch"}),)
 CONFIG_MARKS = frozenset(
