@@ -31,7 +31,7 @@ from firstbreak.engine.questions import (
 from firstbreak.engine.rank import cautious_probabilities
 from firstbreak.experiments.overrides import CannotOverride, hooked, in_force, render, resolve
 from firstbreak.experiments.settings import ExperimentSettings
-from firstbreak.model import EMPTY, Action, Diagnosis, Finding, Outcome, RankedCause, Run, Series, Weight, WeightKind
+from firstbreak.model import EMPTY, Action, Diagnosis, Outcome, RankedCause, Run, Series, Weight, WeightKind
 from firstbreak.values import dataclass, replace
 from firstbreak.words import number
 
@@ -294,15 +294,13 @@ def already_used(
     if not settings and not curves:
         return {}
     options = {run.config.option(name) for name in settings}
-    read = {o.detector for o in outcomes if o.finding is not None and _about(o.finding, settings | curves)}
+    names = settings | curves
+    found = ((o.detector, o.finding) for o in outcomes if o.finding is not None)
+    read = {name for name, f in found if f.metric in names or any(fact.curve in names for fact in f.stated)}
     return {
         cause.id: sum(w.weight for w in cause.evidence if w.finding in read or _of_setting(w, options))
         for cause in ranked
     }
-
-
-def _about(finding: Finding, names: set[str]) -> bool:
-    return finding.metric in names or any(fact.curve in names for fact in finding.stated)
 
 
 def _of_setting(weight: Weight, options: set[str]) -> bool:

@@ -1,7 +1,5 @@
 """`firstbreak.recorder()`: one line in a trainer's script."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from firstbreak.live.recorder.measuring import SHARE
