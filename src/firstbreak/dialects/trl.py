@@ -38,6 +38,16 @@ _INTERVAL = "mean over the logging interval"
 _KEPT = "after truncation or masking: masked samples count as 0"
 _PADDED = "padding positions are counted too"
 
+_OF_PAIRS = {
+    "rewards/chosen": "pref.reward.chosen",
+    "rewards/rejected": "pref.reward.rejected",
+    "rewards/margins": "pref.reward.margin",
+    "rewards/accuracies": "pref.reward.accuracy",
+    "logps/chosen": "pref.logp.chosen",
+    "logps/rejected": "pref.logp.rejected",
+    "logits/chosen": "pref.logits.chosen",
+    "logits/rejected": "pref.logits.rejected",
+}
 NAMES: dict[str, str | Name] = {
     # progress and the optimizer
     **dict.fromkeys(
@@ -192,14 +202,7 @@ NAMES: dict[str, str | Name] = {
     "tools/loop_exhausted_frac": "length.max_turns_frac",
     "tools/<name>": "custom.tool.<name>",
     # preferences
-    "rewards/chosen": "pref.reward.chosen",
-    "rewards/rejected": "pref.reward.rejected",
-    "rewards/margins": "pref.reward.margin",
-    "rewards/accuracies": "pref.reward.accuracy",
-    "logps/chosen": "pref.logp.chosen",
-    "logps/rejected": "pref.logp.rejected",
-    "logits/chosen": "pref.logits.chosen",
-    "logits/rejected": "pref.logits.rejected",
+    **_OF_PAIRS,
     "objective/scores_margin": "pref.score_margin",
     "loss/dpo": "pref.loss",
     "nll_loss": "pref.nll",
@@ -227,14 +230,7 @@ NAMES: dict[str, str | Name] = {
     "buffer_qsize": "staleness.buffer_size",
     # an evaluation in a notebook's table: the Trainer takes `eval_` off and writes the first letters large
     "Reward": "eval.reward",
-    "Rewards/chosen": "eval.pref.reward.chosen",
-    "Rewards/rejected": "eval.pref.reward.rejected",
-    "Rewards/margins": "eval.pref.reward.margin",
-    "Rewards/accuracies": "eval.pref.reward.accuracy",
-    "Logps/chosen": "eval.pref.logp.chosen",
-    "Logps/rejected": "eval.pref.logp.rejected",
-    "Logits/chosen": "eval.pref.logits.chosen",
-    "Logits/rejected": "eval.pref.logits.rejected",
+    **{raw.capitalize(): f"eval.{signal}" for raw, signal in _OF_PAIRS.items()},
     "Nll Loss": "eval.pref.nll",
     "Runtime": "time.eval",
     "Samples Per Second": "throughput.eval_samples",

@@ -86,7 +86,9 @@ def rank(
     with some doubt (`cautious_probabilities`), and an experiment that has answered is not proposed again. `shown`: only so
     many candidates, and those above `ADVISED`, come with a fix and an experiment.
     """
-    applicable = [c for c in causes().values() if _applies(c, inputs)]
+    family = inputs.family
+    possible = (c for c in causes().values() if OF_LINK[c.link].include(family) and c.families.include(family))
+    applicable = [c for c in possible if c.applies(inputs)]
     catalogue = {c.id: c for c in applicable}
     scale = (1 - PRIOR_HEALTHY - PRIOR_NONE) / sum(_prior(c) for c in applicable) if applicable else 0.0
     told = [o for o in _events(outcomes) if o.status in (Status.FOUND, Status.OK)]
@@ -129,11 +131,6 @@ def by_link(ranked: Sequence[RankedCause]) -> dict[Link, float]:
             mass[cause.link] = mass.get(cause.link, 0.0) + cause.probability
     total = sum(mass.values())
     return {link: part / total for link, part in mass.items()} if total else {}
-
-
-def _applies(cause: Cause, inputs: Inputs) -> bool:
-    family = inputs.family
-    return OF_LINK[cause.link].include(family) and cause.families.include(family) and cause.applies(inputs)
 
 
 def cautious_probabilities(ranked: Sequence[RankedCause]) -> dict[str, float]:

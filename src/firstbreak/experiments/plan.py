@@ -106,10 +106,11 @@ def propose(
             continue
         design = replace(design, length=lengths.get(design.id, design.length))
         share = cost(design, run, settings)
+        unknown = [as_asked(q, ranked, run) for q in answerable(design, run, settings) if not _known(q, run)]
         proposals.append(
             Proposal(
                 design=design,
-                bits=information(beliefs, _open(design, run, settings, ranked)),
+                bits=information(beliefs, unknown),
                 share=share,
                 minutes=None if minutes is None else share * minutes,
                 cannot=(cannot := _obstacle(design, run, settings)),
@@ -137,11 +138,6 @@ def answerable(design: Design, run: Run, settings: ExperimentSettings) -> tuple[
     """The questions that hold for the run's family, and whose curves the original run has recorded or the hooks measure."""
     family = Inputs(run).family
     return tuple(q for q in design.questions if q.families.include(family) and _measured(q.needed, run, settings))
-
-
-def _open(design: Design, run: Run, settings: ExperimentSettings, ranked: Sequence[RankedCause]) -> list[Question]:
-    """The questions that the run itself does not answer."""
-    return [as_asked(q, ranked, run) for q in answerable(design, run, settings) if not _known(q, run)]
 
 
 def as_asked(question: Question, ranked: Sequence[RankedCause], run: Run) -> Question:

@@ -28,10 +28,13 @@ def element(name: str, /, *children: str | None, **attributes: Attribute) -> Mar
     return Markup(f"<{name}{given}>" if name in _VOID else f"<{name}{given}>{inside}</{name}>")
 
 
-def table(heads: Iterable[str], rows: Iterable[Markup], class_: str | None = None) -> Markup:
-    """A table of rows under one row of headings; a heading that is markup is a cell already."""
+def table(
+    heads: Iterable[str], rows: Iterable[Markup], class_: str | None = None, foot: Markup | None = None
+) -> Markup:
+    """A table of rows under one row of headings; a heading that is markup is a cell already. `foot`: the last row."""
     cells = (head if isinstance(head, Markup) else element("th", head, scope="col") for head in heads)
-    return element("table", element("thead", element("tr", *cells)), element("tbody", *rows), class_=class_)
+    end = None if foot is None else element("tfoot", foot)
+    return element("table", element("thead", element("tr", *cells)), element("tbody", *rows), end, class_=class_)
 
 
 def join(*parts: str | None) -> Markup:
