@@ -274,20 +274,8 @@ def _would_do(share: float) -> str:
 @SETTINGS
 @FOLDER
 @_options.trainer
-@click.option(
-    "--seeds",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Number of seeds of each arm; a claim that A beats B needs 3.",
-)
-@click.option(
-    "--processes",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Number of trials at a time on this machine.",
-)
+@_options.count("--seeds", 1, help="Number of seeds of each arm; a claim that A beats B needs 3.")
+@_options.count("--processes", 1, help="Number of trials at a time on this machine.")
 @click.option("--minutes", type=float, help="Time limit of one trial; replaces the limit in the settings.")
 @click.option(
     "--length",
