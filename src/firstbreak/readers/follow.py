@@ -50,9 +50,9 @@ class Follower:
             except Exception as error:  # a reader's own mistake must not end the watch
                 lost[path] = failure(path, reader, error)
                 continue
-            anew = known is None or resume is None or latest.replaces
+            anew = resume is None or latest.replaces
             news |= anew or bool(latest.curves or latest.nulls)
-            self._recordings[path] = latest if anew else _appended(known, latest)
+            self._recordings[path] = latest if anew or known is None else _appended(known, latest)
             held += budget.size_of(self._recordings[path]) - own
         news |= lost != self._lost
         self._lost = lost
