@@ -88,7 +88,7 @@ def prepare(words: Sequence[str], run: Run | None, home: Path) -> Prepared:
     if changed is not None:
         own["config"] = os.path.relpath(changed, home)
     known = {n: v for n, v in (run.config.values if run else {}).items() if run and n not in run.config.defaulted}
-    total = mapped.get("total_steps")
+    total = mapped.get("total_steps", "")
     if total in script.options and "epoch" in total.lower():  # the run may record its length in steps
         known.pop("total_steps", None)
     now = {n: v for n, o in mapped.items() if n not in known and _is_number(v := plain(values.get(o)))}
