@@ -1,5 +1,7 @@
 """`firstbreak.recorder()`: one line in a trainer's script."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 from firstbreak.live.recorder.measuring import SHARE
