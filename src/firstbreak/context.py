@@ -9,8 +9,6 @@ to be shown to others: secrets in the configuration, the command line, the repos
 and of the environment only variables that change how a run behaves are kept, by name.
 """
 
-from __future__ import annotations
-
 import datetime
 import hashlib
 import json

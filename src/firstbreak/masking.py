@@ -4,8 +4,6 @@ A secret is known by the name that it goes under (`api_key`, `--auth`), by its l
 being the value of a secret in the environment of this process.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Regular expressions that are compiled when they are first asked: a start defines two hundred, and asks half of them."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, cast
 

@@ -1,7 +1,5 @@
 """What lies in a folder, one file each, and what other packages add to it by entry points. There is no list to edit."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import os

@@ -1,7 +1,5 @@
 """Processes that end with the one that started them, and servers that read in a process of their own with a limit of memory."""
 
-from __future__ import annotations
-
 import contextlib
 import multiprocessing
 import os

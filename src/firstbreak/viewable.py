@@ -1,7 +1,5 @@
 """What shows itself in notebooks and with rich. Which module draws it is for the package's face to say."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """How numbers and their units are written: one way everywhere, so that two reports can be compared by eye."""
 
-from __future__ import annotations
-
 import enum
 import math
 from collections.abc import Sequence

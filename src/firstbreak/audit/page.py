@@ -18,7 +18,7 @@ from firstbreak.model import Evidence, Finding, Outcome
 from firstbreak.reports import content, curves, svg
 from firstbreak.reports.content import Exhibit
 from firstbreak.reports.html import digest, prose, stylesheet, whole_page
-from firstbreak.reports.markup import Markup, element, escape
+from firstbreak.reports.markup import Markup, element, escape, table
 from firstbreak.words import number
 
 MOST = 20_000  #: characters of a text that are shown
@@ -85,15 +85,12 @@ def _tables(audit: Audit) -> Iterator[Markup]:
 
 def _table(part: AuditTable) -> Markup:
     column = ["number" if i >= part.words else None for i in range(len(part.head))]
-    head = element(
-        "tr", *(element("th", word, scope="col", class_=kind) for word, kind in zip(part.head, column, strict=True))
-    )
+    heads = (element("th", word, scope="col", class_=kind) for word, kind in zip(part.head, column, strict=True))
     body = (
         element("tr", *(element("td", cell, class_=kind) for cell, kind in zip(row, column, strict=True)))
         for row in part.rows
     )
-    table = element("table", element("thead", head), element("tbody", *body))
-    return element("div", table, class_="wide", role="region", aria_label=part.title, tabindex="0")
+    return element("div", table(heads, body), class_="wide", role="region", aria_label=part.title, tabindex="0")
 
 
 def _reading(selected: list[SelectedSample], marks: Mapping[str, str]) -> Markup:
@@ -168,16 +165,13 @@ def _text(text: str) -> Markup:
 
 
 def _evidence(audit: Audit) -> Markup | None:
-    shown = [(o.finding, item) for o in audit.findings if o.finding for item in o.finding.evidence if _drawable(item)]
+    evidence = [(o.finding, item) for o in audit.findings if o.finding for item in o.finding.evidence]
+    shown = [(finding, item) for finding, item in evidence if item.series is not None and len(item.series) > 1]
     figures = [_figure(finding, item, f"f{i}") for i, (finding, item) in enumerate(shown)]
     if not figures:
         return None
     drawn = element("details", element("summary", "Curves"), *figures, open=True)
     return element("section", element("h2", "Evidence"), drawn, class_="finding evidence")
-
-
-def _drawable(item: Evidence) -> bool:
-    return item.series is not None and len(item.series) > 1
 
 
 def _figure(finding: Finding, item: Evidence, uid: str) -> Markup:

@@ -1,7 +1,7 @@
 """The audit on a terminal and as JSON. Nothing is decided here, and text from samples is escaped."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -77,13 +77,17 @@ def as_dict(audit: Audit, verdicts: Verdicts | None = None) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     """The value without what JSON cannot hold: non-finite numbers, lone surrogates."""
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return {_plain(str(key)): _plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(inner) for inner in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
+
+
+def _fields(thing: object, *names: str) -> dict[str, Any]:
+    return {name: getattr(thing, name) for name in names}
 
 
 def _finding_dict(outcome: Outcome) -> dict[str, Any]:
@@ -94,10 +98,7 @@ def _finding_dict(outcome: Outcome) -> dict[str, Any]:
         "link": outcome.link.value,
         "severity": finding.severity.value,
         "confidence": finding.confidence.value,
-        "metric": finding.metric,
-        "onset": finding.onset,
-        "interval": finding.interval,
-        "message": finding.message,
+        **_fields(finding, "metric", "onset", "interval", "message"),
         "facts": dict(finding.numbers),
     }
 
@@ -106,19 +107,13 @@ def _side_dict(side: SideMetric) -> dict[str, Any]:
     curve = side.curve
     return {
         "id": side.metric.id,
-        "early": side.early,
-        "late": side.late,
-        "effect": side.effect,
-        "shifted": side.shifted,
+        **_fields(side, "early", "late", "effect", "shifted"),
         "onset": side.step,
         "interval": side.interval,
         "paid": side.rewarded,
         "in_group": None if side.in_group is None else vars(side.in_group),
         "same_answer": None if side.same_answer is None else vars(side.same_answer),
-        "steps": curve.steps.tolist(),
-        "mean": curve.mean.tolist(),
-        "low": curve.low.tolist(),
-        "high": curve.high.tolist(),
+        **{name: array.tolist() for name, array in vars(curve).items()},
     }
 
 
@@ -126,11 +121,8 @@ def _agreement_dict(agreement: Agreement) -> dict[str, Any]:
     mismatches = [
         {
             "key": key_of(m.sample),
-            "reward": m.reward,
-            "truth": m.truth,
-            "step": m.sample.step,
-            "prompt": m.sample.prompt,
-            "completion": m.sample.completion,
+            **_fields(m, "reward", "truth"),
+            **_fields(m.sample, "step", "prompt", "completion"),
         }
         for m in agreement.mismatches
     ]
@@ -144,24 +136,17 @@ def _diversity_dict(audit: Audit) -> dict[str, Any]:
         "steps": found.texts.steps.tolist(),
         "distinct_texts": found.texts.values.tolist(),
         "strategies": found.strategies.values.tolist(),
-        "commonest": found.commonest,
-        "share": found.share,
+        **_fields(found, "commonest", "share"),
         "onset": found.step,
         "interval": found.interval,
     }
 
 
 def _selected_dict(chosen: SelectedSample) -> dict[str, Any]:
-    sample = chosen.sample
     return {
-        "key": key_of(sample),
-        "kind": chosen.kind,
-        "why": chosen.why,
-        "step": sample.step,
-        "reward": sample.reward,
-        "rewards": dict(sample.rewards),
-        "prompt": sample.prompt,
-        "completion": sample.completion,
+        "key": key_of(chosen.sample),
+        **_fields(chosen, "kind", "why"),
+        **_fields(chosen.sample, "step", "reward", "rewards", "prompt", "completion"),
     }
 
 

@@ -1,4 +1,4 @@
-"""Options that several commands share: --trainer, --fail-on, and those of the commands that read or diagnose a run."""
+"""Options that several commands share: --trainer, --fail-on, counts, and those of the commands that read or diagnose a run."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -16,6 +16,11 @@ def fail_on(levels: Iterable[str], help: str) -> _Option:
     """The option --fail-on; the first of the levels is the default."""
     names = list(levels)
     return click.option("--fail-on", type=click.Choice(names), default=names[0], show_default=True, help=help)
+
+
+def count(name: str, default: int, help: str, least: int = 1) -> _Option:
+    """An option for a whole number of `least` or more."""
+    return click.option(name, type=click.IntRange(least), default=default, show_default=True, help=help)
 
 
 def _allow(_: click.Context, __: click.Parameter, roots: tuple[Path, ...]) -> None:

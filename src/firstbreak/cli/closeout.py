@@ -71,7 +71,7 @@ def _close_out(run_path: str, output: Path, seeds: tuple[str, ...], place: str, 
             rows = list(opened)
         ledger, head = history(rows), rows[-1].hash if rows else None
     others = [read(run, trainer=trainer) for path in seeds for run in find_runs(path)]
-    outcomes = close_out(Material(read(one_run(run_path), trainer=trainer), others, ledger, head, output, _progress))
+    outcomes = close_out(Material(read(one_run(run_path), trainer=trainer), others, ledger, head, output, say))
     write("\n".join(_lines({name: vars(outcome) for name, outcome in outcomes.items()})))
     lacking = missing(outcomes)
     needed = sum(not isinstance(outcome, NotNeeded) for outcome in outcomes.values())
@@ -79,10 +79,6 @@ def _close_out(run_path: str, output: Path, seeds: tuple[str, ...], place: str, 
     write(f"sha256 of the manifest, to keep elsewhere: {manifest_hash(output)}")
     if lacking:
         sys.exit(1)
-
-
-def _progress(said: str) -> None:
-    say(said)
 
 
 def _check(folder: Path, expected: str | None) -> None:

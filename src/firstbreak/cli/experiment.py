@@ -160,7 +160,8 @@ def plan(path: str, file: Path, folder: Path | None, trainer: str | None, everyt
     wanted = everything or called_for(dx)
     proposals = propose(run, rank(Inputs(run), outcomes, known), settings, done, lengths) if wanted else []
     if as_json:
-        write(json.dumps({"causes": _causes(dx.causes), "proposals": [_proposal(p) for p in proposals]}, indent=2))
+        causes = [{"id": c.id, "probability": round(c.probability, 4)} for c in dx.causes]
+        write(json.dumps({"causes": causes, "proposals": [_proposal(p) for p in proposals]}, indent=2))
         return
     if not wanted:
         write("\n".join(_no_plan_lines(path, dx.verdict.summary)))
@@ -189,10 +190,6 @@ def _no_plan_lines(path: str, summary: str) -> list[str]:
     why = "An experiment tells causes apart, and nothing is accused here: this run itself, as it goes on, tells most."
     again = shlex.join(["firstbreak", "experiment", "plan", path, "--all"])
     return [*wrap(summary, 80), "", *wrap(why, 80), f"All experiments: {again}"]
-
-
-def _causes(causes: Sequence[Any]) -> list[dict[str, Any]]:
-    return [{"id": c.id, "probability": round(c.probability, 4)} for c in causes]
 
 
 def _proposal(proposal: Any) -> dict[str, Any]:
@@ -277,20 +274,8 @@ def _would_do(share: float) -> str:
 @SETTINGS
 @FOLDER
 @_options.trainer
-@click.option(
-    "--seeds",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Number of seeds of each arm; a claim that A beats B needs 3.",
-)
-@click.option(
-    "--processes",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Number of trials at a time on this machine.",
-)
+@_options.count("--seeds", 1, help="Number of seeds of each arm; a claim that A beats B needs 3.")
+@_options.count("--processes", 1, help="Number of trials at a time on this machine.")
 @click.option("--minutes", type=float, help="Time limit of one trial; replaces the limit in the settings.")
 @click.option(
     "--length",

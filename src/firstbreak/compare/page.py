@@ -7,7 +7,7 @@ from firstbreak.compare.arms import Arm, Member, differences
 from firstbreak.compare.first_difference import FirstDifference, earliest, first_differences
 from firstbreak.compare.judge import Judgement, judge
 from firstbreak.compare.statistics import Estimate
-from firstbreak.reports import html
+from firstbreak.reports import html, markup
 from firstbreak.reports.markup import Markup, element, join
 from firstbreak.words import axis_word, link_word, number, shortened
 
@@ -143,12 +143,6 @@ def _estimate(value: Estimate, sign: bool = False) -> Markup:
 
 def table(head: Sequence[str], rows: Iterable[Markup], kind: str = "plain") -> Markup:
     """A table that scrolls by itself where it is wider than the page."""
-    cells = (element("th", shortened(text, LONGEST_NAME), scope="col") if text else element("td") for text in head)
-    return element(
-        "div",
-        element("table", element("thead", element("tr", *cells)), element("tbody", *rows), class_=kind),
-        class_="wide",
-        tabindex="0",
-        role="region",
-        aria_label="table",
-    )
+    heads = (shortened(text, LONGEST_NAME) if text else element("td") for text in head)
+    whole = markup.table(heads, rows, kind)
+    return element("div", whole, class_="wide", tabindex="0", role="region", aria_label="table")

@@ -9,7 +9,7 @@ it. A wrong reading is worse than none.
 import re
 from collections.abc import Iterable, Iterator, Set
 
-from firstbreak.dialects._table import Name, Origin, spelled
+from firstbreak.dialects._table import Name, Origin, spelled, word_set
 from firstbreak.dialects.signals import evaluation, lookup
 from firstbreak.model import Link
 from firstbreak.patterns import pattern
@@ -28,10 +28,6 @@ class Company:
     preference: bool = False  #: pairs of a chosen and a rejected answer
     reference: bool = False  #: another name is the divergence from the reference model
     reward: bool = False  #: the whole reward is logged, so that other rewards are parts of it
-
-
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
 
 
 # atom -> its spellings; an atom is a spelling of itself
@@ -162,8 +158,8 @@ _PHRASES = {
 _PASS_AT = pattern(r"\bpass (at )?(\d+|k|n)\b")
 _LONGEST = max(len(phrase.split()) for phrase in _PHRASES)
 
-_EDGE = _set("valid")  #: says so at an end of a name only: there are valid samples too
-_HELD_OUT = _set("eval evaluation val valid validation test heldout holdout dev greedy")
+_EDGE = word_set("valid")  #: says so at an end of a name only: there are valid samples too
+_HELD_OUT = word_set("eval evaluation val valid validation test heldout holdout dev greedy")
 _STATISTICS = {
     **{s: s for s in ("min", "max", "std", "var", "p10", "p25", "p50", "p75", "p90", "p95", "p99")},
     **spelled(mean="mean avg average", p50="median", std="stddev sd", var="variance"),
@@ -176,9 +172,9 @@ _UNITS = {
     **dict.fromkeys(("gb", "gib"), (1.0, "memory")),
     "mb": (0.001, "memory"),
 }
-_COUNTS = _set("episodes iterations timesteps steps updates epochs")
+_COUNTS = word_set("episodes iterations timesteps steps updates epochs")
 #: words that say how or where a number was taken, and nothing of what it is
-_SILENT = _set(
+_SILENT = word_set(
     "of the in to from vs with per by at and for over train training batch minibatch running current cur curr raw scalar"
     " chart charts metric metrics stat stats info loop global agent main algo ppo grpo rloo hparam hparams"
 )
@@ -432,7 +428,7 @@ def _by_company(atoms: Set[str], company: Company) -> str | None:
 
 
 # Rewards that are no part of the whole: a limit, a rank, another scale.
-_NO_PART = _set(
+_NO_PART = word_set(
     "best last final target threshold baseline expected discounted normalized normalised norm shaped proxy gold true mean max min"
     " std scale scaled bound ema smoothed old new next next cum intrinsic extrinsic model chosen rejected optimal oracle random"
     " predicted pred estimated human test eval val train raw total episode step average avg running per group no zero high low"
@@ -457,7 +453,7 @@ def _part(words: list[str], company: Company) -> str | None:
     return f"reward.component.{'_'.join(part)}.mean"
 
 
-_WHOLE = _set("reward total episode")
+_WHOLE = word_set("reward total episode")
 _LANGUAGE = frozenset(
     {"completion", "token", "prompt", "turn", "tool", "group", "refuse", "gen", "eos", "flat", "solveall", "cut"}
 )

@@ -14,9 +14,18 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(" ".join(name.split()) for name in text.split("|")) if "|" in text else tuple(text.split())
 
 
-def spelled(**meanings: str) -> dict[str, str]:
-    """Name -> meaning, from the names that have a meaning, written one behind the other as in `words`."""
-    return {name: meaning for meaning, names in meanings.items() for name in words(names)}
+def word_set(text: str) -> frozenset[str]:
+    """The same as a set."""
+    return frozenset(words(text))
+
+
+def spelled(same: str = "", /, **meanings: str) -> dict[str, str]:
+    """Name -> meaning, from the names that have a meaning, written one behind the other as in `words`.
+
+    `same`: names that say what they mean.
+    """
+    own = {name: name for name in words(same)}
+    return own | {name: meaning for meaning, names in meanings.items() for name in words(names)}
 
 
 class Origin(enum.IntEnum):

@@ -8,19 +8,17 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name, Older
-from firstbreak.dialects._table import spelled, words
+from firstbreak.dialects._table import spelled, word_set
 
 TITLE = "AReaL"
 WRITES_TEXT = True
 
-MARKS = frozenset(
-    words("""
+MARKS = word_set("""
     ppo_actor/task_reward/avg ppo_actor/final_reward/avg ppo_actor/no_eos_ratios/avg ppo_actor/advantages/avg
     ppo_actor/seq_len/avg ppo_actor/n_seqs ppo_actor/update/importance_weight/avg
     ppo_actor/update/behave_imp_weight/avg ppo_actor/update/update_successful ppo_actor/update/<path:name>
     ppo_critic/<path:name> eval-rollout/reward timeperf/<phase> ppo_actor/behav_imp_weight_cap behave_imp_weight/avg
 """)
-)
 CONFIG_MARKS = frozenset({"actor.ppo_n_minibatches", "rollout.max_head_offpolicyness", "actor.use_decoupled_loss"})
 
 AXIS = ("step", "global_step", "_step")

@@ -7,12 +7,11 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import spelled, words
+from firstbreak.dialects._table import spelled, word_set, words
 
 TITLE = "OpenAI Baselines"
 
-MARKS = frozenset(
-    words("""
+MARKS = word_set("""
     eprewmean | eplenmean | eval_eprewmean | ep_reward_mean | ep_rewmean | serial_timesteps | nupdates | approxkl |
     clipfrac | misc/nupdates | misc/serial_timesteps | misc/total_timesteps | misc/explained_variance | loss/approxkl |
     loss/clipfrac | loss/policy_entropy | mean 100 episode reward | % time spent exploring | EpRewMean | EpLenMean |
@@ -20,7 +19,6 @@ MARKS = frozenset(
     reference_Q_mean | reference_action_std | train/param_noise_distance | total/steps_per_second | test/mean_Q |
     stats_o/mean | stats_g/mean
 """)
-)
 
 AXIS = (
     *("misc/total_timesteps", "total_timesteps", "total timesteps", "TimestepsSoFar", "total/steps", "steps"),

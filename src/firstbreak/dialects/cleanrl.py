@@ -5,17 +5,15 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import spelled, words
+from firstbreak.dialects._table import spelled, word_set
 
 TITLE = "CleanRL"
 
-MARKS = frozenset(
-    words("""
+MARKS = word_set("""
     charts/episodic_return charts/episodic_length charts/avg_episodic_return charts/SPS charts/SPS_update
     charts/learning_rate charts/epsilon charts/beta losses/td_loss losses/qf1_values losses/qf1_loss losses/qf_loss
     losses/fwd_loss losses/aux/kl_loss
 """)
-)
 CONFIG_MARKS = frozenset({"clip_coef", "clip_vloss", "exp_name", "torch_deterministic", "norm_adv"})
 
 AXIS = ("global_step", "step")
@@ -66,35 +64,26 @@ NAMES: dict[str, str | Name] = {
 }
 
 CONFIG = spelled(
+    "batch_size minibatch_size target_kl gamma gae_lambda buffer_size learning_starts tau exploration_fraction seed",
     learning_rate="learning_rate policy_lr",
     value_learning_rate="q_lr",
     grad_clip="max_grad_norm",
     n_envs="num_envs",
     n_steps="num_steps",
-    batch_size="batch_size",
-    minibatch_size="minibatch_size",
     minibatches="num_minibatches",
     epochs_per_batch="update_epochs",
     clip_range="clip_coef",
-    target_kl="target_kl",
     entropy_coef="ent_coef",
     value_coef="vf_coef",
-    gamma="gamma",
-    gae_lambda="gae_lambda",
     normalize_advantage="norm_adv",
-    buffer_size="buffer_size",
-    learning_starts="learning_starts",
     train_freq="train_frequency",
     policy_delay="policy_frequency",
     target_update_interval="target_network_frequency",
-    tau="tau",
     action_noise="exploration_noise",
     exploration_initial="start_e",
     exploration_final="end_e",
-    exploration_fraction="exploration_fraction",
     total_steps="total_timesteps",
     env_id="env_id gym_id",
-    seed="seed",
 )
 
 DEFAULTS: dict[str, dict[str, Any]] = {

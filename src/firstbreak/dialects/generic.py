@@ -11,7 +11,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import _meaning
-from firstbreak.dialects._table import Name, spelled, words
+from firstbreak.dialects._table import Name, spelled, word_set, words
 from firstbreak.dialects.signals import SIGNALS, STATISTICS, evaluation, lookup
 from firstbreak.patterns import pattern
 from firstbreak.values import replace
@@ -155,28 +155,24 @@ NOT_CONVERTED = {
 }
 
 
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
-_AMBIGUOUS = _GUESSES.keys() | _set(
+_AMBIGUOUS = _GUESSES.keys() | word_set(
     "r q return returns value values ratio correct score scores eps alpha tokens truncated turns updates length"
     " clip_ratio policy_kl total_reward reward_margin throughput"
 )
-_SCORES = _set("correct return returns score scores total_reward")
-_ENVIRONMENT = _set("env episode episodes episodic epsilon return returns qf")
+_SCORES = word_set("correct return returns score scores total_reward")
+_ENVIRONMENT = word_set("env episode episodes episodic epsilon return returns qf")
 _EPISODES = {"length.mean": "episode.length", "eval.length.mean": "eval.episode_length"} | {
     f"{before}length.{statistic}": f"{after}.{statistic}"
     for before, after in (("", "episode.length"), ("eval.", "eval.episode_length"))
     for statistic in ("min", "max", "std")
 }
-_PLACES = _set(
+_PLACES = word_set(
     "train training charts chart metrics metric loop rollout rollouts losses loss stats info actor agent global optim"
     " optimizer progress env environment"
 )
 #: `rg (Success)`: an abbreviation, and what it stands for
 _EXPLAINED = pattern(r"(?P<short>[A-Za-z]{1,4}) ?\((?P<meaning>[A-Za-z _]{4,})\)")
-_HELD_OUT = _set("eval evaluation val valid validation test heldout dev greedy")
+_HELD_OUT = word_set("eval evaluation val valid validation test heldout dev greedy")
 _STATISTICS = spelled(mean="mean avg average", min="min", max="max", std="std", p50="median")
 
 
@@ -285,8 +281,8 @@ def _told_apart(names: Set[str]) -> dict[str, str | Name]:
 
 
 #: of reward over-optimisation (https://arxiv.org/abs/2210.10760); alone, gold is what a game pays
-_PROXY = _set("proxy proxy_reward proxy_score")
-_GOLD = _set("gold gold_reward gold_score true_reward")
+_PROXY = word_set("proxy proxy_reward proxy_score")
+_GOLD = word_set("gold gold_reward gold_score true_reward")
 
 
 def _proxy(names: Set[str]) -> dict[str, str | Name]:
@@ -325,7 +321,7 @@ def _lengths(names: Set[str]) -> dict[str, str | Name]:
 
 #: of episodes of an environment, which are no texts: how they end is no signal of ours, and a batch is one of single steps
 _ENDS = frozenset({"length.clipped_ratio", "length.terminated_frac"})
-_OF_A_BATCH = _set("batch_reward batch_rewards batch_rew")
+_OF_A_BATCH = word_set("batch_reward batch_rewards batch_rew")
 
 
 def _time_limits(names: Set[str]) -> dict[str, str | Name]:
@@ -389,11 +385,11 @@ def _words(raw: str) -> list[str]:
 
 #: what the authors of a loop of their own call its options
 CONFIG = spelled(
+    "weight_decay top_p top_k gradient_steps tau target_entropy exploration_fraction seed",
     learning_rate="learning_rate lr policy_lr lr_policy actor_lr lr_actor pi_lr peak_lr lr_a",
     value_learning_rate="value_lr lr_value critic_lr lr_critic vf_lr lr_c qf_lr q_lr",
     lr_schedule="lr_schedule lr_scheduler",
     warmup_steps="warmup_steps lr_warmup_steps num_warmup_steps",
-    weight_decay="weight_decay",
     grad_clip="max_grad_norm grad_clip clip_grad_norm clip_grad grad_norm_clip gradient_clip clip_norm",
     kl_coef="kl_coef beta kl_beta beta_kl kl_coeff kl_weight kl",
     clip_range="clip_range clip_coef clip_eps epsilon clip_epsilon clip_ratio ratio_clip eps_clip clip_param cliprange  ppo.clip"
@@ -410,8 +406,6 @@ CONFIG = spelled(
     max_new_tokens="max_new_tokens max_completion_length max_response_length max_completion_tokens max_gen_len "
     "max_new max_tokens max_tok",
     temperature="temperature sampling_temperature temp",
-    top_p="top_p",
-    top_k="top_k",
     entropy_coef="ent_coef entropy_coef entropy_coeff ent_weight entropy_weight entropy_cost",
     value_coef="vf_coef value_coef vf_coeff value_loss_coef critic_coef baseline_cost value_loss_coef",
     gamma="gamma discount",
@@ -420,15 +414,11 @@ CONFIG = spelled(
     "buffer buffer.size replay.size buffer_cap",
     learning_starts="learning_starts start_steps random_steps min_replay_size replay_start_size learn_start start_timesteps",
     train_freq="train_freq train_every train_frequency update_every update_freq update_frequency",
-    gradient_steps="gradient_steps",
     target_update_interval="target_update_interval target_update_every target_update_freq target_update_frequency "
     "target_network_frequency target_sync target_sync_every sync_target_every target_update_period",
-    tau="tau",
-    target_entropy="target_entropy",
     policy_delay="policy_delay policy_freq policy_frequency update_actor_freq",
     action_noise="exploration_noise expl_noise",
     n_step_returns="n_step n_step_return n_step_returns",
-    exploration_fraction="exploration_fraction",
     normalize_advantage="norm_adv normalize_advantage normalize_advantages",
     normalize_reward="norm_reward normalize_reward normalize_rewards",
     normalize_observation="norm_obs normalize_obs obs_norm normalize_observations",
@@ -443,7 +433,6 @@ CONFIG = spelled(
     total_steps="total_timesteps max_steps total_steps total_env_steps max_train_steps train_steps n_timesteps",
     env_id="env_id env",
     model="model model_name",
-    seed="seed",
 )
 
 LOG = {
@@ -460,7 +449,7 @@ LOG = {
 }
 
 #: what learns from advantages of given data: its temperature and its beta weigh them, and its tau is an expectile
-_WEIGHTED = _set("iql awr awac crr")
+_WEIGHTED = word_set("iql awr awac crr")
 
 
 def refine(values: Mapping[str, Any], names: Set[str], config: Mapping[str, Any]) -> dict[str, Any]:

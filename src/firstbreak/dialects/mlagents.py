@@ -8,18 +8,16 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import words
+from firstbreak.dialects._table import word_set
 
 TITLE = "ML-Agents"
 
-MARKS = frozenset(
-    words("""
+MARKS = word_set("""
     Environment/Cumulative Reward | Environment/Episode Length | Environment/Group Cumulative Reward |
     Environment/Lesson | Policy/Extrinsic Reward | Policy/Extrinsic Value Estimate | Policy/Extrinsic Value |
     Policy/Beta | Losses/Policy Loss | Losses/Q1 Loss | Policy/Continuous Entropy Coeff |
     Policy/Discrete Entropy Coeff | Self-play/ELO | Std of Reward
 """)
-)
 STRONG = (frozenset({"Mean Reward", "Std of Reward"}),)
 CONFIG_MARKS = frozenset({"default_settings", "engine_settings", "env_settings", "time_horizon", "summary_freq"})
 

@@ -4,13 +4,12 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import words
+from firstbreak.dialects._table import word_set
 
 TITLE = "NeMo-RL"
 WRITES_TEXT = True
 
-MARKS = frozenset(
-    words("""
+MARKS = word_set("""
     train/token_mult_prob_error | train/gen_kl_error | train/policy_kl_error | train/js_divergence_error |
     train/sampling_importance_ratio | train/probs_ratio | train/probs_ratio_clamped | train/approx_entropy |
     train/baseline_reward/pct_0 | train/mean_gen_tokens_per_sample | train/natural_termination_rate |
@@ -18,7 +17,6 @@ MARKS = frozenset(
     timing/train/policy_training | timing/train/exposed_generation | Generation KL Error | Mean Generation Length |
     Avg Reward
 """)
-)
 CONFIG_MARKS = frozenset(
     {"loss_fn.reference_policy_kl_penalty", "grpo.num_generations_per_prompt", "policy.train_global_batch_size"}
 )

@@ -4,13 +4,12 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import words
+from firstbreak.dialects._table import spelled, word_set
 
 TITLE = "open-instruct"
 WRITES_TEXT = True
 
-MARKS = frozenset(
-    words("""
+MARKS = word_set("""
     objective/verifiable_reward objective/verifiable_correct_rate objective/kl0_avg objective/kl1_avg objective/kl2_avg
     objective/kl3_avg val/rho_weight val/rho_clipfrac val/sequence_lengths val/sequence_lengths_solved val/stop_rate
     val/format_scores debug/vllm_vs_local_logprob_diff_mean debug/vllm_local_reverse_kl real_batch_size_ratio
@@ -18,7 +17,6 @@ MARKS = frozenset(
     num_steps_off_policy stale_results_dropped learner_tokens_per_second_step learner_mfu actor_mbu
     time/trainer_waiting_for_data other/real_batch_size_ratio
 """)
-)
 CONFIG_MARKS = frozenset(
     {"num_samples_per_prompt_rollout", "num_unique_prompts_rollout", "clip_higher", "verification_reward"}
 )
@@ -142,36 +140,32 @@ NOT_CONVERTED = {
     "sample_completions": "a table of texts, read as samples",
 }
 
-CONFIG = {
-    "learning_rate": "learning_rate",
-    "max_grad_norm": "grad_clip",
-    "beta": "kl_coef",
-    "kl_estimator": "kl_estimator",
-    "clip_lower": "clip_range",
-    "clip_higher": "clip_range_high",
-    "num_samples_per_prompt_rollout": "group_size",
-    "num_unique_prompts_rollout": "batch_size",
-    "num_epochs": "epochs_per_batch",
-    "num_mini_batches": "minibatches",
-    "response_length": "max_new_tokens",
-    "max_prompt_token_length": "max_prompt_tokens",
-    "temperature": "temperature",
-    "vllm_top_p": "top_p",
-    "advantage_normalization_type": "scale_rewards",
-    "loss_denominator": "loss_type",
-    "mask_truncated_completions": "mask_truncated",
-    "async_steps": "max_staleness",
-    "use_rho_correction": "is_correction",
-    "truncated_importance_sampling_ratio_cap": "is_cap",
-    "filter_zero_std_samples": "dynamic_sampling",
-    "active_sampling": "dynamic_sampling",
-    "total_episodes": "total_steps",
-    "model_name_or_path": "model",
-    "dataset_mixer_list": "dataset",
-    "local_eval_every": "eval_interval",
-    "save_freq": "save_interval",
-    "seed": "seed",
-}
+CONFIG = spelled(
+    "learning_rate kl_estimator temperature seed",
+    grad_clip="max_grad_norm",
+    kl_coef="beta",
+    clip_range="clip_lower",
+    clip_range_high="clip_higher",
+    group_size="num_samples_per_prompt_rollout",
+    batch_size="num_unique_prompts_rollout",
+    epochs_per_batch="num_epochs",
+    minibatches="num_mini_batches",
+    max_new_tokens="response_length",
+    max_prompt_tokens="max_prompt_token_length",
+    top_p="vllm_top_p",
+    scale_rewards="advantage_normalization_type",
+    loss_type="loss_denominator",
+    mask_truncated="mask_truncated_completions",
+    max_staleness="async_steps",
+    is_correction="use_rho_correction",
+    is_cap="truncated_importance_sampling_ratio_cap",
+    dynamic_sampling="filter_zero_std_samples active_sampling",
+    total_steps="total_episodes",
+    model="model_name_or_path",
+    dataset="dataset_mixer_list",
+    eval_interval="local_eval_every",
+    save_interval="save_freq",
+)
 
 DEFAULTS: dict[str, dict[str, Any]] = {
     "": {

@@ -4,18 +4,16 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name, Older
-from firstbreak.dialects._table import spelled, words
+from firstbreak.dialects._table import spelled, word_set
 
 TITLE = "OpenRLHF"
 WRITES_TEXT = True
 
-MARKS = frozenset(
-    words("""
+MARKS = word_set("""
     ppo_kl ppo_clip_ratio vllm_kl logprobs_diff group_reward_std actor_lr actor_grad_norm dynamic_filtering_pass_rate
     rollout/reward_mean rollout/response_length_mean rollout/truncated_rate timing/make_experience timing/ppo_train
     perf/experience_maker/<k> eval_<source>_pass<int:n> reject_reward act_loss gen_len tot_len
 """)
-)
 STRONG = (frozenset({"chosen_reward", "reject_reward"}),)  # DPO and reward models: others write `rejected`
 CONFIG_MARKS = frozenset({"init_kl_coef", "algo.kl.init_coef", "n_samples_per_prompt", "rollout.n_samples_per_prompt"})
 

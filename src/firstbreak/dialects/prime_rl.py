@@ -9,13 +9,12 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import spelled, words
+from firstbreak.dialects._table import spelled, word_set
 
 TITLE = "prime-rl"
 WRITES_TEXT = True
 
-MARKS = frozenset(
-    words("""
+MARKS = word_set("""
     train/<env>/<subset>/<agent>/<metric>/<stat> | train/<env>/<subset>/<agent>/solved_none | off_policy/<stat> |
     off_policy/in_flight/mean | off_policy/dropped | mismatch_kl/<env>/mean | is_masked/mean | is_masked_low/mean |
     masked_mismatch_kl/mean | unmasked_mismatch_kl/mean | kl_ent_ratio/mean | entropy/all/mean | time/wait_for_batch |
@@ -23,7 +22,6 @@ MARKS = frozenset(
     solve_none/all | off_policy_level/all/mean | empty_rollouts/all | errored_rollouts/all | scheduler/async_level |
     progress/rollouts | Seq. Length | Async Level | Max. Off-Policy Level | Max Off-Policy | Mismatch KL
 """)
-)
 CONFIG_MARKS = frozenset(
     {"orchestrator.group_size", "trainer.optim.lr", "orchestrator.seq_len", "max_off_policy_steps"}
 )

@@ -4,17 +4,15 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import words
+from firstbreak.dialects._table import word_set
 
 TITLE = "rl_games"
 
-MARKS = frozenset(
-    words("""
+MARKS = word_set("""
     rewards/step rewards/iter rewards/time shaped_rewards/step episode_lengths/step losses/a_loss losses/c_loss
     losses/bounds_loss losses/c1_loss info/last_lr info/e_clip info/epochs performance/step_inference_rl_update_fps
     performance/rl_update_time diagnostics/exp_var
 """)
-)
 CONFIG_MARKS = frozenset(
     {"params.config.horizon_length", "params.config.e_clip", "params.algo.name", "params.config.mini_epochs"}
 )

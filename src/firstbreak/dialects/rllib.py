@@ -7,19 +7,17 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import spelled, words
+from firstbreak.dialects._table import spelled, word_set
 
 TITLE = "RLlib"
 
-MARKS = frozenset(
-    words("""
+MARKS = word_set("""
     episode_return_mean episode_reward_mean episode_reward_min episode_len_mean episodes_this_iter timesteps_this_iter
     num_env_steps_sampled_lifetime training_iteration time_this_iter_s timesteps_total iterations_since_restore
     num_healthy_workers vf_explained_var vf_loss_unclipped curr_kl_coeff cur_kl_coeff mean_kl_loss grad_gnorm
     gradients_default_optimizer_global_norm diff_num_grad_updates_vs_sampler_policy hist_stats/episode_reward
     sampler_perf/mean_env_wait_ms info/num_steps_sampled
 """)
-)
 CONFIG_MARKS = frozenset(
     {"num_env_runners", "num_workers", "num_sgd_iter", "rollout_fragment_length", "sample_batch_size"}
 )
@@ -193,9 +191,9 @@ NOT_CONVERTED = {
 }
 
 CONFIG = spelled(
+    "grad_clip gamma tau target_entropy exploration_fraction seed",
     learning_rate="lr actor_lr",
     value_learning_rate="critic_lr",
-    grad_clip="grad_clip",
     batch_size="train_batch_size_per_learner train_batch_size",
     minibatch_size="minibatch_size sgd_minibatch_size",
     epochs_per_batch="num_epochs num_sgd_iter",
@@ -204,7 +202,6 @@ CONFIG = spelled(
     target_kl="kl_target",
     entropy_coef="entropy_coeff",
     value_coef="vf_loss_coeff",
-    gamma="gamma",
     gae_lambda="lambda_ lambda",
     reward_clip="clip_rewards",
     n_steps="rollout_fragment_length sample_batch_size",
@@ -212,12 +209,8 @@ CONFIG = spelled(
     buffer_size="replay_buffer_config.capacity buffer_size",
     learning_starts="num_steps_sampled_before_learning_starts learning_starts",
     target_update_interval="target_network_update_freq",
-    tau="tau",
-    target_entropy="target_entropy",
-    exploration_fraction="exploration_fraction",
     exploration_final="exploration_final_eps",
     env_id="env",
-    seed="seed",
     eval_interval="evaluation_interval",
 )
 

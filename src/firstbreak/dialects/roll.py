@@ -7,13 +7,12 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import spelled, words
+from firstbreak.dialects._table import spelled, word_set
 
 TITLE = "ROLL"
 WRITES_TEXT = True
 
-MARKS = frozenset(
-    words("""
+MARKS = word_set("""
     actor/ppo_ratio_clipfrac actor/ppo_ratio_high_clipfrac actor/weighted_pg_loss actor/approxkl actor/policykl
     actor/clipfrac actor/train_infer_ratio_<level>_mean actor/train_infer_diff_<level>_mean actor/final_mask_ratio
     actor/samples_used actor/backward_steps critic/raw_advantages/mean critic/reward_clip_frac
@@ -23,7 +22,6 @@ MARKS = frozenset(
     val_correct/<domain>/mean system/tps time/step_total time/step_generate mask/final_mask_sum_eq_0 rollout/score/mean
     rollout/non_prompt_length/mean
 """)
-)
 CONFIG_MARKS = frozenset({"num_return_sequences_in_group", "pg_clip", "async_generation_ratio", "init_kl_coef"})
 
 PREFIXES = {"<domain>/": "@<domain>"}

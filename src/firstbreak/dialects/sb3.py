@@ -10,19 +10,17 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name, Older
-from firstbreak.dialects._table import spelled, words
+from firstbreak.dialects._table import spelled, word_set, words
 
 TITLE = "Stable-Baselines3"
 
-MARKS = frozenset(
-    words("""
+MARKS = word_set("""
     rollout/ep_rew_mean rollout/ep_len_mean rollout/success_rate rollout/exploration_rate rollout/return_std time/fps
     time/time_elapsed time/total_timesteps time/iterations time/episodes train/n_updates train/clip_fraction
     train/entropy_loss train/policy_gradient_loss train/explained_variance train/ent_coef train/ent_coef_loss
     train/kl_divergence_loss train/policy_objective train/is_line_search_success eval/mean_reward eval/mean_ep_length
     results/<stat> ep_lengths/<stat>
 """)
-)
 STRONG = (frozenset({"r", "l", "t"}), frozenset({"results/mean", "results/std", "results/count"}))
 CONFIG_MARKS = frozenset({"n_timesteps", "policy_kwargs", "vec_env", "n_startup_trials"})
 
@@ -88,39 +86,25 @@ NAMES: dict[str, str | Name] = {
 }
 
 CONFIG = spelled(
-    learning_rate="learning_rate",
+    """
+    learning_rate n_envs n_steps gamma gae_lambda clip_range target_kl normalize_advantage target_entropy
+    exploration_fraction buffer_size learning_starts train_freq gradient_steps target_update_interval tau
+    policy_delay seed log_interval
+    """,
     total_steps="n_timesteps total_timesteps",
-    n_envs="n_envs",
-    n_steps="n_steps",
     minibatch_size="batch_size",
     epochs_per_batch="n_epochs",
-    gamma="gamma",
-    gae_lambda="gae_lambda",
-    clip_range="clip_range",
     clip_range_value="clip_range_vf",
-    target_kl="target_kl",
     entropy_coef="ent_coef",
     value_coef="vf_coef",
     grad_clip="max_grad_norm",
-    normalize_advantage="normalize_advantage",
     normalize_observation="norm_obs",
     normalize_reward="norm_reward",
     reward_clip="clip_reward",
-    target_entropy="target_entropy",
-    exploration_fraction="exploration_fraction",
     exploration_initial="exploration_initial_eps",
     exploration_final="exploration_final_eps",
     action_noise="noise_std",
-    buffer_size="buffer_size",
-    learning_starts="learning_starts",
-    train_freq="train_freq",
-    gradient_steps="gradient_steps",
-    target_update_interval="target_update_interval",
-    tau="tau",
-    policy_delay="policy_delay",
     env_id="env_id env",
-    seed="seed",
-    log_interval="log_interval",
     eval_interval="eval_freq",
     save_interval="save_freq",
 )

@@ -4,13 +4,12 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import words
+from firstbreak.dialects._table import word_set
 
 TITLE = "SkyRL"
 WRITES_TEXT = True
 
-MARKS = frozenset(
-    words("""
+MARKS = word_set("""
     reward/avg_raw_reward reward/avg_pass_at_<int:n> reward/mean_positive_reward loss/avg_final_rewards
     loss/avg_raw_advantages policy/final_loss policy/policy_entropy policy/policy_lr policy/loss_metrics/clip_ratio
     policy/ppo_clip_ratio policy/raw_grad_norm policy/policy_update_steps policy/rollout_train_logprobs_abs_diff_mean
@@ -18,7 +17,6 @@ MARKS = frozenset(
     async/staleness_mean timing/fwd_logprobs_values_reward timing/convert_to_training_input eval/<source>/avg_score
     trainer/global_step avg_final_rewards
 """)
-)
 CONFIG_MARKS = frozenset(
     {"generator.n_samples_per_prompt", "trainer.policy_mini_batch_size", "trainer.algorithm.advantage_estimator"}
 )

@@ -4,20 +4,18 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import words
+from firstbreak.dialects._table import word_set
 
 TITLE = "slime"
 WRITES_TEXT = True
 
-MARKS = frozenset(
-    words("""
+MARKS = word_set("""
     rollout/raw_reward rollout/response_lengths rollout/response_len/mean rollout/log_probs rollout/ref_log_probs
     rollout/zero_std/count_<reward> rollout/repetition_frac rollout/truncated_ratio
     train/train_rollout_logprob_abs_diff train/pg_clipfrac train/ois train/tis train/lr-pg_<int:i> train/critic-<name>
     passrate/pass@<int:k> multi_turn/<path:name> perf/actor_train_tflops perf/train_wait_time
     perf/tokens_per_gpu_per_sec perf/wait_time_ratio
 """)
-)
 CONFIG_MARKS = frozenset({"n_samples_per_prompt", "num_steps_per_rollout", "rollout_max_response_len", "tis_clip"})
 
 AXIS = ("rollout/step", "train/step", "eval/step", "step", "_step")

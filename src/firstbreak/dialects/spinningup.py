@@ -4,16 +4,14 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import words
+from firstbreak.dialects._table import spelled, word_set
 
 TITLE = "Spinning Up"
 
-MARKS = frozenset(
-    words("""
+MARKS = word_set("""
     AverageEpRet StdEpRet MaxEpRet MinEpRet AverageTestEpRet EpLen TestEpLen TotalEnvInteracts AverageVVals
     AverageQ1Vals LossPi LossV LossQ DeltaLossPi DeltaLossV ClipFrac StopIter
 """)
-)
 CONFIG_MARKS = frozenset({"train_pi_iters", "train_v_iters", "steps_per_epoch", "ac_kwargs"})
 
 AXIS = ("TotalEnvInteracts", "Epoch")
@@ -56,30 +54,24 @@ NAMES: dict[str, str | Name] = {
     **dict.fromkeys(("AverageLogPi", "LogPi"), Name("policy.entropy", -1.0, "minus the mean log-probability")),
 }
 
-CONFIG = {
-    "pi_lr": "learning_rate",
-    "vf_lr": "value_learning_rate",
-    "q_lr": "value_learning_rate",
-    "lr": "learning_rate",
-    "steps_per_epoch": "batch_size",
-    "batch_size": "minibatch_size",
-    "train_pi_iters": "epochs_per_batch",
-    "clip_ratio": "clip_range",
-    "target_kl": "target_kl",
-    "gamma": "gamma",
-    "lam": "gae_lambda",
-    "alpha": "entropy_coef",
-    "replay_size": "buffer_size",
-    "start_steps": "learning_starts",
-    "update_every": "train_freq",
-    "polyak": "tau",
-    "policy_delay": "policy_delay",
-    "act_noise": "action_noise",
-    "epochs": "total_epochs",
-    "env_name": "env_id",
-    "env": "env_id",
-    "seed": "seed",
-}
+CONFIG = spelled(
+    "target_kl gamma policy_delay seed",
+    learning_rate="pi_lr lr",
+    value_learning_rate="vf_lr q_lr",
+    batch_size="steps_per_epoch",
+    minibatch_size="batch_size",
+    epochs_per_batch="train_pi_iters",
+    clip_range="clip_ratio",
+    gae_lambda="lam",
+    entropy_coef="alpha",
+    buffer_size="replay_size",
+    learning_starts="start_steps",
+    train_freq="update_every",
+    tau="polyak",
+    action_noise="act_noise",
+    total_epochs="epochs",
+    env_id="env_name env",
+)
 
 DEFAULTS: dict[str, dict[str, Any]] = {
     "ppo": {

@@ -4,19 +4,17 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import words
+from firstbreak.dialects._table import spelled, word_set
 
 TITLE = "Tinker cookbook"
 WRITES_TEXT = True
 
-MARKS = frozenset(
-    words("""
+MARKS = word_set("""
     env/all/reward/total env/all/by_group/frac_mixed env/all/by_group/frac_all_good env/all/by_group/frac_all_bad
     env/all/ac_tokens_per_turn env/all/turns_per_episode env/<tag>/by_group/<name> env/<tag>/total_ac_tokens
     optim/kl_sample_train_v1 optim/kl_sample_train_v2 kl_pre_post_v1 kl_policy_base sampling_client/step_mean
     training_client/step progress/done_frac rollout_errors/total time/sampling_time_mean
 """)
-)
 STRONG = (frozenset({"train_mean_nll", "num_loss_tokens"}),)  # its supervised loop
 CONFIG_MARKS = frozenset({"kl_penalty_coef", "remove_constant_reward_groups", "num_substeps", "compute_post_kl"})
 
@@ -94,24 +92,20 @@ NAMES: dict[str, str | Name] = {
     "time/<span>:count": "time.<span>.count",
 }
 
-CONFIG = {
-    "learning_rate": "learning_rate",
-    "kl_penalty_coef": "kl_coef",
-    "loss_fn": "loss_type",
-    "group_size": "group_size",
-    "groups_per_batch": "batch_size",
-    "dataset_builder.group_size": "group_size",
-    "dataset_builder.batch_size": "batch_size",
-    "num_substeps": "updates_per_batch",
-    "max_tokens": "max_new_tokens",
-    "temperature": "temperature",
-    "async_config.max_steps_off_policy": "max_staleness",
-    "remove_constant_reward_groups": "dynamic_sampling",
-    "model_name": "model",
-    "eval_every": "eval_interval",
-    "save_every": "save_interval",
-    "seed": "seed",
-}
+CONFIG = spelled(
+    "learning_rate temperature seed",
+    kl_coef="kl_penalty_coef",
+    loss_type="loss_fn",
+    group_size="group_size dataset_builder.group_size",
+    batch_size="groups_per_batch dataset_builder.batch_size",
+    updates_per_batch="num_substeps",
+    max_new_tokens="max_tokens",
+    max_staleness="async_config.max_steps_off_policy",
+    dynamic_sampling="remove_constant_reward_groups",
+    model="model_name",
+    eval_interval="eval_every",
+    save_interval="save_every",
+)
 
 DEFAULTS: dict[str, dict[str, Any]] = {
     "": {

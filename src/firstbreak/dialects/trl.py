@@ -9,13 +9,12 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name, Older
-from firstbreak.dialects._table import spelled, words
+from firstbreak.dialects._table import spelled, word_set
 
 TITLE = "TRL"
 WRITES_TEXT = True
 
-MARKS = frozenset(
-    words("""
+MARKS = word_set("""
     completions/mean_length | completions/clipped_ratio | completions/mean_terminated_length | completion_length |
     frac_reward_zero_std | reward_std | rewards/<func>/mean | clip_ratio/region_mean |
     sampling/importance_sampling_ratio/mean | profiling/<path:span> | Training Loss | Validation Loss | num_tokens |
@@ -25,7 +24,6 @@ MARKS = frozenset(
     weight_sync_time_s | wait_scoring_ms | sample/staleness_mean | sample/rollout_queue_size | perf/weight_sync_s |
     train_runtime
 """)
-)
 # What transformers' Trainer adds to every line. Two of these names alone are in half of all hand-written loops.
 STRONG = (frozenset({"loss", "grad_norm", "learning_rate", "epoch"}),)
 CONFIG_MARKS = frozenset(
@@ -40,6 +38,16 @@ _INTERVAL = "mean over the logging interval"
 _KEPT = "after truncation or masking: masked samples count as 0"
 _PADDED = "padding positions are counted too"
 
+_OF_PAIRS = {
+    "rewards/chosen": "pref.reward.chosen",
+    "rewards/rejected": "pref.reward.rejected",
+    "rewards/margins": "pref.reward.margin",
+    "rewards/accuracies": "pref.reward.accuracy",
+    "logps/chosen": "pref.logp.chosen",
+    "logps/rejected": "pref.logp.rejected",
+    "logits/chosen": "pref.logits.chosen",
+    "logits/rejected": "pref.logits.rejected",
+}
 NAMES: dict[str, str | Name] = {
     # progress and the optimizer
     **dict.fromkeys(
@@ -194,14 +202,7 @@ NAMES: dict[str, str | Name] = {
     "tools/loop_exhausted_frac": "length.max_turns_frac",
     "tools/<name>": "custom.tool.<name>",
     # preferences
-    "rewards/chosen": "pref.reward.chosen",
-    "rewards/rejected": "pref.reward.rejected",
-    "rewards/margins": "pref.reward.margin",
-    "rewards/accuracies": "pref.reward.accuracy",
-    "logps/chosen": "pref.logp.chosen",
-    "logps/rejected": "pref.logp.rejected",
-    "logits/chosen": "pref.logits.chosen",
-    "logits/rejected": "pref.logits.rejected",
+    **_OF_PAIRS,
     "objective/scores_margin": "pref.score_margin",
     "loss/dpo": "pref.loss",
     "nll_loss": "pref.nll",
@@ -229,14 +230,7 @@ NAMES: dict[str, str | Name] = {
     "buffer_qsize": "staleness.buffer_size",
     # an evaluation in a notebook's table: the Trainer takes `eval_` off and writes the first letters large
     "Reward": "eval.reward",
-    "Rewards/chosen": "eval.pref.reward.chosen",
-    "Rewards/rejected": "eval.pref.reward.rejected",
-    "Rewards/margins": "eval.pref.reward.margin",
-    "Rewards/accuracies": "eval.pref.reward.accuracy",
-    "Logps/chosen": "eval.pref.logp.chosen",
-    "Logps/rejected": "eval.pref.logp.rejected",
-    "Logits/chosen": "eval.pref.logits.chosen",
-    "Logits/rejected": "eval.pref.logits.rejected",
+    **{raw.capitalize(): f"eval.{signal}" for raw, signal in _OF_PAIRS.items()},
     "Nll Loss": "eval.pref.nll",
     "Runtime": "time.eval",
     "Samples Per Second": "throughput.eval_samples",
@@ -257,10 +251,11 @@ NOT_CONVERTED = {
 }
 
 CONFIG = spelled(
-    learning_rate="learning_rate",
+    """
+    learning_rate warmup_steps weight_decay kl_estimator loss_type scale_rewards reward_weights
+    missing_eos_penalty gamma entropy_coef temperature top_p top_k min_p repetition_penalty max_staleness seed
+    """,
     lr_schedule="lr_scheduler_type",
-    warmup_steps="warmup_steps",
-    weight_decay="weight_decay",
     grad_clip="max_grad_norm",
     minibatch_size="per_device_train_batch_size",
     batch_size="generation_batch_size",
@@ -270,42 +265,28 @@ CONFIG = spelled(
     epochs_per_batch="num_iterations num_ppo_epochs ppo_epochs",
     minibatches="num_mini_batches",
     kl_coef="beta kl_coef init_kl_coef",
-    kl_estimator="kl_estimator",
     target_kl="target_kl target",
     clip_range="epsilon cliprange",
     clip_range_high="epsilon_high",
     clip_range_value="cliprange_value",
     dual_clip="delta",
-    loss_type="loss_type",
     importance_level="importance_sampling_level",
     group_size="num_generations rloo_k",
-    scale_rewards="scale_rewards",
     normalize_advantage="normalize_advantages",
     normalize_reward="whiten_rewards",
-    reward_weights="reward_weights",
     reward_clip="reward_clip_range",
     mask_truncated="mask_truncated_completions",
-    missing_eos_penalty="missing_eos_penalty",
-    gamma="gamma",
     gae_lambda="lam",
     value_coef="vf_coef",
-    entropy_coef="entropy_coef",
     max_new_tokens="max_completion_length response_length max_new_tokens",
     max_prompt_tokens="max_prompt_length",
     max_total_tokens="max_length",
-    temperature="temperature",
-    top_p="top_p",
-    top_k="top_k",
-    min_p="min_p",
-    repetition_penalty="repetition_penalty",
     is_correction="vllm_importance_sampling_correction",
     is_cap="vllm_importance_sampling_clip_max vllm_importance_sampling_cap",
-    max_staleness="max_staleness",
     precision="bf16",
     model="_name_or_path model_name_or_path model_name",
     reference_model="ref_model",
     dataset="dataset_name",
-    seed="seed",
     log_interval="logging_steps",
     eval_interval="eval_steps",
     save_interval="save_steps",

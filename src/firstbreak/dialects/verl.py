@@ -8,26 +8,22 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name, Older
-from firstbreak.dialects._table import spelled, words
+from firstbreak.dialects._table import spelled, word_set
 
 TITLE = "verl"
 WRITES_TEXT = True
 
-MARKS = frozenset(
-    words("""
+MARKS = word_set("""
     critic/score/mean critic/rewards/mean critic/advantages/mean critic/vf_explained_var actor/ppo_kl
     actor/pg_clipfrac_lower actor/reward_kl_penalty response_length/clip_ratio prompt_length/clip_ratio
     timing_s/update_actor timing_s/gen timing_per_token_ms/gen perf/max_memory_reserved_gb global_seqlen/minmax_diff
     training/global_step training/rollout_probs_diff_mean rollout_corr/<name> mismatch/<name> fully_async/<path:name>
     val-core/<path:name> val-aux/<path:name> val/test_score/<path:source>
 """)
-)
-CONFIG_MARKS = frozenset(
-    words("""
+CONFIG_MARKS = word_set("""
     actor_rollout_ref.actor.ppo_mini_batch_size actor_rollout_ref.rollout.n algorithm.adv_estimator
     actor_rollout_ref.actor.clip_ratio
 """)
-)
 
 AXIS = ("step", "training/global_step", "_step")
 

@@ -87,7 +87,9 @@ def rank(
     with some doubt (`cautious_probabilities`), and an experiment that has answered is not proposed again. `shown`: only so
     many candidates, and those above `ADVISED`, come with a fix and an experiment.
     """
-    applicable = [c for c in causes().values() if _applies(c, inputs)]
+    family = inputs.family
+    possible = (c for c in causes().values() if OF_LINK[c.link].include(family) and c.families.include(family))
+    applicable = [c for c in possible if c.applies(inputs)]
     catalogue = {c.id: c for c in applicable}
     scale = (1 - PRIOR_HEALTHY - PRIOR_NONE) / sum(_prior(c) for c in applicable) if applicable else 0.0
     told = [o for o in _events(outcomes) if o.status in (Status.FOUND, Status.OK)]
@@ -130,11 +132,6 @@ def by_link(ranked: Sequence[RankedCause]) -> dict[Link, float]:
             mass[cause.link] = mass.get(cause.link, 0.0) + cause.probability
     total = sum(mass.values())
     return {link: part / total for link, part in mass.items()} if total else {}
-
-
-def _applies(cause: Cause, inputs: Inputs) -> bool:
-    family = inputs.family
-    return OF_LINK[cause.link].include(family) and cause.families.include(family) and cause.applies(inputs)
 
 
 def cautious_probabilities(ranked: Sequence[RankedCause]) -> dict[str, float]:
@@ -208,7 +205,7 @@ def weigh(cause: Cause, inputs: Inputs, outcomes: Sequence[Outcome]) -> list[Wei
         _proved_later(cause, outcomes)
     )  # what follows a proof of something else may come from that
     weights = [w for o in outcomes if (w := _weigh_outcome(o, cause.id, declared[o.detector])) is not None]
-    proved = _explains_a_proof(cause, outcomes)
+    proved = any(name in cause.findings for name, _ in _proofs(outcomes))
     weights = _quieter(weights) if proved else weights
     settings = {name: side for name, side in cause.settings.items() if name not in _found_in(cause, outcomes)}
     others = [
@@ -219,14 +216,14 @@ def weigh(cause: Cause, inputs: Inputs, outcomes: Sequence[Outcome]) -> list[Wei
     return _calibrated(weights, [*_weigh_order(cause, outcomes), *others])
 
 
-def _explains_a_proof(cause: Cause, outcomes: Sequence[Outcome]) -> bool:
-    """Whether something was proved that the cause explains."""
-    return any(o.finding is not None and Role.PROOF in o.roles and o.detector in cause.findings for o in outcomes)
+def _proofs(outcomes: Sequence[Outcome]) -> list[tuple[str, Finding]]:
+    """The detectors that prove something, each with what it found."""
+    return [(o.detector, o.finding) for o in outcomes if o.finding is not None and Role.PROOF in o.roles]
 
 
 def _proved_later(cause: Cause, outcomes: Sequence[Outcome]) -> list[str]:
     """The detectors that prove something of this cause, where everything proved of it came after a proof of something else."""
-    proved = {o.detector: o.finding for o in outcomes if o.finding is not None and Role.PROOF in o.roles}
+    proved = dict(_proofs(outcomes))
     others = [finding for name, finding in proved.items() if name not in cause.findings]
     mine = [name for name in proved if name in cause.findings]
     later = any(all(_before(other, proved[name]) for name in mine) for other in others)
@@ -318,7 +315,8 @@ def _weigh_order(cause: Cause, outcomes: Sequence[Outcome]) -> list[Weight]:
         if order := _order(a, b):
             text = f"{sooner} came before {later}" if order > 0 else f"{later} came before {sooner}"
             weights.append(_of_order(IN_ORDER if order > 0 else OUT_OF_ORDER, text))
-    if (proofs := _proved_at_first(outcomes)) and not any(name in cause.findings for name in proofs):
+    proofs = [name for name, finding in _proofs(outcomes) if _at_first(finding)]
+    if proofs and not any(name in cause.findings for name in proofs):
         text = f"{proofs[0]} was proved in the first batch, and this cause does not explain it"
         return [*weights, _of_order(NOT_FROM_THE_START, text)]
     if (proof := _proved_elsewhere(cause, outcomes)) is not None:
@@ -332,21 +330,16 @@ def _weigh_order(cause: Cause, outcomes: Sequence[Outcome]) -> list[Weight]:
     return weights
 
 
-def _proved_at_first(outcomes: Sequence[Outcome]) -> list[str]:
-    """The detectors of identities that failed where they were measured first."""
-    return [o.detector for o in outcomes if o.finding is not None and Role.PROOF in o.roles and _at_first(o.finding)]
-
-
 def _proved_elsewhere(cause: Cause, outcomes: Sequence[Outcome]) -> str | None:
     """A detector that proves something early, where the cause explains nothing that is proved."""
-    proved = [o for o in outcomes if o.finding is not None and Role.PROOF in o.roles]
-    if any(o.detector in cause.findings for o in proved):
+    proved = _proofs(outcomes)
+    if any(name in cause.findings for name, _ in proved):
         return None
-    early = [o.detector for o in proved if o.finding is not None and _early(o.finding)]
-    return early[0] if early else None
+    return next((name for name, finding in proved if _early(finding)), None)
 
 
 def _at_first(finding: Finding) -> bool:
+    """Whether it failed where it was measured first."""
     series = next((e.series for e in finding.evidence if e.series is not None), None)
     return series is not None and len(series.finite) > 0 and finding.onset == float(series.finite.steps[0])
 

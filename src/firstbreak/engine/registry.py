@@ -196,11 +196,6 @@ def _row_of_detector(whole: Check) -> dict[str, Any]:
         "roles": sorted(whole.roles),
         "either_score": whole.either_score,
     }
-    return _filled(row)
-
-
-def _filled(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what is empty."""
     return {name: value for name, value in row.items() if value or name == "title"}
 
 

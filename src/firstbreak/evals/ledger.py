@@ -108,7 +108,9 @@ class Ledger:
                 row = self._row(f"SELECT {_COLUMNS} FROM firstbreak_ledger WHERE key = {self._mark}", key)
                 if row is None:
                     last = row = _after(last, key, body)
-                    self._insert(row)
+                    values = (row.number, row.key, row.previous, row.hash, row.body)
+                    marks = ", ".join([self._mark] * len(values))
+                    self._connection.execute(f"INSERT INTO firstbreak_ledger ({_COLUMNS}) VALUES ({marks})", values)
                 elif _content(row.body) != _content(body):
                     raise Conflict(f"the key {key} is already used for another record (row {row.number})")
                 written.append(row)
@@ -153,11 +155,6 @@ class Ledger:
     def _row(self, statement: str, *values: object) -> LedgerEntry | None:
         row = self._connection.execute(statement, values).fetchone()
         return None if row is None else LedgerEntry(*row)
-
-    def _insert(self, entry: LedgerEntry) -> None:
-        marks = ", ".join([self._mark] * 5)
-        values = (entry.number, entry.key, entry.previous, entry.hash, entry.body)
-        self._connection.execute(f"INSERT INTO firstbreak_ledger ({_COLUMNS}) VALUES ({marks})", values)
 
 
 def newest(path: Path, most: int) -> list[dict[str, Any]]:

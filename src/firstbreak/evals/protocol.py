@@ -235,9 +235,10 @@ class Comparison:
 
 def compare(left: Protocol, right: Protocol, accept: Collection[str] = ()) -> Comparison:
     """The fields in which two protocols differ, or may differ. `accept`: fields that do not matter to the caller."""
+    names = left.values.keys() | right.values.keys()
     found = [
         FieldDifference(name, left.values.get(name), right.values.get(name), _only(name, left, right))
-        for name in _in_order({*left.values, *right.values})
+        for name in (*(name for name in FIELDS if name in names), *sorted(names - FIELDS.keys()))
         if name not in left.values or name not in right.values or left.values[name] != right.values[name]
     ]
     judged = [d for d in found if d.field not in accept]
@@ -250,11 +251,6 @@ def compare(left: Protocol, right: Protocol, accept: Collection[str] = ()) -> Co
 
 def _only(name: str, left: Protocol, right: Protocol) -> str | None:
     return "right" if name not in left.values else "left" if name not in right.values else None
-
-
-def _in_order(names: Collection[str]) -> list[str]:
-    """Names in the order of the vocabulary, then names outside the vocabulary."""
-    return [*(name for name in FIELDS if name in names), *sorted(set(names) - FIELDS.keys())]
 
 
 def _nested(data: Any) -> dict[str, Any]:

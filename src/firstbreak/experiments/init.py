@@ -88,7 +88,8 @@ def prepare(words: Sequence[str], run: Run | None, home: Path) -> Prepared:
     if changed is not None:
         own["config"] = os.path.relpath(changed, home)
     known = {n: v for n, v in (run.config.values if run else {}).items() if run and n not in run.config.defaulted}
-    if mapped.get("total_steps") in _epochs(script):  # the run may record its length in steps
+    total = mapped.get("total_steps", "")
+    if total in script.options and "epoch" in total.lower():  # the run may record its length in steps
         known.pop("total_steps", None)
     now = {n: v for n, o in mapped.items() if n not in known and _is_number(v := plain(values.get(o)))}
     lacking = () if "total_steps" in mapped else (
@@ -147,11 +148,6 @@ def options_of(script: Script, run: Run | None) -> dict[str, str]:
         for name in (*HYPERPARAMETERS, "resume_from")
         if name in found and name not in NOT_CHANGED and _takes(name, script.options.get(found[name]))
     }
-
-
-def _epochs(script: Script) -> frozenset[str]:
-    """The options that set the length of training in passes over data, or in epochs of the trainer's own."""
-    return frozenset(o for o in script.options if "epoch" in o.lower())
 
 
 def _takes(name: str, option: ScriptOption | None) -> bool:

@@ -105,20 +105,14 @@ def option(name: str, run: Run, settings: ExperimentSettings) -> str:
     if key is None:
         trainer = run.trainer or "this trainer"
         raise CannotOverride(f"{trainer} has no known option for {name}; name it in [experiment.options]")
-    return _in_full(key, run.trainer)
+    prefixes = _PREFIXES.get(run.trainer or "", {}).items()
+    return next((prefix for start, prefix in prefixes if key.startswith(start)), "") + key
 
 
 #: dialect -> full prefixes of options, if the run's configuration did not contain them
 _PREFIXES: Mapping[str, Mapping[str, str]] = {
     "verl": {"actor.": "actor_rollout_ref.", "rollout.": "actor_rollout_ref."},
 }
-
-
-def _in_full(key: str, trainer: str | None) -> str:
-    for start, prefix in _PREFIXES.get(trainer or "", {}).items():
-        if key.startswith(start):
-            return prefix + key
-    return key
 
 
 # --- syntaxes --------------------------------------------------------------------------------------------------------

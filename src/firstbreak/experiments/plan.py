@@ -31,7 +31,7 @@ from firstbreak.engine.questions import (
 from firstbreak.engine.rank import cautious_probabilities
 from firstbreak.experiments.overrides import CannotOverride, hooked, in_force, render, resolve
 from firstbreak.experiments.settings import ExperimentSettings
-from firstbreak.model import EMPTY, Action, Diagnosis, Finding, Outcome, RankedCause, Run, Series, Weight, WeightKind
+from firstbreak.model import EMPTY, Action, Diagnosis, Outcome, RankedCause, Run, Series, Weight, WeightKind
 from firstbreak.values import dataclass, replace
 from firstbreak.words import number
 
@@ -106,10 +106,11 @@ def propose(
             continue
         design = replace(design, length=lengths.get(design.id, design.length))
         share = cost(design, run, settings)
+        unknown = [as_asked(q, ranked, run) for q in answerable(design, run, settings) if not _known(q, run)]
         proposals.append(
             Proposal(
                 design=design,
-                bits=information(beliefs, _open(design, run, settings, ranked)),
+                bits=information(beliefs, unknown),
                 share=share,
                 minutes=None if minutes is None else share * minutes,
                 cannot=(cannot := _obstacle(design, run, settings)),
@@ -137,11 +138,6 @@ def answerable(design: Design, run: Run, settings: ExperimentSettings) -> tuple[
     """The questions that hold for the run's family, and whose curves the original run has recorded or the hooks measure."""
     family = Inputs(run).family
     return tuple(q for q in design.questions if q.families.include(family) and _measured(q.needed, run, settings))
-
-
-def _open(design: Design, run: Run, settings: ExperimentSettings, ranked: Sequence[RankedCause]) -> list[Question]:
-    """The questions that the run itself does not answer."""
-    return [as_asked(q, ranked, run) for q in answerable(design, run, settings) if not _known(q, run)]
 
 
 def as_asked(question: Question, ranked: Sequence[RankedCause], run: Run) -> Question:
@@ -294,15 +290,13 @@ def already_used(
     if not settings and not curves:
         return {}
     options = {run.config.option(name) for name in settings}
-    read = {o.detector for o in outcomes if o.finding is not None and _about(o.finding, settings | curves)}
+    names = settings | curves
+    found = ((o.detector, o.finding) for o in outcomes if o.finding is not None)
+    read = {name for name, f in found if f.metric in names or any(fact.curve in names for fact in f.stated)}
     return {
         cause.id: sum(w.weight for w in cause.evidence if w.finding in read or _of_setting(w, options))
         for cause in ranked
     }
-
-
-def _about(finding: Finding, names: set[str]) -> bool:
-    return finding.metric in names or any(fact.curve in names for fact in finding.stated)
 
 
 def _of_setting(weight: Weight, options: set[str]) -> bool:

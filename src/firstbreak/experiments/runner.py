@@ -83,7 +83,10 @@ def run(trial: Trial, stop: Callable[[], bool] = never, cancelled: threading.Eve
     """
     if (done := stored(trial)) is not None and done.final:
         return done
-    _clear(trial)
+    _sweep(trial)  # processes of an earlier attempt
+    if trial.folder.exists():
+        shutil.rmtree(trial.folder)
+    trial.folder.mkdir(parents=True)
     for name, content in trial.files.items():
         (trial.folder / name).write_text(content, "utf-8")
     described = asdict(trial) | {"folder": str(trial.folder), "mark": trial.mark}
@@ -119,14 +122,6 @@ def run(trial: Trial, stop: Callable[[], bool] = never, cancelled: threading.Eve
         seconds=0.0,
         detail=complaint or "its supervisor was killed",
     )
-
-
-def _clear(trial: Trial) -> None:
-    """Empty the folder, and end processes of an earlier attempt."""
-    _sweep(trial)
-    if trial.folder.exists():
-        shutil.rmtree(trial.folder)
-    trial.folder.mkdir(parents=True)
 
 
 def _sweep(trial: Trial) -> None:

@@ -22,7 +22,8 @@ A reader is a module with
 and, where several readers could claim a file, PRIORITY (an int, default 0; the highest claim wins).
 
 `read(path, resume=recording.resume)` returns only what has been appended since, so the same code serves a live run.
-Where the file was rewritten or cut in the meantime, it is read anew and the Recording says `replaces=True`.
+Where the file was rewritten or cut in the meantime, it is read anew and the Recording says `replaces=True`. A reader that
+always reads the whole file leaves both out.
 Nothing from a log is ever executed or unpickled.
 """
 
@@ -94,7 +95,7 @@ class Recording:
     unread: list[str] = field(default_factory=list)  #: files of it that were not read at all, each with the remedy
     events: list[tuple[float, Event]] = field(default_factory=list)  #: with the `Curve.index` of the last number before
     notes: list[str] = field(default_factory=list)  #: facts: "tail is still being written", versions, ...
-    resume: Any = None  #: opaque: pass it to the next read() of the same file
+    resume: Any = None  #: opaque: pass it to the next read() of the same file; None: that one reads it anew
     replaces: bool = False  #: resumed on a file that was rewritten since: these curves replace the earlier ones
 
 

@@ -1,6 +1,6 @@
 """The protobuf wire format, as far as log files need it: fields by number, without generated classes."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 _FIXED_WIDTH = {1: 8, 5: 4}
 
@@ -68,3 +68,19 @@ def first_int(data: bytes, span: slice, number: int = 1) -> int:
 def text(data: bytes, span: slice) -> str:
     """A string field; bytes that are not UTF-8 become U+FFFD."""
     return data[span].decode("utf-8", "replace")
+
+
+class Records:
+    """Records in: what a record holds in a field is taken by the function of its number in `takes`."""
+
+    takes: Mapping[int, Callable[[bytes, slice], None]]
+    malformed = 0  #: records or parts of them that their writer does not write
+
+    def take(self, record: bytes) -> None:
+        """Adds one record."""
+        try:
+            for number, value in fields(record, 0, len(record)):
+                if isinstance(value, slice) and number in self.takes:
+                    self.takes[number](record, value)
+        except Malformed:
+            self.malformed += 1

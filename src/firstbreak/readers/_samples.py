@@ -54,10 +54,6 @@ _NO_REWARD = frozenset(GOLD + REFERENCE + VERSIONS) | {
 MAX_TEXT = 1 << 22  #: characters of a prompt or completion that are kept: a million tokens
 
 
-def _itself(record: Record) -> Iterable[Record]:
-    return (record,)
-
-
 @dataclass(frozen=True)
 class Shape:
     """The names that one trainer gives to the parts of a sample; a "." goes into an object, "" is not recorded."""
@@ -71,7 +67,7 @@ class Shape:
     group: str = ""
     step: str = "step"
     rewards: str = ""  #: an object of reward components; "*": every number that has no other role
-    unfold: Callable[[Record], Iterable[Record]] = _itself  #: the samples in one record
+    unfold: Callable[[Record], Iterable[Record]] = lambda record: (record,)  #: the samples in one record
 
     @cached_property
     def roles(self) -> frozenset[str]:

@@ -96,7 +96,8 @@ def read_script(path: Path, ask_for_help: Callable[[], str] = str, named: Sequen
         parsers, flags = called, {name: None for name in _HELP_OPTION.findall(ask_for_help())}
     if flags or parsers:
         flags.pop("help", None)
-        zoo = any(name.endswith("add_argument") and _says(call, "--hyperparams") for name, call in calls)
+        arguments = (argument for name, call in calls if name.endswith("add_argument") for argument in call.args)
+        zoo = any(isinstance(argument, ast.Constant) and argument.value == "--hyperparams" for argument in arguments)
         options = {
             n: ScriptOption(n, v, (*filter(None, [named_as.get(n)]), *given.get(named_as.get(n) or _variable(n), ())))
             for n, v in flags.items()
@@ -166,10 +167,6 @@ def _arguments(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
     known = _POSITIONAL.get(name_of(call.func).rpartition(".")[2])
     if known and call.args:
         yield known, call.args[0]
-
-
-def _says(call: ast.Call, word: str) -> bool:
-    return any(isinstance(a, ast.Constant) and a.value == word for a in call.args)
 
 
 def _literal(node: ast.AST | None) -> Any:

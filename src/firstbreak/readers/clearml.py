@@ -63,7 +63,6 @@ def read(path: Path, resume: Any = None) -> Recording:
     else:
         with _member(path, _METRICS) as metrics:
             session.take_metrics(metrics, None)
-        recording.replaces = resume is not None
     recording.curves, recording.config = session.points.curves(), _config(path)
     recording.order = session.started
     if session.broken:

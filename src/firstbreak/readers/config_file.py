@@ -84,7 +84,7 @@ def read(path: Path, resume: Any = None) -> Recording:
         ) from None
     if not config:
         raise Unreadable(path, "holds no hyperparameters", "check that this is the file you meant")
-    return Recording(format="config_file", config=config, resume=True, replaces=resume is not None)
+    return Recording(format="config_file", config=config)
 
 
 def _unwrapped(tree: Mapping[Any, Any]) -> Mapping[Any, Any]:

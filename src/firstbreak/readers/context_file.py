@@ -31,6 +31,4 @@ def read(path: Path, resume: Any = None) -> Recording:
         format="context_file",
         config=dict(found.seeds) | dict(leaves(found.config, ".", MAX_NODES)),
         notes=[f"made by commit {code.commit[:12]}{changes}"] if code.commit else [],
-        resume=True,
-        replaces=resume is not None,
     )

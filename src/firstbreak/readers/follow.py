@@ -41,16 +41,18 @@ class Follower:
         for path, reader in files(existing(self.path)):
             known = self._recordings.get(path)
             own = budget.size_of(known) if known else 0
+            resume = known.resume if known else None
             try:
                 if isinstance(reader, Unreadable):
                     raise reader
                 with budget.of_file(held - own):
-                    latest: Recording = reader.read(path, resume=known.resume if known else None)
+                    latest: Recording = reader.read(path, resume=resume)
             except Exception as error:  # a reader's own mistake must not end the watch
                 lost[path] = failure(path, reader, error)
                 continue
-            news |= known is None or latest.replaces or bool(latest.curves or latest.nulls)
-            self._recordings[path] = latest if known is None or latest.replaces else _appended(known, latest)
+            anew = resume is None or latest.replaces
+            news |= anew or bool(latest.curves or latest.nulls)
+            self._recordings[path] = latest if anew or known is None else _appended(known, latest)
             held += budget.size_of(self._recordings[path]) - own
         news |= lost != self._lost
         self._lost = lost

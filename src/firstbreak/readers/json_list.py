@@ -76,9 +76,7 @@ def read(path: Path, resume: Any = None) -> Recording:
             if whole and suffix:
                 columns.add_object(key, index, value)
     indexed_by = "step" if axis else "row"
-    return columns.recording(
-        "json_list", indexed_by=indexed_by, damage=damage, resume=True, replaces=resume is not None
-    )
+    return columns.recording("json_list", indexed_by=indexed_by, damage=damage)
 
 
 def _records(path: Path, data: bytes) -> tuple[list[Record], list[str]]:

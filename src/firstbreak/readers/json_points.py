@@ -69,8 +69,6 @@ def read(path: Path, resume: Any = None) -> Recording:
         axis=axes.pop() if len(axes) == 1 else "",
         config=_config(file, run),
         notes=columns.notes(),
-        resume=True,
-        replaces=resume is not None,
     )
 
 

@@ -67,7 +67,7 @@ def read(path: Path, resume: Any = None) -> Recording:
     recording = _table(text) or _quoted(text)
     if recording is None:
         raise Unreadable(path, f"has no table with {MIN_STEPS} steps", "give the log that the trainer writes")
-    recording.format, recording.resume, recording.replaces = "markdown", True, resume is not None
+    recording.format = "markdown"
     return recording
 
 
@@ -109,7 +109,10 @@ def _rows_of_steps(text: str) -> list[Row]:
             by_header[()].append({"step": step, **{cells[0]: cells[1] for cells in table[1:] if len(cells) == 2}})
         elif step is not None and len(table) == 2:
             by_header[()].append({"step": step, **dict(zip(table[0], table[1], strict=False))})
-    rows = [[row for row in rows if _values(row).keys() - _counters(row)] for rows in by_header.values()]
+    rows = [
+        [row for row in rows if any(name.lower() not in COUNTERS for name in _values(row))]
+        for rows in by_header.values()
+    ]
     return max(_runs(rows), key=lambda of_run: sum(len(_values(row)) for row in of_run), default=[])
 
 
@@ -146,10 +149,6 @@ def _values(row: Row) -> dict[str, float]:
         if value is not None:
             values[name] = value
     return values
-
-
-def _counters(names: Iterable[str]) -> set[str]:
-    return {name for name in names if name.lower() in COUNTERS}
 
 
 def _tables(text: str) -> Iterator[tuple[str | None, Table]]:

@@ -51,7 +51,7 @@ def read(path: Path, resume: Any = None) -> Recording:
             recording.notes.append(f"{others} {size} tables of numbers left out")
     else:
         recording = printed
-    recording.format, recording.resume, recording.replaces = "notebook", True, resume is not None
+    recording.format = "notebook"
     return recording
 
 

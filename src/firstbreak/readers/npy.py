@@ -39,4 +39,4 @@ def read(path: Path, resume: Any = None) -> Recording:
         else {f"column {i + 1}": column for i, column in enumerate(array.T)}
     )
     curves = {name: Curve(index=index, values=np.ascontiguousarray(values)) for name, values in columns.items()}
-    return Recording(format="npy", curves=curves, replaces=resume is not None, resume=True)
+    return Recording(format="npy", curves=curves)

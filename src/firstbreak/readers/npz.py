@@ -41,7 +41,7 @@ def read(path: Path, resume: Any = None) -> Recording:
     with open_file(path) as file:
         try:
             with zipfile.ZipFile(file) as archive:
-                arrays = {_name(member): _array(archive, member, path) for member in _members(archive, path)}
+                arrays = {m.filename.removesuffix(".npy"): _array(archive, m, path) for m in _members(archive, path)}
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError, RuntimeError):
             raise Unreadable(path, *_REWRITTEN) from None
     axis = next((name for name in _AXES if name in arrays and arrays[name].ndim == 1), None)
@@ -49,8 +49,6 @@ def read(path: Path, resume: Any = None) -> Recording:
         format="npz",
         indexed_by="step" if axis else "row",
         axis=axis or "",
-        replaces=resume is not None,
-        resume=True,
     )
     for name, values in arrays.items():
         if name == axis:
@@ -78,10 +76,6 @@ def _members(archive: zipfile.ZipFile, path: Path) -> list[zipfile.ZipInfo]:
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> np.ndarray:
     with archive.open(member) as file:
         return read_array(file, member.file_size, path, member.filename)
-
-
-def _name(member: zipfile.ZipInfo) -> str:
-    return member.filename.removesuffix(".npy")
 
 
 def _curves(values: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:

@@ -35,7 +35,7 @@ def sniff(path: Path, head: bytes) -> bool:
 
 def read(path: Path, resume: Any = None) -> Recording:
     """The columns of numbers, with the row as index; or, where the rows are completions, that there are samples."""
-    recording = Recording(format="parquet", resume=True, replaces=resume is not None)
+    recording = Recording(format="parquet")
     with opened(path) as file:
         if shape_of(file.schema_arrow.names):
             recording.has_samples = file.metadata.num_rows > 0

@@ -414,10 +414,9 @@ def may_hold_a_score(path: Path) -> bool:
     """Whether a file or folder is named like one that holds the score of a run."""
     if path.is_symlink() and path.is_dir():
         return PARTS_OF_A_RUN.match(path.name) is not None and not path.name.startswith("checkpoint")
-    return not NUMBERED.match(path.name) if path.is_dir() else _like_scores(plain(path).name)
-
-
-def _like_scores(name: str) -> bool:
+    if path.is_dir():
+        return not NUMBERED.match(path.name)
+    name = plain(path).name
     return LIKE_A_LOG.search(name) is not None and not OPTIONS_ONLY.search(name)
 
 

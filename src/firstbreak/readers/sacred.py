@@ -40,7 +40,7 @@ def read(path: Path, resume: Any = None) -> Recording:
     if not isinstance(held, dict):
         raise Unreadable(path, "is no JSON object", "check that Sacred wrote it")
     curves = dict(_metrics(held) if plain(path).name == "metrics.json" else _pairs(held))
-    return Recording(format="sacred", curves=curves, indexed_by="step", resume=True, replaces=resume is not None)
+    return Recording(format="sacred", curves=curves, indexed_by="step")
 
 
 def _metrics(held: dict[str, Any]) -> Iterator[tuple[str, Curve]]:

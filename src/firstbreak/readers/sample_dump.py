@@ -40,7 +40,7 @@ def sniff(path: Path, head: bytes) -> bool:
 
 def read(path: Path, resume: Any = None) -> Recording:
     """Says that the file holds samples, and how many of its lines are cut or broken; `samples` streams them."""
-    recording = Recording(format="sample_dump", has_samples=True, resume=True, replaces=resume is not None)
+    recording = Recording(format="sample_dump", has_samples=True)
     if next(samples(path), None) is None:
         raise Unreadable(path, "holds no completion", "give a dump with one JSON object per completion")
     if path.suffix.lower() != ".csv" and (broken := sum(map(_broken, _blocks(path)))):

@@ -55,8 +55,6 @@ def read(path: Path, resume: Any = None) -> Recording:
         format="sb3_zip",
         config=config,
         notes=[f"saved by stable-baselines3 {version}"] if version else [],
-        resume=True,
-        replaces=resume is not None,
     )
 
 

@@ -73,8 +73,6 @@ def read(path: Path, resume: Any = None) -> Recording:
         format="script",
         config=settings | ({TRAINING_WRAPPERS: built} if built else {}),
         notes=said,
-        resume=True,
-        replaces=resume is not None,
     )
 
 

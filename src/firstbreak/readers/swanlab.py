@@ -15,7 +15,7 @@ from firstbreak.readers._blocklog import FILE_HEADER, BlockLog
 from firstbreak.readers._growing import GrowingFiles
 from firstbreak.readers._json import loads
 from firstbreak.readers._points import Points
-from firstbreak.readers._protobuf import Malformed, fields, first_int, signed, text
+from firstbreak.readers._protobuf import Malformed, Records, fields, first_int, signed, text
 from firstbreak.readers._tail import Cursor, fingerprint, still_holds
 from firstbreak.readers.opening import open_file
 
@@ -90,29 +90,20 @@ def _read_records(path: Path, resume: Any) -> Recording:
     )
 
 
-class _SwanlabRun:
+class _SwanlabRun(Records):
     """Records in, points out."""
 
     def __init__(self) -> None:
         self.points = Points()
         self.started = 0.0
         self._state: int | None = None
-        self._malformed = 0
+        self.takes = {_SCALAR: self._take_scalar, _START: self._take_start, _FINISH: self._take_finish}
 
-    def take(self, record: bytes) -> None:
-        """Adds one Record."""
-        try:
-            for number, value in fields(record, 0, len(record)):
-                if isinstance(value, int):
-                    continue
-                if number == _SCALAR:
-                    self._take_scalar(record, value)
-                elif number == _START:
-                    self.started = _seconds(record, dict(fields(record, value.start, value.stop)).get(12))
-                elif number == _FINISH:
-                    self._state = first_int(record, value)
-        except Malformed:
-            self._malformed += 1
+    def _take_start(self, data: bytes, span: slice) -> None:
+        self.started = _seconds(data, dict(fields(data, span.start, span.stop)).get(12))
+
+    def _take_finish(self, data: bytes, span: slice) -> None:
+        self._state = first_int(data, span)
 
     def _take_scalar(self, data: bytes, span: slice) -> None:
         """{1 key, 2 step, 4 timestamp, 5 {1 double}}; a zero is left out."""
@@ -128,7 +119,7 @@ class _SwanlabRun:
 
     def damage(self) -> list[str]:
         """What was no SwanLab record."""
-        return [f"left out {self._malformed} records that SwanLab does not write"] if self._malformed else []
+        return [f"left out {self.malformed} records that SwanLab does not write"] if self.malformed else []
 
     def notes(self) -> list[str]:
         """How the run ended."""

@@ -47,6 +47,4 @@ def read(path: Path, resume: Any = None) -> Recording:
         curves={exported_tag(path): Curve(index=steps, values=values, times=times)},
         indexed_by="step",
         damage=damage,
-        resume=True,
-        replaces=resume is not None,
     )

@@ -59,4 +59,4 @@ def _options(path: Path, resume: Any) -> Recording:
     config = flat({name: option(written) for name, colon, written in pairs if name and colon})
     if not config:
         raise Unreadable(path, "holds no options", "check that TorchRL's CSVLogger wrote it")
-    return Recording(format="torchrl_csv", indexed_by="step", config=config, resume=True, replaces=resume is not None)
+    return Recording(format="torchrl_csv", indexed_by="step", config=config)

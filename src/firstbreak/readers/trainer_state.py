@@ -54,8 +54,6 @@ def read(path: Path, resume: Any = None) -> Recording:
         order=as_float(step) if isinstance(step, (int, float)) else 0.0,  # later checkpoints hold the longer history
         damage=damage,
         notes=notes + columns.notes(),
-        resume=True,
-        replaces=resume is not None,
     )
 
 

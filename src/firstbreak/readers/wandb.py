@@ -18,7 +18,7 @@ from firstbreak.readers._blocklog import FILE_HEADER, BlockLog
 from firstbreak.readers._columns import Columns, leaves
 from firstbreak.readers._json import loads
 from firstbreak.readers._options import flat
-from firstbreak.readers._protobuf import Malformed, fields, first_int, submessages, text
+from firstbreak.readers._protobuf import Records, fields, first_int, submessages, text
 from firstbreak.readers._tail import Cursor, fingerprint, still_holds
 from firstbreak.readers.budget import POINT, spend
 from firstbreak.readers.opening import open_file
@@ -83,7 +83,7 @@ def _with_times(curves: dict[str, Curve]) -> dict[str, Curve]:
     return curves
 
 
-class _WandbRun:
+class _WandbRun(Records):
     """Records in, columns and config out."""
 
     def __init__(self, rows: int) -> None:
@@ -92,35 +92,22 @@ class _WandbRun:
         self.config: dict[str, Any] = {}
         self.start_time = 0.0
         self._exit_code: int | None = None
-        self._malformed = 0
         self._cells: dict[str, _Cells] = {}
         self._heads: dict[bytes, _Cells] = {}  #: by an item's bytes before its value
         self._steps = self._cells_of("_step")
         self._flushed_at = rows
         self.machine: dict[str, list[tuple[float, float]]] = {}  #: reading -> (unix seconds, number)
-
-    def take(self, record: bytes) -> None:
-        """Adds one Record."""
-        try:
-            for number, value in fields(record, 0, len(record)):
-                if isinstance(value, int):
-                    continue
-                if number == _HISTORY:
-                    self._take_row(record, value)
-                elif number == _CONFIG:
-                    self._take_config(record, value)
-                elif number == _STATS:
-                    self._take_stats(record, value)
-                elif number == _RUN:
-                    self._take_run(record, value)
-                elif number == _EXIT:
-                    self._exit_code = first_int(record, value)
-        except Malformed:
-            self._malformed += 1
+        self.takes = {
+            _HISTORY: self._take_row,
+            _CONFIG: self._take_config,
+            _STATS: self._take_stats,
+            _RUN: self._take_run,
+            _EXIT: self._take_exit,
+        }
 
     def damage(self) -> list[str]:
         """What was no wandb record."""
-        return [f"left out {self._malformed} records or options that wandb does not write"] if self._malformed else []
+        return [f"left out {self.malformed} records or options that wandb does not write"] if self.malformed else []
 
     def notes(self) -> list[str]:
         """What was left out because it is no number, and how the run ended."""
@@ -136,6 +123,9 @@ class _WandbRun:
             self._take_config(data, config)
         for timestamp in submessages(data, span, 17):
             self.start_time = float(first_int(data, timestamp))
+
+    def _take_exit(self, data: bytes, span: slice) -> None:
+        self._exit_code = first_int(data, span)
 
     def _take_stats(self, data: bytes, span: slice) -> None:
         """Readings of the machine: {2 timestamp, 3 {1 key, 16 value_json} ...}."""
@@ -172,7 +162,7 @@ class _WandbRun:
             try:
                 self.config.update(flat({name: loads(value)}))
             except ValueError:
-                self._malformed += 1
+                self.malformed += 1
 
     def _take_row(self, data: bytes, span: slice) -> None:
         row = self.rows

@@ -237,12 +237,7 @@ def baseline(dx: Diagnosis) -> tuple[ReportLine, ...]:
             ReportLine("Band", f"{count(n, 'earlier run')} {'makes' if n == 1 else 'make'} no band; give 3 or more"),
         )
     if found.score is not None:
-        lines.append(
-            ReportLine(
-                "Score",
-                f"{_compared(found.score, dx)}, {found.score.side} their band",
-            )
-        )
+        lines.append(ReportLine("Score", f"{_compared(found.score, dx)}, {found.score.side} their band"))
     if found.departures:
         first, *others = found.departures
         lines.append(ReportLine("First departure", f"{link_word(first.link)}: {_compared(first, dx)}, {first.side}"))
@@ -282,17 +277,14 @@ def _tuned(of: TunedSettings, dx: Diagnosis) -> str:
 
 def outlook(dx: Diagnosis) -> tuple[ReportLine, ...]:
     """Upside, risk, best checkpoint, cost since the break, and forecasts."""
-    lines = [
+    shown_by = dx.first_break.metric if dx.first_break else None
+    lines = (
         ReportLine("Upside", dx.verdict.upside),
         ReportLine("Risk", dx.verdict.risk),
         ReportLine("Best checkpoint" if dx.best_checkpoint and dx.best_checkpoint.path else "Best score", _best(dx)),
-    ]
-    lines.append(
-        ReportLine(
-            "Spent since the break", _cost(dx.cost, dx.run.axis_of(dx.first_break.metric if dx.first_break else None))
-        )
+        ReportLine("Spent since the break", _cost(dx.cost, dx.run.axis_of(shown_by))),
+        ReportLine("Forecast", "; ".join(_forecast(forecast, dx) for forecast in dx.forecasts)),
     )
-    lines.append(ReportLine("Forecast", "; ".join(_forecast(forecast, dx) for forecast in dx.forecasts)))
     return tuple(line for line in lines if line.text)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from firstbreak.model import Action, Diagnosis, Link, LinkStatus, Outcome, RankedCause, Sample, Series
 from firstbreak.reports import content, curves, reference, svg
 from firstbreak.reports.content import Exhibit, ReportLine, Section
-from firstbreak.reports.markup import Markup, element, join, lines
+from firstbreak.reports.markup import Markup, element, join, lines, table
 from firstbreak.reports.text import spans
 from firstbreak.values import dataclass
 from firstbreak.words import link_word, number, percent
@@ -357,15 +357,9 @@ def _why(dx: Diagnosis, cause: RankedCause, base: str) -> Markup | None:
     total = element(
         "tr", _weight(table_of_weights.total), element("td"), element("td", f"total ({content.WEIGHTS_NOTE})")
     )
-    header = ("weight", "against / for", "evidence")
-    table = element(
-        "table",
-        element("thead", element("tr", *(element("th", word, scope="col") for word in header))),
-        element("tbody", *rows),
-        element("tfoot", total),
-    )
     title = element("summary", f"Why {percent(cause.probability)}")
-    return element("details", title, table, open=cause in content.argued(dx))
+    weights = table(("weight", "against / for", "evidence"), rows, foot=total)
+    return element("details", title, weights, open=cause in content.argued(dx))
 
 
 def _weight(weight: float) -> Markup:

@@ -1,5 +1,7 @@
 """HTML and SVG elements that always escape their content."""
 
+from collections.abc import Iterable
+
 from firstbreak.reports.text import visible
 
 Attribute = str | int | float | bool | None
@@ -24,6 +26,15 @@ def element(name: str, /, *children: str | None, **attributes: Attribute) -> Mar
         _attribute(key, value) for key, value in attributes.items() if value is not None and value is not False
     )
     return Markup(f"<{name}{given}>" if name in _VOID else f"<{name}{given}>{inside}</{name}>")
+
+
+def table(
+    heads: Iterable[str], rows: Iterable[Markup], class_: str | None = None, foot: Markup | None = None
+) -> Markup:
+    """A table of rows under one row of headings; a heading that is markup is a cell already. `foot`: the last row."""
+    cells = (head if isinstance(head, Markup) else element("th", head, scope="col") for head in heads)
+    end = None if foot is None else element("tfoot", foot)
+    return element("table", element("thead", element("tr", *cells)), element("tbody", *rows), end, class_=class_)
 
 
 def join(*parts: str | None) -> Markup:

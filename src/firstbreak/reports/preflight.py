@@ -45,13 +45,11 @@ def payload(report: Report) -> dict[str, Any]:
         "findings": [json.finding_payload(outcome) for outcome in report.findings],
         "outcomes": [json.outcome_payload(outcome) for outcome in report.outcomes],
         "facts": {json.text(label): json.text(said) for label, said in report.checked},
-        "exhibits": [_plain(exhibit) for exhibit in report.exhibits],
+        "exhibits": [
+            {"title": e.title, "columns": json.plain(e.columns), "rows": json.plain(e.rows)} for e in report.exhibits
+        ],
         "numbers": json.plain(report.numbers),
     }
-
-
-def _plain(exhibit: Exhibit) -> dict[str, Any]:
-    return {"title": exhibit.title, "columns": json.plain(exhibit.columns), "rows": json.plain(exhibit.rows)}
 
 
 def renderable(report: Report) -> Page:

@@ -6,7 +6,7 @@ from firstbreak.model import Outcome
 from firstbreak.preflight import Bars, Exhibit, Report, ReportTable, Stacks
 from firstbreak.reports import content, svg
 from firstbreak.reports.html import ICON, document, icon, literal, prose
-from firstbreak.reports.markup import Markup, element, join
+from firstbreak.reports.markup import Markup, element, join, table
 from firstbreak.reports.preflight import QUIET, VERDICT, summary
 from firstbreak.words import number
 
@@ -73,12 +73,11 @@ def drawn(exhibit: Exhibit) -> Markup:
 
 
 def _table(title: str, columns: tuple[str, ...], rows: list[list[str]]) -> Markup:
-    head = element("tr", *(element("th", column, scope="col") if column else element("td") for column in columns))
+    heads = (column or element("td") for column in columns)
     body = (
         element("tr", element("th", first, scope="row"), *(element("td", c) for c in rest)) for first, *rest in rows
     )
-    table = element("table", element("thead", head), element("tbody", *body), class_="exhibit")
-    return element("div", table, class_="wide", role="region", aria_label=title, tabindex="0")
+    return element("div", table(heads, body, "exhibit"), class_="wide", role="region", aria_label=title, tabindex="0")
 
 
 def _bars(bars: Bars) -> Markup:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from firstbreak.cli import _options
 from firstbreak.cli.check import reported
 
 if TYPE_CHECKING:
@@ -16,13 +17,7 @@ if TYPE_CHECKING:
 @click.argument("rollouts")
 @click.option("--critic", metavar="MODULE:FACTORY", help="A torch module: (observations) -> values.")
 @click.option("--gamma", type=click.FloatRange(0, 1), help="The discount, if the targets of the trainer are not given.")
-@click.option(
-    "--steps",
-    type=click.IntRange(200),
-    default=4000,
-    show_default=True,
-    help="Steps to collect from an off-policy model.",
-)
+@_options.count("--steps", 4000, help="Steps to collect from an off-policy model.", least=200)
 @reported
 def command(rollouts: str, critic: str | None, gamma: float | None, steps: int) -> Report:
     """Train the value function alone on fixed rollouts, and check the targets where episodes end.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from firstbreak.cli import _options
 from firstbreak.cli.check import reported
 
 if TYPE_CHECKING:
@@ -24,14 +25,8 @@ if TYPE_CHECKING:
     metavar="MODULE:FUNCTION",
     help="(observation) -> action of the policy to be trained, or a model with predict: are its actions in the space?",
 )
-@click.option("--episodes", type=click.IntRange(10), default=100, show_default=True, help="Episodes with each policy.")
-@click.option(
-    "--steps",
-    type=click.IntRange(100),
-    default=20_000,
-    show_default=True,
-    help="Largest number of steps with each policy.",
-)
+@_options.count("--episodes", 100, help="Episodes with each policy.", least=10)
+@_options.count("--steps", 20_000, help="Largest number of steps with each policy.", least=100)
 @click.option("--agent", metavar="NAME", help="The agent of a PettingZoo environment.")
 @reported
 def command(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from firstbreak.cli import _options
 from firstbreak.cli.check import reported
 
 if TYPE_CHECKING:
@@ -17,14 +18,12 @@ COUNT = click.IntRange(1)
 @click.command("memory")
 @click.option("--model", required=True, help="config.json, folder, name on the Hugging Face hub; or mlp, cnn.")
 @click.option("--algo", required=True, help="sft, dpo, grpo, ppo, ..., sac, td3, dqn, ...")
-@click.option("--gpus", type=COUNT, default=1, show_default=True, help="Number of GPUs for training.")
+@_options.count("--gpus", 1, help="Number of GPUs for training.")
 @click.option("--gpu-memory", type=float, default=80.0, show_default=True, help="GiB of one GPU.")
-@click.option("--prompt", type=COUNT, default=512, show_default=True, help="Tokens of a prompt.")
-@click.option(
-    "--completion", type=COUNT, default=1024, show_default=True, help="Largest number of tokens of a completion."
-)
-@click.option("--micro-batch", type=COUNT, default=1, show_default=True, help="Sequences (pairs) in one pass on a GPU.")
-@click.option("--rollouts", type=COUNT, default=8, show_default=True, help="Completions generated at a time on a GPU.")
+@_options.count("--prompt", 512, help="Tokens of a prompt.")
+@_options.count("--completion", 1024, help="Largest number of tokens of a completion.")
+@_options.count("--micro-batch", 1, help="Sequences (pairs) in one pass on a GPU.")
+@_options.count("--rollouts", 8, help="Completions generated at a time on a GPU.")
 @click.option("--accumulation/--no-accumulation", default=True, help="Accumulate gradients over micro-batches.")
 @click.option("--precision", default="bf16", show_default=True, help="fp32, bf16, mixed (autocast over float32).")
 @click.option(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from firstbreak.cli import _options
 from firstbreak.cli.check import reported
 
 if TYPE_CHECKING:
@@ -16,9 +17,7 @@ if TYPE_CHECKING:
 @click.argument("function")
 @click.argument("samples", required=False)
 @click.option("--pairs", metavar="FILE", help="Labelled preference pairs, for a reward model.")
-@click.option(
-    "--group-size", type=click.IntRange(2), default=8, show_default=True, help="Completions for each prompt in the run."
-)
+@_options.count("--group-size", 8, help="Completions for each prompt in the run.", least=2)
 @click.option(
     "--column",
     "columns",

@@ -83,9 +83,12 @@ class Given:
 
 
 def _report(world: World, given: Given, episodes: int, steps: int) -> Report:
+    from gymnasium.spaces import Space
+
     env = world.make()
     declared = _ask("env-spaces", lambda: contract.spaces(env))
-    if declared.finding is not None and not _playable(env):
+    spaces = (getattr(env, name, None) for name in ("observation_space", "action_space"))
+    if declared.finding is not None and not all(isinstance(space, Space) for space in spaces):
         return Report(check="env", target=world.name, outcomes=(declared,), checked=_facts(world, ()))
     recorded = record(env, world)
     outcomes = [declared, *_contract(recorded, env)]
@@ -199,12 +202,6 @@ def _given(given: Given, env: Any) -> list[Outcome]:
 def _in_its_units(expert: Policy, env: Any) -> Policy:
     """A rule of one's own was written for the environment's own observations, not for normalised ones."""
     return (lambda o, i: expert(env.original(o), i)) if isinstance(env, sb3.VecEnvView) else expert
-
-
-def _playable(env: Any) -> bool:
-    from gymnasium.spaces import Space
-
-    return all(isinstance(getattr(env, name, None), Space) for name in ("observation_space", "action_space"))
 
 
 def _function(name: str, whose: str, probe: str) -> Policy:

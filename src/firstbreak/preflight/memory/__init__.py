@@ -4,8 +4,6 @@
 adds up a plan for a language model and `classic` one for small networks; `drawing` stacks it. Nothing is downloaded or allocated.
 """
 
-from __future__ import annotations
-
 import inspect
 import os
 from collections.abc import Iterator, Sequence

@@ -4,8 +4,6 @@ A tensor is kept where some operation needs it for its gradient: a linear map ke
 softmax its result; what is kept twice is stored once. `benchmarks/memory.py` measures the sums on real models.
 """
 
-from __future__ import annotations
-
 from firstbreak.preflight.memory.decoder import Decoder
 from firstbreak.values import dataclass
 

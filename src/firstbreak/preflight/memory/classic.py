@@ -4,8 +4,6 @@ Networks are counted as its `MlpPolicy` and `CnnPolicy` build them (common/polic
 as common/buffers.py allocates them, in the memory of the host.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 from math import prod

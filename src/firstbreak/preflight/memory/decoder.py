@@ -5,8 +5,6 @@ family with the model that transformers builds. For any other decoder transforme
 weights have a shape and no memory.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The ledger as stacked bars: one for each phase, against the memory of the GPU; from entries, or from a saved report."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Sequence

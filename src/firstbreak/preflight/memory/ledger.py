@@ -7,8 +7,6 @@ Sources: Rajbhandari et al. 2019 (ZeRO); Dettmers et al. 2021, 2023 (8-bit optim
 and DeepSpeed for what their code keeps. `benchmarks/memory.py` measures the sums.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from firstbreak.preflight.memory import activations

@@ -160,21 +160,15 @@ def false_negatives(suite: Suite | None) -> Answer:
     if wrongly <= FALSE_NEGATIVE * cases:
         return said
     hits, right = suite.paid
-    # the samples show how this policy writes
-    level, seen = (
-        (notice, f" The {right} right answers of the samples are paid.") if _enough(hits, right) else (warning, "")
-    )
+    # the samples show how this policy writes, as far as few of them can tell
+    paid = right >= MIN_RIGHT and hits >= (1 - FALSE_NEGATIVE) * right
+    level, seen = (notice, f" The {right} right answers of the samples are paid.") if paid else (warning, "")
     return level(
         f"{said}: {_worst(suite.mistakes(deserves=True))}. Right answers are punished for their notation; normalise both sides "
         f"before comparing.{seen}",
         false_negative=wrongly / cases,
         interval=intervals.wilson(wrongly, cases),
     )
-
-
-def _enough(hits: int, right: int) -> bool:
-    """Whether the right answers of the samples are paid, as far as few of them can tell."""
-    return right >= MIN_RIGHT and hits >= (1 - FALSE_NEGATIVE) * right
 
 
 def _rate(what: str, wrongly: int, cases: int) -> str:

@@ -4,8 +4,6 @@ What a log says may be meant for the agent that reads it ("ignore your instructi
 word that no log can know, and every result says in its `_meta` that its strings are data.
 """
 
-from __future__ import annotations
-
 import json as plain_json
 import secrets
 from collections.abc import Callable

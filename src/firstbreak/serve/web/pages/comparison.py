@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from firstbreak.compare import page as parts
-from firstbreak.compare.arms import Arm, Member, arms
+from firstbreak.compare.arms import Member, arms
 from firstbreak.engine.inputs import Inputs
 from firstbreak.model import Interval, Link, Run, Series
 from firstbreak.reports import html, inspection
@@ -53,16 +53,12 @@ def page(compared: Sequence[tuple[RunSummary, Run]]) -> str:
         _curves(runs),
         first=_overlay(runs),
         groups_of=[i for i, arm in enumerate(sides) for _ in arm.members],
-        legend=[_legend(arm) for arm in sides],
+        legend=[f"{s.name} ({len(s.members)} runs)" if len(s.members) > 1 else s.name for s in sides],
         axes=_axes(runs),
         between=tables,
     )
     content = [drawn] if drawn is not None else tables
     return frame("Comparison", (element("h1", f"{len(compared)} runs compared"),), *content)
-
-
-def _legend(arm: Arm) -> str:
-    return f"{arm.name} ({len(arm.members)} runs)" if len(arm.members) > 1 else arm.name
 
 
 def _axes(runs: Sequence[Run]) -> list[tuple[str, str, bool]]:

@@ -7,7 +7,7 @@ from firstbreak.engine.checks import Check
 from firstbreak.engine.registry import Cause
 from firstbreak.reports import html, reference
 from firstbreak.reports.explanation import explain
-from firstbreak.reports.markup import Markup, element, join, lines
+from firstbreak.reports.markup import Markup, element, join, lines, table
 from firstbreak.serve.web.pages.frame import address, frame
 from firstbreak.words import percent
 
@@ -56,7 +56,6 @@ def _linked(names: Iterable[tuple[str, float]]) -> Markup:
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Markup:
-    head = element("tr", *(element("th", text, scope="col") for text in heads))
     body = (element("tr", *(element("td", cell) for cell in row)) for row in rows)
-    table = element("table", element("thead", head), element("tbody", *body), class_="plain")
-    return element("div", table, class_="wide", tabindex=0)  # it scrolls on a narrow screen, with the keyboard as well
+    # it scrolls on a narrow screen, with the keyboard as well
+    return element("div", table(heads, body, "plain"), class_="wide", tabindex=0)

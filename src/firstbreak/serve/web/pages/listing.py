@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from firstbreak.reports import content, curves, html, svg
-from firstbreak.reports.markup import Markup, element, join
+from firstbreak.reports.markup import Markup, element, join, table
 from firstbreak.reports.text import count
 from firstbreak.serve.web.pages.frame import address, badge, frame
 from firstbreak.serve.web.run_store import MOST_COMPARED, ORDER, RunSummary
@@ -34,12 +34,6 @@ EMPTY = (
 def page(root: Path, lines: Sequence[RunSummary], live: str, surveyed: bool, bare: Sequence[str] = ()) -> str:
     """The page. `live`: the address of the events; `surveyed`: the first search of the folder is done; `bare`: without a log."""
     heading = element("h1", "Runs in ", html.literal(root.name or str(root)))
-    table = element(
-        "table",
-        element("thead", element("tr", *(_head(text, by) for text, by in _COLUMNS))),
-        element("tbody", *map(_row, lines)),
-        class_="runs",
-    )
     tools = element(
         "div",
         element("label", "Filter", element("input", type="search", id="filter", autocomplete="off"), class_="filter"),
@@ -54,7 +48,8 @@ def page(root: Path, lines: Sequence[RunSummary], live: str, surveyed: bool, bar
         id="none",
         hidden=True,
     )
-    form = element("form", _chips(lines), tools, table, none, action="/compare", method="get", id="runs")
+    runs = table((_head(text, by) for text, by in _COLUMNS), map(_row, lines), "runs")
+    form = element("form", _chips(lines), tools, runs, none, action="/compare", method="get", id="runs")
     nothing = (
         join(element("p", element("strong", "No run was found in this folder.")), element("p", html.prose(EMPTY)))
         if surveyed

@@ -139,9 +139,10 @@ def plot(series: Series, domain: Interval, *, tall: bool = False, **marks: float
     """The placeholder of one curve, with marks to draw: `onset`, `low` and `high` of its interval, `level`."""
     scale = curves.scale(series)
     raw = f"logged as {series.raw}" if series.raw not in ("", series.name) else ""
+    enlarge = None if tall else element("button", "Enlarge", type="button", class_="enlarge", aria_pressed="false")
     return element(
         "figure",
-        element("figcaption", html.literal(series.name), element("output"), element("span", raw), _enlarge(tall)),
+        element("figcaption", html.literal(series.name), element("output"), element("span", raw), enlarge),
         element("div", class_="canvas", role="img", aria_label=f"{series.name}: {content.in_words(series)}"),
         class_="plot",
         title=inspection.meaning(series) or None,
@@ -154,10 +155,6 @@ def plot(series: Series, domain: Interval, *, tall: bool = False, **marks: float
         data_log=scale is not None and scale.log,
         **{f"data_{name}": _number(value) for name, value in marks.items()},
     )
-
-
-def _enlarge(tall: bool) -> Markup | None:
-    return None if tall else element("button", "Enlarge", type="button", class_="enlarge", aria_pressed="false")
 
 
 def _exact(value: Any) -> str:

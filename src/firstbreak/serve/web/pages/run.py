@@ -11,7 +11,7 @@ from firstbreak.experiments.settings import ExperimentSettings
 from firstbreak.model import Diagnosis, Experiment, Link, Series
 from firstbreak.preflight import Stacks
 from firstbreak.reports import content, html, inspection, preflight_html
-from firstbreak.reports.markup import Markup, element, join
+from firstbreak.reports.markup import Markup, element, join, table
 from firstbreak.serve.web.pages import explanation
 from firstbreak.serve.web.pages.frame import address, frame, problem, section
 from firstbreak.serve.web.pages.plots import plot, plots
@@ -111,11 +111,7 @@ def _exports(name: str) -> Markup:
     return element(
         "span",
         element(
-            "a",
-            "HTML",
-            href=address("report", name),
-            download=True,
-            title="The report as one self-contained file",
+            "a", "HTML", href=address("report", name), download=True, title="The report as one self-contained file"
         ),
         element("a", "JSON", href=address("diagnosis", name), download=True, title="The diagnosis for programs"),
         class_="exports",
@@ -188,12 +184,9 @@ def _experiments(dx: Diagnosis) -> Markup | None:
     ][:MOST_EXPERIMENTS]
     if not rows:
         return None
-    head = element(
-        "tr",
-        *(element("th", text, scope="col") for text in ("Experiment", "Run", "Information", "Cost, share of this run")),
-    )
+    heads = ("Experiment", "Run", "Information", "Cost, share of this run")
     hint = element("p", "The diagnosis uses the result of an experiment that was run.", class_="facts")
-    return join(element("table", element("thead", head), element("tbody", *rows), class_="plain"), hint)
+    return join(table(heads, rows, "plain"), hint)
 
 
 @dataclass(frozen=True)
@@ -227,12 +220,7 @@ def _evaluations(evaluations: Sequence[EvaluationRow]) -> Markup | None:
     rows = (
         element(
             "tr",
-            element(
-                "th",
-                html.literal(record.split),
-                element("span", record.at, class_="about"),
-                scope="row",
-            ),
+            element("th", html.literal(record.split), element("span", record.at, class_="about"), scope="row"),
             element("td", record.use),
             element("td", ", ".join(f"{name} {number(value)}" for name, value in record.scores.items())),
             element("td", "" if record.step is None else number(record.step)),
@@ -240,10 +228,7 @@ def _evaluations(evaluations: Sequence[EvaluationRow]) -> Markup | None:
         )
         for record in evaluations
     )
-    head = element(
-        "tr", *(element("th", t, scope="col") for t in ("Split", "Purpose", "Scores", "At step", "Decision"))
-    )
-    return element("table", element("thead", head), element("tbody", *rows), class_="plain")
+    return table(("Split", "Purpose", "Scores", "At step", "Decision"), rows, "plain")
 
 
 def _memory(dx: Diagnosis, plan: Stacks | None) -> Markup | None:
@@ -273,8 +258,4 @@ def _checkpoints(dx: Diagnosis) -> Markup | None:
         )
         for c in dx.run.checkpoints
     )
-    return element(
-        "table",
-        element("thead", element("tr", *(element("th", t, scope="col") for t in ("Step", "Saved as", "")))),
-        element("tbody", *rows),
-    )
+    return table(("Step", "Saved as", ""), rows)
