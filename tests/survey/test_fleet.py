@@ -263,7 +263,7 @@ def test_names_that_fit_are_not_cut_for_a_long_cause() -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_a_table_says_what_the_page_says_and_a_long_reason_takes_two_lines() -> None:
+def test_each_run_is_one_line_with_its_reason_as_far_as_it_fits() -> None:
     undecided = SurveyRow(
         path="/runs/a", fingerprint="", action="rollback", summary="", place="environment or reward", onset=30.0,
         reason="65 % training uses only a small part of the prompts, or the verifier can be exploited",
@@ -272,9 +272,10 @@ def test_a_table_says_what_the_page_says_and_a_long_reason_takes_two_lines() -> 
     fine = SurveyRow(path="/runs/c", fingerprint="", action="continue", summary="the score rises")
     rows = sorted([fine, short, undecided], key=lambda row: row.urgency)
     head, first, second, *_ = table.render(rows, 80).splitlines()
-    reason = head.index("first break")
-    assert first[reason:].startswith("environment or reward, step 30: 65 %")
-    assert second[:reason].strip() == ""
+    assert first[head.index("first break") :].startswith("environment or reward, step 30: 65 %")
+    assert first.endswith("...")
+    assert len(first) <= 80
+    assert second.startswith("cannot tell")
     _, *lines, _, counts = table.render(rows).splitlines()
     assert [line.split("  ")[0] for line in lines] == ["rollback", "cannot tell", "continue"]
     assert lines[0].endswith(undecided.reason)

@@ -14,26 +14,41 @@ import click
 
 from firstbreak import __version__
 
-#: command -> one line for `--help`; the module with this name holds a click command `command`
-COMMANDS = {
-    "diagnose": "Say which link of the loop broke first, when, why, and what to do.",
-    "inspect": "Show what a log contains: format, trainer, metrics, configuration, samples, gaps.",
-    "watch": "Follow a live run, and report when the verdict changes.",
-    "record": "Start verl, OpenRLHF, AReaL or RLlib, and prove faults inside.",
-    "check": "Check environment, reward, critic, data, evaluation and memory before a run.",
-    "serve": "Serve a local web page over the runs of a folder, with live updates.",
-    "mcp": "Serve tools for agents, over the Model Context Protocol.",
-    "replay": "Repeat the update of an incident from the bundle that the guard has saved.",
-    "experiment": "Run the smallest experiment that separates the most probable causes, on your own trainer.",
-    "audit": "Find reward hacking in samples: what the policy has learned to do, since when, and what is rewarded.",
-    "eval": "Lock evaluation protocols, record who evaluated on which split, find contamination.",
-    "compare": "Compare runs: what differs, where curves first differ, and whether the difference is real.",
-    "closeout": "Collect the results of a finished run in one folder, and list what is missing.",
-    "explain": "Explain a detector, cause, metric, link, hyperparameter or trainer.",
-    "new": "Create a new detector, cause, reader, dialect or fault, with its test.",
-    "demo": "Diagnose a real broken run.",
-    "lab": "Train real runs with an injected fault, and benchmark diagnosers on these runs.",
+#: section of `--help` -> command -> one line; the module with the name of a command holds a click command `command`
+SECTIONS: Mapping[str, Mapping[str, str]] = {
+    "Diagnose": {
+        "diagnose": "Say which link of the loop broke first, when, why, and what to do.",
+        "inspect": "Show what a log contains: format, trainer, metrics, configuration, samples, gaps.",
+        "compare": "Compare runs: what differs, where curves first differ, and whether the difference is real.",
+        "explain": "Explain a finding or cause of a run, a metric, a link, a hyperparameter or a trainer.",
+        "serve": "Serve a local web page over the runs of a folder, with live updates.",
+        "demo": "Diagnose a real broken run.",
+    },
+    "Before and during training": {
+        "check": "Check environment, reward, critic, data, evaluation and memory before a run.",
+        "watch": "Follow a live run, and report when the verdict changes.",
+        "record": "Start verl, OpenRLHF, AReaL or RLlib with the recorder, which checks each update from inside.",
+        "replay": "Repeat an update that the guard has saved when it stopped a run.",
+    },
+    "Find the cause, judge the result": {
+        "experiment": "Run the smallest experiment that separates the most probable causes, on your own trainer.",
+        "audit": "Find reward hacking in samples: what the policy has learned to do, since when, and what is rewarded.",
+        "eval": "Lock evaluation protocols, record who evaluated on which split, find contamination.",
+        "closeout": "Collect the results of a finished run in one folder, and list what is missing.",
+    },
+    "Extend": {
+        "mcp": "Serve tools for coding agents, over the Model Context Protocol.",
+        "new": "Create a new detector, cause, reader, trainer or fault, with its test.",
+        "lab": "Train real runs with an injected fault, and benchmark diagnosers on these runs.",
+    },
 }
+COMMANDS = {name: line for section in SECTIONS.values() for name, line in section.items()}
+EXAMPLES = """\b
+Examples:
+  firstbreak diagnose outputs/run7          one run, of any trainer
+  firstbreak diagnose outputs               a table of all runs below a folder
+  firstbreak watch outputs/run7             a run that is still training
+  firstbreak check reward rewards.py:score  before any training"""
 #: commands of other distributions, from the entry-point group firstbreak.commands
 ELSEWHERE = {"lab": "firstbreak-lab"}
 FEW_COLLECTIONS = 200_000  #: objects: a start makes many, and leaves hardly any behind (700 is Python's own)
@@ -48,9 +63,10 @@ REPORT_IT = "please report this line in the issues of the repository; FIRSTBREAK
 class Lazy(click.Group):
     """A group that imports a command only when it is called, so that `--help` is fast."""
 
-    def __init__(self, *args: Any, package: str, summaries: Mapping[str, str], **more: Any) -> None:
+    def __init__(self, *args: Any, package: str, sections: Mapping[str, Mapping[str, str]], **more: Any) -> None:
         super().__init__(*args, **more)
-        self.package, self.summaries = package, summaries
+        self.package, self.sections = package, sections
+        self.summaries = {name: line for section in sections.values() for name, line in section.items()}
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -75,8 +91,9 @@ class Lazy(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(self.summaries.items()))
+        for title, lines in self.sections.items():
+            with formatter.section(title):
+                formatter.write_dl(list(lines.items()))
 
 
 @contextmanager
@@ -109,7 +126,8 @@ def _installed(name: str) -> click.Command:
 @click.group(
     cls=Lazy,
     package=__name__,
-    summaries=COMMANDS,
+    sections=SECTIONS,
+    epilog=EXAMPLES,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="firstbreak")

@@ -151,7 +151,7 @@ def _where(inputs: Inputs, first: FirstBreak) -> str:
         where += f" ({percent(first.probability)} together)"
     axis = inputs.run.axis_of(first.metric)
     last = max((s.steps[-1] for s in inputs.run.series.values() if len(s) and s.axis == axis), default=None)
-    when = "" if first.step is None else f" at {moment(axis, first.step, first.interval, last)}"
+    when = "" if first.step is None else f", {moment(axis, first.step, first.interval, last)}"
     return f"First {'break' if first.kind is BreakKind.BREAK else 'sign'} at {where}{when}."
 
 

@@ -6,19 +6,21 @@
 from collections.abc import Iterator
 from functools import partial
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from firstbreak.model import Diagnosis, Link, Outcome, RankedCause
 from firstbreak.reports import brief, content, sparkline, terminal
 from firstbreak.reports.content import Exhibit
-from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle
+from firstbreak.reports.terminal_style import APART, STYLE, Page, TerminalStyle
 from firstbreak.reports.text import short_number
+from firstbreak.values import replace
 from firstbreak.words import link_word, percent, shortened
 
 LINKS = 70  # columns of five links beside each other
 FIRST_WORDS, WORDS = 42, 28  # of the first action and the first finding, and of another finding
+BESIDE = 120  # columns from which the score is drawn beside the curve of the first finding
 NAME = 28  # columns for the name of a curve in one row
 
 
@@ -113,10 +115,20 @@ def _finding(dx: Diagnosis, outcome: Outcome, first: bool, how: TerminalStyle) -
     yield terminal.named(outcome, how, how.text(f"  {brief.place(dx, outcome)}", "dim"))
     yield how.indented(how.text(brief.clipped(finding.message, FIRST_WORDS if first else WORDS)))
     curve = brief.curve(dx, finding)
-    if curve is not None and curve.series is not None:
-        yield from (
-            terminal.exhibit(dx, curve, how, brief.caption(curve), short_number) if first else (_row(curve, how),)
+    if curve is None or curve.series is None:
+        return
+    score = brief.score(dx)
+    if not first:
+        yield _row(curve, how)
+    elif how.screen < BESIDE or score is None or score.series is None or score.series.name == curve.series.name:
+        yield from terminal.exhibit(dx, curve, how, brief.caption(curve), short_number)
+    else:
+        half = (how.screen - APART) // 2
+        narrow = replace(how, screen=half, width=half)
+        left, right = (
+            Group(*terminal.exhibit(dx, one, narrow, brief.caption(one), short_number)) for one in (curve, score)
         )
+        yield how.side_by_side(left, right, half)
 
 
 def _row(curve: Exhibit, how: TerminalStyle) -> RenderableType:

@@ -37,7 +37,7 @@ FAILS = {"stop": frozenset({"stop"}), "watch": frozenset({"stop", "watch"}), "ne
     "check",
     cls=Lazy,
     package=__name__,
-    summaries=CHECKS,
+    sections={"Commands": CHECKS},
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 def command() -> None:

@@ -59,6 +59,8 @@ class SurveyRow:
     axis: str = "step"  #: what `onset` counts
     now: float | None = None  #: the score at the end, and the best one
     best: float | None = None
+    best_step: float | None = None
+    score: str = ""  #: the signal that `now` and `best` are of
     known: bool = True  #: False where the log is too short to tell
 
     @property
@@ -158,6 +160,8 @@ def row_of(path: str, dx: Diagnosis, seen: str = "") -> SurveyRow:
         known=dx.verdict.known,
         now=dx.score.end if dx.score else None,
         best=dx.score.best if dx.score else None,
+        best_step=dx.score.best_step if dx.score else None,
+        score=dx.score.metric if dx.score else "",
     )
 
 

@@ -7,24 +7,28 @@ from collections.abc import Sequence
 
 from firstbreak.compare.survey.runs import ORDER, UNREADABLE, SurveyRow
 from firstbreak.reports.markdown import prose
-from firstbreak.reports.text import count, visible
-from firstbreak.words import moment, number
+from firstbreak.reports.text import count, short_number, shorter, visible
+from firstbreak.words import moment
 
-HEAD = ("verdict", "run", "first break", "since", "now", "best", "why")
-SHORT = frozenset({"verdict", "since", "now", "best"})  #: columns that are never folded
+HEAD = ("verdict", "run", "first break", "since", "now", "best", "score", "why")
+FOLDED = "run"  #: the column whose names stay whole, below each other where they are long
 WHOLE = 100_000  #: characters: nothing is folded
-NARROW = 100  #: a narrower table has place and time beside the reason
+APART = 2  #: columns between two cells
+LEAST = 24  #: characters of a reason that are always shown
+MIDDLE = 100  #: a narrower table leaves out where the score was best
+NARROW = 160  #: a narrower table has place and time beside the reason, and leaves out which score it is
 REASONS = 5  #: unreadable runs, and folders without a log, that are listed
 
 
 def render(rows: Sequence[SurveyRow], width: int | None = None, without_log: Sequence[str] = ()) -> str:
-    """Plain text of at most `width` characters, names and reasons whole: what does not fit goes on below, in its own column.
-    Without a width each run is one line, which can be searched.
+    """Plain text of at most `width` characters: one line for each run, with its reason as far as it fits. A name that is too
+    long goes on below. Without a width nothing is cut.
 
     `without_log`: the folders beside the runs in which nothing could be read.
     """
     if not rows:
         return "No runs were found. A run is a folder or file that a trainer or logger writes: `firstbreak explain readers`."
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -32,13 +36,18 @@ def render(rows: Sequence[SurveyRow], width: int | None = None, without_log: Seq
     base = _base(rows)
     cells = [HEAD, *(_cells(row, base) for row in rows)]
     if width is not None and width < NARROW:
-        cells = [(v, run, now, best, _reason(place, since, why)) for v, run, place, since, now, best, why in cells]
-    table = Table(box=None, pad_edge=False, header_style="")
+        cells = [
+            (v, run, now, best if width >= MIDDLE else best.partition(" ")[0], _reason(place, since, why))
+            for v, run, place, since, now, best, _, why in cells
+        ]
+    table = Table(box=None, pad_edge=False, padding=(0, APART, 0, 0), header_style="")
     for head in cells[0]:
-        right = head in ("now", "best")
-        table.add_column(head, no_wrap=head in SHORT, overflow="fold", justify="right" if right else "left")
-    for line in cells[1:]:
-        table.add_row(*map(Text, line))
+        table.add_column(
+            head, no_wrap=head != FOLDED, overflow="fold", justify="right" if head in ("now", "best") else "left"
+        )
+    taken = sum(max(cell_len(line[i]) + APART for line in cells) for i in range(len(cells[0]) - 1))
+    for *line, why in cells[1:]:
+        table.add_row(*map(Text, line), Text(_cut(why, max(LEAST, (width or WHOLE) - taken))))
     console = Console(
         width=width or WHOLE, color_system=None, highlight=False, legacy_windows=False, file=io.StringIO()
     )
@@ -71,16 +80,22 @@ def markdown(rows: Sequence[SurveyRow], without_log: Sequence[str] = ()) -> str:
 
 
 def _cells(row: SurveyRow, base: int) -> tuple[str, ...]:
-    since = moment(row.axis, row.onset, None)
+    since = shorter(moment("step", row.onset, None))
     return (
         row.verdict,
         visible(row.path[base:]),
         row.place,
         since,
-        "" if row.now is None else number(row.now),
-        "" if row.best is None else number(row.best),
+        "" if row.now is None else short_number(row.now),
+        "" if row.best is None else f"{short_number(row.best)} at {short_number(row.best_step or 0.0)}",
+        row.score,
         visible(row.reason or row.summary),
     )
+
+
+def _cut(text: str, most: int) -> str:
+    """As much of a text as fits; "..." says that it goes on."""
+    return text if len(text) <= most else f"{text[: most - 3].rstrip()}..."
 
 
 def _reason(place: str, since: str, why: str) -> str:
