@@ -22,6 +22,7 @@ from typing import Any, Literal
 
 from firstbreak.audit.rows.judge_injection import attacks
 from firstbreak.audit.split_truth import PolicySample
+from firstbreak.engine.stats.proportion import wilson
 from firstbreak.model import Interval
 from firstbreak.readers import Unreadable
 from firstbreak.reports.text import count
@@ -168,12 +169,8 @@ class Verdicts:
         return {
             "pairs": len(self.pairs),
             "ballots": len(self.ballots),
-            "invalid": self.invalid,
-            "attacked": self.attacked,
-            "kappa": self.kappa,
-            "first_preferred": self.first_preferred,
-            "longer_preferred": self.longer_preferred,
-            "reward_agrees": self.reward_agrees,
+            **{name: getattr(self, name) for name in ("invalid", "attacked", "kappa")},
+            **{name: getattr(self, name) for name in ("first_preferred", "longer_preferred", "reward_agrees")},
         }
 
 
@@ -246,13 +243,8 @@ def fleiss(ratings: Sequence[Sequence[str]]) -> float:
 
 
 def _share(hits: Sequence[bool]) -> tuple[float, Interval]:
-    """A share and its 95 % interval (Wilson, 1927); NaN and 0 to 1 without trials."""
-    n, z = len(hits), 1.96
-    if not n:
-        return math.nan, (0.0, 1.0)
-    p = sum(hits) / n
-    middle, reach = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    return p, ((middle - reach) / (1 + z * z / n), (middle + reach) / (1 + z * z / n))
+    """A share and its 95 % interval; NaN and 0 to 1 without trials."""
+    return sum(hits) / len(hits) if hits else math.nan, wilson(sum(hits), len(hits))
 
 
 def _said(share: tuple[float, Interval]) -> str:

@@ -17,6 +17,7 @@ from firstbreak.audit.scoring import Agreement
 from firstbreak.audit.sections import AuditTable, line, tables
 from firstbreak.audit.selection import SelectedSample
 from firstbreak.audit.shift import SideMetric
+from firstbreak.audit.split_truth import PolicySample
 from firstbreak.model import Finding, Outcome, Series, Status
 from firstbreak.reports import content, sparkline
 from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle
@@ -106,34 +107,17 @@ def _side_dict(side: SideMetric) -> dict[str, Any]:
     curve = side.curve
     return {
         "id": side.metric.id,
-        "early": side.early,
-        "late": side.late,
-        "effect": side.effect,
-        "shifted": side.shifted,
+        **{name: getattr(side, name) for name in ("early", "late", "effect", "shifted", "interval")},
         "onset": side.step,
-        "interval": side.interval,
         "paid": side.rewarded,
         "in_group": None if side.in_group is None else vars(side.in_group),
         "same_answer": None if side.same_answer is None else vars(side.same_answer),
-        "steps": curve.steps.tolist(),
-        "mean": curve.mean.tolist(),
-        "low": curve.low.tolist(),
-        "high": curve.high.tolist(),
+        **{name: getattr(curve, name).tolist() for name in ("steps", "mean", "low", "high")},
     }
 
 
 def _agreement_dict(agreement: Agreement) -> dict[str, Any]:
-    mismatches = [
-        {
-            "key": key_of(m.sample),
-            "reward": m.reward,
-            "truth": m.truth,
-            "step": m.sample.step,
-            "prompt": m.sample.prompt,
-            "completion": m.sample.completion,
-        }
-        for m in agreement.mismatches
-    ]
+    mismatches = [{**_sample_dict(m.sample), "reward": m.reward, "truth": m.truth} for m in agreement.mismatches]
     return {**vars(agreement), "mismatches": mismatches}
 
 
@@ -153,16 +137,12 @@ def _diversity_dict(audit: Audit) -> dict[str, Any]:
 
 def _selected_dict(chosen: SelectedSample) -> dict[str, Any]:
     sample = chosen.sample
-    return {
-        "key": key_of(sample),
-        "kind": chosen.kind,
-        "why": chosen.why,
-        "step": sample.step,
-        "reward": sample.reward,
-        "rewards": dict(sample.rewards),
-        "prompt": sample.prompt,
-        "completion": sample.completion,
-    }
+    about = {"kind": chosen.kind, "why": chosen.why, "reward": sample.reward, "rewards": dict(sample.rewards)}
+    return {**_sample_dict(sample), **about}
+
+
+def _sample_dict(sample: PolicySample) -> dict[str, Any]:
+    return {"key": key_of(sample), "step": sample.step, "prompt": sample.prompt, "completion": sample.completion}
 
 
 # Terminal -----------------------------------------------------------------------------------------------------------
@@ -257,7 +237,10 @@ def _reading(audit: Audit, how: TerminalStyle) -> Iterator[RenderableType]:
     for kind in dict.fromkeys(chosen.kind for chosen in audit.selected):
         selected = [chosen for chosen in audit.selected if chosen.kind == kind]
         sample = selected[0].sample
-        yield how.bullet(f"{kind} ({len(selected)}), reward {number(sample.reward)}: {line(sample)}")
+        at = "" if sample.step is None else f", step {number(sample.step)}"
+        yield how.bullet(f"{kind} ({len(selected)}){at}, reward {number(sample.reward)}: {line(sample.completion)}")
+        if sample.prompt:
+            yield how.indented(how.text(f"prompt: {line(sample.prompt)}", "dim"))
     if audit.selected:
         yield how.text("firstbreak audit PATH --format html -o samples.html has all of them, to read and mark", "dim")
 

@@ -4,7 +4,7 @@ import difflib
 import inspect
 import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from firstbreak import dialects, readers
 from firstbreak.dialects import hyperparameters, signals
@@ -16,9 +16,12 @@ from firstbreak.model import Link
 from firstbreak.readers import Unreadable
 
 
-def explain(name: str) -> str:
-    """The page of one name; raises `Unreadable` with the nearest names where there is none."""
-    for look in (_link, _detector, _cause, _experiment, _signal, _hyperparameter, _trainer, _readers, _logged):
+def explain(name: str, others: Callable[[], Mapping[str, str]] = dict) -> str:
+    """The page of one name, of which `others` has more; raises `Unreadable` with the nearest names where there is none."""
+    audited: Callable[[str], str | None] = lambda n: (
+        f"{n}: audit of samples\n\n{page}" if (page := others().get(n)) else None
+    )  # noqa: E731
+    for look in (_link, _detector, _cause, _experiment, _signal, _hyperparameter, _trainer, _readers, audited, _logged):
         if page := look(name) or look(name.lower()):
             return page
     lower = name.lower()
