@@ -30,7 +30,7 @@ def check(run: str, *, record: bool = False, config: str | None = None, code: st
         ("context-recorded", lambda: recorded(run, found)),
         ("context-code", lambda: code_known(found)),
         ("context-seed", lambda: seeds_known(found)),
-        ("context-outputs", lambda: outputs_known(found)),
+        ("context-outputs", lambda: outputs_known(found, run)),
         ("context-unchanged", lambda: unchanged(found, now)),
     )
     return Report(
@@ -85,7 +85,7 @@ def seeds_known(found: Context | None) -> Answer:
     return ", ".join(f"{name} {value}" for name, value in found.seeds.items())
 
 
-def outputs_known(found: Context | None) -> Answer:
+def outputs_known(found: Context | None, run: str = "") -> Answer:
     """Where the weights and the logs are, and what measured the score."""
     if found is None:
         return NotMeasured("nothing is recorded")
@@ -96,6 +96,8 @@ def outputs_known(found: Context | None) -> Answer:
             "measure its score again. Pass checkpoint=, logs= and evaluation=.",
             missing=gone,
         )
+    if absent := [p for p in (found.checkpoint, *found.logs) if not (Path(p).exists() or (Path(run) / p).exists())]:
+        return NotMeasured(f"not there (yet): {', '.join(absent)}")
     return "; ".join(f"{name} {value}" for name, value in told.items())
 
 

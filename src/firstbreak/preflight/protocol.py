@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ HARNESS = frozenset({".npz", ".zip"})
 #: settings of generation that a training configuration holds under the same names
 SETTINGS = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "max_new_tokens", "max_total_tokens", "max_turns",
             "env_id", "n_envs", "precision")  # fmt: skip
+#: an option of the evaluations that a trainer makes itself
+EVALUATION = re.compile(r"(?:^|[._])(?:eval|val)[^.]*\.\w+$")
 
 
 def check(protocol: str, *, rollout: str | None = None, expect: str | None = None) -> Report:
@@ -125,9 +128,15 @@ def locked(text: str, found: Protocol, expect: str | None) -> Answer:
 
 
 def like_rollouts(found: Protocol, trained: dict[str, Any] | None) -> Answer:
-    """Settings of generation against those of the training rollouts."""
+    """Settings of generation against those of the training rollouts, and of the configuration's own evaluation."""
     if trained is None:
         return NotApplicable("no run or training configuration was given (--rollout)")
+    own = [f"{n} {v}" for n, v in trained.items() if _field(n) != n and found.values.get(_field(n), v) != v]
+    if own:
+        return warning(
+            f"the configuration itself evaluates with {', '.join(own)}, and the protocol says otherwise: correct one of the two",
+            differs=own,
+        )
     apart = [n for n, value in trained.items() if n in found.values and found.values[n] != value]
     limit, allowed = trained.get("max_new_tokens"), found.values.get("max_new_tokens")
     if limit and allowed and allowed < limit:
@@ -149,20 +158,28 @@ def like_rollouts(found: Protocol, trained: dict[str, Any] | None) -> Answer:
 
 
 def _settings(rollout: str) -> dict[str, Any]:
-    """The settings of generation of a run or a training configuration."""
+    """The settings of generation of a run or a training configuration; those of its own evaluations under its own names."""
     config = read_run(rollout).config
     found = {name: plain(config.get(name)) for name in SETTINGS if config.get(name) is not None}
-    if not found:
+    told = {n: plain(v) for n, v in config.raw.items() if v is not None and EVALUATION.search(n)}
+    own = {n: value for n, value in told.items() if _field(n) in SETTINGS}
+    if not found | own:
         raise Unreadable(
             rollout, "tells no setting of generation", f"give a configuration with {', '.join(SETTINGS[:3])}"
         )
-    return found
+    return found | own
+
+
+def _field(option: str) -> str:
+    name = option.rpartition(".")[2]
+    return protocols.ALIASES.get(name, name)
 
 
 def _table(found: Protocol, trained: dict[str, Any]) -> ReportTable:
     names = [name for name in SETTINGS if name in trained or name in found.values]
     cells = [(n, str(found.values.get(n, "not recorded")), str(trained.get(n, "not recorded"))) for n in names]
-    rows = tuple((n, left, right, "" if left == right else "differs") for n, left, right in cells)
+    both = trained.keys() & found.values.keys()
+    rows = tuple((n, left, right, "differs" if n in both and left != right else "") for n, left, right in cells)
     return ReportTable(
         title="Compared with the training rollouts", columns=("setting", "evaluation", "rollouts", ""), rows=rows
     )

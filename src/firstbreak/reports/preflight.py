@@ -19,12 +19,23 @@ from firstbreak.words import link_word, number
 
 SCHEMA = "firstbreak.preflight/1"
 VERDICT = {Action.STOP: "Do not train yet", Action.WATCH: "Check this first", Action.CONTINUE: "Nothing found"}
+OPEN = (Status.NOT_MEASURED, Status.CRASHED)
 QUIET = {
     Status.OK: ("Checked, nothing found", LinkStatus.OK),
     Status.NOT_APPLICABLE: ("Does not apply", LinkStatus.NOT_APPLICABLE),
     Status.NOT_MEASURED: ("Not measured", LinkStatus.NOT_MEASURED),
     Status.CRASHED: ("Checks that crashed", LinkStatus.SUSPECT),
 }
+
+
+def verdict(report: Report) -> str:
+    """The header: what to do, or how many probes could not be made."""
+    left = sum(outcome.status in OPEN for outcome in report.outcomes)
+    return (
+        f"{left} of {count(len(report.outcomes), 'probe')} not made"
+        if left and not report.findings
+        else VERDICT[report.action]
+    )
 
 
 def summary(report: Report) -> str:
@@ -80,7 +91,7 @@ def _parts(report: Report, how: TerminalStyle) -> Iterator[RenderableType]:
 def _head(report: Report, how: TerminalStyle) -> Iterator[RenderableType]:
     action = report.action
     yield Text.assemble(
-        Text(f" {how.symbol[action]} {VERDICT[action].upper()} ", style=f"{STYLE[action]} reverse"),
+        Text(f" {how.symbol[action]} {verdict(report).upper()} ", style=f"{STYLE[action]} reverse"),
         "  ",
         how.text(f"{report.check} {report.target}", "bold"),
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -121,7 +122,7 @@ def _recorded(judge: RewardFunction, items: Sequence[Item], group_size: int, lac
             _ask("reward-answers", lambda: NotMeasured(said)),
             *(_of_rewards(items, rewards, group_size) if known else ()),
         ),
-        summary="" if known else f"Nothing could be checked: {said}.",
+        summary=f"The function could not be called: {said}.",
         checked=(
             ("Samples", f"{len(items)}, {len({i.group for i in items})} prompts"),
             ("Rewards", f"those that the samples hold, because they lack {names}" if known else "none"),
@@ -200,7 +201,13 @@ def _repeatable(judge: RewardFunction, items: Sequence[Item], rewards: np.ndarra
     """The same completion gets the same reward: again, in reverse order, and alone."""
     some = list(items[:REPEATED])
     again = judge(some)
-    alone = np.concatenate([judge([item]) for item in some])
+    try:
+        alone = np.concatenate([judge(list(group)) for _, group in groupby(some, lambda item: item.group)])
+    except Failed as failed:
+        return warning(
+            f"the function scores {len(items)} samples together, and fails on those of one prompt: {failed}; does it need "
+            "a whole batch?"
+        )
     backwards = judge(some[::-1])[::-1]
     first = rewards[: len(some)]
     for name, other, level, remedy in (
@@ -211,7 +218,12 @@ def _repeatable(judge: RewardFunction, items: Sequence[Item], rewards: np.ndarra
             critical,
             "the reward depends on the place in the batch: look for an index that is shared or shifted",
         ),
-        ("alone", alone, notice, "the reward depends on the other completions, which may be intended"),
+        (
+            "with the others of its prompt alone",
+            alone,
+            notice,
+            "the reward depends on other prompts, which may be intended",
+        ),
     ):
         differ = ~np.isclose(first, other, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True)
         if differ.any():
@@ -220,7 +232,7 @@ def _repeatable(judge: RewardFunction, items: Sequence[Item], rewards: np.ndarra
                 f"{int(differ.sum())} of {len(some)} samples get a different reward when they are scored {name} (sample {i + 1}: "
                 f"{number(float(first[i]))} and {number(float(other[i]))}): a policy cannot learn from noise; {remedy}"
             )
-    return f"{len(some)} samples get the same reward again, in reverse order and alone"
+    return f"{len(some)} samples get the same reward again, in reverse order and prompt by prompt"
 
 
 def _nothing_pays(judge: RewardFunction, items: Sequence[Item], rewards: np.ndarray) -> Answer:

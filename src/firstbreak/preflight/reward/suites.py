@@ -105,7 +105,9 @@ def _right_and_wrong(judge: RewardFunction, items: Sequence[Item], form: attacks
         right, wrong = (judge(attacks.cases(items, form, make)) for make in kinds)
     except Failed:
         return None
-    return float(np.nan_to_num(right).mean()), float(np.nan_to_num(wrong).mean())
+    # one outlier must not move what counts as a reward
+    known = [np.clip(s, *np.quantile(s, (0.05, 0.95), method="nearest")) for s in map(np.nan_to_num, (right, wrong))]
+    return float(known[0].mean()), float(known[1].mean())
 
 
 def right_from_wrong(suite: Suite | None) -> Answer:
