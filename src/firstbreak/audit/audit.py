@@ -23,15 +23,7 @@ from firstbreak.engine.families import Family, Policy
 from firstbreak.engine.inputs import Inputs, SampledDiversity, answer_parts
 from firstbreak.engine.registry import detectors
 from firstbreak.engine.stats.direction import rises
-from firstbreak.model import (
-    Link,
-    Opener,
-    Outcome,
-    Run,
-    Sample,
-    Samples,
-    Series,
-)
+from firstbreak.model import Link, Opener, Outcome, Run, Sample, Samples, Series
 from firstbreak.processes import end_with_parent
 from firstbreak.readers import Unreadable
 from firstbreak.values import dataclass

@@ -192,11 +192,7 @@ def _finding(outcome: Outcome, domain: tuple[float, float], how: TerminalStyle) 
         how.text(outcome.detector, "bold"),
     )
     since = moment("step", finding.onset, finding.interval)
-    facts = (
-        link_word(outcome.link),
-        f"since {since}" if since else "",
-        finding.confidence.phrase,
-    )
+    facts = (link_word(outcome.link), f"since {since}" if since else "", finding.confidence.phrase)
     yield how.indented(how.text(", ".join(filter(None, facts)), "dim"))
     yield how.indented(how.text(finding.message))
     for evidence in finding.evidence:
