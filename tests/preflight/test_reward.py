@@ -285,8 +285,8 @@ def test_a_dump_without_the_answers_that_a_verifier_needs_is_not_its_fault(tmp_p
     assert "which the samples do not hold" in {o.detector: o.note for o in report.outcomes}["reward-answers"]
     said = renderable(report).string()
     assert "NOTHING FOUND" not in said
-    assert "3 OF 8 PROBES NOT MADE" in said
-    assert "The function could not be called" in said
+    assert "2 OF 8 PROBES NOT MADE" in said
+    assert "The function could not be called" in said.replace("\n", " ")
     assert {o.detector: o.status for o in report.outcomes}["reward-distribution"] is Status.OK
 
 

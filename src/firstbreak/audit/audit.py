@@ -112,7 +112,8 @@ def audit(
 def explained() -> dict[str, str]:
     """The page of each name that an audit prints."""
     pages = {item.id: item.doc for item in (*metrics().values(), *rows().values())}
-    return pages | {HACKING: reward_hacking.__doc__ or "", MISMATCH: disagreement.__doc__ or ""}
+    pages |= {HACKING: reward_hacking.__doc__ or "", MISMATCH: disagreement.__doc__ or ""}
+    return {name: f"{name}: audit of samples\n\n{page}" for name, page in pages.items()}
 
 
 class OfSamples:

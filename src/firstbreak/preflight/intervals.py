@@ -19,11 +19,6 @@ def percentile(draws: np.ndarray) -> Interval:
     return float(low), float(high)
 
 
-def mean(values: np.ndarray) -> Interval:
-    """95 % bootstrap interval of the mean of `values`, shape (n,), n > 0."""
-    return percentile(values[resamples(len(values))].mean(axis=1))
-
-
 def improvement(better: np.ndarray, worse: np.ndarray) -> tuple[float, Interval]:
     """Probability that a draw of `better` exceeds one of `worse`, ties counting half, with its 95 % bootstrap interval.
 

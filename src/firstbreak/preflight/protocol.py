@@ -38,7 +38,7 @@ def check(protocol: str, *, rollout: str | None = None, expect: str | None = Non
     found = _of_harness(path) if harness else protocols.read(path)
     trained = None if rollout is None else _settings(rollout)
     probes = (
-        ("eval-complete", lambda: recorded(found) if harness else complete(found)),
+        ("eval-complete", lambda: complete(found, harness)),
         ("eval-fixed", lambda: fixed(found)),
         ("eval-locked", lambda: locked("" if harness else path.read_text(encoding="utf-8"), found, expect)),
         ("eval-rollout", lambda: like_rollouts(found, trained)),
@@ -70,26 +70,21 @@ def _of_harness(path: Path) -> Protocol:
     return evaluations[-1].protocol
 
 
-def recorded(found: Protocol) -> Answer:
-    """What a harness did not write down has to be written by hand: it is no fault of its file."""
-    if found.missing:
+def complete(found: Protocol, harness: bool) -> Answer:
+    """Every field that is needed to measure the score again is there. What a harness leaves out is no fault of its file."""
+    if not found.missing:
+        return f"all fields that a score of {found.kind} needs"
+    if harness:
         return warning(
             f"{found.values.get('harness')} does not record {', '.join(f'`{name}`' for name in found.missing)}: write these "
             "into a protocol (`firstbreak eval fields` explains them), else the score cannot be measured again.",
             missing=list(found.missing),
         )
-    return f"all fields that a score of {found.kind} needs"
-
-
-def complete(found: Protocol) -> Answer:
-    """Every field that is needed to measure the score again is there."""
-    if found.missing:
-        what = "; ".join(f"`{name}`: {FIELDS[name].meaning}" for name in found.missing)
-        return critical(
-            f"fields are missing, so the score cannot be measured again: {what}. Add them; `null` says that there is none.",
-            missing=list(found.missing),
-        )
-    return f"all fields that a score of {found.kind} needs"
+    what = "; ".join(f"`{name}`: {FIELDS[name].meaning}" for name in found.missing)
+    return critical(
+        f"fields are missing, so the score cannot be measured again: {what}. Add them; `null` says that there is none.",
+        missing=list(found.missing),
+    )
 
 
 def fixed(found: Protocol) -> Answer:
@@ -149,12 +144,8 @@ def like_rollouts(found: Protocol, trained: dict[str, Any] | None) -> Answer:
         return notice(
             f"{said}. That may be meant; training and evaluation scores are then not comparable.", differs=apart
         )
-    shared = [n for n in trained if n in found.values]
-    return (
-        f"as in the rollouts: {', '.join(shared)}"
-        if shared
-        else "the training configuration tells none of its settings"
-    )
+    shared = ", ".join(n for n in trained if n in found.values)
+    return f"as in the rollouts: {shared}" if shared else "the training configuration tells none of its settings"
 
 
 def _settings(rollout: str) -> dict[str, Any]:

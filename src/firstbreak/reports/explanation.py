@@ -18,10 +18,8 @@ from firstbreak.readers import Unreadable
 
 def explain(name: str, others: Callable[[], Mapping[str, str]] = dict) -> str:
     """The page of one name, of which `others` has more; raises `Unreadable` with the nearest names where there is none."""
-    audited: Callable[[str], str | None] = lambda n: (
-        f"{n}: audit of samples\n\n{page}" if (page := others().get(n)) else None
-    )  # noqa: E731
-    for look in (_link, _detector, _cause, _experiment, _signal, _hyperparameter, _trainer, _readers, audited, _logged):
+    own = (_link, _detector, _cause, _experiment, _signal, _hyperparameter, _trainer, _readers)
+    for look in (*own, lambda n: others().get(n), _logged):
         if page := look(name) or look(name.lower()):
             return page
     lower = name.lower()

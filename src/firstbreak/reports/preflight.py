@@ -19,7 +19,6 @@ from firstbreak.words import link_word, number
 
 SCHEMA = "firstbreak.preflight/1"
 VERDICT = {Action.STOP: "Do not train yet", Action.WATCH: "Check this first", Action.CONTINUE: "Nothing found"}
-OPEN = (Status.NOT_MEASURED, Status.CRASHED)
 QUIET = {
     Status.OK: ("Checked, nothing found", LinkStatus.OK),
     Status.NOT_APPLICABLE: ("Does not apply", LinkStatus.NOT_APPLICABLE),
@@ -30,12 +29,10 @@ QUIET = {
 
 def verdict(report: Report) -> str:
     """The header: what to do, or how many probes could not be made."""
-    left = sum(outcome.status in OPEN for outcome in report.outcomes)
-    return (
-        f"{left} of {count(len(report.outcomes), 'probe')} not made"
-        if left and not report.findings
-        else VERDICT[report.action]
-    )
+    left = sum(outcome.status in (Status.NOT_MEASURED, Status.CRASHED) for outcome in report.outcomes)
+    if left and not report.findings:
+        return f"{left} of {count(len(report.outcomes), 'probe')} not made"
+    return VERDICT[report.action]
 
 
 def summary(report: Report) -> str:
