@@ -32,7 +32,7 @@ def verdict(report: Report) -> str:
     left = sum(outcome.status in (Status.NOT_MEASURED, Status.CRASHED) for outcome in report.outcomes)
     if left and not report.findings:
         return f"{left} of {count(len(report.outcomes), 'probe')} not made"
-    return VERDICT[report.action]
+    return "Notices only" if report.findings and report.action is Action.CONTINUE else VERDICT[report.action]
 
 
 def summary(report: Report) -> str:
