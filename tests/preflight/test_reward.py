@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from firstbreak.cli.check.reward import command
 from firstbreak.model import Action, Status
-from firstbreak.preflight import Report, intervals, reward
+from firstbreak.preflight import Report, reward
 from firstbreak.preflight.reward import attacks, distribution, pairs
 from firstbreak.readers import Unreadable
 from firstbreak.reports.preflight import renderable
@@ -215,13 +215,6 @@ def test_group_signal_is_the_share_of_draws_that_differ(values: list[float], siz
 @given(st.lists(st.integers(-3, 3), min_size=3, max_size=30))
 def test_ranks_are_scipys(values: list[int]) -> None:
     assert distribution.ranks(np.array(values)).tolist() == stats.rankdata(values).tolist()
-
-
-@given(st.integers(0, 60), st.integers(1, 60))
-def test_wilsons_interval_is_scipys(hits: int, n: int) -> None:
-    hits = min(hits, n)
-    expected = stats.binomtest(hits, n).proportion_ci(method="wilson")
-    assert intervals.wilson(hits, n) == pytest.approx((expected.low, expected.high), abs=1e-6)
 
 
 WRONG = {"41": "42", "-1": "0", "B": "C", "(c)": "(D)", "Yes": "no", "x=2.5": "x=3.5", "Paris": "something else"}
