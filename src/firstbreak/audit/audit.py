@@ -111,7 +111,7 @@ def audit(
 
 def explained() -> dict[str, str]:
     """The page of each name that an audit prints."""
-    pages = {item.id: item.doc for item in (*metrics().values(), *rows().values())}
+    pages = {name: metric.doc for name, metric in metrics().items()} | {name: row.doc for name, row in rows().items()}
     pages |= {HACKING: reward_hacking.__doc__ or "", MISMATCH: disagreement.__doc__ or ""}
     return {name: f"{name}: audit of samples\n\n{page}" for name, page in pages.items()}
 

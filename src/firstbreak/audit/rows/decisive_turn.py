@@ -93,7 +93,7 @@ def _information(held: np.ndarray, outcomes: np.ndarray) -> np.ndarray:
     for side in (held, ~held):
         counts = side.sum(axis=1, keepdims=True)
         left = left + counts / n * _bits(side.astype(np.float32) @ outcomes.T.astype(np.float32) / counts)
-    return np.maximum(0.0, _bits(outcomes.mean(axis=1)) - left - 1 / (2 * n * math.log(2)))
+    return np.asarray(np.maximum(0.0, _bits(outcomes.mean(axis=1)) - left - 1 / (2 * n * math.log(2))))
 
 
 def _bits(p: np.ndarray) -> np.ndarray:
