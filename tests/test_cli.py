@@ -160,6 +160,9 @@ def test_everything_can_be_explained(name: str) -> None:
         ("Truncation", "detector of the link rollout"),
         ("rewards/accuracy/mean", "reward.component.accuracy.mean llamafactory, prime_rl, trl"),
         ("zero-variance-groups", "Raise group_size: with success rate p"),
+        ("retokenisation-drift", "The tokens of a turn are not the tokens that were sampled."),
+        ("tool-failures", "Share of an episode's tool answers"),
+        ("reward-hacking", "independent scores do not follow"),
     ],
 )
 def test_what_a_report_or_a_log_names_can_be_explained(name: str, said: str) -> None:

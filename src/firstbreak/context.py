@@ -220,7 +220,8 @@ def _code(folder: Path, mask: Mask) -> Code:
     # --no-ext-diff and --no-textconv: a repository's configuration must not choose the program that runs here
     diff = _git(root, "diff", "HEAD", "--no-color", "--no-ext-diff", "--no-textconv") or b""
     listed = _git(root, "ls-files", "--others", "--exclude-standard", "-z") or b""
-    untracked = [os.fsdecode(name) for name in listed.split(b"\0") if name]
+    # the record itself is no change of what it records
+    untracked = [os.fsdecode(name) for name in listed.split(b"\0") if name and os.path.basename(name) != FILE.encode()]
     dirty = bool(diff or untracked)
     return Code(
         commit=commit.decode().strip(),

@@ -27,14 +27,7 @@ def test_what_once_fell_holds(number: int) -> None:
     assert not benchmarks_attack.values.campaign(number, 1, deep=True).fell
 
 
-@pytest.mark.parametrize(
-    ("attack", "count"),
-    [
-        ("links", 3),
-        ("injections", 3),
-        ("kills", 3),
-    ],
-)
+@pytest.mark.parametrize(("attack", "count"), [("links", 3), ("injections", 3), ("kills", 3)])
 def test_the_other_attacks_hold(attack: str, count: int) -> None:
     tally = getattr(benchmarks_attack.others, attack)(count)
     assert tally.asked >= count

@@ -276,6 +276,8 @@ def test_the_report_fits_and_says_what_to_do() -> None:
         "Behaviour over the run",
         "Read these",
         "--format html",
+        "step 39, reward",
+        "prompt: What is",
     ):
         assert part in said
     assert len(renderable(found).string(40)) > 0
@@ -322,6 +324,7 @@ def test_messages_of_a_script_need_only_the_column_that_has_another_name(tmp_pat
     assert [s.step for s in found] == [float(line["iteration"]) for line in lines]
     assert (found[1].prompt, found[1].completion, found[1].group) == ("Hi", "hello 1", "t0")
     assert found[3].rewards == {"length": 3.0}
+    assert [s.meta["answer"] for s in table_samples(path, {"answer": "task"})][::4] == ["t0", "t1", "t2"]
     with pytest.raises(Unreadable, match="no column 'round'"):
         table_samples(path, {"step": "round"})
 

@@ -1,5 +1,6 @@
 """All audit rows: what each of them keeps. What one of them finds is in rows/test_<row>.py."""
 
+import random
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,19 @@ def test_outputs_that_have_become_alike() -> None:
     assert said.interval[1] < 20, "from step 15 on nothing else is written"
     assert found.diversity is not None
     assert found.diversity.strategies.values[0] > 4 > found.diversity.strategies.values[-1]
+
+
+def test_strategies_that_become_one_are_found_though_no_text_is_repeated() -> None:
+    def sample(rng: random.Random, t: float) -> Sample:
+        opening = WORDS[rng.randrange(max(1, round(6 - 8 * t)))]
+        return Sample(
+            completion=f"{opening} {opening} " + " ".join(str(rng.randint(1, 9)) for _ in range(40)),
+            reward=rng.random(),
+        )
+
+    said = row(audit(series(sample)), "outputs-alike").finding
+    assert said is not None
+    assert "1 in effect" in said.message
 
 
 def test_a_row_that_fails_costs_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

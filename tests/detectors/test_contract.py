@@ -173,8 +173,7 @@ ODD = {
 )
 def test_odd_curves_crash_nothing(algorithm: str | None) -> None:
     every(
-        ODD,
-        lambda odd: assert_well_formed(check(made_of(ODD[odd], algorithm, updates_per_batch=1, max_staleness=2))),
+        ODD, lambda odd: assert_well_formed(check(made_of(ODD[odd], algorithm, updates_per_batch=1, max_staleness=2)))
     )
 
 

@@ -184,10 +184,7 @@ PROVED: Mapping[str, Sequence[tuple[str | tuple[str, ...], Batches]]] = {
     "chosen-texts-unlikely": [("a token of a chosen text has -5 nats, of a rejected one -0.5", pairs(-5, -0.5))],
     "pairs-wrong": [("the rejected text of the data is used as the chosen one", PAIRS | {"chosen_first": np.zeros(4)})],
     "prompt-with-several-answers": [
-        (
-            "16 of 16 repeated prompts, such as 'aa': 'aaa' and 'baa'",
-            answered([word[:2] for word in WORDS], BACKWARDS),
-        ),
+        ("16 of 16 repeated prompts, such as 'aa': 'aaa' and 'baa'", answered([word[:2] for word in WORDS], BACKWARDS)),
         ("Proved at step 2", [answered(WORDS, WORDS[k:] + WORDS[:k]) for k in (0, 3)]),
     ],
     "prompts-end-early": [
@@ -289,9 +286,7 @@ PROVED: Mapping[str, Sequence[tuple[str | tuple[str, ...], Batches]]] = {
     ],
     "targets-not-of-rewards": [("has the target", STEPS | {"returns": STEPS["advantages"]})],
     "values-through-ends": [("row 1: step 2 ends an episode", STEPS | estimated(ends=False))],
-    "dropout-in-update": [
-        ("h.0.drop is active", NOW | {"dropping": "h.0.drop", "eval_logps": -1.2 * MASK}),
-    ],
+    "dropout-in-update": [("h.0.drop is active", NOW | {"dropping": "h.0.drop", "eval_logps": -1.2 * MASK})],
     "loss-turned-round": [
         ("the loss rises with its log-probability", {"gradient": -GRADIENT, "advantages": ADVANTAGES})
     ],
@@ -339,10 +334,7 @@ SILENT: Mapping[str, Mapping[str, Batches]] = {
         "a task of unknown size": [{"prompts": EIGHT, "group": 2}] * 6,
         "a batch that is used again on purpose": [drawn_again(), *[drawn_again(fresh=False)] * 5],
     },
-    "chosen-texts-unlikely": {
-        "texts of a stronger model": pairs(-1.2, -0.8),
-        "swapped pairs": pairs(-0.5, -5),
-    },
+    "chosen-texts-unlikely": {"texts of a stronger model": pairs(-1.2, -0.8), "swapped pairs": pairs(-0.5, -5)},
     "pairs-wrong": {"pairs as in the data": [PAIRS | {"chosen_first": np.ones(4)}] * 2},
     "prompt-with-several-answers": {
         "whole prompts": [answered(WORDS * 2, BACKWARDS * 2)] * 2,

@@ -177,9 +177,7 @@ PAIRS: dict[str, tuple[Callable[[], Run], str, list[Callable[[], Run]]]] = {
     "rate-not-as-configured": (
         lambda: grpo({"lr": 1e-5 * (X + 1) / 2000}, config={"learning_rate": 1e-5, "warmup_steps": 2000}),
         "shorten the warm-up of 2000 steps",
-        [
-            lambda: grpo({"lr": 1e-5 * np.minimum(1, X / 20) * DECAY}, config={"learning_rate": 1e-5}),
-        ],
+        [lambda: grpo({"lr": 1e-5 * np.minimum(1, X / 20) * DECAY}, config={"learning_rate": 1e-5})],
     ),
     "reference-not-initial": (
         lambda: grpo({"kl.ref": 0.045 + 0.0005 * X}),
@@ -212,12 +210,7 @@ PAIRS: dict[str, tuple[Callable[[], Run], str, list[Callable[[], Run]]]] = {
             algorithm="dpo",
         ),
         "the updates destroy the text",
-        [
-            lambda: run(
-                {"policy.token_accuracy": 0.85 - 0.001 * X, "pref.logp.chosen": -6.0 - 0.1 * X},
-                algorithm="dpo",
-            )
-        ],
+        [lambda: run({"policy.token_accuracy": 0.85 - 0.001 * X, "pref.logp.chosen": -6.0 - 0.1 * X}, algorithm="dpo")],
     ),
     "reward-proxy-only": (
         lambda: run({"reward.mean": 5 + 0.04 * X + noise(N, 0.2), "success_rate": 0.6 - 0.003 * X + noise(N, 0.02)}),
@@ -273,11 +266,7 @@ PAIRS: dict[str, tuple[Callable[[], Run], str, list[Callable[[], Run]]]] = {
             )
         ],
     ),
-    "action-range-unused": (
-        lambda: box(300.0),
-        "in a range of 300 to each side of its middle",
-        [lambda: box(2.0)],
-    ),
+    "action-range-unused": (lambda: box(300.0), "in a range of 300 to each side of its middle", [lambda: box(2.0)]),
     "critic-not-learning": (
         lambda: clipped(returns=-1200.0),
         "may change by 0.2 on a batch",
@@ -336,18 +325,8 @@ MORE: list[tuple[str, Callable[[], Run], str, list[Callable[[], Run]]]] = [
             lambda: grpo({"lr": 1e-5 * np.minimum(1, X / 20)}, config={"learning_rate": 1e-5, "lr_schedule": "cosine"}),
         ],
     ),
-    (
-        "episodes-never-end",
-        lambda: counted(np.zeros(N)),
-        "no episode ended in the whole run",
-        [lambda: counted(X)],
-    ),
-    (
-        "critic-not-learning",
-        lambda: pinned(0.0),
-        "next to the clip of the value function (10)",
-        [lambda: pinned(0.9)],
-    ),
+    ("episodes-never-end", lambda: counted(np.zeros(N)), "no episode ended in the whole run", [lambda: counted(X)]),
+    ("critic-not-learning", lambda: pinned(0.0), "next to the clip of the value function (10)", [lambda: pinned(0.9)]),
     (
         "preference-labels-swapped",
         lambda: pairs(0.25, 0.2),
@@ -366,12 +345,7 @@ MORE: list[tuple[str, Callable[[], Run], str, list[Callable[[], Run]]]] = [
         "the target network is copied every 100000 steps, 0 times in a run of 40000",
         [lambda: off_policy(100, target_update_interval=1, tau=0.005)],
     ),
-    (
-        "samples-of-other-weights",
-        lambda: grpo({"kl.ref": -0.005 * X + noise(N, 0.05)}),
-        "it cannot be below 0",
-        [],
-    ),
+    ("samples-of-other-weights", lambda: grpo({"kl.ref": -0.005 * X + noise(N, 0.05)}), "it cannot be below 0", []),
     (
         "samples-of-other-weights",
         lambda: run({"policy_version.mean": np.zeros(N), "grad.norm": 1 + noise(N, 0.1)}, algorithm="ppo"),
@@ -414,24 +388,14 @@ MORE: list[tuple[str, Callable[[], Run], str, list[Callable[[], Run]]]] = [
         "is 0 again at step 41",
         [lambda: grpo({"kl.ref": 0.005 * X}), lambda: grpo({"kl.ref": np.abs(noise(N, 0.02))})],
     ),
-    (
-        "value-scale-mismatch",
-        lambda: support(-10.0),
-        "set v_min and v_max",
-        [lambda: support(-100.0)],
-    ),
+    ("value-scale-mismatch", lambda: support(-10.0), "set v_min and v_max", [lambda: support(-100.0)]),
     (
         "no-update",
         lambda: run({"policy.stop_iter": np.where(X < 20, 4, 0), "lr": np.full(N, 1e-3)}, algorithm="ppo"),
         "before their first step",
         [lambda: run({"policy.stop_iter": 4 - X % 3, "lr": np.full(N, 1e-3)}, algorithm="ppo")],
     ),
-    (
-        "evaluation-left-behind",
-        lambda: watched(-60.0),
-        "the best episode of each of",
-        [lambda: watched(90.0)],
-    ),
+    ("evaluation-left-behind", lambda: watched(-60.0), "the best episode of each of", [lambda: watched(90.0)]),
     ("reward-scale-apart", lambda: stored(0.0), "other rewards than those of the episodes", [lambda: stored(0.3)]),
     (
         "random-actions-remain",

@@ -134,8 +134,7 @@ def test_what_the_hooks_measured_is_read_and_a_line_in_the_writing_is_not(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("rows", "yes"),
-    [([1.0] * 9, False), ([1.0] * 5 + [0.4] * 4, True), ([1.0] * 5 + [-1.0] * 4, True), ([1.0], None)],
+    ("rows", "yes"), [([1.0] * 9, False), ([1.0] * 5 + [0.4] * 4, True), ([1.0] * 5 + [-1.0] * 4, True), ([1.0], None)]
 )
 def test_a_drift_is_a_change_by_a_factor_or_of_the_sign(rows: list[float], yes: bool | None, tmp_path: Path) -> None:
     (tmp_path / "watch.jsonl").write_text("".join(json.dumps({"effect": value}) + "\n" for value in rows))

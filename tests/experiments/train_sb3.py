@@ -77,11 +77,7 @@ config |= {
 held_out = pole()
 held_out.reset(seed=options.seed)
 evaluation = EvalCallback(
-    held_out,
-    n_eval_episodes=5,
-    eval_freq=options.eval_freq,
-    log_path=str(options.out),
-    verbose=0,
+    held_out, n_eval_episodes=5, eval_freq=options.eval_freq, log_path=str(options.out), verbose=0
 )
 model.learn(
     options.total_timesteps,

@@ -376,9 +376,30 @@ def test_a_check_on_credit_makes_the_next_one_wait() -> None:
     assert schedule.due(50, borrowed=True)
     schedule.checked(50, 0.5)
     schedule.spent(0.5)
-    assert not schedule.due(51, borrowed=True), "what was borrowed has to be earned first"
+    assert schedule.due(51, borrowed=True), "steps may be too short to earn it"
+    assert not schedule.due(51), "without a reason it is earned first"
+    for points in range(51, 51 + guard_schedule.MOST_BORROWED):
+        schedule.checked(points, 0.5)
+    assert not schedule.due(99, borrowed=True), "what was borrowed has to be earned first"
     schedule.trained(51.0)
-    assert schedule.due(51, borrowed=True)
+    assert schedule.due(99, borrowed=True)
+
+
+def test_a_run_of_short_steps_is_stopped_too(tmp_path: Path) -> None:
+    moved = Clock()
+    guard = Guard("stop", folder=tmp_path, trainer="trl", on_decision=lambda _: None, patience=WAIT,
+                  clock=lambda: moved.now + time.perf_counter())  # fmt: skip
+    for step, row in enumerate(collapsing(200, at=100)):
+        moved.train(0.02)
+        if guard.observe(step, row).stop:
+            break
+    assert 100 < step < 150
+
+
+def test_a_name_that_is_no_string_blinds_no_other_metric(tmp_path: Path) -> None:
+    rows = [{**row, 7: 1.0, "loss": math.nan if i >= 50 else row["loss"]} for i, row in enumerate(learning(60))]
+    _, _, decision = guarded(rows, tmp_path, share=0.0)  # type: ignore[arg-type]
+    assert decision.stop
 
 
 def test_the_bundle_keeps_the_update_that_broke_beside_the_one_that_stopped(tmp_path: Path) -> None:

@@ -356,6 +356,12 @@ class ActionIgnored(Corridor):
         return float(self.np_random.choice([-0.02, 0.02]))
 
 
+class TwoActionsAlike(Corridor):
+    def __init__(self) -> None:
+        super().__init__()
+        self.action_space = spaces.Discrete(3)  # 0 and 2 push to the left
+
+
 class ActionClippedInside(Continuous):
     """Beyond a tenth of the declared range nothing changes."""
 

@@ -43,6 +43,7 @@ BROKEN: dict[str, str] = {
     "ActionRefused": "env-answers",
     "ActionRefusedAtCorner": "env-actions-accepted",
     "ActionIgnored": "env-action-effect",
+    "TwoActionsAlike": "env-action-effect",
     "ActionClippedInside": "env-action-saturation",
     "ActionUnbounded": "env-spaces",
     "ActionRangeHuge": "env-action-range",

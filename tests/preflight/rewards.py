@@ -82,6 +82,20 @@ def long_tail(completions: list[str], answer: list[str], **columns: Any) -> list
     return [5000.0 if sum(map(ord, c)) % 97 == 0 else x for c, x in zip(completions, lengths, strict=True)]
 
 
+def one_outlier(completions: list[str], answer: list[str], **columns: Any) -> list[float]:
+    """A thousand for one right answer, wherever it stands."""
+    return [
+        1000.0 * (a == answer[0]) + 1.0 if answer_in(c) == value(a) else 0.0
+        for c, a in zip(completions, answer, strict=True)
+    ]
+
+
+def by_batch(completions: list[str], answer: list[str], **columns: Any) -> list[float]:
+    """Divides by a half of the batch, of which one row has none."""
+    groups = len(completions) // 2
+    return [r / groups * groups for r in sound(completions, completions, answer)]
+
+
 def not_finite(completions: list[str], answer: list[str], **columns: Any) -> list[float | None]:
     return [None if len(c) % 5 == 0 else 1.0 for c in completions]
 

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from firstbreak import context
 from firstbreak.context import Context
 from firstbreak.masking import MASK, Mask
+from firstbreak.model import Status
+from firstbreak.preflight.context import check
 from firstbreak.readers import Unreadable
 from firstbreak.readers.grouping import find_runs
 from firstbreak.readers.read import read
@@ -148,6 +150,16 @@ def test_a_damaged_file_is_one_clear_line(text: str, tmp_path: Path) -> None:
     (tmp_path / context.FILE).write_text(text)
     with pytest.raises(Unreadable, match="record the context again"):
         context.load(tmp_path)
+
+
+def test_its_own_file_is_no_difference_and_a_checkpoint_that_is_not_there_gets_no_tick(repository: Path) -> None:
+    context.record(
+        repository / "run", config={"seed": 1}, code=repository, checkpoint="no/such", logs="run", evaluation="x"
+    )
+    said = {o.detector: o for o in check(str(repository / "run"), code=str(repository)).outcomes}
+    assert said["context-unchanged"].status is Status.OK
+    assert said["context-outputs"].status is Status.NOT_MEASURED
+    assert "no/such" in said["context-outputs"].note
 
 
 def test_no_file_is_no_context(tmp_path: Path) -> None:

@@ -179,6 +179,8 @@ def test_checkpoint_logs_and_the_evaluation_are_kept_without_secrets(tmp_path: P
     import firstbreak
 
     command = "python evaluate.py --api-key abcdefgh12345678 --seed 0"
+    (tmp_path / "last.zip").touch()
+    (tmp_path / "metrics.csv").touch()
     firstbreak.context.record(tmp_path, checkpoint=tmp_path / "last.zip", logs="metrics.csv", evaluation=command)
     found = context.load(tmp_path)
     assert found is not None

@@ -89,8 +89,16 @@ def test_differences_with_the_rollouts_are_listed(tmp_path: Path) -> None:
     table = next(e for e in found.exhibits if isinstance(e, ReportTable))
     assert ("temperature", "0.6", "1", "differs") in table.rows
     assert ("top_p", "1", "1", "") in table.rows
+    assert not [row for row in table.rows if "not recorded" in row and "differs" in row]
     same = report(tmp_path, WHOLE | {"temperature": 1.0, "max_new_tokens": 1024}, rollout=str(run))
     assert outcome(same, "eval-rollout").status is Status.OK
+
+
+def test_the_limits_of_the_configurations_own_evaluation_are_read(tmp_path: Path) -> None:
+    options = {"temperature": 0.6, "max_new_tokens": 2048, "eval_gconfig": {"max_new_tokens": 512}}
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(options))
+    found = report(tmp_path, WHOLE, rollout=str(tmp_path / "config.yaml"))
+    assert "eval_gconfig.max_new_tokens 512" in message(found, "eval-rollout")
 
 
 def test_answers_cut_shorter_than_in_training_are_a_warning(tmp_path: Path) -> None:
@@ -113,6 +121,7 @@ def test_max_tokens_is_another_name_for_the_limit(tmp_path: Path) -> None:
     assert report(tmp_path, fields).numbers["hash"] == made(WHOLE).hash
     with pytest.raises(Unreadable, match="are one field"):
         report(tmp_path, fields | {"max_new_tokens": 5}, lock=False)
+    assert made(WHOLE | {"timeout": 30}).values["time_limit"] == 30
 
 
 def test_pass_at_1_of_one_answer_needs_no_estimator(tmp_path: Path) -> None:

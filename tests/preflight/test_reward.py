@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from firstbreak.cli.check.reward import command
 from firstbreak.model import Action, Status
-from firstbreak.preflight import Report, intervals, reward
+from firstbreak.preflight import Report, reward
 from firstbreak.preflight.reward import attacks, distribution, pairs
 from firstbreak.readers import Unreadable
+from firstbreak.reports.preflight import renderable
 from tests.lazy import lazy
 from tests.preflight.reports import found
 from tests.preflight.rewards import SCORES
@@ -216,13 +217,6 @@ def test_ranks_are_scipys(values: list[int]) -> None:
     assert distribution.ranks(np.array(values)).tolist() == stats.rankdata(values).tolist()
 
 
-@given(st.integers(0, 60), st.integers(1, 60))
-def test_wilsons_interval_is_scipys(hits: int, n: int) -> None:
-    hits = min(hits, n)
-    expected = stats.binomtest(hits, n).proportion_ci(method="wilson")
-    assert intervals.wilson(hits, n) == pytest.approx((expected.low, expected.high), abs=1e-6)
-
-
 WRONG = {"41": "42", "-1": "0", "B": "C", "(c)": "(D)", "Yes": "no", "x=2.5": "x=3.5", "Paris": "something else"}
 
 
@@ -282,7 +276,24 @@ def test_a_dump_without_the_answers_that_a_verifier_needs_is_not_its_fault(tmp_p
     report = checked("sound", lines(tmp_path / "b.jsonl", rows))
     assert found(report) == {}
     assert "which the samples do not hold" in {o.detector: o.note for o in report.outcomes}["reward-answers"]
+    said = renderable(report).string()
+    assert "NOTHING FOUND" not in said
+    assert "2 OF 8 PROBES NOT MADE" in said
+    assert "The function could not be called" in said.replace("\n", " ")
     assert {o.detector: o.status for o in report.outcomes}["reward-distribution"] is Status.OK
+
+
+def test_one_outlier_does_not_move_what_counts_as_a_reward(samples: Path) -> None:
+    report = checked("one_outlier", samples)
+    assert report.numbers["false_negative"] == 0
+    assert not found(report).keys() & {"reward-false-negatives", "reward-right-from-wrong"}
+
+
+def test_a_function_that_needs_a_batch_is_scored_in_groups(samples: Path, tmp_path: Path) -> None:
+    """One row alone is no completion that stops a run."""
+    assert "reward-repeatable" not in found(checked("by_batch", samples))
+    single = lines(tmp_path / "single.jsonl", [json.loads(row) for row in samples.open()][::8])
+    assert "does it need a whole batch?" in found(checked("by_batch", single))["reward-repeatable"]
 
 
 def test_answers_may_have_the_name_of_another_trainer(tmp_path: Path) -> None:

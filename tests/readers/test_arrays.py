@@ -52,10 +52,7 @@ def test_an_archive_without_a_step_axis_is_indexed_by_row():
 def test_arrays_that_are_no_curves_are_mentioned():
     recording = read(npz, archived(timesteps=np.arange(2), image=np.zeros((2, 3, 4)), odd=np.zeros(5)), "out.npz")
     assert not recording.curves
-    assert recording.notes == [
-        "image: shape (2, 3, 4) is no curve, left out",
-        "odd: shape (5,) is no curve, left out",
-    ]
+    assert recording.notes == ["image: shape (2, 3, 4) is no curve, left out", "odd: shape (5,) is no curve, left out"]
 
 
 @pytest.mark.parametrize("cut", [1, 30, 200, -5])
@@ -92,10 +89,7 @@ class Explosive:
 
 def test_pickled_objects_are_refused_and_never_loaded():
     array = np.array([Explosive()], dtype=object)
-    for reader, data, name in (
-        (npz, archived(results=array), "evaluations.npz"),
-        (npy, saved(array), "a.npy"),
-    ):
+    for reader, data, name in ((npz, archived(results=array), "evaluations.npz"), (npy, saved(array), "a.npy")):
         with file_of(data, name) as path, pytest.raises(Unreadable, match="never loaded"):
             reader.read(path)
     assert not Explosive.fired

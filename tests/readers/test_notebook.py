@@ -76,8 +76,7 @@ def test_tables_inside_cells_do_no_harm():
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["{}", '{"cells": 3}', '{"cells": [1, {"outputs": {}}, {"outputs": [1, {"data": 2, "text": [3]}]}]}', "[]"],
+    "text", ["{}", '{"cells": 3}', '{"cells": [1, {"outputs": {}}, {"outputs": [1, {"data": 2, "text": [3]}]}]}', "[]"]
 )
 def test_odd_notebooks_hold_nothing(text: str):
     with file_of(text, "odd.ipynb") as path:

@@ -1,6 +1,7 @@
 """The recorder in a loop of one's own: the same identities, from tensors, arrays and lists."""
 
 import logging
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 import firstbreak
 from firstbreak.live.recorder import measuring as module
 from firstbreak.live.recorder.batch import BatchRecorder
+from firstbreak.live.recorder.identities import repeated_scores
 from tests.detectors.look import proved
 from tests.detectors.recorded import BATCH
 from tests.lazy import lazy
@@ -127,3 +129,17 @@ def test_a_second_run_in_one_folder_is_told_from_the_first(tmp_path: Path, caplo
     assert list(firstbreak.read(tmp_path).series["proof.reward_missing"].steps) == [1, 2, 3]
     assert (tmp_path / ".recorder.jsonl.before-1").read_text().count("\n") == 2
     assert "it is kept as .recorder.jsonl.before-1" in caplog.text
+
+
+def test_a_reward_that_needs_whole_groups_is_scored_in_groups() -> None:
+    """Row i is held against the answer i % prompts in place of i // group; alone it would divide by zero."""
+    prompts, answers = [f"p{i // 4}" for i in range(16)], [float(i // 4) for i in range(16)]
+
+    def score(rows: Sequence[int], _: Mapping[int, str]) -> np.ndarray:
+        n = len(rows) // 4
+        firsts = [answers[i] for i in rows[::4]]
+        return np.array([[float(answers[i] == firsts[place % n])] for place, i in enumerate(rows)])
+
+    found = repeated_scores.measure(score, score(range(16), {}), prompts=prompts)
+    assert isinstance(found["reward_moved"], tuple)
+    assert found["reward_moved"][0] > 0.5

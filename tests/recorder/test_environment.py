@@ -119,8 +119,7 @@ def test_a_sound_environment_is_silent(tmp_path: Path, make: Any) -> None:
 
 @pytest.mark.parametrize("make", [single, at_once, pytest.param(later, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize(
-    ("wrap", "name"),
-    [(late, "observations-off"), (reversed, "action-effect-moved"), (zero, "observations-constant")],
+    ("wrap", "name"), [(late, "observations-off"), (reversed, "action-effect-moved"), (zero, "observations-constant")]
 )
 def test_what_is_broken_is_named(tmp_path: Path, make: Any, wrap: Any, name: str) -> None:
     assert name in found(recorded(tmp_path, make(wrap()), 3000))

@@ -8,8 +8,9 @@ from functools import partial
 from typing import Any, TypeVar
 
 from firstbreak.audit import reward_hacking
-from firstbreak.audit.diversity import Diversity, diversity
+from firstbreak.audit.diversity import diversity
 from firstbreak.audit.embeddings import Embed
+from firstbreak.audit.metrics import metrics
 from firstbreak.audit.reward_hacking import RewardHackingTest
 from firstbreak.audit.rows import AuditInputs, rows
 from firstbreak.audit.rows.policy_versions import UNRECORDED
@@ -19,23 +20,15 @@ from firstbreak.audit.shift import parts, sides
 from firstbreak.audit.table import REWARD, SampleTable
 from firstbreak.engine.checks import Check, run_check
 from firstbreak.engine.families import Family, Policy
-from firstbreak.engine.inputs import Inputs, answer_parts
+from firstbreak.engine.inputs import Inputs, SampledDiversity, answer_parts
 from firstbreak.engine.registry import detectors
 from firstbreak.engine.stats.direction import rises
-from firstbreak.model import (
-    Link,
-    Opener,
-    Outcome,
-    Run,
-    Sample,
-    Samples,
-    Series,
-)
+from firstbreak.model import Link, Opener, Outcome, Run, Sample, Samples, Series
 from firstbreak.processes import end_with_parent
 from firstbreak.readers import Unreadable
 from firstbreak.values import dataclass
 
-HACKING = "reward-hacking"  #: the id of the hacking_test's outcome
+HACKING, MISMATCH = "reward-hacking", "reward-truth-mismatch"  #: what is asked of the reward beside the rows
 
 #: detectors that can be asked about samples as well as about curves; those that need nothing but samples always are
 OF_SAMPLES = ("outputs-alike",)
@@ -50,7 +43,7 @@ class Audit:
     path: str
     table: SampleTable
     hacking_test: RewardHackingTest
-    diversity: Diversity | None
+    diversity: SampledDiversity | None
     outcomes: tuple[Outcome, ...]  #: the hacking_test's first, then the rows by id
     selected: tuple[SelectedSample, ...]
     notes: tuple[str, ...] = ()
@@ -95,6 +88,7 @@ def audit(
         sides={side.metric.id: side for side in shifts},
         parts=tuple(components),
         answers=answers,
+        agrees=reward_hacking.agrees(truth_store),
         diversity=diversity(table, embed),
         rewarded=len(proxy) >= reward_hacking.MIN_POINTS and rises(proxy),
         latest=tuple(table.latest),
@@ -107,14 +101,19 @@ def audit(
         diversity=evidence.diversity,
         outcomes=(
             run_check(Check(id=HACKING, link=Link.REWARD, ask=lambda: found)),
-            run_check(
-                Check(id="reward-truth-mismatch", link=Link.REWARD, ask=lambda: disagreement(hacking_test.agreements))
-            ),
+            run_check(Check(id=MISMATCH, link=Link.REWARD, ask=lambda: disagreement(hacking_test.agreements))),
             *(run_check(check, about) for check in sorted([*rows().values(), *asked], key=lambda check: check.id)),
         ),
         selected=tuple(select(table.latest, table.baseline(), shifts)),
         notes=tuple(_notes(table)),
     )
+
+
+def explained() -> dict[str, str]:
+    """The page of each name that an audit prints."""
+    pages = {name: metric.doc for name, metric in metrics().items()} | {name: row.doc for name, row in rows().items()}
+    pages |= {HACKING: reward_hacking.__doc__ or "", MISMATCH: disagreement.__doc__ or ""}
+    return {name: f"{name}: audit of samples\n\n{page}" for name, page in pages.items()}
 
 
 class OfSamples:

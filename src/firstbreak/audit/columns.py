@@ -18,7 +18,7 @@ from firstbreak.readers._samples import REFERENCE, Shape, Span, number, samples_
 from firstbreak.readers.opening import open_file
 from firstbreak.values import replace
 
-ROLES = ("completion", "prompt", "reward", "step", "group", "advantage", "rewards")
+ROLES = ("completion", "prompt", "reward", "step", "group", "advantage", "answer", "rewards")
 _PARTS = "parts of the reward"
 
 
@@ -31,25 +31,22 @@ def samples(path: Path, mapping: Mapping[str, str]) -> Samples:
     first = next(_rows(path), None)
     if first is None:
         raise Unreadable(path, "has no rows", "give a table with one completion in each row")
+    if wrong := next((role for role in mapping if role not in ROLES), None):
+        raise Unreadable(path, f"{wrong!r} is not a role of a column", f"the roles are: {', '.join(ROLES)}")
     if "completion" not in mapping and (shape := shape_of(first)) is not None:
         return _known(path, shape, first, mapping)
     used = {name for role, names in mapping.items() for name in _names(role, names)}
     mapping = {**{role: role for role in ROLES[:-1] if role in first and role not in used}, **mapping}
-    wrong = [role for role in mapping if role not in ROLES]
-    if wrong or "completion" not in mapping:
-        problem = f"{wrong[0]!r} is not a role of a column" if wrong else "no column has the role `completion`"
-        raise Unreadable(path, problem, f"use --column completion=NAME, and any of {', '.join(ROLES[1:])}")
+    if "completion" not in mapping:
+        raise Unreadable(path, "no column has the role `completion`", "use --column completion=NAME")
     return _whole(path, partial(_samples, path, mapping), first, mapping)
 
 
 def _known(path: Path, shape: Shape, first: Mapping[str, Any], mapping: Mapping[str, str]) -> Samples:
     """The samples of a dump whose shape is known, with other columns for some roles."""
-    if wrong := next((role for role in mapping if role not in ROLES), None):
-        raise Unreadable(path, f"{wrong!r} is not a role of a column", f"the roles are: {', '.join(ROLES)}")
-    parts = _names("rewards", mapping["rewards"]) if "rewards" in mapping else None
-    roles: dict[str, Any] = {role: name for role, name in mapping.items() if role != "rewards"}
-    shape = replace(shape, **roles | ({"rewards": _PARTS} if parts else {}))
-    return _whole(path, partial(_of_shape, path, shape, parts), first, mapping)
+    roles: dict[str, Any] = {role: name for role, name in mapping.items() if role not in ("answer", "rewards")}
+    shape = replace(shape, **roles | ({"rewards": _PARTS} if "rewards" in mapping else {}))
+    return _whole(path, partial(_of_shape, path, shape, mapping), first, mapping)
 
 
 def _whole(
@@ -63,10 +60,18 @@ def _whole(
     return Samples(read, (path.name,), lambda: [partial(read, span) for span in _spans(path)] or [read])
 
 
-def _of_shape(path: Path, shape: Shape, parts: list[str] | None, span: Span | None = None) -> Iterator[Sample]:
-    rows = _rows(path, span)
-    named = rows if parts is None else ({**row, _PARTS: {name: row.get(name) for name in parts}} for row in rows)
-    return samples_of(named, path, shape)
+def _of_shape(path: Path, shape: Shape, mapping: Mapping[str, str], span: Span | None = None) -> Iterator[Sample]:
+    names = {_PARTS if role == "rewards" else role: role for role in ("answer", "rewards") if role in mapping}
+    return samples_of(
+        ({**row, **{name: _cell(row, role, mapping) for name, role in names.items()}} for row in _rows(path, span)),
+        path,
+        shape,
+    )
+
+
+def _cell(row: Mapping[str, Any], role: str, mapping: Mapping[str, str]) -> Any:
+    names = mapping[role]
+    return {name: row.get(name) for name in _names(role, names)} if role == "rewards" else row.get(names)
 
 
 def _names(role: str, names: str) -> list[str]:
@@ -77,8 +82,7 @@ def _renamed(row: Mapping[str, Any], mapping: Mapping[str, str]) -> dict[str, An
     used = {name for role, names in mapping.items() for name in _names(role, names)}
     others = {name: value for name, value in row.items() if name not in used and name not in ROLES}
     record: dict[str, Any] = {name: value if name in REFERENCE else _value(value) for name, value in others.items()}
-    for role, names in mapping.items():
-        record[role] = {n: row.get(n) for n in _names(role, names)} if role == "rewards" else row.get(names)
+    record |= {role: _cell(row, role, mapping) for role in mapping}
     # "uid" and "response" mark a record with its own group; see readers/_samples.py.
     return {"prompt": None, **record, "uid": record.get("group"), "response": record["completion"]}
 

@@ -19,22 +19,10 @@ from firstbreak.audit.table import SampleTable
 from firstbreak.engine.inputs import SampledDiversity
 from firstbreak.engine.stats.direction import departure
 from firstbreak.model import Interval, Series
-from firstbreak.values import dataclass
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 OPENING = 3  #: words
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Diversity(SampledDiversity):
-    """Diversity over the steps, from the kept samples of each step."""
-
-    commonest: str  #: the opening words of the commonest strategy of the last step
-
-    @property
-    def alike(self) -> bool:
-        """Whether all outputs look the same: one strategy, and hardly any different texts."""
-        return self.step is not None
+SEVERAL, ONE = 3.0, 1.5  #: effective numbers of strategies
 
 
 def strategy(sample: PolicySample) -> Hashable:
@@ -54,7 +42,7 @@ def _opening(sample: PolicySample) -> str:
     return " ".join(_NUMBER.sub("0", sample.completion[:200]).lower().split()[:OPENING])[:40]
 
 
-def diversity(table: SampleTable, embed: Embed | None = None) -> Diversity | None:
+def diversity(table: SampleTable, embed: Embed | None = None) -> SampledDiversity | None:
     """The diversity; None without kept samples. `embed`: distinguish strategies by meaning instead of form."""
     kept = [(step, row.kept) for step, row in table.rows if row.kept]
     if not kept:
@@ -67,7 +55,7 @@ def diversity(table: SampleTable, embed: Embed | None = None) -> Diversity | Non
     (commonest, n), *_ = Counter(kinds[-1]).most_common(1)
     typical = kept[-1][1][kinds[-1].index(commonest)]
     left = _became_alike(texts, strategies)
-    return Diversity(
+    return SampledDiversity(
         texts=texts,
         strategies=strategies,
         commonest=_opening(typical),
@@ -87,11 +75,16 @@ def _kinds(kept: Sequence[Sequence[PolicySample]], baseline: int, embed: Embed |
 
 
 def _became_alike(texts: Series, strategies: Series) -> tuple[float, Interval] | None:
+    """Since when there is one strategy: after several, or with hardly a text of its own for each completion."""
     texts = texts.finite
-    late = texts.tail(0.25)
-    if len(texts) < 4 or float(np.median(late.values)) > 0.35 or float(np.median(strategies.tail(0.25).values)) > 1.5:
+    (had, left), (early, late) = (
+        [float(np.median(part.values)) if len(part) else math.nan for part in (curve.head(0.25), curve.tail(0.25))]
+        for curve in (strategies, texts)
+    )
+    if len(strategies) < 4 or left > ONE:
         return None
-    return departure(texts, direction=-1) if float(np.median(texts.head(0.25).values)) > 0.5 else None
+    alike = len(texts) >= 4 and early > 0.5 and late <= 0.35
+    return departure(texts if alike else strategies, direction=-1) if alike or had >= SEVERAL else None
 
 
 def _distinct(samples: Sequence[PolicySample]) -> float:

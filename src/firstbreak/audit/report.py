@@ -17,6 +17,7 @@ from firstbreak.audit.scoring import Agreement
 from firstbreak.audit.sections import AuditTable, line, tables
 from firstbreak.audit.selection import SelectedSample
 from firstbreak.audit.shift import SideMetric
+from firstbreak.audit.split_truth import PolicySample
 from firstbreak.model import Finding, Outcome, Series, Status
 from firstbreak.reports import content, sparkline
 from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle
@@ -107,9 +108,8 @@ def _side_dict(side: SideMetric) -> dict[str, Any]:
     curve = side.curve
     return {
         "id": side.metric.id,
-        **_fields(side, "early", "late", "effect", "shifted"),
+        **{name: getattr(side, name) for name in ("early", "late", "effect", "shifted", "interval")},
         "onset": side.step,
-        "interval": side.interval,
         "paid": side.rewarded,
         "in_group": None if side.in_group is None else vars(side.in_group),
         "same_answer": None if side.same_answer is None else vars(side.same_answer),
@@ -118,14 +118,7 @@ def _side_dict(side: SideMetric) -> dict[str, Any]:
 
 
 def _agreement_dict(agreement: Agreement) -> dict[str, Any]:
-    mismatches = [
-        {
-            "key": key_of(m.sample),
-            **_fields(m, "reward", "truth"),
-            **_fields(m.sample, "step", "prompt", "completion"),
-        }
-        for m in agreement.mismatches
-    ]
+    mismatches = [{**_sample_dict(m.sample), "reward": m.reward, "truth": m.truth} for m in agreement.mismatches]
     return {**vars(agreement), "mismatches": mismatches}
 
 
@@ -143,11 +136,13 @@ def _diversity_dict(audit: Audit) -> dict[str, Any]:
 
 
 def _selected_dict(chosen: SelectedSample) -> dict[str, Any]:
-    return {
-        "key": key_of(chosen.sample),
-        **_fields(chosen, "kind", "why"),
-        **_fields(chosen.sample, "step", "reward", "rewards", "prompt", "completion"),
-    }
+    sample = chosen.sample
+    about = {"kind": chosen.kind, "why": chosen.why, "reward": sample.reward, "rewards": dict(sample.rewards)}
+    return {**_sample_dict(sample), **about}
+
+
+def _sample_dict(sample: PolicySample) -> dict[str, Any]:
+    return {"key": key_of(sample), "step": sample.step, "prompt": sample.prompt, "completion": sample.completion}
 
 
 # Terminal -----------------------------------------------------------------------------------------------------------
@@ -197,11 +192,7 @@ def _finding(outcome: Outcome, domain: tuple[float, float], how: TerminalStyle) 
         how.text(outcome.detector, "bold"),
     )
     since = moment("step", finding.onset, finding.interval)
-    facts = (
-        link_word(outcome.link),
-        f"since {since}" if since else "",
-        finding.confidence.phrase,
-    )
+    facts = (link_word(outcome.link), f"since {since}" if since else "", finding.confidence.phrase)
     yield how.indented(how.text(", ".join(filter(None, facts)), "dim"))
     yield how.indented(how.text(finding.message))
     for evidence in finding.evidence:
@@ -242,7 +233,10 @@ def _reading(audit: Audit, how: TerminalStyle) -> Iterator[RenderableType]:
     for kind in dict.fromkeys(chosen.kind for chosen in audit.selected):
         selected = [chosen for chosen in audit.selected if chosen.kind == kind]
         sample = selected[0].sample
-        yield how.bullet(f"{kind} ({len(selected)}), reward {number(sample.reward)}: {line(sample)}")
+        at = "" if sample.step is None else f", step {number(sample.step)}"
+        yield how.bullet(f"{kind} ({len(selected)}){at}, reward {number(sample.reward)}: {line(sample.completion)}")
+        if sample.prompt:
+            yield how.indented(how.text(f"prompt: {line(sample.prompt)}", "dim"))
     if audit.selected:
         yield how.text("firstbreak audit PATH --format html -o samples.html has all of them, to read and mark", "dim")
 

@@ -218,7 +218,7 @@ def examine(
         parts=tuple(parts),
         agreements=tuple(truth_store.agreements()),
     )
-    if not comparisons and (known := truth_store.truth_correlation()) is not None and _follows_truth(known):
+    if not comparisons and agrees(truth_store):
         return None, hacking_test  # the reward is the truth under another name
     if not comparisons:
         return NotMeasured(_nothing_independent(hacking_test)), hacking_test
@@ -242,6 +242,12 @@ def examine(
     return None, hacking_test
 
 
+def agrees(truth_store: TruthStore) -> str:
+    """The correlation of the reward with the truth about all samples, where it is high; else empty."""
+    known = truth_store.truth_correlation()
+    return _correlated(known) if known is not None and _follows_truth(known) else ""
+
+
 def _follows_truth(found: TruthCorrelation) -> bool:
     return found.source != OWN and found.correlation >= FOLLOWS_TRUTH
 
@@ -249,7 +255,7 @@ def _follows_truth(found: TruthCorrelation) -> bool:
 def _explained_otherwise(comparison: TruthComparison, found: TruthCorrelation) -> str:
     return (
         f"{comparison.truth.name} does not follow the reward, but the reward agrees with the truth about its own samples "
-        f"({_correlated(found)}). So the reward is not the problem: check the evaluation, and whether the prompts are too few"
+        f"({_correlated(found)}). Check the evaluation, and whether the prompts are too few"
     )
 
 

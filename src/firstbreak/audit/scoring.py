@@ -17,10 +17,12 @@ from firstbreak.audit.bounded import Bins, Choice
 from firstbreak.audit.marks import HACK, KEEP, key_of
 from firstbreak.audit.metrics._answer import final_answer, plain
 from firstbreak.audit.metrics.empty_claim import outcome
+from firstbreak.audit.shift import finding
 from firstbreak.audit.split_truth import Oracle, PolicySample, split
 from firstbreak.audit.table import shortened
 from firstbreak.engine.stats.normal import quantile
 from firstbreak.model import Confidence, Finding, Interval, NotMeasured, Sample, Series, Severity
+from firstbreak.preflight.reward.distribution import ranks
 from firstbreak.reports.text import count
 from firstbreak.words import number
 
@@ -51,15 +53,6 @@ class ScoredSample:
     sample: PolicySample
 
 
-@dataclass(frozen=True)
-class Mismatch:
-    """A bad sample with a high reward."""
-
-    sample: PolicySample
-    reward: float
-    truth: float
-
-
 @dataclass(frozen=True, kw_only=True)
 class Agreement:
     """How well the order of samples by reward agrees with their order by truth."""
@@ -71,7 +64,7 @@ class Agreement:
     curve: tuple[
         tuple[float, float, float], ...
     ]  #: (mean reward, mean truth, samples) for each tenth of the samples by reward
-    mismatches: tuple[Mismatch, ...]
+    mismatches: tuple[ScoredSample, ...]  #: bad samples with a high reward
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,16 +194,14 @@ def disagreement(agreements: Sequence[Agreement]) -> Finding | NotMeasured | Non
     low, high = found.interval
     if high >= WEAK:
         return None
-    return Finding(
-        message=(
-            f"the reward does not agree with {TOLD[found.source]}: the correlation is only {number(found.correlation)} "
-            f"(95 % {number(low)} to {number(high)}, {count(found.pairs, 'sample')}), and "
-            f"{count(len(found.mismatches), 'bad sample')} {'has' if len(found.mismatches) == 1 else 'have'} a high reward. "
-            "Read these samples first, then change the reward before you continue"
-        ),
-        severity=Severity.WARNING if found.source in ORDER[:2] else Severity.NOTICE,
-        confidence=Confidence.HIGH,
-        metric="samples.reward",
+    return finding(
+        f"the reward does not agree with {TOLD[found.source]}: the correlation is only {number(found.correlation)} "
+        f"(95 % {number(low)} to {number(high)}, {count(found.pairs, 'sample')}), and "
+        f"{count(len(found.mismatches), 'bad sample')} {'has' if len(found.mismatches) == 1 else 'have'} a high reward. "
+        "Read these samples first, then change the reward before you continue",
+        Severity.WARNING if found.source in ORDER[:2] else Severity.NOTICE,
+        Confidence.HIGH,
+        "reward",
         numbers={"correlation": found.correlation, "source": found.source},
     )
 
@@ -296,15 +287,9 @@ def _agreement(source: str, pairs: list[ScoredSample]) -> Agreement:
 
 
 def _spearman(a: np.ndarray, b: np.ndarray) -> float:
-    x, y = _ranks(a), _ranks(b)
+    x, y = ranks(a), ranks(b)
     spread = float(x.std() * y.std())
     return float(np.mean((x - x.mean()) * (y - y.mean()))) / spread if spread else 0.0
-
-
-def _ranks(values: np.ndarray) -> np.ndarray:
-    """Mid-ranks, (n,)."""
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[inverse])
 
 
 def _tenths(reward: np.ndarray, truth: np.ndarray) -> tuple[tuple[float, float, float], ...]:
@@ -313,7 +298,7 @@ def _tenths(reward: np.ndarray, truth: np.ndarray) -> tuple[tuple[float, float, 
     return tuple((float(reward[part].mean()), float(truth[part].mean()), float(len(part))) for part in parts)
 
 
-def _mismatches(reward: np.ndarray, truth: np.ndarray, pairs: list[ScoredSample]) -> Iterator[Mismatch]:
+def _mismatches(reward: np.ndarray, truth: np.ndarray, pairs: list[ScoredSample]) -> Iterator[ScoredSample]:
     """Samples with a high reward and a low truth, each within its own range; the worst first."""
     if np.ptp(reward) == 0 or np.ptp(truth) == 0:
         return
@@ -321,4 +306,4 @@ def _mismatches(reward: np.ndarray, truth: np.ndarray, pairs: list[ScoredSample]
     low = (truth - truth.min()) / np.ptp(truth)
     for i in np.argsort(low - high, kind="stable")[:50]:
         if high[i] > HIGH and low[i] < LOW:
-            yield Mismatch(pairs[i].sample, float(reward[i]), float(truth[i]))
+            yield pairs[i]

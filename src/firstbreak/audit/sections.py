@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from firstbreak.audit.audit import Audit
 from firstbreak.audit.shift import SideMetric
-from firstbreak.audit.split_truth import PolicySample
 from firstbreak.reports.text import count
 from firstbreak.values import dataclass
 from firstbreak.words import number
@@ -30,9 +29,9 @@ def tables(audit: Audit) -> Iterator[AuditTable]:
     return (table for table in every if table.rows or table.lines or table.notes)
 
 
-def line(sample: PolicySample) -> str:
-    """The beginning of a sample's text."""
-    return sample.completion[:SHOWN] + ("..." if len(sample.completion) > SHOWN else "")
+def line(text: str) -> str:
+    """The beginning of a text."""
+    return text[:SHOWN] + ("..." if len(text) > SHOWN else "")
 
 
 def _truths(audit: Audit) -> AuditTable:
@@ -54,7 +53,10 @@ def _truths(audit: Audit) -> AuditTable:
             f"(95 % {number(low)} to {number(high)}, {count(a.pairs, 'sample')}); "
             f"{count(len(a.mismatches), 'sample')} with a high reward and a low truth",
             f"mean {a.source} in tenths of the samples, from the lowest to the highest reward: {golds}",
-            *(f"reward {number(mismatch.reward)}, and bad: {line(mismatch.sample)}" for mismatch in a.mismatches[:2]),
+            *(
+                f"reward {number(mismatch.reward)}, and bad: {line(mismatch.sample.completion)}"
+                for mismatch in a.mismatches[:2]
+            ),
         ]
     head = ("independent score", "result", "from, to", "reward from, to")
     return AuditTable("The reward and independent scores", head, rows, lines=tuple(lines))

@@ -23,6 +23,28 @@ REWARDED = 0.1  #: smallest correlation with the reward within groups that count
 SURE = 0.99
 
 
+def finding(
+    message: str,
+    severity: Severity,
+    confidence: Confidence,
+    metric: str,
+    since: tuple[float | None, Interval | None] | None = None,
+    numbers: Mapping[str, Any] = EMPTY,
+) -> Finding:
+    """What was found in samples, of a metric of theirs, with its onset."""
+    onset, interval = since or (None, None)
+    found = Finding(
+        message=message, severity=severity, confidence=confidence, metric=f"samples.{metric}", numbers=numbers
+    )
+    return replace(found, onset=onset, interval=interval)
+
+
+def over_steps(name: str, points: Iterable[tuple[float, float]]) -> Series:
+    """A curve of something in samples, from its value at each step."""
+    steps, values = zip(*points, strict=True)
+    return Series(name=f"samples.{name}", steps=np.array(steps), values=np.array(values, dtype=float))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Correlation:
     """The correlation of the reward with a side metric, among comparable samples."""
@@ -36,6 +58,11 @@ class Correlation:
         """1: higher values are rewarded; -1: lower values are rewarded; 0: neither is shown."""
         low, high = self.interval
         return 1 if low > 0 and self.r >= REWARDED else -1 if high < 0 and self.r <= -REWARDED else 0
+
+    @property
+    def sure(self) -> float:
+        """The end of the interval that is nearer to zero, without its sign; negative where zero lies inside."""
+        return max(self.interval[0], -self.interval[1])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -61,15 +88,8 @@ class SideMetric:
 
     def finding(self, message: str, severity: Severity, confidence: Confidence, **numbers: Any) -> Finding:
         """What was found of this metric, since its shift."""
-        return Finding(
-            message=message,
-            severity=severity,
-            confidence=confidence,
-            metric=f"samples.{self.metric.id}",
-            onset=self.step,
-            interval=self.interval,
-            numbers=numbers,
-        )
+        numbers = {"early": self.early, "late": self.late, **numbers}
+        return finding(message, severity, confidence, self.metric.id, (self.step, self.interval), numbers)
 
     @property
     def rewarded(self) -> bool:

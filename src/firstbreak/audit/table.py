@@ -34,6 +34,7 @@ BATCH = 256  #: samples measured at a time, at least
 MOST_BATCHES = 16
 LONGEST = 4000  #: characters of a kept text; of a longer text, the beginning and the end are kept
 LARGEST = 1e100  #: larger or non-finite values count as absent, because their squares overflow
+MATERIAL = 0.05  #: of the range of a step's rewards: less is the rounding of a reward model
 REWARD = "reward"
 JUDGED = re.compile(r"judge|model|llm|grader|critic|(?:^|_)rm(?:$|_)|prefer|helpful|quality", re.IGNORECASE)  #: no rule
 COUNT, TOTAL, SQUARE, GROUPS, GROUP_TOTAL, GROUP_SQUARE = range(6)
@@ -52,6 +53,8 @@ class StepSums:
     freedom: int = 0  #: degrees of freedom of `alike`: samples minus means
     groups: int = 0  #: with two rewards or more
     equal: int = 0  #: of these, those whose rewards are all equal
+    twice: int = 0  #: texts that a group holds twice or more
+    differ: int = 0  #: of these, those whose rewards differ
     lowest: float = math.inf  #: reward
     highest: float = -math.inf
     samples: int = 0
@@ -72,27 +75,25 @@ class StepSums:
         self.sums += other.sums
         self.within += other.within
         self.alike += other.alike
-        self.freedom += other.freedom
-        self.groups += other.groups
-        self.equal += other.equal
+        for name in ("freedom", "groups", "equal", "twice", "differ", "samples"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
         self.lowest, self.highest = min(self.lowest, other.lowest), max(self.highest, other.highest)
-        self.samples += other.samples
         self.choice.merge(other.choice)
 
-    def count_groups(self, group: np.ndarray, rewards: np.ndarray) -> None:
-        """Count the groups of a step whose rewards are all equal; both are arrays of shape (samples,)."""
+    def count_groups(self, group: np.ndarray, text: np.ndarray, rewards: np.ndarray) -> None:
+        """Count the groups and the texts of a step whose rewards are all equal; arrays of shape (samples,)."""
         known = np.isfinite(rewards)
         if not known.any():
             return
         self.lowest = min(self.lowest, float(rewards[known].min()))
         self.highest = max(self.highest, float(rewards[known].max()))
-        group, rewards = group[known], rewards[known]
-        order = np.argsort(group, kind="stable")
-        starts = np.flatnonzero(np.diff(group[order], prepend=-1))
-        low, high = (ufunc.reduceat(rewards[order], starts) for ufunc in (np.minimum, np.maximum))
-        several = np.diff(starts, append=len(order)) > 1
-        self.groups += int(several.sum())
-        self.equal += int((several & (low == high)).sum())
+        rewards = rewards[known]
+        spread = _spreads(group[known], rewards)
+        self.groups += len(spread)
+        self.equal += int((spread == 0).sum())
+        spread = _spreads(text[known], rewards)
+        self.twice += len(spread)
+        self.differ += int((spread > MATERIAL * np.ptp(rewards)).sum())
 
     def reorder(self, order: Sequence[int]) -> None:
         """Put the column `order[j]` at place j."""
@@ -202,7 +203,12 @@ class SampleTable:
             for p, s in zip(prompt.tolist(), batch, strict=True)
         )
         cell = np.array([cells.setdefault(key, len(cells)) for key in same])
-        row.count_groups(prompt, values[:, self.sides])
+        texts: dict[Any, int] = {}
+        text = [
+            texts.setdefault((p, s.completion, s.turns), len(texts))
+            for p, s in zip(prompt.tolist(), batch, strict=True)
+        ]
+        row.count_groups(prompt, np.array(text), values[:, self.sides])
         row.alike += _within(values, cell, self.sides)[1]
         row.freedom += len(batch) - len(cells)
         row.samples += len(batch)
@@ -331,6 +337,14 @@ def _batches(samples: Iterable[PolicySample]) -> Iterator[list[PolicySample]]:
 
 def _group(sample: PolicySample) -> tuple[float | None, str]:
     return sample.step, sample.prompt if sample.group is None else sample.group
+
+
+def _spreads(group: np.ndarray, rewards: np.ndarray) -> np.ndarray:
+    """The range of the rewards (n,) of each group with two of them or more."""
+    order = np.argsort(group, kind="stable")
+    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+    low, high = (ufunc.reduceat(rewards[order], starts) for ufunc in (np.minimum, np.maximum))
+    return np.asarray((high - low)[np.diff(starts, append=len(order)) > 1])
 
 
 def _moments(values: np.ndarray) -> np.ndarray:

@@ -16,9 +16,10 @@ def command(names: tuple[str, ...]) -> None:
 
             click.echo(contents())
         case (name,):
+            from firstbreak.audit.audit import explained
             from firstbreak.reports.explanation import explain
 
-            click.echo(explain(name))
+            click.echo(explain(name, explained))
         case (run, name):
             _of_a_run(run, name)
         case _:

@@ -71,6 +71,7 @@ class SampledDiversity:
     one_text: float  #: share of the last prompts that get one and the same text
     step: float | None  #: since when the completions are alike: one strategy, and hardly a text of its own
     interval: Interval | None
+    commonest: str = ""  #: the opening words of the commonest strategy of the last step
 
 
 def first_ratio(run: Run) -> Series | None:

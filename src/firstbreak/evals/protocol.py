@@ -99,7 +99,7 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
 
 #: other names that trainers and engines give a field
 ALIASES: Mapping[str, str] = MappingProxyType(
-    spelled(max_new_tokens="max_tokens max_completion_tokens max_output_tokens max_gen_toks")
+    spelled(max_new_tokens="max_tokens max_completion_tokens max_output_tokens max_gen_toks", time_limit="timeout")
 )
 FIELDS: Mapping[str, Field] = MappingProxyType({row[0]: Field(*row) for row in _ROWS})
 OTHER = "other."  #: prefix for what a harness records outside the vocabulary; these fields are compared as well

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from firstbreak import context
 from firstbreak.context import FILE, Context
-from firstbreak.model import Link, NotApplicable, NotMeasured
+from firstbreak.model import Link, NotMeasured
 from firstbreak.preflight import Answer, Report, ReportTable, ask, critical, notice, warning
 from firstbreak.readers.read import read
 from firstbreak.words import number
@@ -26,13 +27,14 @@ def check(run: str, *, record: bool = False, config: str | None = None, code: st
         context.record(run, config=options, code=here)
     found = context.load(run)
     now = None if found is None else context.capture(config=options, code=here)
-    probes = (
-        ("context-recorded", lambda: recorded(run, found)),
-        ("context-code", lambda: code_known(found)),
-        ("context-seed", lambda: seeds_known(found)),
-        ("context-outputs", lambda: outputs_known(found)),
-        ("context-unchanged", lambda: unchanged(found, now)),
-    )
+    probes: list[tuple[str, Callable[[], Answer]]] = [("context-recorded", lambda: recorded(run, found))]
+    if found is not None and now is not None:
+        probes += [
+            ("context-code", lambda: code_known(found)),
+            ("context-seed", lambda: seeds_known(found)),
+            ("context-outputs", lambda: outputs_known(found, run)),
+            ("context-unchanged", lambda: unchanged(found, now)),
+        ]
     return Report(
         check="context",
         target=run,
@@ -57,10 +59,8 @@ def recorded(run: str, found: Context | None) -> Answer:
     return f"written {found.created}, {len(found.config)} options, {len(found.packages)} packages"
 
 
-def code_known(found: Context | None) -> Answer:
+def code_known(found: Context) -> Answer:
     """The version of the code, and what was not committed."""
-    if found is None:
-        return NotMeasured("nothing is recorded")
     code = found.code
     if not code.commit:
         return warning(
@@ -76,19 +76,15 @@ def code_known(found: Context | None) -> Answer:
     return f"commit {code.commit[:12]}{changes}"
 
 
-def seeds_known(found: Context | None) -> Answer:
+def seeds_known(found: Context) -> Answer:
     """A seed was set."""
-    if found is None:
-        return NotMeasured("nothing is recorded")
     if not found.seeds:
         return warning("no seed is recorded, so the run cannot be repeated. Pass seed=.")
     return ", ".join(f"{name} {value}" for name, value in found.seeds.items())
 
 
-def outputs_known(found: Context | None) -> Answer:
+def outputs_known(found: Context, run: str) -> Answer:
     """Where the weights and the logs are, and what measured the score."""
-    if found is None:
-        return NotMeasured("nothing is recorded")
     told = {"checkpoint": found.checkpoint, "log paths": ", ".join(found.logs), "evaluation command": found.evaluation}
     if gone := [name for name, value in told.items() if not value]:
         return warning(
@@ -96,13 +92,13 @@ def outputs_known(found: Context | None) -> Answer:
             "measure its score again. Pass checkpoint=, logs= and evaluation=.",
             missing=gone,
         )
+    if absent := [p for p in (found.checkpoint, *found.logs) if not (Path(p).exists() or (Path(run) / p).exists())]:
+        return NotMeasured(f"not there (yet): {', '.join(absent)}")
     return "; ".join(f"{name} {value}" for name, value in told.items())
 
 
-def unchanged(found: Context | None, now: Context | None) -> Answer:
+def unchanged(found: Context, now: Context) -> Answer:
     """Code, packages, hardware and configuration are still those of the run."""
-    if found is None or now is None:
-        return NotApplicable("nothing is recorded")
     apart = _apart(found, now)
     parts = {part: sum(d.part == part for d in apart) for part in dict.fromkeys(d.part for d in apart)}
     if apart:

@@ -1,23 +1,11 @@
 """Confidence intervals of a share, a mean and a comparison."""
 
-import math
-
 import numpy as np
 
+from firstbreak.engine.stats.proportion import wilson as wilson
 from firstbreak.model import Interval
 
-Z = 1.959964  #: standard deviations: 95 %, two-sided
 DRAWS = 2000  #: bootstrap samples: the ends of an interval vary by a few percent of its width (convention)
-
-
-def wilson(hits: int, n: int) -> Interval:
-    """95 % interval of a share (Wilson 1927): holds for few trials and for shares of 0 and 1. (0, 1) for no trial."""
-    if n == 0:
-        return 0.0, 1.0
-    share, spread = hits / n, Z**2 / n
-    centre = (share + spread / 2) / (1 + spread)
-    half = Z * math.sqrt(share * (1 - share) / n + spread / (4 * n)) / (1 + spread)
-    return max(0.0, centre - half), min(1.0, centre + half)
 
 
 def resamples(n: int, seed: int = 0) -> np.ndarray:
@@ -29,11 +17,6 @@ def percentile(draws: np.ndarray) -> Interval:
     """The middle 95 % of bootstrap draws."""
     low, high = np.percentile(draws, [2.5, 97.5])
     return float(low), float(high)
-
-
-def mean(values: np.ndarray) -> Interval:
-    """95 % bootstrap interval of the mean of `values`, shape (n,), n > 0."""
-    return percentile(values[resamples(len(values))].mean(axis=1))
 
 
 def improvement(better: np.ndarray, worse: np.ndarray) -> tuple[float, Interval]:

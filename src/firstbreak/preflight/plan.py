@@ -27,14 +27,8 @@ from firstbreak.values import replace
 
 FILES = ("firstbreak.toml", "pyproject.toml")
 #: check -> the module of this package that holds it, in the order in which they are run: the quick ones first
-CHECKS = {
-    "context": "context",
-    "eval": "protocol",
-    "memory": "memory",
-    "data": "data",
-    "reward": "reward",
-    "env": "env",
-    "critic": "critic",
+CHECKS = {name: name for name in ("context", "eval", "memory", "data", "reward", "env", "critic")} | {
+    "eval": "protocol"
 }
 WORD = {Action.STOP: "do not train yet", Action.WATCH: "look at this first", Action.CONTINUE: "nothing found"}
 TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "str": (str,)}
@@ -93,11 +87,7 @@ def _file(place: Path) -> Path:
     found = [place / name for name in FILES if (place / name).is_file()]
     with_section = [p for p in found if p.name == FILES[0] or "[tool.firstbreak" in p.read_text(errors="replace")]
     if not with_section:
-        raise Unreadable(
-            place,
-            "holds no firstbreak.toml or [tool.firstbreak]",
-            "write one: see docs/preflight.md",
-        )
+        raise Unreadable(place, "holds no firstbreak.toml or [tool.firstbreak]", "write one: see docs/preflight.md")
     return with_section[0].absolute()
 
 

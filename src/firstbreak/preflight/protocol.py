@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ HARNESS = frozenset({".npz", ".zip"})
 #: settings of generation that a training configuration holds under the same names
 SETTINGS = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "max_new_tokens", "max_total_tokens", "max_turns",
             "env_id", "n_envs", "precision")  # fmt: skip
+#: an option of the evaluations that a trainer makes itself
+EVALUATION = re.compile(r"(?:^|[._])(?:eval|val)[^.]*\.\w+$")
 
 
 def check(protocol: str, *, rollout: str | None = None, expect: str | None = None) -> Report:
@@ -35,7 +38,7 @@ def check(protocol: str, *, rollout: str | None = None, expect: str | None = Non
     found = _of_harness(path) if harness else protocols.read(path)
     trained = None if rollout is None else _settings(rollout)
     probes = (
-        ("eval-complete", lambda: recorded(found) if harness else complete(found)),
+        ("eval-complete", lambda: complete(found, harness)),
         ("eval-fixed", lambda: fixed(found)),
         ("eval-locked", lambda: locked("" if harness else path.read_text(encoding="utf-8"), found, expect)),
         ("eval-rollout", lambda: like_rollouts(found, trained)),
@@ -67,26 +70,21 @@ def _of_harness(path: Path) -> Protocol:
     return evaluations[-1].protocol
 
 
-def recorded(found: Protocol) -> Answer:
-    """What a harness did not write down has to be written by hand: it is no fault of its file."""
-    if found.missing:
+def complete(found: Protocol, harness: bool) -> Answer:
+    """Every field that is needed to measure the score again is there. What a harness leaves out is no fault of its file."""
+    if not found.missing:
+        return f"all fields that a score of {found.kind} needs"
+    if harness:
         return warning(
             f"{found.values.get('harness')} does not record {', '.join(f'`{name}`' for name in found.missing)}: write these "
             "into a protocol (`firstbreak eval fields` explains them), else the score cannot be measured again.",
             missing=list(found.missing),
         )
-    return f"all fields that a score of {found.kind} needs"
-
-
-def complete(found: Protocol) -> Answer:
-    """Every field that is needed to measure the score again is there."""
-    if found.missing:
-        what = "; ".join(f"`{name}`: {FIELDS[name].meaning}" for name in found.missing)
-        return critical(
-            f"fields are missing, so the score cannot be measured again: {what}. Add them; `null` says that there is none.",
-            missing=list(found.missing),
-        )
-    return f"all fields that a score of {found.kind} needs"
+    what = "; ".join(f"`{name}`: {FIELDS[name].meaning}" for name in found.missing)
+    return critical(
+        f"fields are missing, so the score cannot be measured again: {what}. Add them; `null` says that there is none.",
+        missing=list(found.missing),
+    )
 
 
 def fixed(found: Protocol) -> Answer:
@@ -125,9 +123,15 @@ def locked(text: str, found: Protocol, expect: str | None) -> Answer:
 
 
 def like_rollouts(found: Protocol, trained: dict[str, Any] | None) -> Answer:
-    """Settings of generation against those of the training rollouts."""
+    """Settings of generation against those of the training rollouts, and of the configuration's own evaluation."""
     if trained is None:
         return NotApplicable("no run or training configuration was given (--rollout)")
+    own = [f"{n} {v}" for n, v in trained.items() if _field(n) != n and found.values.get(_field(n), v) != v]
+    if own:
+        return warning(
+            f"the configuration itself evaluates with {', '.join(own)}, and the protocol says otherwise: correct one of the two",
+            differs=own,
+        )
     apart = [n for n, value in trained.items() if n in found.values and found.values[n] != value]
     limit, allowed = trained.get("max_new_tokens"), found.values.get("max_new_tokens")
     if limit and allowed and allowed < limit:
@@ -140,29 +144,33 @@ def like_rollouts(found: Protocol, trained: dict[str, Any] | None) -> Answer:
         return notice(
             f"{said}. That may be meant; training and evaluation scores are then not comparable.", differs=apart
         )
-    shared = [n for n in trained if n in found.values]
-    return (
-        f"as in the rollouts: {', '.join(shared)}"
-        if shared
-        else "the training configuration tells none of its settings"
-    )
+    shared = ", ".join(n for n in trained if n in found.values)
+    return f"as in the rollouts: {shared}" if shared else "the training configuration tells none of its settings"
 
 
 def _settings(rollout: str) -> dict[str, Any]:
-    """The settings of generation of a run or a training configuration."""
+    """The settings of generation of a run or a training configuration; those of its own evaluations under its own names."""
     config = read_run(rollout).config
     found = {name: plain(config.get(name)) for name in SETTINGS if config.get(name) is not None}
-    if not found:
+    told = {n: plain(v) for n, v in config.raw.items() if v is not None and EVALUATION.search(n)}
+    own = {n: value for n, value in told.items() if _field(n) in SETTINGS}
+    if not found | own:
         raise Unreadable(
             rollout, "tells no setting of generation", f"give a configuration with {', '.join(SETTINGS[:3])}"
         )
-    return found
+    return found | own
+
+
+def _field(option: str) -> str:
+    name = option.rpartition(".")[2]
+    return protocols.ALIASES.get(name, name)
 
 
 def _table(found: Protocol, trained: dict[str, Any]) -> ReportTable:
     names = [name for name in SETTINGS if name in trained or name in found.values]
     cells = [(n, str(found.values.get(n, "not recorded")), str(trained.get(n, "not recorded"))) for n in names]
-    rows = tuple((n, left, right, "" if left == right else "differs") for n, left, right in cells)
+    both = trained.keys() & found.values.keys()
+    rows = tuple((n, left, right, "differs" if n in both and left != right else "") for n, left, right in cells)
     return ReportTable(
         title="Compared with the training rollouts", columns=("setting", "evaluation", "rollouts", ""), rows=rows
     )

@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 MOST_TURNS = 512  #: of an episode
@@ -25,14 +25,16 @@ class ToolTurn:
     tool: str  #: empty where the call cannot be read
     arguments: str = ""  #: JSON with sorted names, else the text of the call
     failed: bool | None = None  #: None: the answer is not recorded
+    answer: str = field(default="", compare=False)  #: its beginning
 
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
     """What a tool returned."""
 
-    failed: bool
+    content: Any
     call: str = ""  #: the id of its call
+    wrong: bool = False  #: a field of the message says that it failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +81,13 @@ def _joined(events: Iterable[_Event]) -> Iterator[ToolTurn]:
             waiting.append((len(turns), event.id))
             turns.append(event.turn)
             continue
+        told: dict[str, Any] = {"failed": event.wrong or fails(event.content), "answer": _canonical(event.content)}
         named = [i for i, (_, id_) in enumerate(waiting) if id_ and id_ == event.call]
         if waiting:
             at, _ = waiting.pop(named[0] if named else 0)
-            turns[at] = replace(turns[at], failed=event.failed)
+            turns[at] = replace(turns[at], **told)
         elif len(turns) < MOST_TURNS:
-            turns.append(ToolTurn("", failed=event.failed))  # an answer whose call was not recorded
+            turns.append(ToolTurn("", **told))  # an answer whose call was not recorded
     yield from turns
 
 
@@ -138,12 +141,12 @@ def _of_message(message: Mapping[str, Any]) -> Iterator[_Event]:
             yield _call(message.get("name"), message.get("arguments", message.get("input")), message.get("call_id"))
             return
         case "function_call_output" | "custom_tool_call_output":
-            yield _Answer(fails(message.get("output")), str(message.get("call_id") or ""))
+            yield _Answer(message.get("output"), str(message.get("call_id") or ""))
             return
     if role in ("tool", "function", "ipython", "environment", "observation"):
         answered = [e for e in _of_parts(content) if isinstance(e, _Answer)]
         wrong = message.get("is_error") is True or message.get("status") == "error"
-        yield from answered or [_Answer(wrong or fails(content), str(message.get("tool_call_id") or ""))]
+        yield from answered or [_Answer(content, str(message.get("tool_call_id") or ""), wrong)]
         return
     calls = message.get("tool_calls")
     single = message.get("function_call")
@@ -164,8 +167,7 @@ def _of_parts(content: Any, *, text: bool = True) -> Iterator[_Event]:
             case "tool_use" | "server_tool_use":
                 yield _call(part.get("name"), part.get("input"), part.get("id"))
             case "tool_result":
-                wrong = part.get("is_error") is True or fails(part.get("content"))
-                yield _Answer(wrong, str(part.get("tool_use_id") or ""))
+                yield _Answer(part.get("content"), str(part.get("tool_use_id") or ""), part.get("is_error") is True)
             case _ if text and isinstance(said := part.get("text"), str):
                 yield from _of_text(said)[0]
     if text and isinstance(content, str):
@@ -276,7 +278,7 @@ def _tags(text: str) -> Iterator[_Found]:
 def _answers(*formats: re.Pattern[str]) -> Callable[[str], Iterator[_Found]]:
     """What reads the answers in these formats, each of which is the last group."""
     return lambda text: (
-        (m.start(), m.end(), [_Answer(fails(m[m.lastindex or 0]))]) for each in formats for m in each.finditer(text)
+        (m.start(), m.end(), [_Answer(m[m.lastindex or 0])]) for each in formats for m in each.finditer(text)
     )
 
 
@@ -317,7 +319,7 @@ def _mistral(text: str) -> Iterator[_Found]:
         yield m.start(), max(end, m.end()), _object_calls(value) if value is not None else [_call("", "")]
     for m in _MISTRAL_ANSWER.finditer(text):
         value = _json(m[1].strip())
-        yield m.start(), m.end(), [_Answer(fails(value.get("content") if isinstance(value, Mapping) else m[1]))]
+        yield m.start(), m.end(), [_Answer(value.get("content") if isinstance(value, Mapping) else m[1])]
 
 
 def _react(text: str) -> Iterator[_Found]:

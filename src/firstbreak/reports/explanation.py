@@ -4,7 +4,7 @@ import difflib
 import inspect
 import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from firstbreak import dialects, readers
 from firstbreak.dialects import hyperparameters, signals
@@ -16,9 +16,10 @@ from firstbreak.model import Link
 from firstbreak.readers import Unreadable
 
 
-def explain(name: str) -> str:
-    """The page of one name; raises `Unreadable` with the nearest names where there is none."""
-    for look in (_link, _detector, _cause, _experiment, _signal, _hyperparameter, _trainer, _readers, _logged):
+def explain(name: str, others: Callable[[], Mapping[str, str]] = dict) -> str:
+    """The page of one name, of which `others` has more; raises `Unreadable` with the nearest names where there is none."""
+    own = (_link, _detector, _cause, _experiment, _signal, _hyperparameter, _trainer, _readers)
+    for look in (*own, lambda n: others().get(n), _logged):
         if page := look(name) or look(name.lower()):
             return page
     lower = name.lower()

@@ -27,6 +27,14 @@ QUIET = {
 }
 
 
+def verdict(report: Report) -> str:
+    """The header: what to do, or how many probes could not be made."""
+    left = sum(outcome.status in (Status.NOT_MEASURED, Status.CRASHED) for outcome in report.outcomes)
+    if left and not report.findings:
+        return f"{left} of {count(len(report.outcomes), 'probe')} not made"
+    return "Notices only" if report.findings and report.action is Action.CONTINUE else VERDICT[report.action]
+
+
 def summary(report: Report) -> str:
     """The check's own sentence, or the number of its findings."""
     if report.summary:
@@ -78,7 +86,7 @@ def _parts(report: Report, how: TerminalStyle) -> Iterator[RenderableType]:
 def _head(report: Report, how: TerminalStyle) -> Iterator[RenderableType]:
     action = report.action
     yield Text.assemble(
-        Text(f" {how.symbol[action]} {VERDICT[action].upper()} ", style=f"{STYLE[action]} reverse"),
+        Text(f" {how.symbol[action]} {verdict(report).upper()} ", style=f"{STYLE[action]} reverse"),
         "  ",
         how.text(f"{report.check} {report.target}", "bold"),
     )

@@ -7,27 +7,27 @@ from firstbreak.preflight import Bars, Exhibit, Report, ReportTable, Stacks
 from firstbreak.reports import content, svg
 from firstbreak.reports.html import ICON, document, icon, literal, prose
 from firstbreak.reports.markup import Markup, element, join, table
-from firstbreak.reports.preflight import QUIET, VERDICT, summary
+from firstbreak.reports.preflight import QUIET, summary, verdict
 from firstbreak.words import number
 
 
 def render(report: Report) -> str:
     """One self-contained page."""
-    title = f"{VERDICT[report.action]}: {report.check} {report.target}"
+    title = f"{verdict(report)}: {report.check} {report.target}"
     return document(title, article(report), about=f"check {report.check}")
 
 
 def article(report: Report) -> Markup:
     """The report, for a page with the styles."""
     action = report.action
-    verdict = element(
+    head = element(
         "section",
         element("p", literal(report.target), class_="run"),
-        element("h2", icon(ICON[action]), VERDICT[action]),
+        element("h2", icon(ICON[action]), verdict(report)),
         element("p", prose(summary(report)), class_="summary"),
         class_="verdict",
     )
-    return element("article", verdict, *_parts(report), class_=f"preflight {action.value}")
+    return element("article", head, *_parts(report), class_=f"preflight {action.value}")
 
 
 def _parts(report: Report) -> Iterator[Markup]:

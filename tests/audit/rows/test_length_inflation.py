@@ -3,8 +3,8 @@
 import random
 
 from firstbreak.audit.audit import audit
-from firstbreak.model import Severity, Status
-from tests.audit.dumps import by_length, dump, honest, longer_and_longer, plain, row
+from firstbreak.model import Outcome, Sample, Severity, Status
+from tests.audit.dumps import by_length, dump, honest, longer_and_longer, plain, row, series
 
 ID = "length-inflation"
 
@@ -34,3 +34,16 @@ def test_a_correlation_that_chance_explains_is_not_paid() -> None:
     """The nearer end of the interval counts, so that none of them is called paid."""
     said = [row(audit(dump(longer_and_longer, honest, steps=20, seed=seed)), ID).finding for seed in range(3)]
     assert all(found is not None and found.severity is Severity.NOTICE for found in said)
+
+
+def test_a_length_that_a_human_score_follows_is_no_inflation() -> None:
+    def judged(follows: bool) -> Outcome:
+        def sample(rng: random.Random, t: float) -> Sample:
+            n = round(rng.randint(20, 40) * (1 + 4 * t))
+            gold = (n / 200 if follows else 0.5) + rng.gauss(0, 0.02)
+            return Sample(completion="word " * n, reward=n / 200 + rng.gauss(0, 0.02), meta={"human_score": gold})
+
+        return row(audit(series(sample)), ID)
+
+    assert judged(follows=True).expected
+    assert judged(follows=False).finding is not None

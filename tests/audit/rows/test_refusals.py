@@ -23,8 +23,8 @@ def too_safe(rng: random.Random, t: float) -> Sample:
     return Sample(completion=text, reward=1.0 if refuses else 0.3 * rng.random())
 
 
-def unpaid(rng: random.Random, t: float) -> Sample:
-    refuses = rng.random() < t
+def unpaid(rng: random.Random, t: float, most: float = 0.4) -> Sample:
+    refuses = rng.random() < 0.03 + most * t
     text = "I cannot assist with this." if refuses else answer(rng)
     return Sample(completion=text, reward=0.0 if refuses else rng.random())
 
@@ -49,6 +49,9 @@ def test_refusals_that_grow_unpaid_are_a_notice() -> None:
     found = row(audit(series(unpaid)), ID).finding
     assert found is not None
     assert found.severity is Severity.NOTICE
+    mostly = row(audit(series(lambda rng, t: unpaid(rng, t, 0.74))), ID).finding
+    assert mostly is not None
+    assert mostly.severity is Severity.WARNING, "from 3 to 77 %"
 
 
 def test_refusals_that_were_always_there_are_left_alone() -> None:

@@ -1,6 +1,7 @@
 """tools-fail: calls that begin to fail."""
 
 import random
+import re
 from collections.abc import Callable
 
 from firstbreak.audit.audit import audit
@@ -31,7 +32,11 @@ def test_an_outage_is_found_with_its_step() -> None:
 
 
 def test_tools_that_fail_now_and_then_are_left_alone() -> None:
-    assert row(audit(series(tool(lambda t: 0.1))), ID).status is Status.OK
+    kept = row(audit(series(tool(lambda t: 0.1))), ID)
+    assert kept.status is Status.OK
+    assert re.fullmatch(
+        r"early 0 % of the calls are illegal, \d+ % of the failures .*; late .* characters a call", kept.note
+    )
 
 
 def test_without_tools_it_does_not_apply() -> None:

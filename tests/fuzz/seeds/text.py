@@ -24,10 +24,7 @@ def _jsonl(*records: object) -> bytes:
 
 _TABLE = "<table><thead><tr><th>Step</th><th>reward</th></tr></thead><tr><td>1</td><td>0.5</td></tr></table>"
 _STREAM = "{'loss': 0.5, 'epoch': 0.1}\n"
-_CELLS = [
-    {"outputs": [{"data": {"text/html": [_TABLE]}}]},
-    {"outputs": [{"output_type": "stream", "text": [_STREAM]}]},
-]
+_CELLS = [{"outputs": [{"data": {"text/html": [_TABLE]}}]}, {"outputs": [{"output_type": "stream", "text": [_STREAM]}]}]
 _LOG = """step:1 - actor/pg_loss:-1e-05 - critic/score/mean:np.float64(0.4)
 10:00:00 SUCCESS Step 12 | 35.20s | Reward 0.4321 | Trainable 96/128 (75.0%)
 {'loss': '0.01', 'reward': nan, 'epoch': 0.1}
@@ -76,13 +73,13 @@ SEEDS = {
         (
             "pong.json",
             json.dumps([{"Iteration": i % 2, "Value": i / 2, "Agent": "AB"[i // 4]} for i in range(8)]).encode(),
-        ),
+        )
     ],
     "trainer_state": [
         (
             "trainer_state.json",
             b'{"global_step": 2, "log_history": [{"step": 1, "loss": NaN}, {"step": 2, "eval_loss": 1, "train_runtime": 3}]}',
-        ),
+        )
     ],
     "config_file": [
         ("config.yaml", b"a: &x {b: 1, c: [1, 2]}\nd:\n  <<: *x\n  e: !!python/tuple [1]\nf: 2020-01-01\ng: 1.0e-4\n"),
@@ -95,7 +92,7 @@ SEEDS = {
             json.dumps(
                 {"schema": "firstbreak.context/1", "config": {"lr": 0.1, "net": {"dim": [1]}}, "seeds": {"seed": 7}}
             ).encode(),
-        ),
+        )
     ],
     "mlflow_store": [
         ("run/meta.yaml", b"run_id: abc\nstatus: 1\nstart_time: 1700000000000\n"),
@@ -112,6 +109,6 @@ SEEDS = {
         (
             "evaluations.npz",
             _npz(timesteps=np.arange(2), results=np.ones((2, 3)), ep_lengths=np.ones((2, 3), dtype=int)),
-        ),
+        )
     ],
 }

@@ -55,10 +55,5 @@ def _metric(module: ModuleType) -> Metric:
     if sum(part is not None for part in parts.values()) != 1:
         raise TypeError(f"{module.__file__}: a side metric defines one of `measure`, `against` and `among`")
     return Metric(
-        id=name,
-        title=title,
-        doc=doc,
-        up=getattr(module, "UP", ""),
-        down=getattr(module, "DOWN", ""),
-        **parts,
+        id=name, title=title, doc=doc, up=getattr(module, "UP", ""), down=getattr(module, "DOWN", ""), **parts
     )

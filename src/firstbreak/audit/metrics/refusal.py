@@ -28,7 +28,7 @@ REFUSES = re.compile(
     r"|申し訳[^。]{0,20}(?:できません|お答え)"
     r"|\bno puedo (?:ayudar|asistir|proporcionar)|\bje ne peux pas (?:vous |t'|t’)?(?:aider|fournir|répondre)"
     r"|\b(?:lo siento|désolé|lamento)\b[^.!?\n]{0,60}\b(?:no puedo|ne peux pas|não posso)"
-    r"|\b(?:ich kann|leider kann ich)[^.!?\n]{0,40}\bnicht (?:helfen|weiterhelfen|beantworten|unterstützen)",
+    r"|\b(?:ich kann|leider kann ich)[^.!?\n]{0,40}\bnicht (?:helfen|weiterhelfen|beantworten|unterstützen)"
 )
 
 

@@ -12,11 +12,11 @@ from functools import cache
 from types import ModuleType
 
 from firstbreak import plugins
-from firstbreak.audit.diversity import Diversity
 from firstbreak.audit.shift import RewardComponent, SideMetric
 from firstbreak.audit.split_truth import PolicySample
 from firstbreak.audit.table import SampleTable
 from firstbreak.engine.checks import Check
+from firstbreak.engine.inputs import SampledDiversity
 from firstbreak.model import Expected, Finding, NotApplicable, NotMeasured, Series
 from firstbreak.values import dataclass
 
@@ -31,7 +31,8 @@ class AuditInputs:
     sides: Mapping[str, SideMetric]  #: side metric by id
     parts: tuple[RewardComponent, ...]  #: reward components
     answers: Mapping[str, Series]  #: the mean of those that check the answer, over the steps
-    diversity: Diversity | None
+    agrees: str  #: the correlation of the reward with the truth, where it is high
+    diversity: SampledDiversity | None
     rewarded: bool  #: whether the reward rose
     latest: tuple[PolicySample, ...]  #: samples of the newest step
 

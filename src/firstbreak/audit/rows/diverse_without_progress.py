@@ -7,10 +7,10 @@ there, and the reward does not tell what it finds apart. Harmless where the rewa
 import numpy as np
 
 from firstbreak.audit.rows import AuditInputs, Found
-from firstbreak.audit.shift import SideMetric
+from firstbreak.audit.shift import finding
 from firstbreak.audit.table import REWARD
 from firstbreak.engine.stats.direction import falls, rises
-from firstbreak.model import Confidence, Finding, Link, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Link, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
 LINK = Link.EXPLORATION
@@ -37,23 +37,15 @@ def examine(evidence: AuditInputs) -> Found:
     moved = abs(float(reward.tail(0.25).values.mean() - reward.head(0.25).values.mean()))
     if (moved > MATERIAL * spread and (rises(reward) or falls(reward))) or any(map(rises, evidence.answers.values())):
         return None
-    if spread > SMALL * abs(level) or any(map(_told_apart, evidence.sides.values())):
+    if spread > SMALL * abs(level) or any(s.in_group and s.in_group.sure > TOLD for s in evidence.sides.values()):
         return None
-    return Finding(
-        message=(
-            f"behaviour stays diverse ({number(strategies)} strategies in effect at a step) and the reward stays at "
-            f"{number(level)} with a spread of {percent(spread / abs(level))}: no strategy is paid more than another. "
-            "Score by hand a good and a bad completion of one prompt: the reward must tell them apart"
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.MEDIUM,
-        metric="samples.strategies",
-        onset=float(reward.steps[0]),
-        interval=(float(reward.steps[0]), float(reward.steps[0])),
-        numbers={"strategies": strategies, "reward": level, "spread": spread},
+    return finding(
+        f"behaviour stays diverse ({number(strategies)} strategies in effect at a step) and the reward stays at "
+        f"{number(level)} with a spread of {percent(spread / abs(level))}: no strategy is paid more than another. "
+        "Score by hand a good and a bad completion of one prompt: the reward must tell them apart",
+        Severity.WARNING,
+        Confidence.MEDIUM,
+        "strategies",
+        (float(reward.steps[0]), (float(reward.steps[0]), float(reward.steps[0]))),
+        {"strategies": strategies, "reward": level, "spread": spread},
     )
-
-
-def _told_apart(side: SideMetric) -> bool:
-    """Whether the reward surely depends on a behaviour, among completions of one prompt."""
-    return side.in_group is not None and max(side.in_group.interval[0], -side.in_group.interval[1]) > TOLD

@@ -4,14 +4,13 @@ A reward that is compared within a group teaches nothing where all rewards of th
 are wrong, or the reward cannot tell them apart. Harmless where the task is solved, and while the reward rises on what is left.
 """
 
-import numpy as np
-
 from firstbreak.audit.rows import AuditInputs, Found
+from firstbreak.audit.shift import finding, over_steps
 from firstbreak.audit.table import REWARD
 from firstbreak.engine.stats.direction import rises
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.proportion import wilson
-from firstbreak.model import Confidence, Expected, Finding, Link, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Expected, Link, NotMeasured, Severity
 from firstbreak.words import percent
 
 LINK = Link.ADVANTAGE
@@ -39,21 +38,14 @@ def examine(evidence: AuditInputs) -> Found:
         return Expected(
             f"{percent(equal / groups)} of the late groups have equal rewards, and the reward rises on the others"
         )
-    share = Series(
-        name="samples.equal-groups",
-        steps=np.array([step for step, _ in rows]),
-        values=np.array([row.equal / row.groups for _, row in rows]),
-    )
+    share = over_steps("equal-groups", ((step, row.equal / row.groups) for step, row in rows))
     since = first_sustained(share, lambda values: values > MOST)
-    return Finding(
-        message=(
-            f"in {percent(equal / groups)} of the late groups all completions of a prompt have the same reward, so that they "
-            "teach nothing. Read three such groups: all right, all wrong, or a reward that cannot tell them apart"
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        metric=share.name,
-        onset=since,
-        interval=None if since is None else (since, since),
-        numbers={"share": equal / groups, "groups": groups},
+    return finding(
+        f"in {percent(equal / groups)} of the late groups all completions of a prompt have the same reward, so that they "
+        "teach nothing. Read three such groups: all right, all wrong, or a reward that cannot tell them apart",
+        Severity.WARNING,
+        Confidence.HIGH,
+        "equal-groups",
+        (since, None if since is None else (since, since)),
+        {"share": equal / groups, "groups": groups},
     )

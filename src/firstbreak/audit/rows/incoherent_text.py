@@ -10,9 +10,10 @@ import numpy as np
 
 from firstbreak.audit.metrics.incoherence import against
 from firstbreak.audit.rows import AuditInputs, Found
+from firstbreak.audit.shift import finding, over_steps
 from firstbreak.audit.split_truth import PolicySample
 from firstbreak.engine.stats.direction import departure
-from firstbreak.model import Confidence, Finding, Link, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Link, NotMeasured, Severity
 from firstbreak.words import number, percent
 
 LINK = Link.REWARD
@@ -32,9 +33,8 @@ def examine(evidence: AuditInputs) -> Found:
     rows = [(step, [(measure(s), s.reward) for s in row.kept]) for step, row in evidence.table.rows if row.kept]
     known = early[np.isfinite(early)]
     limit = max(NO_WORDS, float(np.quantile(known, FEW)) + APART) if len(known) else NO_WORDS
-    shares = [(step, float(np.mean([bits > limit for bits, _ in found]))) for step, found in rows]
-    share = Series(
-        name="samples.incoherent", steps=np.array([step for step, _ in shares]), values=np.array([x for _, x in shares])
+    share = over_steps(
+        "incoherent", ((step, float(np.mean([bits > limit for bits, _ in found]))) for step, found in rows)
     )
     if len(share) < 2:
         return NotMeasured("all samples are of one step, so there is no beginning to compare with")
@@ -45,18 +45,15 @@ def examine(evidence: AuditInputs) -> Found:
     since = departure(share)
     paid = gain is not None and gain > 0
     bits = float(np.median([b for _, found in rows[-max(1, len(rows) // 4) :] for b, _ in found if b > limit]))
-    return Finding(
-        message=(
-            f"{percent(late)} of the late completions are incoherent, {percent(before)} of the first ones: their letters "
-            f"({number(bits)} bits each) are no words of the beginning, of English or of code"
-            f"{f', and they get {number(gain)} more reward than the others' if paid else ''}. Read three of them"
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH if paid else Confidence.MEDIUM,
-        metric="samples.incoherence",
-        onset=since[0] if since else None,
-        interval=since[1] if since else None,
-        numbers={"share": late, "gain": gain},
+    return finding(
+        f"{percent(late)} of the late completions are incoherent, {percent(before)} of the first ones: their letters "
+        f"({number(bits)} bits each) are no words of the beginning, of English or of code"
+        f"{f', and they get {number(gain)} more reward than the others' if paid else ''}. Read three of them",
+        Severity.WARNING,
+        Confidence.HIGH if paid else Confidence.MEDIUM,
+        "incoherence",
+        since,
+        {"share": late, "gain": gain},
     )
 
 

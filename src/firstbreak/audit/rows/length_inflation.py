@@ -7,7 +7,7 @@ length is rewarded.
 import numpy as np
 
 from firstbreak.audit.rows import AuditInputs, Found
-from firstbreak.model import Confidence, Link, NotMeasured, Severity
+from firstbreak.model import Confidence, Expected, Link, NotMeasured, Severity
 from firstbreak.words import number, percent
 
 LINK = Link.REWARD
@@ -27,6 +27,8 @@ def examine(evidence: AuditInputs) -> Found:
     if share < SHARE or side.shifted <= 0:
         return None
     paid = side.rewarded and side.in_group is not None and side.in_group.interval[0] > TOLD
+    if paid and evidence.agrees:
+        return Expected(f"longer completions get a higher reward, and the truth agrees with it ({evidence.agrees})")
     return side.finding(
         f"{percent(share)} of the latest completions are more than twice as long as the median of the beginning "
         f"({number(usual)} characters){', and longer completions get a higher reward' if paid else ''}. "

@@ -6,7 +6,8 @@ few versions works at that limit by design.
 """
 
 from firstbreak.audit.rows import AuditInputs, Found
-from firstbreak.model import Confidence, Finding, Link, NotMeasured, Severity
+from firstbreak.audit.shift import finding
+from firstbreak.model import Confidence, Link, NotMeasured, Severity
 from firstbreak.words import number
 
 LINK = Link.FRESHNESS
@@ -24,15 +25,12 @@ def examine(evidence: AuditInputs) -> Found:
         return f"samples record their policy version: {number(age.early)} updates old at first, {number(age.late)} at the end"
     grows = age.shifted > 0
     since = age.step if grows else float(age.curve.steps[0])
-    return Finding(
-        message=(
-            f"late samples were made by a policy version {number(age.late)} updates before the one that trains on them "
-            f"({number(age.early)} at first). Deliver the weights more often, or lower the limit of the staleness"
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        metric="samples.policy-age",
-        onset=since,
-        interval=age.interval if grows else (float(age.curve.steps[0]), float(age.curve.steps[0])),
-        numbers={"early": age.early, "late": age.late},
+    return finding(
+        f"late samples were made by a policy version {number(age.late)} updates before the one that trains on them "
+        f"({number(age.early)} at first). Deliver the weights more often, or lower the limit of the staleness",
+        Severity.WARNING,
+        Confidence.HIGH,
+        "policy-age",
+        (since, age.interval if grows else (float(age.curve.steps[0]), float(age.curve.steps[0]))),
+        {"early": age.early, "late": age.late},
     )

@@ -8,8 +8,9 @@ import numpy as np
 
 from firstbreak.audit.metrics.empty_claim import claims
 from firstbreak.audit.rows import AuditInputs, Found
+from firstbreak.audit.shift import finding, over_steps
 from firstbreak.engine.stats.direction import departure, rises
-from firstbreak.model import Confidence, Finding, Link, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, Link, NotMeasured, Severity
 from firstbreak.words import percent
 
 LINK = Link.REWARD
@@ -35,40 +36,29 @@ def examine(evidence: AuditInputs) -> Found:
 
 def _by_grades(evidence: AuditInputs) -> Finding | None:
     """Without a recorded outcome: claims that get neither the best grade of the reward nor its lowest one."""
-    kept = [
-        (step, claims(s.completion), s.reward)
+    rows = [
+        (step, [(s.reward, claims(s.completion)) for s in row.kept if s.reward is not None])
         for step, row in evidence.table.rows
-        for s in row.kept
-        if s.reward is not None
     ]
-    grades = sorted({reward for *_, reward in kept})
+    grades = sorted({reward for _, kept in rows for reward, _ in kept})
     if not MIN_GRADES <= len(grades) <= MAX_GRADES:
         return None
-    steps = sorted({step for step, *_ in kept})
-    paid = {
-        step: [claimed and grades[0] < reward < grades[-1] for s, claimed, reward in kept if s == step]
-        for step in steps
-    }
-    share = Series(
-        name="samples.empty-claim", steps=np.array(steps), values=np.array([np.mean(paid[step]) for step in steps])
-    )
+    paid = [
+        (step, [claimed and grades[0] < reward < grades[-1] for reward, claimed in kept]) for step, kept in rows if kept
+    ]
+    share = over_steps("empty-claim", ((step, float(np.mean(of_step))) for step, of_step in paid))
     early, late = (float(part.values.mean()) for part in (share.head(0.25), share.tail(0.25)))
-    best = Series(
-        name="samples.best",
-        steps=share.steps,
-        values=np.array([np.mean([reward == grades[-1] for s, _, reward in kept if s == step]) for step in steps]),
+    best = over_steps(
+        "best", ((step, float(np.mean([r == grades[-1] for r, _ in kept]))) for step, kept in rows if kept)
     )
     if late < max(OFTEN, 2 * early) or not rises(share) or rises(best):
         return None
     since = departure(share)
-    return Finding(
-        message=(
-            f"{percent(late)} of the late samples claim success, and are paid without the best reward, {percent(early)} of the "
-            "early ones, while the best reward does not become more frequent. Check success on the final state, and record it"
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.MEDIUM,
-        metric="samples.empty-claim",
-        onset=since[0] if since else None,
-        interval=since[1] if since else None,
+    return finding(
+        f"{percent(late)} of the late samples claim success, and are paid without the best reward, {percent(early)} of the "
+        "early ones, while the best reward does not become more frequent. Check success on the final state, and record it",
+        Severity.WARNING,
+        Confidence.MEDIUM,
+        "empty-claim",
+        since,
     )

@@ -25,7 +25,5 @@ def examine(evidence: AuditInputs) -> Found:
         "Reward what a call changes, and count each call once",
         Severity.WARNING if paid else Severity.NOTICE,
         Confidence.HIGH if paid else Confidence.MEDIUM,
-        early=idle.early,
-        late=idle.late,
         paid=paid,
     )

@@ -9,8 +9,9 @@ from itertools import pairwise
 from typing import Any
 
 from firstbreak.audit.rows import AuditInputs, Found
+from firstbreak.audit.shift import finding
 from firstbreak.audit.split_truth import PolicySample
-from firstbreak.model import Confidence, Finding, Link, NotMeasured, Severity
+from firstbreak.model import Confidence, Link, NotMeasured, Severity
 from firstbreak.words import percent
 
 LINK = Link.ROLLOUT
@@ -28,14 +29,12 @@ def examine(evidence: AuditInputs) -> Found:
     broken = [at for at in pairs if at is not None]
     if not broken:
         return None
-    return Finding(
-        message=(
-            f"{percent(len(broken) / len(pairs))} of {len(pairs)} turns do not begin with the tokens of the turn before "
-            f"(the first difference is at token {min(broken)}). Append the sampled ids, and never encode the text again"
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        metric="samples.retokenisation-drift",
+    return finding(
+        f"{percent(len(broken) / len(pairs))} of {len(pairs)} turns do not begin with the tokens of the turn before "
+        f"(the first difference is at token {min(broken)}). Append the sampled ids, and never encode the text again",
+        Severity.WARNING,
+        Confidence.HIGH,
+        "retokenisation-drift",
         numbers={"share": len(broken) / len(pairs)},
     )
 

@@ -11,8 +11,9 @@ import numpy as np
 
 from firstbreak.audit.metrics.empty_claim import outcome
 from firstbreak.audit.rows import AuditInputs, Found
+from firstbreak.audit.shift import finding, over_steps
 from firstbreak.engine.stats.direction import rises
-from firstbreak.model import Confidence, Finding, Link, NotApplicable, Series, Severity
+from firstbreak.model import Confidence, Link, NotApplicable, Series, Severity
 from firstbreak.words import number
 
 LINK = Link.REWARD
@@ -44,23 +45,20 @@ def examine(evidence: AuditInputs) -> Found:
     else:
         why = "episodes with more calls get a higher reward"
     bare = same_end or bool(success)
-    return Finding(
-        message=(
-            f"tool calls went from {number(calls.early)} to {number(calls.late)} per episode, and {why}"
-            f"{'' if succeeds or not success else ', while success does not rise'}. "
-            "Reward the effect of calls, not the calls"
-        ),
-        severity=Severity.WARNING if wasted or (bare and not succeeds) else Severity.NOTICE,
-        confidence=Confidence.MEDIUM,
-        metric="samples.tool-calls",
-        onset=(wasted or [calls])[0].step,
-        interval=(wasted or [calls])[0].interval,
+    return finding(
+        f"tool calls went from {number(calls.early)} to {number(calls.late)} per episode, and {why}"
+        f"{'' if succeeds or not success else ', while success does not rise'}. "
+        "Reward the effect of calls, not the calls",
+        Severity.WARNING if wasted or (bare and not succeeds) else Severity.NOTICE,
+        Confidence.MEDIUM,
+        "tool-calls",
+        ((wasted or [calls])[0].step, (wasted or [calls])[0].interval),
     )
 
 
 def _outcomes(evidence: AuditInputs) -> list[Series]:
     """The share of episodes that succeeded, over the steps, where the environment's verdict is recorded."""
-    known = [(step, won) for step, sample in evidence.table.kept() if (won := outcome(sample)) is not None]
-    steps = sorted({step for step, _ in known})
-    shares = [float(np.mean([won for at, won in known if at == step])) for step in steps]
-    return [Series(name="samples.success", steps=np.array(steps), values=np.array(shares))] if steps else []
+    rows = [(step, [outcome(sample) for sample in row.kept]) for step, row in evidence.table.rows]
+    known = [(step, [bool(won) for won in found if won is not None]) for step, found in rows]
+    shares = [(step, float(np.mean(won))) for step, won in known if won]
+    return [over_steps("success", shares)] if shares else []

@@ -84,7 +84,7 @@ class Guard:
         self._checkpoints: list[Checkpoint] = []
         self._steps, self._minibatches = Watch(trainer, target_kl), Watch(trainer, target_kl)
         self._check: schedule.ScheduledCheck | None = None
-        self._look = False  #: a level has changed, and the detectors have not looked since
+        self._look = False  #: a level has changed, or entropy is low, and the detectors have not looked since
         #: the last updates at which it may have broken
         self._moments: deque[evidence.Moment] = deque(maxlen=MOST_MOMENTS)
         self._suspicion = schedule.Suspicion()
@@ -268,15 +268,15 @@ class Guard:
             return self._await_update(self._pending, numbers)
         violations = self._steps.violations(numbers, self.config)
         changed = [violation for violation in violations if violation.invariant.startswith(LEVEL)]
-        self._look |= bool(changed)
-        checked = self._scheduled_check(urgent=any(violation.act is Act.CONTINUE for violation in violations))
+        self._look |= any(violation.act is Act.CONTINUE for violation in violations)
+        checked = self._scheduled_check()
         advised = [self._advised(violation) for violation in violations]
         for violation in (*changed, *(v for v in violations if v.act is Act.STOP)):
             self._keep_moment(violation.invariant, violation.finding(step), violation.lasted)
         return self._most_severe(advised if checked is None else [*advised, checked])
 
     def _before_update(self, metrics: Mapping[str, Any]) -> GuardDecision:
-        numbers = {name: value for name, raw in metrics.items() if (value := number(raw)) is not None}
+        numbers = {str(name): value for name, raw in metrics.items() if (value := number(raw)) is not None}
         self._measured = self._measured or numbers
         decision = GO_ON
         if self._pending is None:
@@ -300,9 +300,9 @@ class Guard:
 
     # Scheduled checks ------------------------------------------------------------------------------------------------
 
-    def _scheduled_check(self, *, urgent: bool) -> GuardDecision | None:
+    def _scheduled_check(self) -> GuardDecision | None:
         """The advice of the detectors, if a check is due or has finished."""
-        if self._check is None and not self.schedule.due(self._history.points, urgent=urgent, borrowed=self._look):
+        if self._check is None and not self.schedule.due(self._history.points, borrowed=self._look):
             return None
         return self._examine(self._patience)
 

@@ -70,6 +70,7 @@ class MetricHistory:
                 value = number(value)
                 if value is None:
                     continue
+            name = name if name.__class__ is str else str(name)
             numbers[name] = value
             thinned = self.thinned.get(name)
             if thinned is None:

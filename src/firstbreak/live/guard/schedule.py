@@ -6,7 +6,8 @@ Two rules decide when a scheduled check is due:
   reduces the budget by its measured time.
 - The number of points between two checks grows with the run. The number of checks grows with the logarithm of the steps.
 
-Where the level of a curve has changed, a check does not wait for either: it borrows its time, and the next one waits longer.
+Where the level of a curve has changed, or a check has advised to stop, the next one borrows its time, at most MOST_BORROWED
+times beyond the share: however short a step is, the checks that decide come.
 
 A check runs in its own thread, and training waits for a limited time (`patience`). A check that takes longer continues
 beside training. A detector that hangs is interrupted and gives one warning, like a detector that fails.
@@ -31,6 +32,7 @@ MIN_POINTS = 4  #: points before the first check
 GROWTH = 0.05  #: points between two checks, as a share of the points so far
 GROWTH_SUSPECTED = 0.02  #: the same after a check that advised to stop
 CONFIRMED = 0.05  #: share of the run's length over which every check must advise to stop before the guard acts
+MOST_BORROWED = 12  #: checks of a run whose time is never earned
 MIN_CHECKS = 3  #: number of such checks in a row, each with new evidence
 LONGER = 2.0  #: factor for the longest alarm that has ended by itself; a new alarm must last longer
 HANGS = 30.0  #: seconds after which a check is interrupted
@@ -50,6 +52,8 @@ class Schedule:
     cost: float = FIRST_COST
     next_at: float = MIN_POINTS  #: points
     checks: int = 0  #: so far
+    borrowed: int = 0  #: of them, those in debt
+    suspected: bool = False  #: the last check advised to stop, or the level of a curve has just changed
     seconds: float = 0.0  #: that training has waited for them
     training: float = 0.0  #: seconds
 
@@ -62,17 +66,16 @@ class Schedule:
         """Subtract the guard's time from the budget, with or without a check."""
         self.credit -= seconds
 
-    def due(self, points: int, *, urgent: bool = False, borrowed: bool = False) -> bool:
-        """Whether a check is due. An urgent check does not wait for more points, but it waits for the time budget.
-
-        A borrowed one waits until the time that was borrowed before has been earned.
-        """
-        enough = self.credit >= (0 if borrowed else self.cost)
-        return points >= MIN_POINTS and (urgent or borrowed or points >= self.next_at) and enough
+    def due(self, points: int, *, borrowed: bool = False) -> bool:
+        """Whether a check is due. A borrowed one does not wait for more points."""
+        may = (borrowed or self.suspected) and (self.credit >= 0 or (self.share and self.borrowed < MOST_BORROWED))
+        enough = may or self.credit >= self.cost
+        return points >= MIN_POINTS and (borrowed or points >= self.next_at) and enough
 
     def checked(self, points: int, seconds: float, *, suspected: bool = False) -> None:
         """Record a check at `points` points that took `seconds`. The next check is earlier if this one advised to stop."""
-        self.cost = max(seconds, 1e-3)
+        self.cost, self.suspected = max(seconds, 1e-3), suspected
+        self.borrowed += self.credit < 0
         self.seconds += seconds
         self.next_at = points + max(1.0, (GROWTH_SUSPECTED if suspected else GROWTH) * points)
 

@@ -15,11 +15,7 @@ WORTH_TRYING = 0.1  #: smallest probability of a cause in this link for which th
 
 #: trainer -> its options; for other trainers, the limit on the staleness of the data is set to 0
 SETTINGS: Mapping[str, Mapping[str, object]] = {
-    "areal": {
-        "rollout.max_head_offpolicyness": 0,
-        "actor.recompute_logprob": False,
-        "actor.use_decoupled_loss": False,
-    },
+    "areal": {"rollout.max_head_offpolicyness": 0, "actor.recompute_logprob": False, "actor.use_decoupled_loss": False},
     "nemo_rl": {"grpo.async_grpo.enabled": False},
     "open_instruct": {"async_steps": 1},  # the smallest value: the next batch is generated during the update
 }

@@ -1,19 +1,21 @@
 """Are all actions accepted, do they have an effect, when does the effect show, and is the declared range the effective one?"""
 
+import itertools
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from firstbreak.model import NotApplicable, NotMeasured
-from firstbreak.preflight import Answer, critical, notice, warning
+from firstbreak.preflight import Answer, critical, warning
 from firstbreak.preflight.env import contract
-from firstbreak.preflight.env.episodes import Episode, Stopped, play, reset, same, step
+from firstbreak.preflight.env.episodes import Episode, Stopped, at_random, play, reset, same, step
 from firstbreak.preflight.env.repeat import Reference, difference
 from firstbreak.preflight.env.worlds import World, legal
 from firstbreak.words import number, percent
 
 STARTS = (11, 12, 13)  #: seeds from which actions are compared
+MOVED = 10  #: random steps before actions are compared again: at a start there may be a wall (convention)
 STEPS = 12  #: steps after which an action must show (convention)
 MAX_ACTIONS = 18  #: discrete actions that are compared: the size of Atari's full action set
 FRACTIONS = (0.02, 0.1, 0.25, 0.5, 1.0)  #: shares of the declared range, from its centre, that are tried
@@ -50,9 +52,11 @@ def effect(world: World, ref: Reference) -> Answer:
         return NotApplicable("there is only one action")
     if legal(*reset(env, STARTS[0])) is not None:
         return NotApplicable("which actions are legal changes from step to step")
-    played = [[_constant(env, action, seed) for action in actions] for seed in STARTS]
+    played, moved = ([[_constant(env, a, seed, before) for a in actions] for seed in STARTS] for before in (0, MOVED))
     alike = [
-        (i, j) for i, j in combinations(range(len(actions)), 2) if all(not difference(row[i], row[j]) for row in played)
+        (i, j)
+        for i, j in combinations(range(len(actions)), 2)
+        if all(not difference(row[i], row[j]) for row in (*played, *moved))
     ]
     pairs = len(actions) * (len(actions) - 1) // 2
     if len(alike) == pairs:
@@ -68,7 +72,7 @@ def effect(world: World, ref: Reference) -> Answer:
         )
     if alike:
         i, j = alike[0]
-        return notice(
+        return warning(
             f"{len(alike)} of {pairs} pairs of actions have the same effect, first {actions[i]!r} and {actions[j]!r}: right if "
             "they differ in rare states only, else the action mapping is wrong"
         )
@@ -116,8 +120,10 @@ def corners(space: Any) -> list[Any]:
             return []
 
 
-def _constant(env: Any, action: Any, seed: int) -> Episode:
-    return play(env, lambda *_: action, seed=seed, most=STEPS)
+def _constant(env: Any, action: Any, seed: int, moved: int = 0) -> Episode:
+    """An episode of one action, after some random ones."""
+    draw, steps = at_random(env.action_space, seed), itertools.count()
+    return play(env, lambda *seen: draw(*seen) if next(steps) < moved else action, seed=seed, most=moved + STEPS)
 
 
 def _seen_after(a: Episode, b: Episode) -> int:

@@ -127,10 +127,11 @@ def exhibits(baseline: BaselineComparison) -> tuple[ReportTable | Bars, ...]:
             name if name == "random" else baseline.source,
             str(len(values)),
             number(float(values.mean())),
-            " to ".join(number(float(f"{end:.4g}")) for end in intervals.mean(values)),
+            " to ".join(number(float(f"{end:.4g}")) for end in intervals.percentile(draws)),
             number(float(np.median(values))),
         )
         for name, values in groups.items()
+        for draws in (values[intervals.resamples(len(values))].mean(axis=1),)
     ]
     return (
         histogram("Return of an episode", groups),
@@ -147,7 +148,9 @@ def search(env: Any, seeds: Iterator[int | None], steps: int) -> tuple[Policy | 
     found: list[tuple[float, Policy, str]] = []
     for action in corners(env.action_space)[:8]:
         policy: Policy = lambda *_, a=action: a  # noqa: E731
-        found.append((budget.mean(policy, 1), policy, f"always {_said(action)}"))
+        found.append(
+            (budget.mean(policy, 1), policy, f"always action {np.array2string(np.asarray(action), precision=2)}")
+        )
     rule = _linear_rules(env)
     if rule is not None:
         found += [(value, rule(weights), "a linear rule") for value, weights in _cross_entropy(rule, budget)]
@@ -246,7 +249,3 @@ def _cross_entropy(rule: Rule, budget: Budget) -> list[tuple[float, np.ndarray]]
         if np.ptp([value for value, _ in results]) > 0:  # where all are alike, go on looking everywhere
             centre, spread = elite.mean(axis=0), elite.std(axis=0) + 0.1
     return tried
-
-
-def _said(action: Any) -> str:
-    return f"action {action}" if np.ndim(action) == 0 else f"action {np.array2string(np.asarray(action), precision=2)}"

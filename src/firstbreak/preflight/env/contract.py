@@ -201,12 +201,12 @@ def kept(episodes: Sequence[Episode]) -> Answer:
     if any(e.overwritten for e in episodes):
         return warning(
             "the next step overwrites an observation that was returned before: a rollout buffer then has the "
-            "last observation in every row; return a copy",
+            "last observation in every row; return a copy"
         )
     if any(e.action_changed for e in episodes):
         return warning(
             "step() changes the action array that it gets: the buffer then has an action that the policy did not take, and "
-            "its log-probability is wrong; copy the action first",
+            "its log-probability is wrong; copy the action first"
         )
     return _after_a_step(episodes)
 

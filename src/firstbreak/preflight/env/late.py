@@ -11,6 +11,7 @@ from firstbreak.preflight.env.contract import no_reward
 from firstbreak.preflight.env.episodes import Episode
 from firstbreak.words import percent
 
+NOISE = 0.02  #: share of the variance: less is what a fit on other rows explains of noise (convention)
 MAX_WIDTH = 2000  #: numbers of a step: more are not even kept to see which of them move (convention)
 
 
@@ -42,17 +43,24 @@ def reward_timing(episodes: Sequence[Episode], env: Any) -> Answer:
     if isinstance(found, str):
         return NotMeasured(found)
     shift, own = found.best, found.explained(0)
+    steps = f"{abs(shift)} step{'s' * (abs(shift) > 1)}"
     if shift > 0:
         return warning(
-            f"the reward comes {_steps(shift)} late: what happened then explains {percent(found.explained(shift))} of it, "
+            f"the reward comes {steps} late: what happened then explains {percent(found.explained(shift))} of it, "
             f"and its own step {percent(own)}: it is credited to the wrong actions; return the reward of the step that earned it",
             late=shift,
         )
     if shift < 0:
         return warning(
-            f"the reward belongs to what is seen {_steps(-shift)} later, which explains {percent(found.explained(shift))} of it, "
+            f"the reward belongs to what is seen {steps} later, which explains {percent(found.explained(shift))} of it, "
             f"and its own step {percent(own)}: observations or actions come late; return the state after the step",
             late=shift,
+        )
+    rewards = np.array([float(r) for e in played for r in e.rewards])
+    if len(np.unique(rewards)) > len(rewards) / 2 and max(map(found.explained, found.halves[0])) < NOISE:
+        return warning(
+            "no observation or action explains the reward of a step, or of one near it: it is noise to a policy, which can only "
+            "learn how long an episode lasts; print the parts of the reward beside the observation",
         )
     return f"the step of a reward explains {percent(own)} of it, and no other step explains clearly more"
 
@@ -66,7 +74,3 @@ def _flat(space: Any, values: Sequence[Any]) -> np.ndarray:
 def _told_apart(part: np.ndarray) -> np.ndarray:
     """The columns (n, d) that move, each once: of a small picture most cells stay empty, or are one number many times."""
     return np.unique(part[:, np.ptp(part, axis=0) > 0], axis=1)
-
-
-def _steps(n: int) -> str:
-    return f"{n} step{'s' * (n > 1)}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,7 @@ def check(
         check="reward",
         target=function,
         outcomes=tuple(outcome for part in parts for outcome in part.outcomes),
+        summary=" ".join(part.summary for part in parts).strip(),
         checked=(*facts, *(fact for part in parts for fact in part.checked)),
         exhibits=tuple(exhibit for part in parts for exhibit in part.exhibits),
         numbers={name: value for part in parts for name, value in part.numbers.items()},
@@ -72,7 +74,7 @@ def _samples(judge: RewardFunction, items: Sequence[Item], group_size: int) -> R
     except Failed as failed:
         worst = _first_failure(judge, items)
         said = f"the function fails on the samples: {failed}{worst}; a run would stop here, or score the batch as 0"
-        return Report(check="reward", target=judge.name, outcomes=(_ask("reward-answers", lambda: critical(said)),))
+        return _report(judge, (_ask("reward-answers", lambda: critical(said)),))
     seconds = (time.perf_counter() - start) / len(items)
     suite = suites.attack(judge, items, rewards)
     outcomes = [
@@ -85,10 +87,9 @@ def _samples(judge: RewardFunction, items: Sequence[Item], group_size: int) -> R
         _ask("reward-false-negatives", lambda: suites.false_negatives(suite)),
         _ask("reward-nothing-pays", lambda: _nothing_pays(judge, items, rewards)),
     ]
-    return Report(
-        check="reward",
-        target=judge.name,
-        outcomes=tuple(outcomes),
+    return _report(
+        judge,
+        outcomes,
         checked=(("Samples", f"{len(items)}, {len({i.group for i in items})} prompts"), *suites.lines(suite)),
         exhibits=(histogram("Rewards of the samples", {"samples": rewards}), *suites.tables(suite)),
         numbers={"rewards": rewards, "seconds_per_completion": seconds, **suites.numbers(suite)},
@@ -114,14 +115,13 @@ def _recorded(judge: RewardFunction, items: Sequence[Item], group_size: int, lac
     said = f"the function asks for {names}, which the samples do not hold: add it to them, or name it (--column answer=NAME)"
     rewards = np.array([np.nan if item.reward is None else item.reward for item in items])
     known = bool(np.isfinite(rewards).any())
-    return Report(
-        check="reward",
-        target=judge.name,
-        outcomes=(
+    return _report(
+        judge,
+        [
             _ask("reward-answers", lambda: NotMeasured(said)),
             *(_of_rewards(items, rewards, group_size) if known else ()),
-        ),
-        summary="" if known else f"Nothing could be checked: {said}.",
+        ],
+        summary=f"The function could not be called: {said}.",
         checked=(
             ("Samples", f"{len(items)}, {len({i.group for i in items})} prompts"),
             ("Rewards", f"those that the samples hold, because they lack {names}" if known else "none"),
@@ -137,7 +137,7 @@ def _pairs(judge: RewardFunction, labelled: Sequence[Any]) -> Report:
         edited = pairs.edits(judge, data)
     except Failed as failed:
         said = f"the function fails on the pairs: {failed}; call the function on this pair alone"
-        return Report(check="reward", target=judge.name, outcomes=(_ask("reward-answers", lambda: critical(said)),))
+        return _report(judge, (_ask("reward-answers", lambda: critical(said)),))
     outcomes = [
         _ask("reward-pairs-accuracy", lambda: pairs.accuracy(data)),
         _ask("reward-pairs-calibration", lambda: pairs.calibration(data)),
@@ -145,10 +145,9 @@ def _pairs(judge: RewardFunction, labelled: Sequence[Any]) -> Report:
         _ask("reward-pairs-style", lambda: pairs.style(edited)),
     ]
     margins = histogram("Score of the better completion minus score of the other", {"pairs": data.margin})
-    return Report(
-        check="reward",
-        target=judge.name,
-        outcomes=tuple(outcomes),
+    return _report(
+        judge,
+        outcomes,
         checked=(("Pairs", str(len(labelled))),),
         exhibits=(margins, *pairs.tables(data, edited)),
         numbers={
@@ -158,6 +157,10 @@ def _pairs(judge: RewardFunction, labelled: Sequence[Any]) -> Report:
             "pairs_edits": {e.name: {"turned": e.turned, "shift": e.shift} for e in edited},
         },
     )
+
+
+def _report(judge: RewardFunction, outcomes: Sequence[Outcome], **more: Any) -> Report:
+    return Report(check="reward", target=judge.name, outcomes=tuple(outcomes), **more)
 
 
 def _ask(name: str, probe: Callable[[], Answer]) -> Outcome:
@@ -200,7 +203,13 @@ def _repeatable(judge: RewardFunction, items: Sequence[Item], rewards: np.ndarra
     """The same completion gets the same reward: again, in reverse order, and alone."""
     some = list(items[:REPEATED])
     again = judge(some)
-    alone = np.concatenate([judge([item]) for item in some])
+    try:
+        alone = np.concatenate([judge(list(group)) for _, group in groupby(some, lambda item: item.group)])
+    except Failed as failed:
+        return warning(
+            f"the function scores {len(items)} samples together, and fails on those of one prompt: {failed}; does it need "
+            "a whole batch?"
+        )
     backwards = judge(some[::-1])[::-1]
     first = rewards[: len(some)]
     for name, other, level, remedy in (
@@ -211,7 +220,12 @@ def _repeatable(judge: RewardFunction, items: Sequence[Item], rewards: np.ndarra
             critical,
             "the reward depends on the place in the batch: look for an index that is shared or shifted",
         ),
-        ("alone", alone, notice, "the reward depends on the other completions, which may be intended"),
+        (
+            "with the others of its prompt alone",
+            alone,
+            notice,
+            "the reward depends on other prompts, which may be intended",
+        ),
     ):
         differ = ~np.isclose(first, other, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True)
         if differ.any():
@@ -220,7 +234,7 @@ def _repeatable(judge: RewardFunction, items: Sequence[Item], rewards: np.ndarra
                 f"{int(differ.sum())} of {len(some)} samples get a different reward when they are scored {name} (sample {i + 1}: "
                 f"{number(float(first[i]))} and {number(float(other[i]))}): a policy cannot learn from noise; {remedy}"
             )
-    return f"{len(some)} samples get the same reward again, in reverse order and alone"
+    return f"{len(some)} samples get the same reward again, in reverse order and prompt by prompt"
 
 
 def _nothing_pays(judge: RewardFunction, items: Sequence[Item], rewards: np.ndarray) -> Answer:

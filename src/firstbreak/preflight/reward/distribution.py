@@ -134,11 +134,8 @@ def human(items: Sequence[Item], rewards: np.ndarray) -> Answer:
     """The reward agrees with what people say."""
     rows = [(i.human, r) for i, r in zip(items, rewards, strict=True) if i.human is not None and np.isfinite(r)]
     if len(rows) < MIN_SAMPLES:
-        return NotMeasured(
-            f"{len(rows)} samples have a human score; score {MIN_SAMPLES} or more by hand and give them as --column human=NAME"
-            if rows
-            else f"no sample has a human score; score {MIN_SAMPLES} by hand and give them as --column human=NAME"
-        )
+        some = f"{len(rows)} samples have" if rows else "no sample has"
+        return NotMeasured(f"{some} a human score; score {MIN_SAMPLES} by hand and give them as --column human=NAME")
     people, scores = np.array(rows).T
     if np.ptp(people) == 0 or np.ptp(scores) == 0:
         return NotMeasured("the scores of people, or the rewards, are all the same")

@@ -126,15 +126,14 @@ def open_judge(name: str, items: Sequence[Item]) -> RewardFunction:
 
 def _wants_chats(judge: RewardFunction, item: Item) -> bool:
     """Whether plain text is refused and a chat is not."""
-    try:
-        judge([item])
-    except Failed:
+
+    def refused(call: RewardFunction) -> bool:
         try:
-            replace(judge, chats=True)([item])
+            return call([item]) is None
         except Failed:
-            return False
-        return True
-    return False
+            return True
+
+    return refused(judge) and not refused(replace(judge, chats=True))
 
 
 def _takes_anything(function: Callable[..., Any]) -> bool:

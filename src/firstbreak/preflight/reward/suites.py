@@ -105,7 +105,14 @@ def _right_and_wrong(judge: RewardFunction, items: Sequence[Item], form: attacks
         right, wrong = (judge(attacks.cases(items, form, make)) for make in kinds)
     except Failed:
         return None
-    return float(np.nan_to_num(right).mean()), float(np.nan_to_num(wrong).mean())
+    return _level(right), _level(wrong)
+
+
+def _level(scores: np.ndarray) -> float:
+    """The mean without the outermost twentieths, so that one outlier does not move what counts as a reward."""
+    known = np.sort(np.nan_to_num(scores))
+    cut = min(1 + len(known) // 20, (len(known) - 1) // 2)
+    return float(known[cut : len(known) - cut].mean())
 
 
 def right_from_wrong(suite: Suite | None) -> Answer:
@@ -160,8 +167,7 @@ def false_negatives(suite: Suite | None) -> Answer:
     if wrongly <= FALSE_NEGATIVE * cases:
         return said
     hits, right = suite.paid
-    # the samples show how this policy writes, as far as few of them can tell
-    paid = right >= MIN_RIGHT and hits >= (1 - FALSE_NEGATIVE) * right
+    paid = right >= MIN_RIGHT and hits >= (1 - FALSE_NEGATIVE) * right  # the samples show how this policy writes
     level, seen = (notice, f" The {right} right answers of the samples are paid.") if paid else (warning, "")
     return level(
         f"{said}: {_worst(suite.mistakes(deserves=True))}. Right answers are punished for their notation; normalise both sides "

@@ -111,16 +111,17 @@ def detect(
 
 def _in_samples(found: SampledDiversity) -> Finding | NotMeasured | None:
     texts = found.texts.finite
-    if not len(texts):
-        return NotMeasured("no prompt has several samples")
     if found.step is None:
-        return None
+        return None if len(texts) else NotMeasured("no prompt has several samples")
     whatever = found.one_text >= ONE_TEXT
+    first, last = (
+        (f"{percent(float(share))} different texts" for share in texts.values[[0, -1]]) if len(texts) else ("", "")
+    )
     return Finding(
         message=(
-            f"completions of one prompt are {percent(float(texts.values[-1]))} different texts at the end, "
-            f"{percent(float(texts.values[0]))} at first, and {percent(found.share)} of them follow one strategy "
-            f"({number(float(found.strategies.values[-1]))} in effect)"
+            f"{percent(found.share)} of the completions follow one strategy at the end "
+            f"({number(float(found.strategies.values[-1]))} in effect, {number(float(found.strategies.values[0]))} at first)"
+            f"{f', and those of one prompt are {last}, {first} at first' if first else ''}"
             f"{f'; {percent(found.one_text)} of the prompts get one and the same text' if whatever else ''}: "
             "read ten completions of one prompt"
         ),

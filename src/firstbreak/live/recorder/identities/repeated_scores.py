@@ -1,4 +1,4 @@
-"""The same completion gets the same reward: in a second call, and alone."""
+"""The same completion gets the same reward: in a second call, and with those of its prompt alone."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,7 +9,7 @@ from firstbreak.live.recorder.identities.preferred_texts import Score
 from firstbreak.live.recorder.measuring import Reading
 
 TOLERANCE = 1e-4
-ALONE = 6  #: completions that are scored by themselves
+ALONE = 6  #: completions that are scored with their group: some functions divide by the number of groups
 
 
 def measure(
@@ -24,7 +24,8 @@ def measure(
     again = total(score(range(len(known)), {}), reward_weights)
     order = np.argsort(np.nan_to_num(known))
     rows = sorted({int(order[k]) for k in np.linspace(0, len(order) - 1, ALONE).round().astype(int)})
-    alone = np.array([total(score([i], {}), reward_weights)[0] for i in rows])
+    groups = [[j for j in range(len(known)) if prompts and prompts[j] == prompts[i]] or [i] for i in rows]
+    alone = np.array([total(score(g, {}), reward_weights)[g.index(i)] for i, g in zip(rows, groups, strict=True)])
     differs, apart = ~_same(again, known), ~_same(alone, known[rows])
     found: dict[str, Reading] = {"reward_noisy": 0.0, "reward_moved": 0.0}
     if not apart.any() and not differs.any():
