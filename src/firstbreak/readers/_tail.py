@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from firstbreak.readers.budget import spend
 from firstbreak.readers.opening import open_file
 
 BLOCK = 1 << 18  # fits the second-level cache: larger blocks parse more slowly
@@ -60,6 +61,7 @@ class Lines:
         return self.file.read(self.unfinished)
 
     def _chunk(self) -> bytes:
+        spend(0)
         return self.file.read(min(BLOCK, max(0, self.stop - self.file.tell())))
 
     def _skip_line(self, seen: int) -> None:

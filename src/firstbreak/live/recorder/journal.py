@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from firstbreak.written import write
+
 LOG = logging.getLogger("firstbreak.recorder")
 NAME = "recorder"  #: of the files: recorder.jsonl, recorder_config.json, recorder_arrays/
 PREFIX = "proof/"
@@ -61,7 +63,7 @@ class ProofFiles:
         if self.folder is None:
             return
         self.folder.mkdir(parents=True, exist_ok=True)
-        _replace(self.folder / f"{self.name}_config.json", json.dumps({"proof": self.places}, indent=1).encode())
+        write(self.folder / f"{self.name}_config.json", json.dumps({"proof": self.places}, indent=1).encode())
         kept = {key: value for key, value in arrays.items() if isinstance(value, np.ndarray) and value.size <= LARGEST}
         if kept:
             arrays_of = self.folder / f"{self.name}_arrays"
@@ -83,9 +85,3 @@ def _first_step(path: Path, axis: str) -> float | None:
 
 def _plain(value: float) -> float | str:
     return float(value) if math.isfinite(value) else repr(float(value))
-
-
-def _replace(path: Path, data: bytes) -> None:
-    part = path.with_suffix(".part")
-    part.write_bytes(data)
-    os.replace(part, path)
