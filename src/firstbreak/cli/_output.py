@@ -167,9 +167,9 @@ def write(text: str, output: Path | None = None) -> None:
 def _spare(output: Path) -> None:
     """Raises BadCall where the output would take the place of what was read."""
     call = click.get_current_context(silent=True)
-    given = call.params.values() if call else ()
+    given = [value for name, value in call.params.items() if name != "output"] if call else []
     read = [Path(path) for value in given for path in (value if isinstance(value, tuple) else (value,)) if _lies(path)]
-    if not output.is_file() or not (read := [path for path in read if path is not output]):
+    if not output.is_file() or not read:
         return
     from firstbreak.readers import read as run
 
