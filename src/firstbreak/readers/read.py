@@ -446,11 +446,13 @@ def _damaged(path: Path) -> Unreadable | None:
     if begins is None:
         hidden = b"\0" in head and TEXT_LOG.search(name) and not head.startswith(PROGRAM)
         return Unreadable(path, "is named like a log and holds no text", "copy or export it again") if hidden else None
-    if head.startswith(begins) and (b"\0" not in head or b"{" not in begins):
+    text = b"{" in begins
+    if head.startswith(begins) and not (text and b"\0" in head):
         return None
     with suppress(ValueError):
-        loads(head)  # one number or text: no log
-        return None
+        if text:
+            loads(head)  # one number or text: no log
+            return None
     return Unreadable(path, "does not begin like a file of this name", "copy or export it again")
 
 
