@@ -38,7 +38,7 @@ class Lines:
     unfinished: int = 0  #: bytes of the last line, which has no newline yet
 
     def blocks(self) -> Iterator[bytes]:
-        """Blocks of whole lines, each ending in a newline; a carriage return before it is taken off, and ends a line without it."""
+        """Blocks of whole lines, each ending in a newline; a carriage return before it is taken off, and ends one alone."""
         self.file.seek(self.offset)
         pieces: list[bytes] = []  # of a line that goes on over several chunks
         while chunk := self._chunk():
