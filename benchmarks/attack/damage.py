@@ -123,8 +123,8 @@ def _trackio(rows: Rows) -> bytes:
 
 
 def parquet(rows: Rows) -> bytes:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    import pyarrow as pa  # type: ignore[import-untyped]
+    import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
     out = io.BytesIO()
     pq.write_table(
