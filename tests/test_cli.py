@@ -236,3 +236,48 @@ def test_a_long_wait_shows_its_seconds_and_a_short_one_nothing(monkeypatch: pyte
     monkeypatch.setattr(_output, "PATIENCE", 0.0)
     with _output.waiting("reading [red]run"):
         assert until(lambda: "reading [red]run" in terminal.getvalue())
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_the_output_takes_the_place_of_no_log(tmp_path: Path, inside: bool) -> None:
+    path = healthy(tmp_path)
+    before = path.read_bytes()
+    done = firstbreak("diagnose", str(tmp_path if inside else path), "-o", str(path))
+    assert done.returncode == 2
+    assert "is a log that is read here" in done.stderr
+    assert path.read_bytes() == before
+
+
+def test_an_older_report_outlives_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    report = tmp_path / "report.html"
+    report.write_text("the older one")
+
+    def full(handle: int, path: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    done = firstbreak("diagnose", str(healthy(tmp_path)), "--format", "html", "-o", str(report))
+    assert done.returncode == 2
+    assert f"{report}: No space left on device; free some space" in done.stderr
+    assert report.read_text() == "the older one"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["metrics.jsonl", "report.html"]
+
+
+def started(arguments: list[str], **how: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "firstbreak", *arguments], stderr=-1, encoding="utf-8", **how)  # type: ignore[call-overload, no-any-return]
+
+
+def test_a_closed_stream_is_one_line(tmp_path: Path) -> None:
+    path = str(healthy(tmp_path))
+    done = started(["diagnose", path], preexec_fn=lambda: os.close(1))
+    assert (done.returncode, done.stderr.count("\n")) == (0, 1)
+    assert "stdout is closed" in done.stderr
+    assert started(["diagnose", path], preexec_fn=lambda: os.close(0), stdout=subprocess.DEVNULL).returncode == 0
+
+
+def test_a_deleted_folder_is_named(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    done = started(["diagnose", "."], preexec_fn=lambda: (os.chdir(gone), gone.rmdir()))
+    assert done.returncode == 2
+    assert "the current folder was deleted" in done.stderr

@@ -17,7 +17,7 @@ SOURCE = Path(firstbreak.__file__).parent
 
 #: a module may import from its own layer and from those above it in this list
 LAYERS = [
-    {"patterns", "values", "model", "viewable", "words", "plugins", "processes", "masking"},
+    {"patterns", "values", "model", "viewable", "words", "plugins", "processes", "masking", "written"},
     {"dialects"},
     {"readers", "context"},
     {"engine"},

@@ -22,7 +22,7 @@ from typing import Any
 from tests.fuzz.run import fuzz
 from tests.fuzz.seeds import seeds
 
-from benchmarks.attack import AttackTally, others, values
+from benchmarks.attack import AttackTally, commands, damage, growth, others, values
 from benchmarks.machine import environment
 from benchmarks.size import SMALLEST, place, sized
 
@@ -37,6 +37,11 @@ SIZES: Mapping[str, tuple[int, int]] = {
     "injections": (len(others.PAYLOADS), 2),
     "clients": (200, 20),
     "kills": (100, 4),
+    "damaged": (len(damage.LOGS) * len(damage.DAMAGES), 9),
+    "databases": (len(damage.DATABASES) * len(damage.STATES), 2),
+    "beside": (len(damage.LAYOUTS) * 2 * len(damage.BESIDE), 5),
+    "growth": (len(growth.FILES) + len(growth.BEGINNINGS), 2),
+    "signals": (200 * len(commands.COMMANDS), 9),
 }
 #: mutants between two writes of the counts, and in how many parts the processes share them
 BLOCK, BLOCK_DEEP, PARTS = 20_000, 400, 8
@@ -88,6 +93,11 @@ def run(
         "clients": others.clients,
         "kills": others.kills,
         "bytes": byte_mutants,
+        "damaged": damage.damages,
+        "databases": damage.databases,
+        "beside": damage.beside,
+        "growth": growth.growth,
+        "signals": commands.signals,
     }
     tallies = {}
     with ProcessPoolExecutor(options.processes) as pool:

@@ -13,11 +13,17 @@ WORDS = {
     "injections": "payloads as every name and text of a run, in six reports",
     "clients": "clients at once against `firstbreak serve`, half of them hostile",
     "kills": "`kill -9` of writers of bundles, ledgers, marks and surveys, and of their processes",
+    "damaged": "kinds of logs with each damage, beside a sound training",
+    "databases": "databases that are locked or cut",
+    "beside": "empty files, models, copies and foreign files beside a run, in five layouts",
+    "growth": "files of each format at three sizes, wide, deep, in reverse, or with a hole",
+    "signals": "Ctrl-C at random moments of each command",
     "bytes": "damaged files, over all readers",
     "semantic": "valid files with hostile values, read",
     "diagnosed": "of the same kind, diagnosed, and written in every report",
 }
-MEASURED = {"most_gib": "at most {:g} GiB taken", "slowest_honest_s": "slowest honest answer {:g} s"}
+MEASURED = {"most_gib": "at most {:g} GiB taken", "slowest_honest_s": "slowest honest answer {:g} s",
+            "slowest_end_s": "slowest end {:g} s", "longest_s": "longest {:g} s"}  # fmt: skip
 
 
 def page() -> str:
@@ -31,6 +37,7 @@ def page() -> str:
             ", ".join(MEASURED[what].format(value) for what, value in figures["attacks"][name]["measured"].items()),
         )
         for name, words in WORDS.items()
+        if name in figures["attacks"]
     ]
     head = PAGE.read_text("utf-8").partition(HEADING)[0]
     return f"{head}{HEADING}\n\n{measured(figures)}\n\n{table(('attack', 'asked', 'fell', 'measured'), rows)}\n"

@@ -14,6 +14,7 @@ from types import FrameType
 
 GIB = 4.0  #: of memory that a server may take beyond what it starts with: some runs, each below its budget
 RESTARTS = 5  #: of a server that was killed, before it is given up
+LONGEST_END = 3.0  #: seconds after Ctrl-C for what a child still does
 ASKED_AGAIN = 0.1  #: seconds after which a child is asked again whether it has ended
 _PASSED_ON = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
@@ -66,6 +67,7 @@ def in_child(restarts: int = RESTARTS, *, apart: bool = False) -> None:
 def _outcome(child: int) -> int:
     """The exit code of a child, or its signal as a negative number: SIGINT after Ctrl-C. Signals are passed on to it."""
     interrupted = threading.Event()
+    waited = 0.0
 
     def pass_on(number: int, frame: FrameType | None) -> None:
         # in a terminal, Ctrl-C has reached the child as well, and a second one would cut its answers off
@@ -81,6 +83,9 @@ def _outcome(child: int) -> int:
         # a signal that comes just before a wait without end would only be passed on after it
         while not (ended := os.waitpid(child, os.WNOHANG))[0]:
             time.sleep(ASKED_AGAIN)
+            waited += interrupted.is_set() * ASKED_AGAIN
+            if waited > LONGEST_END:
+                os.kill(child, signal.SIGKILL)
         code = os.waitstatus_to_exitcode(ended[1])
         return -signal.SIGINT if interrupted.is_set() else code
     finally:

@@ -519,3 +519,8 @@ def test_a_heading_of_counters_and_its_columns_are_one_row() -> None:
     recording = read(console, text, "cout.txt")
     assert points(recording, "t_env")[0][0] == points(recording, "grad_norm")[0][0]
     assert values(recording, "test_return_mean") == [2.1, 2.2, 2.3, 2.4]
+
+
+def test_lines_that_end_in_a_carriage_return_alone():
+    recording = read(console, "".join(f"{{'step': {i}, 'loss': {i / 4}}}\r" for i in range(100)), "train.log")
+    assert len(recording.curves["loss"].values) == 100

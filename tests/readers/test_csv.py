@@ -115,6 +115,21 @@ def test_rows_with_a_wrong_number_of_cells_cost_only_themselves():
     ]
 
 
+def test_text_before_the_header_is_passed_over():
+    recording = read(csv, "Starting the training\n\nstep,loss\n1,0.5\n2,0.25\n", "a.csv")
+    assert points(recording, "loss") == [(0, 0.5), (1, 0.25)]
+
+
+def test_a_column_without_a_name_is_called_as_its_file():
+    assert values(read(csv, "\n1.5\n2.5\n", "reward_log.csv"), "reward") == [1.5, 2.5]
+
+
+def test_rows_whose_names_are_lost_are_damage():
+    recording = read(csv, "ward\n1,0.5\n2,0.25\n", "a.csv")
+    assert not recording.curves
+    assert "2 rows without the header's 1 cells" in recording.damage[0]
+
+
 def test_a_repeated_header_marks_a_restart():
     recording = read(csv, "step,loss\n1,1\n2,2\nstep,loss\n1,3\nstep,loss\nstep,loss\n1,4\n", "a.csv")
     assert values(recording, "loss") == [1, 2, 3, 4]

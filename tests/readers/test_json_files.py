@@ -57,6 +57,15 @@ def test_a_cut_state_keeps_its_whole_entries():
     recording = read(trainer_state, text[: text.index('{"epoch": 1.0, "loss"') + 15], "trainer_state.json")
     assert points(recording, "eval_loss") == [(10, 0.5)]
     assert recording.damage == ["cut after entry 2; copy the file again for the rest"]
+    assert recording.cut
+
+
+def test_a_broken_entry_costs_itself_alone():
+    text = json.dumps({"log_history": [{"step": i, "loss": i / 2} for i in range(9)]})
+    recording = read(trainer_state, text.replace('"step": 4', '"st\0p": 4'), "trainer_state.json")
+    assert [step for step, _ in points(recording, "loss")] == [0, 1, 2, 3, 5, 6, 7, 8]
+    assert recording.damage == ["left out 1 stretches that are no entry; copy the file again"]
+    assert not recording.cut
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"log_history": [{"st', '{"log_history": 3}', "[]", "{}"])

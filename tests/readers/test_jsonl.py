@@ -208,3 +208,10 @@ def test_a_first_line_of_words_holds_the_options_of_the_run() -> None:
     recording = read(jsonl, "\n".join(lines) + "\n", "log.jsonl")
     assert recording.config["sampling.n"] == 4
     assert values(recording, "reward") == [0.0, 0.1, 0.2, 0.3]
+
+
+def test_a_first_line_that_is_cut_or_a_message_costs_itself_alone():
+    for first in ('ard": 0.5}', "Starting the training"):
+        recording = read(jsonl, first + '\n{"step": 1, "loss": 2}\n{"step": 2, "loss": 1}\n', "eval.jsonl")
+        assert values(recording, "loss") == [2, 1]
+        assert recording.damage == ["line 1: 1 lines are no JSON object, left out; check for a killed writer"]

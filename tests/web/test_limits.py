@@ -81,3 +81,13 @@ def test_a_page_that_listens_is_not_taken_for_slow(
         while b"diagnosed" not in found and (data := connection.recv(65536)):
             found += data
         assert b"diagnosed" in found
+
+
+def test_connections_that_say_nothing_make_room_for_those_that_do(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listen, "MOST_WAITING", 3)
+    with contextlib.ExitStack() as open_:
+        silent = [open_.enter_context(connected(served)) for _ in range(6)]
+        assert served.get("/run/one")[0] == 200
+        assert all(is_closed(connection) for connection in silent[:3])

@@ -8,7 +8,6 @@ A key is a hash of prompt and completion, so a mark is valid for the same text i
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 from firstbreak.audit.split_truth import PolicySample
 from firstbreak.readers import Unreadable
 from firstbreak.readers.opening import read_whole
+from firstbreak.written import write
 
 KEEP, HACK, UNSURE = "keep", "hack", "unsure"
 MARKS = (KEEP, HACK, UNSURE)
@@ -53,6 +53,4 @@ def save(path: Path, marks: Mapping[str, Any]) -> None:
     known = json.loads(read_whole(path, MOST_BYTES))["marks"] if path.exists() else {}
     joined = {key: entry for key, entry in (known | dict(marks)).items() if entry is not None}
     content = json.dumps({"schema": SCHEMA, "marks": joined}, indent=1)  # ASCII: a lone surrogate has no other bytes
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".partial", delete=False, encoding="utf-8") as file:
-        file.write(content + "\n")
-    os.replace(file.name, path)
+    write(path, f"{content}\n".encode())

@@ -1,9 +1,11 @@
 """The command line. Each command is one module of this package. A module is imported only when its command is called."""
 
 import atexit
+import errno
 import gc
 import importlib
 import os
+import signal
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -140,16 +142,51 @@ def program() -> None:
 
     What was registered to run at the end is run. Where other threads still work, the process ends as any other.
     """
+    _open_streams()
+    if signal.getsignal(signal.SIGINT) in (signal.SIG_DFL, signal.default_int_handler):  # nohup has it ignored
+        signal.signal(signal.SIGINT, _interrupt)
+    sys.unraisablehook = _unraisable
+    code: Any = EXIT_INTERRUPTED
     try:
         main()
     except SystemExit as ended:
-        if isinstance(ended.code, int) and threading.active_count() == 1:
-            with suppress(OSError, ValueError):  # a stream that is closed: the interpreter knows what to do
-                atexit._run_exitfuncs()
-                sys.stdout.flush()
-                sys.stderr.flush()
-                os._exit(ended.code)
-        raise
+        code = ended.code
+    except KeyboardInterrupt:
+        pass
+    if _interrupted and code:
+        code = EXIT_INTERRUPTED
+    if _interrupted or (isinstance(code, int) and threading.active_count() == 1):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        with suppress(OSError, ValueError):  # a stream that is closed: the interpreter knows what to do
+            atexit._run_exitfuncs()
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+    sys.exit(code)
+
+
+_interrupted = False  #: whether Ctrl-C was pressed; what is imported may take it for another error
+
+
+def _interrupt(number: int, frame: Any) -> None:
+    global _interrupted
+    _interrupted = True
+    signal.default_int_handler(number, frame)
+
+
+def _unraisable(hook: Any) -> None:
+    """Ctrl-C in the middle of a destructor is no news."""
+    if not issubclass(hook.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(hook)
+
+
+def _open_streams() -> None:
+    """Gives each closed stream a place, before a file of the run takes its number."""
+    closed = [name for name in ("stdin", "stdout", "stderr") if getattr(sys, name) is None]
+    for name in closed:
+        setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: SIM115
+    if "stdout" in closed:
+        _complain("stdout is closed, so that nothing is shown; -o FILE writes to a file")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -164,13 +201,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.stderr.close()
         sys.exit(0)
     except OSError as error:  # no such folder to write to, no permission, no space
-        where = f"{error.filename}: " if error.filename else ""
-        _complain(f"{where}{error.strerror or error}; check that the folder exists and that you may write to it")
+        _complain(_of_the_system(error))
         sys.exit(EXIT_BAD_INPUT)
     except Exception as error:  # 1, Python's own exit code, means that the run should stop
+        if _interrupted:
+            sys.exit(EXIT_INTERRUPTED)
         bad_input = isinstance(error, _of_the_input())
         _complain(error if bad_input else _bug(error))
         sys.exit(EXIT_BAD_INPUT if bad_input else EXIT_INTERNAL_ERROR)
+
+
+def _of_the_system(error: OSError) -> str:
+    """What is said of a system that refuses: the place, why, and the remedy."""
+    try:
+        os.getcwd()
+    except OSError:
+        return "the current folder was deleted; go to another one"
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    remedy = (
+        "free some space, or write elsewhere" if full else "check that the folder exists and that you may write to it"
+    )
+    return f"{error.filename or 'output'}: {error.strerror or error}; {remedy}"
 
 
 def _of_the_input() -> tuple[type[Exception], ...]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from firstbreak import written
 from firstbreak.reports.text import visible
 
 if TYPE_CHECKING:
@@ -159,4 +160,26 @@ def write(text: str, output: Path | None = None) -> None:
         sys.stdout.buffer.write(data)
         sys.stdout.flush()
     else:
-        output.write_bytes(data)
+        _spare(output)
+        written.write(output, data)
+
+
+def _spare(output: Path) -> None:
+    """Raises BadCall where the output would take the place of what was read."""
+    call = click.get_current_context(silent=True)
+    given = [value for name, value in call.params.items() if name != "output"] if call else []
+    read = [Path(path) for value in given for path in (value if isinstance(value, tuple) else (value,)) if _lies(path)]
+    if not output.is_file() or not read:
+        return
+    from firstbreak.readers import read as run
+
+    real = output.resolve()
+    held = any(real.is_relative_to(path.resolve()) for path in read)
+    if any(output.samefile(path) for path in read) or (
+        held and run.may_hold_a_score(output) and any(run.claimed(output))
+    ):
+        raise BadCall(f"{output}: is a log that is read here; give another file for the output")
+
+
+def _lies(path: object) -> bool:
+    return bool(path) and isinstance(path, (str, Path)) and os.path.exists(path)

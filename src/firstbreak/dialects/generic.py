@@ -8,6 +8,7 @@ the names that the recognised trainer does not know.
 import math
 import re
 from collections.abc import Mapping, Set
+from functools import lru_cache
 from typing import Any
 
 from firstbreak.dialects import _meaning
@@ -192,6 +193,7 @@ _PANEL = pattern(r"(?:real|sac|td3|dqn|ddpg|a2c)/")  #: the environment beside a
 _FIRST = pattern(r"[/._](?:(?P<first>e(?:poch)?_?0[/._]?m(?:ini)?b(?:atch)?_?0|first_(?:minibatch|mb))|(?<=/)last)$")
 
 
+@lru_cache(maxsize=65536)
 def translate(raw: str, company: _meaning.Company = _meaning.Company()) -> Name | None:  # noqa: B008
     """What a plain name means, or None: what is listed here, else what its words say together, in this company."""
     if (reading := _MACHINE.fullmatch(raw)) and (known := _READINGS.get(reading[2])):

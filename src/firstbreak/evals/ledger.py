@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime
 import getpass
 import json
+import os
 import platform
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -214,7 +215,11 @@ def _hash(entry: LedgerEntry) -> str:
 
 def _origin() -> dict[str, str]:
     now = datetime.datetime.now(datetime.UTC)
-    return {"at": now.isoformat(timespec="milliseconds"), "who": f"{getpass.getuser()}@{platform.node()}"}
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):  # a container whose user has no name
+        user = f"user {os.getuid()}"
+    return {"at": now.isoformat(timespec="milliseconds"), "who": f"{user}@{platform.node()}"}
 
 
 def _content(body: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 A reader is a module with
 
     DESCRIPTION: str                                    one line: who writes this file
-    def sniff(path: Path, head: bytes) -> bool          cheap, never raises; `head` is the first 4 KiB
+    def sniff(path: Path, head: bytes) -> bool          cheap; `head` is the first 4 KiB; raises nothing but Unreadable
     def read(path: Path, resume=None) -> Recording      keeps what is whole; else raises Unreadable
     def samples(path: Path) -> Iterator[Sample]         optional: streams the completions that the file holds
     def parts(path: Path) -> list[Span]                 optional: where samples(path, span) can be read on its own
@@ -92,6 +92,7 @@ class Recording:
     restarts_at: float | None = None  #: the file declares earlier files' points at or after this step void (purge_step)
     has_samples: bool = False  #: the module's `samples(path)` yields at least one sample
     damage: list[str] = field(default_factory=list)  #: what was lost, each with place and remedy
+    cut: bool = False  #: how much was lost is not known: a part behind the damage, or the rest
     unread: list[str] = field(default_factory=list)  #: files of it that were not read at all, each with the remedy
     events: list[tuple[float, Event]] = field(default_factory=list)  #: with the `Curve.index` of the last number before
     notes: list[str] = field(default_factory=list)  #: facts: "tail is still being written", versions, ...

@@ -10,9 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
+import numpy as np
+
+from firstbreak.readers.budget import spend
+
 FILE_HEADER = 7  #: bytes: an identifier of four, a magic number of two, a version
 _BLOCK = 1 << 15
 _HEADER = 7
+_TRIES = 512  #: beginnings of chunks that are tried in a damaged block
 _FULL, _FIRST, _MIDDLE, _LAST = 1, 2, 3, 4
 _CRC_OF_TYPE = [zlib.crc32(bytes([kind])) for kind in range(256)]
 
@@ -34,16 +39,18 @@ class BlockLog:
         self.file.seek(start)
         at = self.offset - start
         while at < len(block := self.file.read(_BLOCK)):
+            spend(0)
             while at + _HEADER <= len(block):
                 end = _end(block, at)
-                if len(block) < end <= _BLOCK:
-                    break  # its end has not been written yet
                 if not _valid(block, at, end):
-                    if not any(block[at:]):
+                    if block.count(0, at) == len(block) - at:
                         break  # space that the file system set aside
+                    found = _next(block, at + 1)
+                    if found is None and len(block) < end <= _BLOCK:
+                        break  # its end has not been written yet
                     self.bad.append(start + at)
                     parts = []
-                    at = end if _valid(block, end, _end(block, end)) else _BLOCK
+                    at = _BLOCK if found is None else found
                     continue
                 kind, data, at = block[at + 6], block[at + _HEADER : end], end
                 if kind in (_FULL, _FIRST):
@@ -57,6 +64,11 @@ class BlockLog:
                     parts = []
             start, at = start + _BLOCK, 0
         self.unfinished = size - self.offset
+
+    @property
+    def cut(self) -> bool:
+        """Whether nothing whole follows the last damaged record."""
+        return bool(self.bad) and self.bad[-1] >= self.offset
 
     def damage(self) -> list[str]:
         """What was lost, in the words of Recording.damage."""
@@ -75,6 +87,13 @@ class BlockLog:
 def _end(block: bytes, at: int) -> int:
     """Where the chunk at `at` says that it ends."""
     return at + _HEADER + int.from_bytes(block[at + 4 : at + 6], "little")
+
+
+def _next(block: bytes, first: int) -> int | None:
+    """Where the next whole chunk begins, at `first` or behind it."""
+    kinds = np.frombuffer(block, np.uint8)[first + 6 :]
+    may_begin = np.flatnonzero((kinds >= _FULL) & (kinds <= _LAST))[:_TRIES] + first
+    return next((at for at in may_begin.tolist() if _valid(block, at, _end(block, at))), None)
 
 
 def _valid(block: bytes, at: int, end: int) -> bool:

@@ -23,7 +23,10 @@ _GROUP = pattern(r"(?:.*[/_ ])?(?:reward|return|score)s?", re.IGNORECASE)
 _REWARD = pattern(r"rew|return|score|success|acc|solve|correct|pass", re.IGNORECASE)
 _MAX_GROUP = 4096
 _MAX_TABLE = 1 << 23  # cells; records that hardly share a name are added one by one, or they would fill the memory
-_CONTENT_IN_NAME = pattern(r"(?:(?:eval|test|train)[a-z]*_)?(?:rewards?|returns?|scores?)$", re.IGNORECASE)
+_CONTENT_IN_NAME = pattern(
+    r"(?:(?:eval|test|train)[a-z]*_)?(?:rewards?|returns?|scores?)(?=(?:_(?:log|history|curve|list|data))?$)",
+    re.IGNORECASE,
+)
 #: A column of this name says of each row whether it was made on the data that is trained on
 SPLIT_NAMES = frozenset({"split", "phase", "mode", "set", "subset", "partition", "stage", "kind", "type", "data_split"})
 _HELD_OUT = frozenset({"eval", "evaluation", "val", "valid", "validation", "test", "testing", "heldout"})

@@ -1,10 +1,22 @@
 """Hyperparameters that a logger has turned into text."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from firstbreak.readers._columns import leaves
 from firstbreak.readers._literal import parse
+
+MAX_DOTS = 200  #: of a key in TOML: to read it takes time and memory that grow with their square
+
+
+def toml(data: bytes) -> dict[str, Any]:
+    """The table of a TOML file. Raises ValueError."""
+    import tomllib
+
+    if any(part.count(b".") > MAX_DOTS for part in re.split(rb"[\n={,#]", data)):
+        raise ValueError(f"a key of more than {MAX_DOTS} dots")
+    return tomllib.loads(data.decode())
 
 
 def value(written: str) -> Any:

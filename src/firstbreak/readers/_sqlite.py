@@ -14,7 +14,7 @@ from firstbreak.readers import Unreadable
 from firstbreak.readers.opening import open_raw
 
 MAGIC = b"SQLite format 3\0"
-_TIMEOUT = 10.0  # seconds to wait for a writer that holds the lock
+_TIMEOUT = 3.0  # seconds to wait for a writer that holds the lock
 _MAX_CELL = 1 << 26  # bytes; a larger value is an attack or a blob, never a row of metrics
 _LISTED = 8
 _ERRORS = (sqlite3.Error, OSError, UnicodeDecodeError)  # the text of an error may quote damaged bytes
@@ -99,14 +99,11 @@ def _one_line(error: Exception) -> str:
 
 
 def has_tables(path: Path, head: bytes, *tables: str) -> bool:
-    """Whether the file is a database with these tables. Never raises."""
+    """Whether the file is a database with these tables. Raises Unreadable where it is one that cannot be read."""
     if not head.startswith(MAGIC):
         return False
-    try:
-        with database(path, *tables):
-            return True
-    except Unreadable:
-        return False
+    with database(path) as connection:
+        return all(columns(connection, table) for table in tables)
 
 
 def columns(connection: sqlite3.Connection, table: str) -> set[str]:

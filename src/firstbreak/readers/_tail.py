@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from firstbreak.readers.budget import spend
 from firstbreak.readers.opening import open_file
 
 BLOCK = 1 << 18  # fits the second-level cache: larger blocks parse more slowly
@@ -37,16 +38,17 @@ class Lines:
     unfinished: int = 0  #: bytes of the last line, which has no newline yet
 
     def blocks(self) -> Iterator[bytes]:
-        """Blocks of whole lines, each ending in a newline; carriage returns before newlines are taken off."""
+        """Blocks of whole lines, each ending in a newline; a carriage return before it is taken off, and ends one alone."""
         self.file.seek(self.offset)
         pieces: list[bytes] = []  # of a line that goes on over several chunks
         while chunk := self._chunk():
-            end = chunk.rfind(b"\n") + 1
+            # a carriage return alone ends a line too, but the last of a chunk may have its newline in the next
+            end = chunk.rfind(b"\n") + 1 or chunk.rfind(b"\r", 0, len(chunk) - (len(chunk) == BLOCK)) + 1
             if end:
                 block = b"".join([*pieces, chunk[:end]])
                 pieces = [chunk[end:]]
                 self.offset += len(block)
-                yield block.replace(b"\r\n", b"\n") if b"\r" in block else block
+                yield block.replace(b"\r\n", b"\n") if b"\n" in block else block.replace(b"\r", b"\n")
             else:
                 pieces.append(chunk)
                 if len(pieces) * BLOCK > MAX_LINE:
@@ -60,6 +62,7 @@ class Lines:
         return self.file.read(self.unfinished)
 
     def _chunk(self) -> bytes:
+        spend(0)
         return self.file.read(min(BLOCK, max(0, self.stop - self.file.tell())))
 
     def _skip_line(self, seen: int) -> None:

@@ -15,6 +15,7 @@ from typing import BinaryIO
 import numpy as np
 
 from firstbreak.readers._crc32c import crc32c, masked
+from firstbreak.readers.budget import spend
 
 _SMALLEST_PIECE, _LARGEST_PIECE = 1 << 19, 1 << 21  # bytes; near the cache, and small beside what the file holds
 _HEADER = 12
@@ -54,6 +55,7 @@ class Records:
         piece = min(max(size // 16, _SMALLEST_PIECE), _LARGEST_PIECE)
         rest, wanted = b"", 0
         while fresh := self.file.read(max(piece, wanted - len(rest))):
+            spend(0)
             used = len(rest) + len(fresh)
             data = b"".join((rest, fresh, bytes(_PADDING)))
             headers, lengths, consumed, wanted = self._frame(data, used)

@@ -6,7 +6,6 @@ them; nothing is imported or called.
 
 import configparser
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import yaml
 from firstbreak.readers import Recording, Unreadable
 from firstbreak.readers._columns import leaves
 from firstbreak.readers._json import loads
+from firstbreak.readers._options import toml
 from firstbreak.readers._options import value as literal
 from firstbreak.readers.opening import plain, read_whole
 
@@ -96,10 +96,6 @@ def _unwrapped(tree: Mapping[Any, Any]) -> Mapping[Any, Any]:
     }
 
 
-def _toml(data: bytes) -> Any:
-    return tomllib.loads(data.decode())
-
-
 def _ini(data: bytes) -> Any:
     """Sections with `name = value`, or the bindings of gin, which have none."""
     text = data.decode()
@@ -166,4 +162,4 @@ _PlainLoader.add_constructor(
 )
 _PlainLoader.add_multi_constructor("", lambda loader, suffix, node: loader.plain(node))
 
-_READ = {**dict.fromkeys(_YAML, _yaml), **dict.fromkeys(_TOML, _toml), **dict.fromkeys(_INI, _ini), ".md": _table}
+_READ = {**dict.fromkeys(_YAML, _yaml), **dict.fromkeys(_TOML, toml), **dict.fromkeys(_INI, _ini), ".md": _table}

@@ -17,9 +17,10 @@ import csv
 import io
 import re
 from collections.abc import Iterator
-from itertools import compress
+from functools import partial
+from itertools import compress, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -36,6 +37,7 @@ FILES = ("*.csv", "*.tsv", "*.txt", "*.dat")
 SUFFIXES = {".csv", ".tsv"}
 MAX_COLUMNS = 50_000
 MAX_HEADER = 1 << 22  # bytes
+MAX_PREAMBLE = 32  # lines of text before the header
 MAX_RECORD_LINES = 100
 
 _SEPARATORS = (",", "\t", ";")
@@ -73,7 +75,7 @@ def read(path: Path, resume: Any = None) -> Recording:
     """The table's curves; with `resume`, of the rows appended since."""
     cursor = still_holds(path, resume)
     with open_file(path) as file:
-        layout = cursor.context if cursor else _layout(path, file.readline(MAX_HEADER + 1))
+        layout = cursor.context if cursor else _layout(path, file)
         lines = Lines(file, cursor.offset if cursor else layout.header_bytes)
         table = _CsvTable(path, layout, cursor.rows if cursor else 0)
         for block in _whole_records(lines):
@@ -106,8 +108,9 @@ class _Layout:
     labels: dict[str, float] = field(default_factory=dict)  #: long tables: step words without a number, by appearance
 
 
-def _layout(path: Path, header: bytes) -> _Layout:
-    """Reads the header. Raises Unreadable where there is none."""
+def _layout(path: Path, file: BinaryIO) -> _Layout:
+    """Reads the header, which may stand behind lines of text. Raises Unreadable where there is none."""
+    header = file.readline(MAX_HEADER + 1)
     if len(header) > MAX_HEADER:
         raise Unreadable(path, f"a header beyond {MAX_HEADER >> 20} MiB", "check that it is a table", "line 1")
     if not header.endswith(b"\n"):
@@ -115,20 +118,40 @@ def _layout(path: Path, header: bytes) -> _Layout:
         raise Unreadable(path, problem, "wait until the trainer has logged its first row")
     if b"\0" in header:
         raise Unreadable(path, "is not text", "check that this is the file you meant", "line 1")
-    text = header.decode("utf-8-sig", "replace").strip("\r\n").lstrip("# ")  # numpy.savetxt comments its header out
-    if not text:
-        raise Unreadable(path, "the first line is empty", "check that it is a table with a header", "line 1")
+    begins, above = len(header), 0
+    text = _text(header)
     separator = max(_SEPARATORS, key=text.count)
+    if separator not in text:
+        for at, line in enumerate(_behind(file), 1):
+            if (cells := max(map(_text(line).split, _SEPARATORS), key=len))[1:]:
+                separator = max(_SEPARATORS, key=_text(line).count)
+                if not _is_row(cells):
+                    header, text, above, begins = line, _text(line), at, file.tell()
+                break
     if text.count(separator) >= MAX_COLUMNS:
         raise Unreadable(path, f"has more than {MAX_COLUMNS} columns", "check that it is a table of metrics", "line 1")
-    cells = _rows(text, separator)[0]
+    name = name_from_file(path)
+    if not text and not name:
+        raise Unreadable(path, "the first line is empty", "check that it is a table with a header", "line 1")
+    cells = _rows(text, separator)[0] if text else [str(name)]
     if _is_row(cells):
-        name = name_from_file(path) if len(cells) == 1 else None
-        names = [name] if name else [f"column {i}" for i in range(1, len(cells) + 1)]
+        names = [name] if name and len(cells) == 1 else [f"column {i}" for i in range(1, len(cells) + 1)]
         return _Layout(tuple(names), separator, b"", 0, line=0)
     if _of_transitions(cells):
         cells = [f"transitions/{cell.strip()}" for cell in cells]
-    return _Layout(tuple(_distinct(cells)), separator, header.rstrip(b"\r\n"), len(header), _long(cells))
+    return _Layout(tuple(_distinct(cells)), separator, header.rstrip(b"\r\n"), begins, _long(cells), line=1 + above)
+
+
+def _text(line: bytes) -> str:
+    return line.decode("utf-8-sig", "replace").strip("\r\n").lstrip("# ")  # numpy.savetxt comments its header out
+
+
+def _behind(file: BinaryIO) -> Iterator[bytes]:
+    """The lines behind the first one, as long as they are text."""
+    for line in islice(iter(partial(file.readline, MAX_HEADER + 1), b""), MAX_PREAMBLE):
+        if not line.endswith(b"\n") or number(_text(line)) is not None:
+            return
+        yield line
 
 
 def _is_row(cells: list[str]) -> bool:

@@ -30,6 +30,7 @@ from firstbreak.readers.read import (
     claimed,
     existing,
     files,
+    is_empty,
     may_hold_a_score,
     on_axis,
     whole_folder,
@@ -93,6 +94,8 @@ def group(path: str | os.PathLike[str], how: How = How.AUTO) -> Grouping:
     if wandb_api.is_address(str(path)):
         return Grouping((Path(str(path)),))
     place = existing(path)
+    if place != Path(path):  # what came out of a pipe
+        return Grouping((Path(path),))
     if how is How.ONE:
         return Grouping((place,), f"{place}: read as one run, as asked")
     with beneath(*roots_of(place)):
@@ -113,7 +116,9 @@ def _below(place: Path) -> Grouping:
         return Grouping((place,))
     # a folder in which nothing can be read is still a run, whose report says so
     readable = [
-        (p, r) for p, r in files(place) if not isinstance(r, Unreadable) or (not p.is_dir() and may_hold_a_score(p))
+        (p, r)
+        for p, r in files(place)
+        if not isinstance(r, Unreadable) or not (p.is_dir() or is_empty(p) or not may_hold_a_score(p))
     ]
     logs = [p for p, reader in readable if not getattr(reader, "BESIDE", False)]
     children = sorted({place / p.relative_to(place).parts[0] for p in logs})

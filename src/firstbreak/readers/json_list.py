@@ -22,7 +22,7 @@ import numpy as np
 
 from firstbreak.readers import Recording, Unreadable
 from firstbreak.readers._columns import COUNTERS, SPLIT_NAMES, Columns, all_by_split, on_split, split_prefix
-from firstbreak.readers._json import loads, whole_elements
+from firstbreak.readers._json import loads, sound_elements
 from firstbreak.readers._literal import number
 from firstbreak.readers.opening import read_whole
 
@@ -61,7 +61,7 @@ def sniff(path: Path, head: bytes) -> bool:
 
 def read(path: Path, resume: Any = None) -> Recording:
     """All records, whole each time."""
-    records, damage = _records(path, read_whole(path, MAX_BYTES))
+    records, damage, cut = _records(path, read_whole(path, MAX_BYTES))
     axis = _axis(records)
     columns = Columns(quoted=True)
     records = all_by_split(records)
@@ -76,24 +76,25 @@ def read(path: Path, resume: Any = None) -> Recording:
             if whole and suffix:
                 columns.add_object(key, index, value)
     indexed_by = "step" if axis else "row"
-    return columns.recording("json_list", indexed_by=indexed_by, damage=damage)
+    return columns.recording("json_list", indexed_by=indexed_by, damage=damage, cut=cut)
 
 
-def _records(path: Path, data: bytes) -> tuple[list[Record], list[str]]:
-    """The objects of the list, and what was lost: of a list cut in the middle, every whole record is kept."""
-    damage = []
+def _records(path: Path, data: bytes) -> tuple[list[Record], list[str], bool]:
+    """The objects of the list, what was lost, and whether nobody knows how much: every whole record is kept."""
+    damage: list[str] = []
+    cut = False
     try:
         records = loads(data)
         if isinstance(records, dict):
             records = _tables(records) or _rows(records)
     except ValueError:
         text = data.decode("utf-8", "replace")
-        records, _ = whole_elements(text, text.find("["))
-        damage.append(f"cut after record {len(records)}; copy the file again for the rest")
+        records, damage, cut = sound_elements(text, text.find("["), "record")
+        cut |= not text.lstrip().startswith("[")  # there may be more lists
     records = [record for record in records if isinstance(record, dict)] if isinstance(records, list) else []
     if not records:
         raise Unreadable(path, "holds no whole record", "check that it is a JSON list of objects")
-    return records, damage
+    return records, damage, cut
 
 
 def _tables(history: Record) -> list[Record]:

@@ -54,10 +54,10 @@ Record = dict[str, Any]
 
 def sniff(path: Path, head: bytes) -> bool:
     """Lines that begin with "{": two of them, or one in a file that is named like a log of lines."""
+    if path.suffix.lower() in SUFFIXES:
+        return holds_objects(head)
     if not head.lstrip().startswith(b"{") or b"\0" in head:
         return False
-    if path.suffix.lower() in SUFFIXES:
-        return True
     if not head.lstrip().startswith(b'{"') or path.suffix.lower() == ".ipynb":  # `{'` is what Python prints
         return False
     if path.name in _LOG_NAMES:
@@ -70,6 +70,11 @@ def sniff(path: Path, head: bytes) -> bool:
             return False
     first, _, rest = head.lstrip().partition(b"\n")
     return first.rstrip().endswith(b"}") and rest.lstrip().startswith(b"{")
+
+
+def holds_objects(head: bytes) -> bool:
+    """Whether text of this beginning may be lines of JSON objects: the first one may be cut, or be a message."""
+    return b"\0" not in head and (head.lstrip().startswith(b"{") or b'":' in head)
 
 
 def read(path: Path, resume: Any = None) -> Recording:

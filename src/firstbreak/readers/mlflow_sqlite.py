@@ -61,6 +61,7 @@ def read(path: Path, resume: Any = None) -> Recording:
         config={name: option(written) for name, written in params if name and written},
         order=(started or 0) / 1e3,
         damage=damage,
+        cut=bool(damage),
         notes=[f"MLflow's status of the run: {status}"] if status != "FINISHED" else [],
         resume=_MlflowPosition(run, newest),
         replaces=resume is not None and not goes_on,

@@ -52,10 +52,10 @@ def _of_folder(folder: Path) -> Names:
     path = folder / FILE
     if not path.is_file():
         return EMPTY
-    import tomllib
+    from firstbreak.readers._options import toml
 
     try:
-        section = tomllib.loads(read_whole(path, MAX_BYTES).decode("utf-8")).get(SECTION, EMPTY)
+        section = toml(read_whole(path, MAX_BYTES)).get(SECTION, EMPTY)
     except ValueError as error:
         raise Unreadable(path, f"not readable as TOML: {error}", "correct the file, or move it away") from None
     if not isinstance(section, Mapping):

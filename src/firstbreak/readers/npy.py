@@ -5,6 +5,7 @@ A 1-D array is the curve `value`, or what its file's name says (`episode_rewards
 """
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,12 @@ from firstbreak.readers.opening import open_file
 DESCRIPTION = "a bare NumPy array of evaluations (TD3 and its descendants)"
 FILES = ("*.npy",)
 MAX_COLUMNS = 1000
+_IMAGES = re.compile(rb"'shape': \(\d+, \d+, \d")
 
 
 def sniff(path: Path, head: bytes) -> bool:
-    """NumPy's magic string, in a file of that name: memory-mapped tensors have it too."""
-    return head.startswith(b"\x93NUMPY") and path.suffix == ".npy"
+    """NumPy's magic string, in a file of that name: memory-mapped tensors have it too. More than two dimensions are no curves."""
+    return head.startswith(b"\x93NUMPY") and path.suffix == ".npy" and not _IMAGES.search(head)
 
 
 def read(path: Path, resume: Any = None) -> Recording:

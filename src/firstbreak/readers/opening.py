@@ -5,15 +5,18 @@ unpacked, and UTF-16 and byte order marks are taken off, into a temporary file, 
 What cannot be opened raises `Unreadable`, so that it is named and never passes for absent.
 """
 
+import atexit
 import codecs
 import importlib
 import io
 import os
 import re
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -27,6 +30,7 @@ _PACKED = re.compile(r"\.(?:gz|bz2|xz|zst)$", re.IGNORECASE)
 _ENCODED = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
 
+_PIPE = re.compile(r"-|/dev/stdin|/(?:dev|proc/self)/fd/\d+")
 ALLOW = "FIRSTBREAK_ALLOW_ROOT"  #: folders that links of a run may lead to, as in PATH; `--allow-root` sets it
 _BY_FOLDER = os.open in os.supports_dir_fd  #: not on Windows
 _ROOTS: ContextVar[tuple[Path, ...]] = ContextVar("roots", default=())
@@ -118,6 +122,32 @@ def open_raw(path: Path) -> io.BufferedReader:
         os.close(handle)
         raise Unreadable(path, "is no regular file", "copy what it holds into a file")
     return os.fdopen(handle, "rb")
+
+
+def piped(path: str) -> Path | None:
+    """The copy of what comes out of a pipe without a name, as `-` or `<(command)` give it; none inside of a server."""
+    return None if _ROOTS.get() else _copied(path)
+
+
+@cache
+def _copied(path: str) -> Path | None:
+    """The copy has the ending of what it holds: a pipe can be read once."""
+    if not _PIPE.fullmatch(path) or not (path == "-" or stat.S_ISFIFO(os.stat(path).st_mode)):
+        return None
+    import tempfile
+
+    with open(0 if path == "-" else path, "rb", closefd=path != "-") as pipe:
+        copy = _on_disk(pipe, Path(path))
+    head = copy.read(HEAD_BYTES)
+    first, _, rest = head.partition(b"\n")
+    table = b"," in first and first.count(b",") == rest.partition(b"\n")[0].count(b",") and b":" not in first
+    ending = "jsonl" if head.lstrip().startswith(b'{"') else "csv" if table else "log"
+    folder = tempfile.mkdtemp(prefix="firstbreak-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    with Path(folder, f"pipe.{ending}").open("wb") as file:
+        copy.seek(0)
+        shutil.copyfileobj(copy, file)
+    return Path(file.name)
 
 
 def _handle(path: Path, flags: int) -> int:

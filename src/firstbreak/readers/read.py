@@ -23,7 +23,9 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -47,15 +49,17 @@ from firstbreak.readers import (
     readers,
     wandb_api,
 )
+from firstbreak.readers._json import loads
 from firstbreak.readers._samples import PART, Span
 from firstbreak.readers.checkpoints import NUMBERED, checkpoints_in, on_the_axis
 from firstbreak.readers.names import Names
 from firstbreak.readers.names import for_run as names_for_run
-from firstbreak.readers.opening import beneath, beneath_resolved, head_of, leads_out, plain, roots_of
+from firstbreak.readers.opening import beneath, beneath_resolved, head_of, leads_out, piped, plain, roots_of
 from firstbreak.values import replace
 
 MAX_FILES = 20_000  #: a run folder with more files than this is listed only so far
 MAX_DEPTH = 8
+MOST_NAMES = 10_000  #: metrics of a run
 EVALUATION_FOLDERS = frozenset({"eval", "evaluation", "validation", "val", "test"})
 #: a table beside the log of the training
 EVALUATION_TABLE = pattern(
@@ -75,6 +79,10 @@ LIKE_A_LOG = pattern(
     rf"{TEXT_LOG.pattern}|tfevents|\.(?:txt|json|npz|npy|parquet|wandb|swanlab|db|sqlite3?|ya?ml|toml|ipynb)$",
     re.IGNORECASE,
 )
+PROGRAM = b"\x7fELF"  #: how `a.out` begins
+#: how files of a name begin, where no other file has that name
+BEGINNINGS = {".json": (b"{", b"["), ".ipynb": (b"{",), ".npz": (b"PK",), ".npy": (b"\x93NUMPY",), ".parquet": (b"PAR1",),
+              **dict.fromkeys((".db", ".sqlite", ".sqlite3"), (b"SQLite format 3\0",))}  # fmt: skip
 #: options and texts that come with a run: without them, the score is still there
 OPTIONS_ONLY = pattern(
     r"\.(?:ya?ml|toml)$|(?:config|params|args|arguments|options|flags|settings|tokenizer|tokens|vocab)\w*\.json$"
@@ -140,7 +148,7 @@ def assemble(
     """
     if not any(r.curves or r.config or r.has_samples for _, r in recordings):
         raise _nothing(place, recordings, lost)
-    recordings, copies = _once(recordings)
+    recordings, copies = _once(list(_bounded(recordings)))
     beside = {p for p, r in recordings if getattr(readers().get(r.format), "FALLBACK", False)}
     mask = Mask(os.environ)
     config = mask.tree(_merge_config([piece for piece in recordings if piece[0] not in beside]))
@@ -151,6 +159,8 @@ def assemble(
     except ValueError as error:
         raise Unreadable(place, str(error), "leave the trainer out, or name one of these") from None
     notes = [f"{_relative(p, base)}: {note}" for p, r in recordings for note in r.notes]
+    notes += [said for p, said in lost.items() if is_empty(p)]
+    lost = {p: said for p, said in lost.items() if not is_empty(p)}
     notes += [f"{_relative(p, base)}: left out, a copy of {_relative(other, base)}" for p, other in copies]
     explained = names_for_run(place, named)
     understood = dialects.understand(names | _nulls(recordings), dialect, explained)
@@ -192,12 +202,28 @@ def assemble(
         damage=(*lost.values(), *(f"{_relative(p, base)}: {d}" for p, r in recordings for d in (*r.unread, *r.damage))),
         unread=(
             *(_relative(p, base) for p in lost if may_hold_a_score(p)),
-            *(_relative(p, base) for p, r in recordings if r.unread),
+            *(_relative(p, base) for p, r in recordings if r.unread or r.cut or (r.damage and not _holds(r))),
         ),
         notes=tuple(dict.fromkeys(notes)),
         events=(*events, *_events(filled, raw, base, dialect)),
     )
     return replace(run, checkpoints=on_the_axis(checkpoints_in(place), run)) if place.is_dir() else run
+
+
+def _bounded(recordings: Iterable[tuple[Path, Recording]]) -> Iterator[tuple[Path, Recording]]:
+    """The recordings with no more than MOST_NAMES curves in all: each name is compared with words that may explain it."""
+    left = MOST_NAMES
+    for path, recording in recordings:
+        if (count := len(recording.curves)) > left:
+            said = f"{count} metrics: {left} are read, and the others left out; check whether their names hold numbers"
+            curves = dict(islice(recording.curves.items(), left))
+            recording = replace(recording, curves=curves, cut=True, damage=[*recording.damage, said])
+        left -= len(recording.curves)
+        yield path, recording
+
+
+def _holds(recording: Recording) -> bool:
+    return bool(recording.curves or recording.has_samples)
 
 
 def _once(
@@ -272,6 +298,8 @@ def _nulls(recordings: Iterable[tuple[Path, Recording]]) -> set[str]:
 def existing(path: str | os.PathLike[str]) -> Path:
     """The path as a place on this machine; raises `Unreadable` where there is nothing, or nothing that can be opened."""
     place = Path(path)
+    if copy := piped(str(path)):
+        return copy
     if ADDRESS.match(str(path)):
         raise Unreadable(str(path), "an address, not a place on this machine", REMOTE)
     if not str(path):
@@ -302,10 +330,13 @@ def _nothing(place: Path, recordings: list[tuple[Path, Recording]], lost: Mappin
     return Unreadable(place, *_why_not(place))
 
 
+_EMPTY = "the file is empty", "give the one that the trainer writes its metrics to, or wait until it has"
+
+
 def _why_not(file: Path) -> tuple[str, str]:
     """Why nothing reads a file, and the remedy."""
     if file.is_file() and not head_of(file):
-        return "the file is empty", "give the one that the trainer writes its metrics to, or wait until it has"
+        return _EMPTY
     return "not a training log that firstbreak knows", "`firstbreak explain readers` lists the formats"
 
 
@@ -398,25 +429,49 @@ def files(place: Path, seen: Set[Path] = frozenset()) -> Iterator[tuple[Path, Mo
 def _claimed_or_why(path: Path) -> ModuleType | Unreadable | None:
     """The reader of a file or folder, or why it has none although it looks like a log."""
     try:
-        return _claim(path) or _not_text(path)
+        if is_empty(path):
+            return Unreadable(path, *_EMPTY) if _like_scores(plain(path).name) else None
+        return _claim(path) or _damaged(path)
     except Unreadable as problem:
         return problem if path.is_dir() or LIKE_A_LOG.search(plain(path).name) else None
 
 
-def _not_text(path: Path) -> Unreadable | None:
-    """Text logs whose text is hidden: encrypted, or lost to zeros."""
-    if path.is_dir() or not TEXT_LOG.search(plain(path).name) or b"\0" not in head_of(path):
+def _damaged(path: Path) -> Unreadable | None:
+    """What is said of a file that no reader claims and that is not what its name says: encrypted, or without its beginning."""
+    name = plain(path).name.lower()
+    if path.is_dir() or not _like_scores(name):
         return None
-    return Unreadable(path, "is named like a log and holds no text", "copy or export it again")
+    head = head_of(path).lstrip()
+    begins = BEGINNINGS.get(Path(name).suffix)
+    if begins is None:
+        hidden = b"\0" in head and TEXT_LOG.search(name) and not head.startswith(PROGRAM)
+        return Unreadable(path, "is named like a log and holds no text", "copy or export it again") if hidden else None
+    text = b"{" in begins
+    if head.startswith(begins) and not (text and b"\0" in head):
+        return None
+    with suppress(ValueError):
+        if text:
+            loads(head)  # one number or text: no log
+            return None
+    return Unreadable(path, "does not begin like a file of this name", "copy or export it again")
+
+
+def is_empty(path: Path) -> bool:
+    """Whether a file has no byte yet: there is nothing in it that could be missed."""
+    try:
+        return path.is_file() and not path.stat().st_size
+    except OSError:
+        return False
 
 
 def may_hold_a_score(path: Path) -> bool:
     """Whether a file or folder is named like one that holds the score of a run."""
     if path.is_symlink() and path.is_dir():
         return PARTS_OF_A_RUN.match(path.name) is not None and not path.name.startswith("checkpoint")
-    if path.is_dir():
-        return not NUMBERED.match(path.name)
-    name = plain(path).name
+    return not NUMBERED.match(path.name) if path.is_dir() else _like_scores(plain(path).name)
+
+
+def _like_scores(name: str) -> bool:
     return LIKE_A_LOG.search(name) is not None and not OPTIONS_ONLY.search(name)
 
 

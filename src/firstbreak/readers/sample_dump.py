@@ -16,6 +16,7 @@ from firstbreak.readers._json import loads
 from firstbreak.readers._literal import number
 from firstbreak.readers._samples import PART, Span, samples_of, shape_of
 from firstbreak.readers._tail import Lines, line_start
+from firstbreak.readers.jsonl import SUFFIXES, holds_objects
 from firstbreak.readers.opening import open_file
 
 DESCRIPTION = "completions as JSON lines: verl, AReaL, NeMo-RL, prime-rl, open-instruct, tinker, SkyRL, OpenRLHF dumps"
@@ -29,7 +30,7 @@ def sniff(path: Path, head: bytes) -> bool:
         named = shape_of(head.partition(b"\n")[0].decode("utf-8", "replace").strip().split(","))
         first = next(_rows(path), {}) if named and named.completion else {}
         return bool(first) and isinstance(first.get(named.completion if named else ""), str)
-    if path.suffix.lower() not in (".jsonl", ".ndjson") or not head.lstrip().startswith(b"{"):
+    if path.suffix.lower() not in SUFFIXES or not holds_objects(head):
         return False
     try:
         record = next(records(path), None)

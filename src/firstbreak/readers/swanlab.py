@@ -84,6 +84,7 @@ def _read_records(path: Path, resume: Any) -> Recording:
         indexed_by="step",
         order=run.started,
         damage=[*log.damage(), *run.damage()],
+        cut=log.cut,
         notes=[*log.notes(), *run.notes()],
         resume=position,
         replaces=resume is not None and cursor is None,

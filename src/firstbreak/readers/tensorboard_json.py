@@ -11,7 +11,7 @@ import numpy as np
 
 from firstbreak.readers import Curve, Recording, Unreadable
 from firstbreak.readers._columns import exported_tag
-from firstbreak.readers._json import loads, whole_elements
+from firstbreak.readers._json import loads, sound_elements
 from firstbreak.readers.opening import read_whole
 
 DESCRIPTION = "TensorBoard's download of a metric as JSON: run-<run>-tag-<tag>.json"
@@ -31,13 +31,13 @@ def sniff(path: Path, head: bytes) -> bool:
 def read(path: Path, resume: Any = None) -> Recording:
     """One curve, whole each time; the page writes the file once."""
     data = read_whole(path, MAX_BYTES)
-    damage = []
+    damage: list[str] = []
+    cut = False
     try:
         points = loads(data)
     except ValueError:
         text = data.decode("utf-8", "replace")
-        points, _ = whole_elements(text, text.find("["))
-        damage.append(f"cut after point {len(points)}; download it again for the rest")
+        points, damage, cut = sound_elements(text, text.find("["), "point")
     rows = [point for point in points if len(point) == 3]
     if not rows:
         raise Unreadable(path, "holds no whole point", "download it again")
@@ -47,4 +47,5 @@ def read(path: Path, resume: Any = None) -> Recording:
         curves={exported_tag(path): Curve(index=steps, values=values, times=times)},
         indexed_by="step",
         damage=damage,
+        cut=cut,
     )

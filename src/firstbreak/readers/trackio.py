@@ -66,6 +66,7 @@ def read(path: Path, resume: Any = None) -> Recording:
         config={**table.columns.constants(), **config},
         order=_unix_seconds(created),
         damage=table.damage,
+        cut=bool(table.damage),
         notes=table.columns.notes(),
         resume=table.position,
         replaces=resume is not None and not goes_on,

@@ -9,7 +9,7 @@ from typing import Any
 
 from firstbreak.readers import Recording, Unreadable
 from firstbreak.readers._columns import Columns, as_float
-from firstbreak.readers._json import loads, whole_elements
+from firstbreak.readers._json import loads, sound_elements
 from firstbreak.readers.opening import read_whole
 
 DESCRIPTION = "trainer_state.json of the Hugging Face Trainer (TRL, LLaMA-Factory, axolotl)"
@@ -32,7 +32,7 @@ def read(path: Path, resume: Any = None) -> Recording:
     data = read_whole(path, MAX_BYTES)
     if not data.strip():
         raise Unreadable(path, "is empty", "wait for the Trainer's first save")
-    state, damage = _state(path, data)
+    state, damage, cut = _state(path, data)
     columns = Columns(quoted=True)
     notes = []
     for entry in state["log_history"]:
@@ -53,21 +53,23 @@ def read(path: Path, resume: Any = None) -> Recording:
         config={k: v for k, v in state.items() if isinstance(v, (int, float, str)) and k not in _REACHED},
         order=as_float(step) if isinstance(step, (int, float)) else 0.0,  # later checkpoints hold the longer history
         damage=damage,
+        cut=cut,
         notes=notes + columns.notes(),
     )
 
 
-def _state(path: Path, data: bytes) -> tuple[dict[str, Any], list[str]]:
-    """The state, and what was lost of it: of a file cut in the middle, every whole entry is kept."""
+def _state(path: Path, data: bytes) -> tuple[dict[str, Any], list[str], bool]:
+    """The state, what was lost of it, and whether its end was: every whole entry is kept."""
     try:
         state = loads(data)
     except ValueError:
         text = data.decode("utf-8", "replace")
         start = text.find("[", text.find('"log_history"'))
-        entries, _ = whole_elements(text, start) if '"log_history"' in text and start >= 0 else ([], False)
+        held = '"log_history"' in text and start >= 0
+        entries, damage, cut = sound_elements(text, start, "entry") if held else ([], [], True)
         if not entries:
             raise Unreadable(path, "is cut or being rewritten", "try again when the Trainer has saved") from None
-        return {"log_history": entries}, [f"cut after entry {len(entries)}; copy the file again for the rest"]
+        return {"log_history": entries}, damage, cut
     if not isinstance(state, dict) or not isinstance(state.get("log_history"), list):
         raise Unreadable(path, "has no log_history", "give the trainer_state.json of a checkpoint folder")
-    return state, []
+    return state, [], False

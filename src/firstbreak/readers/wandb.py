@@ -65,6 +65,7 @@ def read(path: Path, resume: Any = None) -> Recording:
         config={**run.columns.constants(), **run.config},
         order=run.start_time,
         damage=[*log.damage(), *run.damage()],
+        cut=log.cut,
         notes=[*log.notes(), *run.notes()],
         resume=position,
         replaces=resume is not None and cursor is None,

@@ -74,7 +74,7 @@ def _swanlab() -> bytes:
     return block_log(b":SWL\xd6\xe1\x02", [field(10, field(12, field(1, 50))), *map(scalar, range(20)), field(11, b"")])
 
 
-def _database(*statements: str) -> bytes:
+def database(*statements: str) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "x.db")
         with sqlite3.connect(path) as db:
@@ -86,7 +86,7 @@ def _database(*statements: str) -> bytes:
 
 def _trackio() -> bytes:
     rows = ", ".join(f"""('r', '2026-01-01T00:00:00', 'run', {i}, '{{"loss": {i}, "kl": "NaN"}}')""" for i in range(30))
-    return _database(
+    return database(
         "CREATE TABLE metrics (id INTEGER PRIMARY KEY, run_id TEXT, timestamp TEXT, run_name TEXT, step INTEGER, metrics)",
         "CREATE TABLE configs (id INTEGER PRIMARY KEY, run_id TEXT, run_name TEXT, config TEXT, created_at TEXT)",
         f"INSERT INTO metrics (run_id, timestamp, run_name, step, metrics) VALUES {rows}",
@@ -96,7 +96,7 @@ def _trackio() -> bytes:
 
 def _mlflow() -> bytes:
     rows = ", ".join(f"('loss', {i / 2}, 1000, 'r', {i}, {i % 5 == 0})" for i in range(30))
-    return _database(
+    return database(
         "CREATE TABLE experiments (experiment_id INTEGER)",
         "CREATE TABLE runs (run_uuid TEXT, name TEXT, status TEXT, start_time BIGINT, lifecycle_stage TEXT)",
         "CREATE TABLE params (key TEXT, value TEXT, run_uuid TEXT)",

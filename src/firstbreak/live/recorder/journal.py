@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from firstbreak.written import write
+
 LOG = logging.getLogger("firstbreak.recorder")
 NAME = "recorder"  #: of the files: recorder.jsonl, recorder_config.json, recorder_arrays/
 PREFIX = "proof/"
@@ -61,9 +63,7 @@ class ProofFiles:
         if self.folder is None:
             return
         self.folder.mkdir(parents=True, exist_ok=True)
-        part = self.folder / f"{self.name}_config.part"
-        part.write_bytes(json.dumps({"proof": self.places}, indent=1).encode())
-        part.replace(part.with_suffix(".json"))
+        write(self.folder / f"{self.name}_config.json", json.dumps({"proof": self.places}, indent=1).encode())
         kept = {key: value for key, value in arrays.items() if isinstance(value, np.ndarray) and value.size <= LARGEST}
         if kept:
             arrays_of = self.folder / f"{self.name}_arrays"

@@ -51,6 +51,7 @@ def read(path: Path, resume: Any = None) -> Recording:
         order=_creation_time(path.name),
         restarts_at=events.restarts_at,
         damage=_damage(records, events.malformed),
+        cut=records.lost_from is not None,
         notes=_notes(records),
         resume=position,
         replaces=resume is not None and cursor is None,

@@ -252,7 +252,7 @@ class Site:
         names = request.query_params.getlist("metric")
         if len(names) > MOST_METRICS:
             raise HTTPException(400, f"at most {MOST_METRICS} metrics in one request")
-        points = _whole(request, "points", 600, most=MOST_POINTS)
+        points = max(1, _whole(request, "points", 600, most=MOST_POINTS))
         span = _number(request, "from", float("-inf")), _number(request, "to", float("inf"))
         axis = request.query_params.get("x", "")
         if axis and axis not in AXES:

@@ -25,6 +25,7 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
 )
+CLOSE = {"connection": "close"}  #: who is refused holds no place
 HEADERS = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",
@@ -115,7 +116,7 @@ class AuthMiddleware:
         if _fits([*given, bearer, request.cookies.get(cookie, "")], self.token):
             return None
         if "text/html" in request.headers.get("accept", ""):
-            return HTMLResponse(_login_page(request.url.path, query), status_code=401)
+            return HTMLResponse(_login_page(request.url.path, query), status_code=401, headers=CLOSE)
         return _refuse(401, "open the address with the token that was printed when the server was started")
 
     def _fits_once(self, given: Iterable[str]) -> bool:
@@ -165,4 +166,4 @@ def _login_page(path: str, query: Iterable[tuple[str, str]]) -> str:
 
 
 def _refuse(status: int, why: str) -> Response:
-    return PlainTextResponse(f"firstbreak: {why}\n", status_code=status)
+    return PlainTextResponse(f"firstbreak: {why}\n", status_code=status, headers=CLOSE)

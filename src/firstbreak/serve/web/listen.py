@@ -6,7 +6,7 @@ import socket
 import sys
 import webbrowser
 from pathlib import Path
-from typing import NoReturn
+from typing import ClassVar, NoReturn
 
 import h11
 import uvicorn
@@ -21,12 +21,14 @@ LONGEST_HEAD = 32768  #: bytes of a request without its body; cookies of other s
 SLOWEST_REQUEST = 10.0  #: seconds until a request is complete
 SHARED = 0.0005  #: seconds after which a diagnosis lets a page be answered; Python's own 0.005 add up to a pause
 MOST_CONNECTIONS = 500  #: beyond it, the answer is 503
+MOST_WAITING = 200  #: connections that have not sent a whole request; beyond it, the oldest is closed
 
 
 class BoundedProtocol(H11Protocol):
     """HTTP with a limit for the size of a request's head, which httptools has not, and for its time, which neither has."""
 
     _late: asyncio.TimerHandle | None = None
+    _waiting: ClassVar[dict["BoundedProtocol", None]] = {}  #: without a whole request, the oldest first
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -45,8 +47,14 @@ class BoundedProtocol(H11Protocol):
             self._stop_watching()
         elif self._late is None:
             self._late = self.loop.call_later(SLOWEST_REQUEST, self.transport.abort)
+            self._waiting[self] = None
+            if len(self._waiting) > MOST_WAITING:  # who sends at once is not the oldest
+                oldest = next(iter(self._waiting))
+                oldest._stop_watching()
+                oldest.transport.abort()
 
     def _stop_watching(self) -> None:
+        self._waiting.pop(self, None)
         if self._late is not None:
             self._late.cancel()
             self._late = None

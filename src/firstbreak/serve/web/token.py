@@ -20,17 +20,19 @@ def kept_token(served: Path) -> str:
 
     A token that cannot be kept, or that another user may have read, is a new one each time.
     """
-    home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "firstbreak"
-    path = home / f"token-{hashlib.sha256(str(served.resolve()).encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
     token = new_token()
     try:
+        home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "firstbreak"
+        path = (
+            home / f"token-{hashlib.sha256(str(served.resolve()).encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
+        )
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
         if (kept := _kept(path)) is not None:
             return kept
         path.unlink(missing_ok=True)
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
             file.write(token)
-    except OSError:
+    except (OSError, RuntimeError):  # RuntimeError: a user without a home
         pass
     return token
 

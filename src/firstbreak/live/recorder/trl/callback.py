@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from firstbreak.live.recorder.batch import BatchRecorder
 from firstbreak.live.recorder.measuring import SHARE, Price
 from firstbreak.live.recorder.trl.wrapped_methods import WrappedMethods
 from firstbreak.masking import Mask
+from firstbreak.written import write
 
 EVERY = 30.0  #: seconds between two copies of the trainer's log, at least
 SAVED = ".recorder_saved.json"
@@ -56,7 +58,7 @@ class Recorder(BatchRecorder):
         with self.measuring(Price.LOOK, int(state.global_step)):
             kept = {**self._saved(), str(state.global_step): self.wrapped.weights.between.kept()}
             last = dict(sorted(kept.items(), key=lambda pair: int(pair[0]))[-CHECKPOINTS:])
-            (self.files.folder / SAVED).write_text(json.dumps(last))
+            write(self.files.folder / SAVED, json.dumps(last).encode())
 
     def _saved(self) -> dict[str, list[float]]:
         """Step -> a few elements of the weights at its checkpoint."""
@@ -89,11 +91,13 @@ class Recorder(BatchRecorder):
         if folder is None or self.wrapped is None or not state.is_world_process_zero:
             return
         with self.measuring(Price.LOOK, int(state.global_step)):
-            state.save_to_json(str(folder / "trainer_state.json"))
+            with tempfile.TemporaryDirectory() as beside:  # the trainer's own writer empties the file first
+                state.save_to_json(str(whole := Path(beside) / "trainer_state.json"))
+                write(folder / whole.name, whole.read_bytes())
             named = {k: v for k, v in args.to_dict().items() if not k.endswith("_dir")}
             classes = (c.__name__ for c in type(self.wrapped.trainer).__mro__ if c.__module__.startswith("trl."))
             values = Mask(os.environ).tree(named | {"trainer_class": next(classes, "")})
-            (folder / ARGUMENTS).write_text(json.dumps(values, indent=1, sort_keys=True, default=str) + "\n")
+            write(folder / ARGUMENTS, (json.dumps(values, indent=1, sort_keys=True, default=str) + "\n").encode())
         self._next = self.clock() + max(EVERY, (self.clock() - began) / self.share)
 
     def __getattr__(self, name: str) -> Any:
