@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from firstbreak.cli import EXIT_BAD_INPUT, _grouping, _options
-from firstbreak.cli._output import bar, complain, formats, on_a_terminal, put, to_file, waiting, whole, write
+from firstbreak.cli._output import bar, complain, formats, on_a_terminal, put, say, to_file, waiting, whole, write
 from firstbreak.cli._reading import read
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.thresholds import Thresholds, for_run, parsed
@@ -100,6 +100,8 @@ def command(
     several = len(found) > 1
     diagnoses, unread = [], list[tuple[str, Unreadable]]()
     for i, path in enumerate(found, 1):
+        if several and not sys.stderr.isatty():  # a terminal shows what takes long
+            say(f"[{i}/{len(found)}] {path}")
         try:
             run = read(path, trainer=trainer, named=meanings)
             with waiting(f"diagnosing {path}"):
