@@ -97,6 +97,14 @@ def test_links_between_pages_lead_somewhere() -> None:
     every([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")], linked, name=lambda p: p.relative_to(ROOT))
 
 
+def test_what_refers_to_the_log_names_a_heading_of_it() -> None:
+    headings = re.findall(r"^## (.+)$", (ROOT / "LOG.md").read_text(), re.MULTILINE)
+    files = [*ROOT.glob("src/**/*.py"), *ROOT.glob("docs/*.md")]
+    named = {name for file in files for name in re.findall(r"LOG\.md[,:]?\s\(?([A-Z][\w -]+)", file.read_text())}
+    assert len(named) > 3
+    assert named <= {*headings}
+
+
 def test_the_navigation_is_made_of_the_pages() -> None:
     present = (ROOT / "mkdocs.yml").read_text()
     there = {str(page.relative_to(ROOT / "docs")) for page in ROOT.glob("docs/**/*.md")}
