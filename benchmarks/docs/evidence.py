@@ -18,10 +18,12 @@ def page() -> str:
     """docs/evidence.md"""
     sets, drawn, field = result("relations")["fresh"], result("population"), result("field")["unseen"]
     public = [f"{percent(field['all'][name]['share'])} of {field['all'][name]['of']}" for name in FIELD]
+    unseen, drawn_runs = _first_rows()
     rows = [
-        *_first_rows(),
-        ["the sets by other hands, read by a person", *_asked("reader_link_accepted", "reader_accused"), ""],
-        ["the same sets, firstbreak's two most probable links", *_asked("link_two"), "", ""],
+        unseen,
+        ["the same runs by other hands, read by a person", *_asked("reader_link_accepted", "reader_accused"), ""],
+        ["the same, the two most probable links", *_asked("link_two"), "", ""],
+        drawn_runs,
         [f"{field['all']['runs']} public runs, scored once a release", *public],
     ]
     each = [
@@ -47,11 +49,8 @@ def _first_rows() -> list[list[str]]:
     n = sum(drawn[f"n_{kind}"] for kind in ("harmful", "harmless", "healthy"))
     cells = [f"{percent(drawn[name]['share'])} of {drawn[f'n_{kind}']}" for name, kind in DRAWN.items()]
     return [
-        [
-            "twelve sets by other hands, each asked once and then corrected for",
-            *_asked("link_accepted", "accused", "stopped"),
-        ],
-        [f"{n:,} drawn runs of real trainers, many with a mild or late fault", *cells],
+        ["runs by other hands that nobody had seen", *_asked("link_accepted", "accused", "stopped")],
+        [f"{n:,} drawn runs, in part looked at; many mild faults", *cells],
     ]
 
 

@@ -35,7 +35,6 @@ def trainer(name: str) -> str:
     module = dialects.dialects()[name]
     marks = ", ".join(f"`{mark}`" for mark in sorted(module.MARKS)[:6])
     parts = [
-        f"# {module.TITLE}",
         _first(name, module.TITLE),
         prose(inspect.getdoc(module) or ""),
         f"Recognised by names such as {marks}." if marks else "",
@@ -59,7 +58,7 @@ def trainer(name: str) -> str:
 def _first(name: str, title: str) -> str:
     """What to run: the template of the trainer, or that of all."""
     own = TEMPLATES / "trainers" / f"{name}.md"
-    return (own if own.exists() else own.with_name("any.md")).read_text("utf-8").replace("TRAINER", title)
+    return (own if own.exists() else own.with_name("any.md")).read_text("utf-8").rstrip().replace("TRAINER", title)
 
 
 def _explained(name: str) -> str:
