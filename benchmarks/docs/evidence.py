@@ -9,7 +9,7 @@ from benchmarks.docs.results import result
 from benchmarks.lab import page as between_marks
 
 ROOT = Path(__file__).resolve().parents[2]
-HEAD = ("runs", "right link", "healthy runs accused", "healthy runs stopped")
+HEAD = ("runs", "right link", "healthy accused", "healthy stopped")
 DRAWN = {"accepted": "harmful", "healthy_broken": "healthy", "healthy_stopped": "healthy"}
 FIELD = ("called broken, and an accepted link", "healthy accused", "healthy stopped")
 
@@ -21,7 +21,7 @@ def page() -> str:
     unseen, drawn_runs = _first_rows()
     rows = [
         unseen,
-        ["the same runs by other hands, read by a person", *_asked("reader_link_accepted", "reader_accused"), ""],
+        ["the same unseen runs, read by a person", *_asked("reader_link_accepted", "reader_accused"), ""],
         ["the same, the two most probable links", *_asked("link_two"), "", ""],
         drawn_runs,
         [f"{field['all']['runs']} public runs, scored once a release", *public],
@@ -49,8 +49,8 @@ def _first_rows() -> list[list[str]]:
     n = sum(drawn[f"n_{kind}"] for kind in ("harmful", "harmless", "healthy"))
     cells = [f"{percent(drawn[name]['share'])} of {drawn[f'n_{kind}']}" for name, kind in DRAWN.items()]
     return [
-        ["runs by other hands that nobody had seen", *_asked("link_accepted", "accused", "stopped")],
-        [f"{n:,} drawn runs, in part looked at; many mild faults", *cells],
+        ["unseen runs by other hands", *_asked("link_accepted", "accused", "stopped")],
+        [f"{n:,} drawn runs, partly seen", *cells],
     ]
 
 
