@@ -39,6 +39,7 @@ MADE = (
         "docs/gallery.md",
         "docs/signals.md",
         "docs/coverage.md",
+        "docs/evidence.md",
         "docs/field.md",
         "docs/judgement.md",
     ),

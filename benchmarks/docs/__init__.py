@@ -18,6 +18,7 @@ from benchmarks.docs import (
     demo,
     detectors,
     evaluation,
+    evidence,
     experiments,
     field,
     gallery,
@@ -60,6 +61,9 @@ PAGES: dict[str, Callable[[], str]] = {
         for name in dialects.dialects()
         if name != "generic"
     },
+    "../README.md": evidence.first_page("README.md"),
+    "index.md": evidence.first_page("docs/index.md"),
+    "evidence.md": evidence.page,
     "gallery.md": gallery.page,
     "pictures/demo.svg": demo.picture,
     "pictures/demo-report.html": demo.report,

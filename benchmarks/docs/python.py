@@ -17,7 +17,7 @@ def page() -> str:
     for name in sorted(firstbreak.__all__, key=str.lower):
         item = getattr(firstbreak, name)
         signature = "" if inspect.isclass(item) and issubclass(item, str) else _signature(item)
-        parts += [f"## {name}", f"```python\nfirstbreak.{name}{signature}\n```", inspect.getdoc(item) or ""]
+        parts += [f"## firstbreak.{name}", f"```python\nfirstbreak.{name}{signature}\n```", inspect.getdoc(item) or ""]
         if inspect.isclass(item) and not issubclass(item, str):
             parts += [text for member in _members(item) for text in member]
     return "\n\n".join(parts)

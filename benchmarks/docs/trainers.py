@@ -3,7 +3,7 @@
 import inspect
 
 from benchmarks.docs.docstrings import prose
-from benchmarks.docs.markdown import table
+from benchmarks.docs.markdown import TEMPLATES, table
 from firstbreak import dialects
 from firstbreak.dialects import hyperparameters, signals
 from firstbreak.engine.families import in_words
@@ -35,7 +35,7 @@ def trainer(name: str) -> str:
     module = dialects.dialects()[name]
     marks = ", ".join(f"`{mark}`" for mark in sorted(module.MARKS)[:6])
     parts = [
-        f"# {module.TITLE}",
+        _first(name, module.TITLE),
         prose(inspect.getdoc(module) or ""),
         f"Recognised by names such as {marks}." if marks else "",
     ]
@@ -53,6 +53,12 @@ def trainer(name: str) -> str:
     if options:
         parts += ["## Options that are read", table(["option", "means", ""], options)]
     return "\n\n".join(filter(None, parts))
+
+
+def _first(name: str, title: str) -> str:
+    """What to run: the template of the trainer, or that of all."""
+    own = TEMPLATES / "trainers" / f"{name}.md"
+    return (own if own.exists() else own.with_name("any.md")).read_text("utf-8").rstrip().replace("TRAINER", title)
 
 
 def _explained(name: str) -> str:

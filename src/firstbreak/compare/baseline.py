@@ -32,7 +32,7 @@ from firstbreak.values import dataclass
 LEAST = 3  #: runs that make a band
 MOST = 10  #: the newest are taken
 #: number of earlier runs -> spreads beyond which a curve has left their band (set on the lab, with a look at held-out
-#: tasks: LOG.md, Comparisons)
+#: tasks: LOG.md, Evaluation and comparisons)
 LIMITS = {3: 5.0, 4: 4.0}
 FALSE_ALARMS = {3: 0.06, 4: 0.07}  #: share of healthy runs, held out, that leave the band anywhere
 MOST_KEPT = 64  #: runs of a folder that are held in memory for the next one

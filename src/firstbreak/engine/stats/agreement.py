@@ -35,7 +35,7 @@ GOES_ON = 1 / 8  # of the gain, won in the second half: less is a plateau (conve
 OWN = 0.5  # z of each of two scores that fall together
 #: z of the clearest of all places: from which on a fall is suggested, and from which on it is sure. Real scores wander: the
 #: 220 healthy runs of the lab with two scores show 3.8 at most, and 4.4 where they are cut at 40, 60 or 80 % of their steps
-#: (LOG.md: A fall that both scores only suggest)
+#: (LOG.md, Statistics and scores)
 TOGETHER = (3.8, 4.5)
 #: the same of up to `FEW` evaluations that fall while training does not: what a policy really loses for a while, both scores
 #: lose. The same healthy runs show 3.1 at most, and curves of 10 evaluations without a fall 2.6 (of 500)

@@ -14,7 +14,7 @@ BLOCKS = 200
 SPEEDS = np.geomspace(0.02, 1000, 90)  # time constants, in spans of the curve: from a jump to a straight line
 CHI2_95 = 3.84
 #: share of the gain so far, by whether the curve still rises: how far the second half of a healthy run leaves the laws that
-#: were fitted to its first half, 90 % quantile with the trainer left out (LOG.md, 2026-11-22)
+#: were fitted to its first half, 90 % quantile with the trainer left out (LOG.md, Statistics and scores)
 WANDER = {True: 0.25, False: 0.05}
 
 

@@ -56,7 +56,7 @@ def detect(
         0.5,
         "share",
         "The lab's real faults leave it below 0.2, and a critic that has learned the returns reaches 0.99.",
-        "LOG.md, Public logs, 2026-11-21",
+        "LOG.md, Detectors",
     ),
     late_quantile: float = at(0.98, "quantile", "The critic must never be wrong, and not only in most minibatches."),
     top_quantile: float = at(0.99, "quantile", "In a long run, the first updates of an untrained critic are no level."),

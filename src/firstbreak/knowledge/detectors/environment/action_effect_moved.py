@@ -48,7 +48,7 @@ def detect(
         "share",
         "only where actions explain nearly all of the change is their effect one number: "
         "a healthy Acrobot run was accused without this limit, which changes no answer on the lab's runs",
-        "LOG.md, Detectors, 2026-11-21",
+        "LOG.md, Detectors",
     ),
     min_change: float = at(0.3, "share", "a change of the effect that noise does not make"),
     max_spread: float = at(

@@ -56,7 +56,7 @@ def detect(
         0.5,
         "share of the fall",
         "more is made up than is missing: no longer a broken run for sure",
-        "LOG.md, Lab and corpus, 2026-11-23",
+        "LOG.md, Detectors",
     ),
     min_drop: float = at(
         0.01, "share", "of the score's size: a smaller fall is only the last digits of a score that does not change"

@@ -96,7 +96,7 @@ def detect(
         0.33,
         "share",
         "of the jump of the gap, made by the evaluation: the training reward may have made the rest",
-        "LOG.md, Recorder, 2026-11-26",
+        "LOG.md, Detectors",
     ),
     near_share: float = at(
         0.15, "share", "of the run: what training did within this distance of the jump is compared with the jump"

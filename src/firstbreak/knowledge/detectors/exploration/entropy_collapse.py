@@ -72,7 +72,7 @@ def detect(
         0.075,
         "share",
         "Healthy runs of the lab that score below 0.9 keep at least 0.078 of their entropy, all but one 0.11.",
-        "LOG.md, Statements of the guides, 2026-11-23",
+        "LOG.md, Detectors",
     ),
     good: float = at(0.9, "share", "Of successes: little is left to try."),
     material: float = at(0.07, "share", "Of the gain so far, won in the second half: less is a plateau."),

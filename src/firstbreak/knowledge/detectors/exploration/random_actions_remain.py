@@ -48,7 +48,7 @@ def detect(
         0.4,
         "share",
         "Of the lab's DQN runs, healthy ones end below 0.11, those whose epsilon never falls above 0.6.",
-        "LOG.md, Detectors, 2026-11-25",
+        "LOG.md, Detectors",
     ),
     rise: float = at(0.2, "share", "No schedule rises again; restarts rise less."),
     carried: float = at(10.0, "ratio", "The first updates of a run come late, never early."),

@@ -48,7 +48,7 @@ def detect(
         5,
         "points",
         "None of 220 healthy runs of the lab is above the limit for so many updates.",
-        "LOG.md, Architecture, 2026-11-22",
+        "LOG.md, Detectors",
     ),
     min_points: int = at(10, "points", "Fewer values show no level."),
 ) -> Finding | Expected | NotMeasured | None:

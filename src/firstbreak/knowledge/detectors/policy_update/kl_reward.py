@@ -69,7 +69,7 @@ def detect(
         0.02,
         "nats per token",
         "Below this a policy has not left its reference: healthy runs grew from 0.0003 to 0.001 nats.",
-        "LOG.md, Detectors, 2026-11-21",
+        "LOG.md, Detectors",
     ),
     blow_up: float = at(10.0, "ratio", "Of the second quarter: one that grows with the steps grows 2.3-fold."),
     blown: float = at(0.3, "nats per token", "Far from the reference, whatever the score gains."),

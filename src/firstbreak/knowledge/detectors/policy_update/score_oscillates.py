@@ -51,7 +51,7 @@ def detect(
         1.6,
         "ratio",
         "Without a recorded noise, the same curve must swing this much further to be reported.",
-        "LOG.md, Statistics, 2026-11-21",
+        "LOG.md, Detectors",
     ),
     min_points: int = at(16, "points", "Fewer scores show no swings."),
 ) -> Finding | NotApplicable | NotMeasured | None:

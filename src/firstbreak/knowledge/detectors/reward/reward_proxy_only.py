@@ -56,7 +56,7 @@ def detect(
         0.02,
         "share",
         "Right answers in fewer samples do not prove that the other components are harmless.",
-        "LOG.md, Public logs, 2026-11-21",
+        "LOG.md, Detectors",
     ),
 ) -> Finding | NotMeasured | None:
     if success_rate is not None and min(len(success_rate.finite), len(reward_mean.finite)) >= min_points:

@@ -49,25 +49,25 @@ def detect(
         "share",
         "So far may the size of the reward change; "
         "this value and the limits below find the fault in nine training runs of the lab, and in none of 482 others.",
-        "LOG.md, Detectors, 2026-11-22",
+        "LOG.md, Detectors",
     ),
     min_jump: float = at(
         5.0,
         "standard deviations",
         "A smaller jump can be noise; this value was measured together with `tolerance`.",
-        "LOG.md, Detectors, 2026-11-22",
+        "LOG.md, Detectors",
     ),
     min_share: float = at(
         0.95,
         "share",
         "A reward that crosses 0 all the time has no sign to lose; measured together with `tolerance`.",
-        "LOG.md, Detectors, 2026-11-22",
+        "LOG.md, Detectors",
     ),
     max_kl_ratio: float = at(
         5.0,
         "ratio",
         "After a larger update than usual, the policy itself may have changed; measured together with `tolerance`.",
-        "LOG.md, Detectors, 2026-11-22",
+        "LOG.md, Detectors",
     ),
     min_points: int = at(20, "points", "Fewer points do not show the usual spread of the reward."),
 ) -> Finding | NotMeasured | None:

@@ -1,0 +1,64 @@
+"""How often firstbreak is right, and how often it accuses a healthy run: one page, and three numbers for the first page."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.docs.markdown import filled, percent, table
+from benchmarks.docs.results import result
+from benchmarks.lab import page as between_marks
+
+ROOT = Path(__file__).resolve().parents[2]
+HEAD = ("runs", "right link", "healthy accused", "healthy stopped")
+DRAWN = {"accepted": "harmful", "healthy_broken": "healthy", "healthy_stopped": "healthy"}
+FIELD = ("called broken, and an accepted link", "healthy accused", "healthy stopped")
+
+
+def page() -> str:
+    """docs/evidence.md"""
+    sets, drawn, field = result("relations")["fresh"], result("population"), result("field")["unseen"]
+    public = [f"{percent(field['all'][name]['share'])} of {field['all'][name]['of']}" for name in FIELD]
+    unseen, drawn_runs = _first_rows()
+    rows = [
+        unseen,
+        ["the same unseen runs, read by a person", *_asked("reader_link_accepted", "reader_accused"), ""],
+        ["the same, the two most probable links", *_asked("link_two"), "", ""],
+        drawn_runs,
+        [f"{field['all']['runs']} public runs, scored once a release", *public],
+    ]
+    each = [
+        [name, *(one[key] for key in ("n_broken", "link_accepted", "n_healthy", "accused"))]
+        for name, one in sets.items()
+    ]
+    return filled(
+        "evidence",
+        table=table(HEAD, rows),
+        sets=table(["", "broken", "right link", "sound", "accused"], each),
+        population=drawn["date"],
+        field=field["date"],
+    )
+
+
+def first_page(path: str) -> Callable[[], str]:
+    """What makes README.md or docs/index.md: the page with its three numbers."""
+    return lambda: between_marks((ROOT / path).read_text("utf-8"), {"figures": table(HEAD, _first_rows())})
+
+
+def _first_rows() -> list[list[str]]:
+    drawn: dict[str, Any] = result("population")["all"]
+    n = sum(drawn[f"n_{kind}"] for kind in ("harmful", "harmless", "healthy"))
+    cells = [f"{percent(drawn[name]['share'])} of {drawn[f'n_{kind}']}" for name, kind in DRAWN.items()]
+    return [
+        ["unseen runs by other hands", *_asked("link_accepted", "accused", "stopped")],
+        [f"{n:,} drawn runs, partly seen", *cells],
+    ]
+
+
+def _asked(*keys: str) -> list[str]:
+    """Each figure of the fresh sets: those of a link are of the broken runs."""
+    sets = result("relations")["fresh"].values()
+    kinds = ["n_broken" if "link" in key else "n_healthy" for key in keys]
+    sums = [
+        (sum(one[key] for one in sets), sum(one[kind] for one in sets)) for key, kind in zip(keys, kinds, strict=True)
+    ]
+    return [f"{hits} of {n} ({100 * hits / n:.0f} %)" for hits, n in sums]

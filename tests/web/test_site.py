@@ -1,0 +1,71 @@
+"""The documentation's site: it builds without a warning, and its search answers what people ask for."""
+
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from functools import cache, partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from firstbreak.engine import registry
+from firstbreak.reports import reference
+from tests.every import every
+from tests.lazy import lazy
+from tests.test_docs import ASKED, ROOT
+
+playwright = lazy("playwright.sync_api")
+
+pytestmark = [pytest.mark.thorough, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """In a copy, since the builder writes beside the configuration. Broken links, and headings that do not exist, fail it."""
+    folder = tmp_path_factory.mktemp("documentation")
+    shutil.copytree(ROOT / "docs", folder / "docs")
+    shutil.copy(ROOT / "mkdocs.yml", folder)
+    build = [Path(sys.executable).parent / "zensical", "build", "--strict"]
+    done = subprocess.run(build, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "site"
+
+
+def test_the_links_of_reports_lead_to_it_and_it_asks_nobody_else(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(reference.SITE, built.as_uri())
+    every([*registry.detectors(), *registry.causes()], _found)
+    page = (built / "quickstart" / "index.html").read_text()
+    assert "firstbreak demo" in page
+    fetched = re.findall(r'<(?:script|link|img)[^>]+(?:src|href)="(https?:[^"]+)"', page)
+    assert [address for address in fetched if "canonical" not in address] == []
+
+
+@cache
+def _ids(page: str) -> set[str]:
+    return set(re.findall(r'id="([^"]+)"', Path(page).read_text()))
+
+
+def _found(name: str) -> None:
+    """The link of a report to the page of a name leads to an anchor of the site that was built."""
+    page, _, anchor = (reference.address(name) or "").removeprefix("file://").partition("#")
+    assert anchor in _ids(page)
+
+
+@pytest.mark.browser
+def test_the_first_answer_of_the_search_is_the_page_that_answers(built: Path, chromium: playwright.Browser) -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(built)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    tab = chromium.new_page()
+
+    def first(words: str) -> None:
+        tab.goto(f"http://127.0.0.1:{server.server_port}/")
+        tab.locator("button.md-search__button").click()
+        tab.keyboard.type(words)
+        address = tab.locator("mark").first.locator("xpath=ancestor::a").get_attribute("href") or ""
+        assert f"/{ASKED[words].removesuffix('.md')}/" in address
+
+    every(ASKED, first)
+    server.shutdown()
