@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
