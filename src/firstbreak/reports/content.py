@@ -237,12 +237,7 @@ def baseline(dx: Diagnosis) -> tuple[ReportLine, ...]:
             ReportLine("Band", f"{count(n, 'earlier run')} {'makes' if n == 1 else 'make'} no band; give 3 or more"),
         )
     if found.score is not None:
-        lines.append(
-            ReportLine(
-                "Score",
-                f"{_compared(found.score, dx)}, {found.score.side} their band",
-            )
-        )
+        lines.append(ReportLine("Score", f"{_compared(found.score, dx)}, {found.score.side} their band"))
     if found.departures:
         first, *others = found.departures
         lines.append(ReportLine("First departure", f"{link_word(first.link)}: {_compared(first, dx)}, {first.side}"))

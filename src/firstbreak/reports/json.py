@@ -230,12 +230,7 @@ def _experiment(experiment: Experiment, run: Run) -> dict[str, Any]:
 
 def _stated(fact: Fact) -> dict[str, Any]:
     begin, end = fact.window
-    return {
-        **fields(fact, "curve", "statistic"),
-        "from": number(begin),
-        "to": number(end),
-        "value": number(fact.value),
-    }
+    return {**fields(fact, "curve", "statistic"), "from": number(begin), "to": number(end), "value": number(fact.value)}
 
 
 def finding_payload(outcome: Outcome) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """HTML and SVG elements that always escape their content."""
 
+from string import Template
+
 from firstbreak.reports.text import visible
 
 Attribute = str | int | float | bool | None
@@ -29,6 +31,13 @@ def element(name: str, /, *children: str | None, **attributes: Attribute) -> Mar
 def join(*parts: str | None) -> Markup:
     """The parts joined, escaped where they are not markup."""
     return Markup("".join(escape(part) for part in parts if part is not None))
+
+
+def filled(template: str, /, **parts: str | float) -> Markup:
+    """HTML with these parts in the place of each `$name`, escaped where they are not markup."""
+    return Markup(
+        Template(template).substitute({k: escape(v if isinstance(v, str) else f"{v:.0f}") for k, v in parts.items()})
+    )
 
 
 def lines(text: str) -> Markup:

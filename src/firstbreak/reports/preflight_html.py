@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from firstbreak.model import Outcome
 from firstbreak.preflight import Bars, Exhibit, Report, ReportTable, Stacks
 from firstbreak.reports import content, svg
-from firstbreak.reports.html import ICON, document, icon, literal, prose
+from firstbreak.reports.html import ICON, document, icon, literal, prose, table
 from firstbreak.reports.markup import Markup, element, join
 from firstbreak.reports.preflight import QUIET, VERDICT, summary
 from firstbreak.words import number
@@ -65,20 +65,11 @@ def drawn(exhibit: Exhibit) -> Markup:
     """A table, bars, or stacked bars."""
     match exhibit:
         case ReportTable():
-            return _table(exhibit.title, exhibit.columns, [list(row) for row in exhibit.rows])
+            return table(exhibit.columns, exhibit.rows, "exhibit", exhibit.title)
         case Bars():
             return _bars(exhibit)
         case Stacks():
             return _stacks(exhibit)
-
-
-def _table(title: str, columns: tuple[str, ...], rows: list[list[str]]) -> Markup:
-    head = element("tr", *(element("th", column, scope="col") if column else element("td") for column in columns))
-    body = (
-        element("tr", element("th", first, scope="row"), *(element("td", c) for c in rest)) for first, *rest in rows
-    )
-    table = element("table", element("thead", head), element("tbody", *body), class_="exhibit")
-    return element("div", table, class_="wide", role="region", aria_label=title, tabindex="0")
 
 
 def _bars(bars: Bars) -> Markup:
@@ -88,7 +79,7 @@ def _bars(bars: Bars) -> Markup:
         [label, *(join(svg.share(a / top), number(a)) for a, top in zip(amounts, tops, strict=True))]
         for label, amounts in bars.rows
     ]
-    return _table(bars.title, ("", *bars.columns), rows)
+    return table(("", *bars.columns), rows, "exhibit", bars.title)
 
 
 def _stacks(stacks: Stacks) -> Markup:

@@ -1,6 +1,6 @@
 """The page of one name: what a detector, cause, metric, link, option, experiment, trainer or reader is."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from firstbreak.engine import registry
 from firstbreak.engine.checks import Check
@@ -40,7 +40,7 @@ def _asks(detector: Check) -> Markup:
     return join(
         element("h2", "Needs"),
         element("p", needs),
-        *((element("h2", "Thresholds"), _table(("threshold", "unit", "why", "source"), rows)) if rows else ()),
+        *((element("h2", "Thresholds"), html.table(("threshold", "unit", "why", "source"), rows)) if rows else ()),
         *((element("h2", "Causes that show it"), _linked((c.id, p) for p, c in causes)) if causes else ()),
     )
 
@@ -52,11 +52,4 @@ def _shows(cause: Cause) -> Markup:
 
 def _linked(names: Iterable[tuple[str, float]]) -> Markup:
     rows = [(element("a", element("code", name), href=address_of(name)), percent(p)) for name, p in names]
-    return _table(("name", "probability"), rows)
-
-
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Markup:
-    head = element("tr", *(element("th", text, scope="col") for text in heads))
-    body = (element("tr", *(element("td", cell) for cell in row)) for row in rows)
-    table = element("table", element("thead", head), element("tbody", *body), class_="plain")
-    return element("div", table, class_="wide", tabindex=0)  # it scrolls on a narrow screen, with the keyboard as well
+    return html.table(("name", "probability"), rows)
