@@ -72,7 +72,7 @@ def of_run(run: Run) -> str:
     rows = [
         (literal(s.name), svg.spark(s), number(float(s.finite.values[-1])), literal(s.raw or s.name)) for s in every
     ]
-    metrics = table(("Metric", "Curve", "Last", "Logged as"), rows)
+    metrics = table(("Metric", "Curve", "Last", "Logged as"), rows, "exhibit")
     return _cell(element("article", element("section", _pairs(content.about(run)), metrics)))
 
 

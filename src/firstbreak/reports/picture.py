@@ -12,7 +12,9 @@ def save(dx: Diagnosis, path: str | Path) -> None:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise ImportError(f"{path}: pip install 'firstbreak[plot]', which draws it; an .html file needs nothing") from None
+        raise ImportError(
+            f"{path}: pip install 'firstbreak[plot]', which draws it; an .html file needs nothing"
+        ) from None
     drawn, first, best = content.scores(dx), dx.first_break, dx.best_checkpoint
     axes = Figure(figsize=(8, 3.5), layout="constrained").subplots()
     axes.set_title(f"{content.ACTION_WORD[content.mark(dx.verdict)]}: {content.headline(dx)}", loc="left")

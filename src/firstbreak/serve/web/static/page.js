@@ -162,7 +162,10 @@ function step(by) {
   next.scrollIntoView({ block: "nearest" })
 }
 
+const closeColumns = () => $("#columns")?.removeAttribute("open")
+
 const KEYS = {
+  Escape: closeColumns,
   j: () => step(1),
   k: () => step(-1),
   "/": () => $("#filter")?.focus(),
@@ -220,8 +223,10 @@ const KEPT = /^(class|data-(kind|seen|drawn|many))$/ // of a figure: what its ch
 
 // The page becomes what the server says now. Focus, selection, ticks, what is open and drawn curves stay.
 async function update() {
-  const [answer] = await Promise.all([fetch(location.href), library("idiomorph")])
+  const address = location.href
+  const [answer] = await Promise.all([fetch(address), library("idiomorph")])
   if (!answer.ok) return
+  if (location.href !== address) return update() // another column or filter in the meantime
   // The answer is made by the same escaping as the page itself; a parsed document runs nothing.
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html")
   const ticked = new Set($$("[name=run]:checked").map((box) => box.value))
@@ -389,6 +394,7 @@ document.addEventListener("change", ({ target }) => {
   if (["log", "single"].includes(target.id)) redraw(target.id, target.checked ? "1" : "")
 })
 document.addEventListener("click", (event) => {
+  if (!event.target.closest("#columns")) closeColumns()
   const button = event.target.closest("[data-zoom]")
   if (button) zoom(button.dataset.zoom)
   const larger = event.target.closest(".enlarge")
