@@ -477,13 +477,6 @@ def test_runs_are_ordered_by_when_they_broke_and_those_without_a_break_come_last
 
 
 @pytest.mark.thorough
-def test_the_words_of_a_picture_are_not_looked_through(page: Page, many: Served) -> None:
-    open_list(page, many)
-    page.fill("#filter", "reward.mean")  # the title of each small curve
-    assert not shown_names(page)
-
-
-@pytest.mark.thorough
 def test_a_run_that_was_started_a_moment_ago_has_a_page(page: Page, site: Served, runs: Path) -> None:
     open_list(page, site)
     page.goto("about:blank")
@@ -522,6 +515,8 @@ def test_many_runs_are_filtered_sorted_and_kept_in_the_address(page: Page, many:
     assert [name[-1] for name in shown_names(page)] == ["6", "4", "2", "0"]
     page.fill("#filter", "no such run")
     assert page.locator("#none").is_visible()
+    page.fill("#filter", "reward.mean")  # the title of each small curve is not on the screen
+    assert not shown_names(page)
     page.locator("#unfilter").click()
     assert len(shown_names(page)) == 9
     page.locator("[data-verdict=not_measured].chip").click()
@@ -751,10 +746,6 @@ def test_a_hundred_runs_are_compared(page: Page, tmp_path: Path) -> None:
         assert page.locator("h1").first.inner_text() == "100 runs compared"
         assert page.locator(".sides .members li").count() == 100
         assert page.evaluate("document.documentElement.scrollHeight") < 8000
-        marks = page.locator(".legend .swatch").evaluate_all(
-            "all => all.map(e => [getComputedStyle(e).borderTopColor, getComputedStyle(e).borderTopStyle].join())"
-        )
-        assert len(set(marks)) == 20
         page.locator(".plot .u-over").first.hover()
         assert page.locator(".plot output").first.inner_text().count(",") == 0  # of many runs, the nearest
 

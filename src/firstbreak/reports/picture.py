@@ -16,7 +16,8 @@ def save(dx: Diagnosis, path: str | Path) -> None:
             f"{path}: pip install 'firstbreak[plot]', which draws it; an .html file needs nothing"
         ) from None
     drawn, first, best = content.scores(dx), dx.first_break, dx.best_checkpoint
-    axes = Figure(figsize=(8, 3.5), layout="constrained").subplots()
+    figure = Figure(figsize=(8, 3.5), layout="constrained")
+    axes = figure.subplots()
     axes.set_title(f"{content.ACTION_WORD[content.mark(dx.verdict)]}: {content.headline(dx)}", loc="left")
     axes.set_xlabel(f"{axis_word(drawn[0].axis)}s" if drawn else "")
     for i, series in enumerate(drawn):
@@ -30,4 +31,4 @@ def save(dx: Diagnosis, path: str | Path) -> None:
             axes.axvline(first.step, color="C3")
     if drawn and best is not None:
         axes.axvline(best.back_to, color="C2", linestyle="--")
-    axes.figure.savefig(path, dpi=150)
+    figure.savefig(path, dpi=150)
