@@ -6,7 +6,7 @@ import importlib
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from firstbreak.viewable import Viewable
+from firstbreak.viewable import Shown
 
 __version__ = "0.1.0"
 
@@ -41,4 +41,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'firstbreak' has no attribute {name!r}")
 
 
-Viewable.views = partial(importlib.import_module, "firstbreak.reports.views")
+Shown.views = partial(importlib.import_module, "firstbreak.reports.views")

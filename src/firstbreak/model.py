@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from firstbreak.values import dataclass, field, replace
-from firstbreak.viewable import Viewable
+from firstbreak.viewable import Shown, Viewable
 from firstbreak.words import axis_word, number, percent
 
 Interval = tuple[float, float]
@@ -299,7 +299,7 @@ class Checkpoint:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
+class Run(Shown):
     """Everything that is known of one training run, in canonical names where they are understood."""
 
     path: str

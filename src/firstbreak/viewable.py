@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 
-class Viewable:
-    """Has the views of a report."""
+class Shown:
+    """A notebook shows it."""
 
     views: ClassVar[Callable[[], Any]]  #: imports the module that has `html`, `rich` and `plot`
 
@@ -13,12 +13,16 @@ class Viewable:
         drawn: str = type(self).views().html(self)
         return drawn
 
+
+class Viewable(Shown):
+    """Has the views of a report."""
+
     def __rich__(self) -> Any:
         return type(self).views().rich(self)
 
     def plot(self) -> Any:
-        """The break, drawn over training reward and score, with the findings in time; needs no other package.
+        """The break, drawn over training reward and score, with the findings in time. A notebook shows it.
 
-        A notebook shows it; `.save(path)` writes it as an HTML file. Raises ValueError where nothing can be drawn.
+        `.save(path)` writes .html, or with matplotlib .png, .svg, .pdf. Raises ValueError where nothing can be drawn.
         """
         return type(self).views().plot(self)

@@ -240,6 +240,16 @@ def test_the_first_screen_is_drawn_in_a_notebook_and_saved(tmp_path: Path) -> No
     assert 'class="overlay"' in dx._repr_html_()
     drawing.save(tmp_path / "break.html")
     assert shown in (tmp_path / "break.html").read_text()
+    pytest.importorskip("matplotlib")
+    for suffix, begin in (("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")):
+        drawing.save(tmp_path / f"break.{suffix}")
+        assert (tmp_path / f"break.{suffix}").read_bytes().startswith(begin)
+
+
+def test_a_run_shows_itself_in_a_notebook() -> None:
+    shown = read(RUN)._repr_html_()
+    assert {"reward.mean", "kl.ref"} <= {node.text for node in nodes(shown) if node.tag == "code"}
+    assert "<script" not in fixtures.hostile().run._repr_html_()
 
 
 def test_the_best_rewarded_sample_since_the_break_stands_beside_an_early_one() -> None:

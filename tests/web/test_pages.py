@@ -33,9 +33,9 @@ def test_experiments_are_proposed_where_causes_compete_and_only_there() -> None:
 
 def test_an_empty_folder_says_what_to_put_there() -> None:
     page = pages.listing.page(Path("runs"), [], "/live/", surveyed=True)
-    said = re.sub("<[^>]+>", "", page.partition('class="nothing">')[2].partition("</div>")[0])
+    said = " ".join(re.sub("<[^>]+>", "", page.partition('class="nothing">')[2].partition("</div>")[0]).split())
     assert said.startswith(
-        "No run was found in this folder.Put the folder or file that your trainer or logger writes here"
+        "No run was found in this folder. Put the folder or file that your trainer or logger writes here"
     )
     assert "trainer_state.json, progress.csv, metrics.jsonl" in said
     assert "\\" not in said  # no character of it is made visible as an escape

@@ -18,7 +18,7 @@ from firstbreak.model import Evidence, Finding, Outcome
 from firstbreak.reports import content, curves, svg
 from firstbreak.reports.content import Exhibit
 from firstbreak.reports.html import digest, prose, stylesheet, whole_page
-from firstbreak.reports.markup import Markup, element, escape, table
+from firstbreak.reports.markup import Markup, element, escape
 from firstbreak.words import number
 
 MOST = 20_000  #: characters of a text that are shown
@@ -85,12 +85,15 @@ def _tables(audit: Audit) -> Iterator[Markup]:
 
 def _table(part: AuditTable) -> Markup:
     column = ["number" if i >= part.words else None for i in range(len(part.head))]
-    heads = (element("th", word, scope="col", class_=kind) for word, kind in zip(part.head, column, strict=True))
+    head = element(
+        "tr", *(element("th", word, scope="col", class_=kind) for word, kind in zip(part.head, column, strict=True))
+    )
     body = (
         element("tr", *(element("td", cell, class_=kind) for cell, kind in zip(row, column, strict=True)))
         for row in part.rows
     )
-    return element("div", table(heads, body), class_="wide", role="region", aria_label=part.title, tabindex="0")
+    table = element("table", element("thead", head), element("tbody", *body))
+    return element("div", table, class_="wide", role="region", aria_label=part.title, tabindex="0")
 
 
 def _reading(selected: list[SelectedSample], marks: Mapping[str, str]) -> Markup:

@@ -13,6 +13,7 @@ from firstbreak.words import axis_word, link_word, number, shortened
 
 MOST_DIFFERENCES = 60  #: packages alone can be hundreds
 LONGEST_NAME = 44  #: characters of a name in a table
+LOOKS = 20  #: sides that colour and dash tell apart
 
 Shown = Callable[[Member], Markup]  #: how a run is named
 
@@ -36,7 +37,7 @@ def sides(compared: Sequence[Arm], shown: Shown, swatch: bool = False) -> Markup
     rows = [
         element(
             "tr",
-            element("td", element("span", class_=f"swatch run-{i}", aria_hidden="true")) if swatch else None,
+            element("td", element("span", class_=f"swatch run-{i % LOOKS}", aria_hidden="true")) if swatch else None,
             element("th", html.literal(arm.name), scope="row"),
             element("td", ", ".join(sentences.seeds(arm)) or sentences.NOT_RECORDED),
             element("td", ", ".join("?" if member.final is None else number(member.final) for member in arm.members)),

@@ -8,10 +8,10 @@ from functools import cache, partial
 from importlib import resources
 from pathlib import Path
 
-from firstbreak.model import Action, Diagnosis, Link, LinkStatus, Outcome, RankedCause, Sample, Series
-from firstbreak.reports import content, curves, reference, svg
+from firstbreak.model import Action, Diagnosis, Link, LinkStatus, Outcome, RankedCause, Run, Sample, Series
+from firstbreak.reports import content, curves, picture, reference, svg
 from firstbreak.reports.content import Exhibit, ReportLine, Section
-from firstbreak.reports.markup import Markup, element, join, lines, table
+from firstbreak.reports.markup import Markup, element, filled, join, lines
 from firstbreak.reports.text import spans
 from firstbreak.values import dataclass
 from firstbreak.words import link_word, number, percent
@@ -52,19 +52,9 @@ def document(title: str, *articles: Markup, about: str = "diagnosis") -> str:
 def whole_page(title: str, about: str, style: Markup, policy: str, *parts: Markup, kind: str = "") -> str:
     """A page of these parts. `policy`: what its content security policy lets in; nothing else is loaded or run."""
     policy = f"default-src 'none'; {policy}; base-uri 'none'; form-action 'none'"
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=policy),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="color-scheme", content="light dark"),
-        element("meta", name="referrer", content="no-referrer"),
-        element("title", title),
-        element("style", style),
-    )
-    brand = element("header", icon(MARK), element("h1", "firstbreak", element("span", f" {about}")), class_="brand")
-    body = element("body", brand, *parts, class_=f"firstbreak page{kind}")
-    return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}"
+    page = resources.files("firstbreak.reports").joinpath("page.html").read_text("utf-8")
+    given = {"title": title, "about": about, "style": style, "policy": policy, "mark": icon(MARK), "kind": kind}
+    return filled(page, **given, parts=join(*parts))
 
 
 def fragment(dx: Diagnosis) -> str:
@@ -73,7 +63,34 @@ def fragment(dx: Diagnosis) -> str:
     uid = (
         "d" + hashlib.sha256(f"{dx.run.path}\0{dx.verdict.summary}".encode("utf-8", "backslashreplace")).hexdigest()[:8]
     )
-    return element("div", element("style", stylesheet()), article(dx, uid, reference.address), class_="firstbreak")
+    return _cell(article(dx, uid, reference.address))
+
+
+def of_run(run: Run) -> str:
+    """A run for a notebook cell: what it is, and each metric with its curve and its last value."""
+    every = [s for s in (*run.series.values(), *run.unknown.values()) if len(s.finite)]
+    rows = [
+        (literal(s.name), svg.spark(s), number(float(s.finite.values[-1])), literal(s.raw or s.name)) for s in every
+    ]
+    metrics = table(("Metric", "Curve", "Last", "Logged as"), rows, "exhibit")
+    return _cell(element("article", element("section", _pairs(content.about(run)), metrics)))
+
+
+def _cell(article: Markup) -> Markup:
+    """A part of a notebook. Its styles do not affect the rest."""
+    return element("div", element("style", stylesheet()), article, class_="firstbreak")
+
+
+def table(
+    heads: Sequence[str], rows: Iterable[Sequence[str | None]], kind: str = "plain", label: str = "table"
+) -> Markup:
+    """A table whose rows are named by their first cell. It scrolls where it is wider than the page, with the keyboard as well."""
+    head = element("tr", *(element("th", text, scope="col") if text else element("td") for text in heads))
+    body = (
+        element("tr", element("th", row[0], scope="row"), *(element("td", cell) for cell in row[1:])) for row in rows
+    )
+    whole = element("table", element("thead", head), element("tbody", *body), class_=kind)
+    return element("div", whole, class_="wide", role="region", aria_label=label, tabindex=0)
 
 
 @dataclass(frozen=True)
@@ -81,16 +98,19 @@ class Plot:
     """The drawing of the first screen: training reward and independent score with the break, and the findings in time."""
 
     markup: str
+    dx: Diagnosis
 
     def _repr_html_(self) -> str:
         return self.markup
 
     def __repr__(self) -> str:
         """One line; a notebook shows the drawing."""
-        return "<Plot of a diagnosis: a notebook shows it, save(path) writes it as an HTML file>"
+        return "<Plot of a diagnosis: a notebook shows it, save(path) writes it as .html, .png, .svg or .pdf>"
 
     def save(self, path: str | Path) -> None:
-        """Write the drawing as one HTML file without scripts."""
+        """Write the drawing: .html without scripts, or .png, .svg and .pdf, which matplotlib draws."""
+        if Path(path).suffix.lower() not in ("", ".html", ".htm"):
+            return picture.save(self.dx, path)
         Path(path).write_text(f"<!DOCTYPE html>\n<meta charset='utf-8'>\n{self.markup}\n", encoding="utf-8")
 
 
@@ -99,10 +119,8 @@ def plot(dx: Diagnosis) -> Plot:
     drawing = _drawing(dx, "plot", None)
     if drawing is None:
         raise ValueError("nothing to draw: the run records neither a reward nor a score, and nothing was found")
-    inside = element(
-        "article", element("section", drawing, class_="first-break"), class_=content.mark(dx.verdict).value
-    )
-    return Plot(element("div", element("style", stylesheet()), inside, class_="firstbreak"))
+    inside = element("section", drawing, class_="first-break")
+    return Plot(_cell(element("article", inside, class_=content.mark(dx.verdict).value)), dx)
 
 
 @cache
@@ -128,13 +146,8 @@ def article(dx: Diagnosis, uid: str, about: About) -> Markup:
 def _section(dx: Diagnosis, section: Section, uid: str, about: About) -> Markup:
     name = f"{uid}-{section.value}"
     heading = None if section is Section.VERDICT else element("h2", section.heading, id=name)
-    return element(
-        "section",
-        heading,
-        _SECTIONS[section](dx, name, about),
-        aria_labelledby=name,
-        class_=section.value.replace("_", "-"),
-    )
+    inside, kind = _SECTIONS[section](dx, name, about), section.value.replace("_", "-")
+    return element("section", heading, inside, aria_labelledby=name, class_=kind)
 
 
 def _verdict(dx: Diagnosis, uid: str, about: About) -> Markup:
@@ -282,14 +295,9 @@ def _findings(dx: Diagnosis, uid: str, about: About) -> Markup:
 def _finding(dx: Diagnosis, outcome: Outcome, uid: str, about: About) -> Markup:
     finding = outcome.finding
     assert finding is not None
-    severity = finding.severity.value
-    head = element(
-        "h3",
-        element("span", content.SEVERITY_WORD[finding.severity].capitalize(), class_=f"severity {severity}"),
-        " ",
-        _named(element("code", outcome.detector), about(outcome.detector)),
-        id=uid,
-    )
+    word = content.SEVERITY_WORD[finding.severity].capitalize()
+    severity = element("span", word, class_=f"severity {finding.severity.value}")
+    head = element("h3", severity, " ", _named(element("code", outcome.detector), about(outcome.detector)), id=uid)
     facts = element("p", ", ".join(content.finding_facts(dx, outcome)), class_="facts")
     figures = (_figure(dx, item, f"{uid}-{i}") for i, item in enumerate(content.exhibits(dx, finding), 1))
     return element(
@@ -354,27 +362,31 @@ def _why(dx: Diagnosis, cause: RankedCause, base: str) -> Markup | None:
         element("tr", _weight(weight), _balance(weight / most), element("td", evidence(text)))
         for weight, text in table_of_weights.rows
     )
-    total = element(
-        "tr", _weight(table_of_weights.total), element("td"), element("td", f"total ({content.WEIGHTS_NOTE})")
+    note = element("td", f"total ({content.WEIGHTS_NOTE})")
+    total = element("tr", _weight(table_of_weights.total), element("td"), note)
+    header = ("weight", "against / for", "evidence")
+    table = element(
+        "table",
+        element("thead", element("tr", *(element("th", word, scope="col") for word in header))),
+        element("tbody", *rows),
+        element("tfoot", total),
     )
     title = element("summary", f"Why {percent(cause.probability)}")
-    weights = table(("weight", "against / for", "evidence"), rows, foot=total)
-    return element("details", title, weights, open=cause in content.argued(dx))
+    return element("details", title, table, open=cause in content.argued(dx))
 
 
 def _weight(weight: float) -> Markup:
     return element("td", f"{weight:+.2f}".replace("-", "−"), class_="number")
 
 
+_BALANCE = """<td><svg class="balance" aria-hidden="true"><rect x="$start%" width="$width%" height="100%" class="$kind"></rect>\
+<line x1="50%" x2="50%" y1="0" y2="100%"></line></svg></td>"""
+
+
 def _balance(share: float) -> Markup:
     """A bar from the middle: to the right for evidence for the cause, to the left for evidence against it."""
-    width = 50 * abs(share)
-    start = 50.0 if share >= 0 else 50 - width
-    bar = element(
-        "rect", x=f"{start:.1f}%", width=f"{width:.1f}%", height="100%", class_="for" if share >= 0 else "against"
-    )
-    axis = element("line", x1="50%", x2="50%", y1="0", y2="100%")
-    return element("td", element("svg", bar, axis, class_="balance", aria_hidden="true"))
+    width, kind = 50 * abs(share), "for" if share >= 0 else "against"
+    return filled(_BALANCE, start=f"{50.0 if share >= 0 else 50 - width:.1f}", width=f"{width:.1f}", kind=kind)
 
 
 def _remedy(dx: Diagnosis, uid: str, about: About) -> Markup:
@@ -389,31 +401,18 @@ def _one_remedy(dx: Diagnosis, cause: RankedCause, uid: str) -> Markup:
 
 def _not_measured(dx: Diagnosis, uid: str, about: About) -> Markup:
     links, rest, each = content.unmeasured_links(dx), content.further_unmeasured(dx), content.missing_inputs(dx)
-    return join(
-        _pairs(links) if links else None,
-        _bullets(rest) if rest else None,
-        element("details", element("summary", f"All {len(each)} things that checks lack"), _pairs(each))
-        if each
-        else None,
-    )
+    lacking = element("summary", f"All {len(each)} things that checks lack")
+    folded = element("details", lacking, _pairs(each)) if each else None
+    return join(_pairs(links) if links else None, _bullets(rest) if rest else None, folded)
 
 
 def _pairs(pairs: Iterable[ReportLine]) -> Markup:
-    return element(
-        "dl",
-        *(
-            element(
-                "div",
-                element("dt", pair.label),
-                element(
-                    "dd",
-                    literal(pair.text) if pair.literal else prose(pair.text),
-                    class_="copied" if pair.copied else None,
-                ),
-            )
-            for pair in pairs
-        ),
-    )
+    said = ((pair, literal(pair.text) if pair.literal else prose(pair.text)) for pair in pairs)
+    return element("dl", *(element("div", element("dt", pair.label), _said(pair, text)) for pair, text in said))
+
+
+def _said(pair: ReportLine, text: Markup) -> Markup:
+    return element("dd", text, class_="copied" if pair.copied else None)
 
 
 def _bullets(lines: Iterable[str]) -> Markup:

@@ -1,6 +1,6 @@
 """HTML and SVG elements that always escape their content."""
 
-from collections.abc import Iterable
+from string import Template
 
 from firstbreak.reports.text import visible
 
@@ -28,18 +28,16 @@ def element(name: str, /, *children: str | None, **attributes: Attribute) -> Mar
     return Markup(f"<{name}{given}>" if name in _VOID else f"<{name}{given}>{inside}</{name}>")
 
 
-def table(
-    heads: Iterable[str], rows: Iterable[Markup], class_: str | None = None, foot: Markup | None = None
-) -> Markup:
-    """A table of rows under one row of headings; a heading that is markup is a cell already. `foot`: the last row."""
-    cells = (head if isinstance(head, Markup) else element("th", head, scope="col") for head in heads)
-    end = None if foot is None else element("tfoot", foot)
-    return element("table", element("thead", element("tr", *cells)), element("tbody", *rows), end, class_=class_)
-
-
 def join(*parts: str | None) -> Markup:
     """The parts joined, escaped where they are not markup."""
     return Markup("".join(escape(part) for part in parts if part is not None))
+
+
+def filled(template: str, /, **parts: str | float) -> Markup:
+    """HTML with these parts in the place of each `$name`, escaped where they are not markup."""
+    return Markup(
+        Template(template).substitute({k: escape(v if isinstance(v, str) else f"{v:.0f}") for k, v in parts.items()})
+    )
 
 
 def lines(text: str) -> Markup:

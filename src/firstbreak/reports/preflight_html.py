@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from firstbreak.model import Outcome
 from firstbreak.preflight import Bars, Exhibit, Report, ReportTable, Stacks
 from firstbreak.reports import content, svg
-from firstbreak.reports.html import ICON, document, icon, literal, prose
-from firstbreak.reports.markup import Markup, element, join, table
+from firstbreak.reports.html import ICON, document, icon, literal, prose, table
+from firstbreak.reports.markup import Markup, element, join
 from firstbreak.reports.preflight import QUIET, summary, verdict
 from firstbreak.words import number
 
@@ -65,19 +65,11 @@ def drawn(exhibit: Exhibit) -> Markup:
     """A table, bars, or stacked bars."""
     match exhibit:
         case ReportTable():
-            return _table(exhibit.title, exhibit.columns, [list(row) for row in exhibit.rows])
+            return table(exhibit.columns, exhibit.rows, "exhibit", exhibit.title)
         case Bars():
             return _bars(exhibit)
         case Stacks():
             return _stacks(exhibit)
-
-
-def _table(title: str, columns: tuple[str, ...], rows: list[list[str]]) -> Markup:
-    heads = (column or element("td") for column in columns)
-    body = (
-        element("tr", element("th", first, scope="row"), *(element("td", c) for c in rest)) for first, *rest in rows
-    )
-    return element("div", table(heads, body, "exhibit"), class_="wide", role="region", aria_label=title, tabindex="0")
 
 
 def _bars(bars: Bars) -> Markup:
@@ -87,7 +79,7 @@ def _bars(bars: Bars) -> Markup:
         [label, *(join(svg.share(a / top), number(a)) for a, top in zip(amounts, tops, strict=True))]
         for label, amounts in bars.rows
     ]
-    return _table(bars.title, ("", *bars.columns), rows)
+    return table(("", *bars.columns), rows, "exhibit", bars.title)
 
 
 def _stacks(stacks: Stacks) -> Markup:

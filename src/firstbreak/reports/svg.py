@@ -7,7 +7,7 @@ from firstbreak.model import Diagnosis, Interval, Link, LinkStatus, Series
 from firstbreak.preflight import Stacks
 from firstbreak.reports import content, curves
 from firstbreak.reports.content import Exhibit
-from firstbreak.reports.markup import Markup, element, join
+from firstbreak.reports.markup import Markup, element, filled, join
 from firstbreak.words import link_word, moment, number
 
 # The ring, in units of its view box: as wide as the screen of a phone, so that text keeps its size there.
@@ -26,6 +26,17 @@ _SYMBOL = {
     LinkStatus.NOT_MEASURED: "M-3,-2.5 A3,3 0 1 1 1,0.3 Q0,0.8 0,2 M0,5.5 L0,5.51",
     LinkStatus.NOT_APPLICABLE: "M-4,0 L4,0",
 }
+
+
+_SHARE = """<svg class="bar" aria-hidden="true"><rect width="100%" height="100%" class="empty"></rect>\
+<rect width="$width%" height="100%"></rect></svg>"""
+_PIECE = '<rect x="$start" width="$width" height="100%" class="$kind"><title>$said</title></rect>'
+_STACK = """<svg class="stack" role="img" aria-label="$label"><rect width="$end" height="100%" class="empty"></rect>$pieces\
+<line x1="$end" x2="$end" y1="-3" y2="100%"></line></svg>"""
+_STRETCHED = """<svg x="0" y="$top" width="100%" height="$height" viewBox="0 0 1000 100" preserveAspectRatio="none" \
+overflow="visible"><path d="$path" class="$kind"></path></svg>"""
+_ONSET = """<g class="onset"><line x1="$x" x2="$x" y1="4" y2="$bottom"></line>\
+<text x="$x" dx="$dx" y="13" text-anchor="$side">$step</text></g>"""
 
 
 def ring(dx: Diagnosis, uid: str, address: Callable[[Link], str | None] = lambda link: None) -> Markup:
@@ -69,12 +80,9 @@ def _arc(link: Link, tainted: bool) -> Markup:
     (x0, y0), (x1, y1) = _point(start, RADIUS), _point(end, RADIUS)
     head = (_point(end + 0.04, RADIUS), _point(end - 0.045, RADIUS + 4), _point(end - 0.045, RADIUS - 4))
     points = " ".join(f"{x:.1f},{y:.1f}" for x, y in head)
-    return element(
-        "g",
-        element("path", d=f"M{x0:.1f},{y0:.1f} A{RADIUS:g},{RADIUS:g} 0 0 1 {x1:.1f},{y1:.1f}"),
-        element("polygon", points=points),
-        class_="arc tainted" if tainted else "arc",
-    )
+    curve = f"M{x0:.1f},{y0:.1f} A{RADIUS:g},{RADIUS:g} 0 0 1 {x1:.1f},{y1:.1f}"
+    kind = "arc tainted" if tainted else "arc"
+    return element("g", element("path", d=curve), element("polygon", points=points), class_=kind)
 
 
 def _node(dx: Diagnosis, link: Link, address: str | None) -> Markup:
@@ -188,17 +196,14 @@ def _plot(
 
 def bar(start: float, interval: Interval | None, link: Link) -> Markup:
     """One bar of the cascade, from its onset to the end; before it, the interval of the onset. Places in 0..1."""
-    early = None
-    if interval is not None and interval[0] < start:
-        early = element(
-            "rect",
-            x=f"{100 * interval[0]:.2f}%",
-            width=f"{100 * (start - interval[0]):.2f}%",
-            height="100%",
-            class_="early",
+
+    def part(since: float, until: float, kind: str | None = None) -> Markup:
+        return element(
+            "rect", x=f"{100 * since:.2f}%", width=f"{100 * (until - since):.2f}%", height="100%", class_=kind
         )
-    late = element("rect", x=f"{100 * start:.2f}%", width=f"{100 * (1 - start):.2f}%", height="100%")
-    return element("svg", early, late, class_=f"lane at-{link.value}", aria_hidden="true")
+
+    early = part(interval[0], start, "early") if interval is not None and interval[0] < start else None
+    return element("svg", early, part(start, 1), class_=f"lane at-{link.value}", aria_hidden="true")
 
 
 def stack(parts: Sequence[tuple[str, float]], stacks: Stacks, label: str) -> Markup:
@@ -206,34 +211,19 @@ def stack(parts: Sequence[tuple[str, float]], stacks: Stacks, label: str) -> Mar
     pieces, start = [], 0.0
     for i, (name, amount) in enumerate(parts):
         width = 100 * amount / stacks.top
+        said = f"{name}: {number(amount)} {stacks.unit}"
         if amount:
-            said = element("title", f"{name}: {number(amount)} {stacks.unit}")
-            pieces.append(
-                element("rect", said, x=f"{start:.2f}%", width=f"{width:.2f}%", height="100%", class_=f"part-{i}")
-            )
+            pieces.append(filled(_PIECE, said=said, start=f"{start:.2f}%", width=f"{width:.2f}%", kind=f"part-{i}"))
         start += width
     end = f"{100 * stacks.capacity / stacks.top:.2f}%"
     words = ", ".join(f"{name} {number(amount)}" for name, amount in parts if amount)
-    return element(
-        "svg",
-        element("rect", width=end, height="100%", class_="empty"),
-        *pieces,
-        element("line", x1=end, x2=end, y1="-3", y2="100%"),
-        class_="stack",
-        role="img",
-        aria_label=f"{label}, {stacks.unit}: {words}; {stacks.line}",
-    )
+    whole = f"{label}, {stacks.unit}: {words}; {stacks.line}"
+    return filled(_STACK, end=end, pieces=join(*pieces), label=whole)
 
 
 def share(part: float) -> Markup:
     """A bar that fills `part` (0..1) of its place."""
-    return element(
-        "svg",
-        element("rect", width="100%", height="100%", class_="empty"),
-        element("rect", width=f"{100 * part:.1f}%", height="100%"),
-        class_="bar",
-        aria_hidden="true",
-    )
+    return filled(_SHARE, width=f"{100 * part:.1f}")
 
 
 def _described(exhibit: Exhibit, series: Series) -> str:
@@ -251,19 +241,21 @@ def path(series: Series, scale: curves.Scale, domain: Interval, width: float, he
     return "".join(pieces)
 
 
+def spark(series: Series) -> Markup | None:
+    """A curve as small as a word, over its own steps. None without a finite value."""
+    scale = curves.scale(series)
+    if scale is None:
+        return None
+    drawn = path(series, scale, (float(series.steps[0]), float(series.steps[-1])), 100, 20)
+    title = element("title", f"{series.name} {content.in_words(series)}")
+    box = {"viewBox": "0 -2 100 24", "preserveAspectRatio": "none"}
+    return element("svg", title, element("path", d=drawn), role="img", class_="spark", **box)
+
+
 def _line(series: Series, scale: curves.Scale, domain: Interval, place: int) -> Markup:
     """The curve as a nested picture that is stretched to the plot."""
-    return element(
-        "svg",
-        element("path", d=path(series, scale, domain, 1000, 100), class_=f"trace trace-{place}" if place else "trace"),
-        x="0",
-        y=FLAG,
-        width="100%",
-        height=PLOT,
-        viewBox="0 0 1000 100",
-        preserveAspectRatio="none",
-        overflow="visible",
-    )
+    kind = f"trace trace-{place}" if place else "trace"
+    return filled(_STRETCHED, path=path(series, scale, domain, 1000, 100), kind=kind, top=FLAG, height=PLOT)
 
 
 def _percent(step: float, domain: Interval) -> float:
@@ -272,34 +264,26 @@ def _percent(step: float, domain: Interval) -> float:
 
 def _affected(exhibit: Exhibit, domain: Interval) -> Markup | None:
     """The range of steps of the evidence."""
-    if exhibit.since is None:
-        return None
-    start = _percent(exhibit.since, domain)
-    width = (100.0 if exhibit.until is None else _percent(exhibit.until, domain)) - start
-    return element("rect", x=f"{start:.2f}%", y=FLAG, width=f"{max(0.0, width):.2f}%", height=PLOT, class_="affected")
+    return None if exhibit.since is None else _stretch(exhibit.since, exhibit.until, domain, "affected")
 
 
 def _band(exhibit: Exhibit, domain: Interval) -> Markup | None:
     """The interval of the onset."""
-    if exhibit.interval is None:
-        return None
-    start, end = (_percent(step, domain) for step in exhibit.interval)
-    return element("rect", x=f"{start:.2f}%", y=FLAG, width=f"{end - start:.2f}%", height=PLOT, class_="band")
+    return None if exhibit.interval is None else _stretch(*exhibit.interval, domain, "band")
+
+
+def _stretch(since: float, until: float | None, domain: Interval, kind: str) -> Markup:
+    start = _percent(since, domain)
+    width = max(0.0, (100.0 if until is None else _percent(until, domain)) - start)
+    return element("rect", x=f"{start:.2f}%", y=FLAG, width=f"{width:.2f}%", height=PLOT, class_=kind)
 
 
 def _flag(exhibit: Exhibit, domain: Interval) -> Markup | None:
     if exhibit.onset is None:
         return None
     place = _percent(exhibit.onset, domain)
-    x, right = f"{place:.2f}%", place > 50
-    return element(
-        "g",
-        element("line", x1=x, x2=x, y1=4, y2=FLAG + PLOT),
-        element(
-            "text", number(exhibit.onset), x=x, dx=-6 if right else 6, y=13, text_anchor="end" if right else "start"
-        ),
-        class_="onset",
-    )
+    side, dx = ("end", "-6") if place > 50 else ("start", "6")
+    return filled(_ONSET, x=f"{place:.2f}%", bottom=FLAG + PLOT, dx=dx, side=side, step=number(exhibit.onset))
 
 
 def _level(exhibit: Exhibit, scale: curves.Scale) -> Markup | None:

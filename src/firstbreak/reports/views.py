@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from firstbreak.model import Diagnosis
+from firstbreak.model import Diagnosis, Run
 from firstbreak.reports import html as pages
 
 
-def html(diagnosis: Diagnosis) -> str:
-    """The report, as a part of a page."""
-    return pages.fragment(diagnosis)
+def html(shown: Diagnosis | Run) -> str:
+    """The report, or what a run recorded, as a part of a page."""
+    return pages.of_run(shown) if isinstance(shown, Run) else pages.fragment(shown)
 
 
 def rich(diagnosis: Diagnosis) -> Any:

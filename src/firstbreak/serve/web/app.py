@@ -28,7 +28,7 @@ from firstbreak.preflight.memory import drawing
 from firstbreak.readers import Unreadable
 from firstbreak.readers.opening import beneath
 from firstbreak.reports import html, json
-from firstbreak.serve.web import pages
+from firstbreak.serve.web import pages, table
 from firstbreak.serve.web.browse import SORTS, SampleQuery, browse, components, findings, for_finding
 from firstbreak.serve.web.pages.run import EvaluationRow, evaluation
 from firstbreak.serve.web.run_store import MOST_COMPARED, MOST_SAMPLES, RunStore, StoredRun
@@ -37,6 +37,7 @@ from firstbreak.serve.web.x_axis import AXES, on_axis
 
 MOST_METRICS = 32  #: metrics in one request for curves
 MOST_POINTS = 4000  #: points of one curve in one response
+MOST_COLUMNS = 30  #: chosen columns of the list
 SAMPLES_ON_A_PAGE = 20
 LEDGER_FILE = "firstbreak-ledger.db"  #: in the served folder; `firstbreak eval` writes it
 MOST_ROWS = 10_000  #: newest rows of the ledger that are looked through
@@ -74,6 +75,7 @@ class Site:
             Route("/marks/{name:path}", self.mark, methods=["POST"]),
             Route("/report/{name:path}", self.report),
             Route("/diagnosis/{name:path}", self.diagnosis),
+            Route("/csv/{name:path}", self.csv),
             Route("/live/{name:path}", self.live),
             Route("/explain/{name:path}", self.explain),
             Route("/static/{name}", self.static),
@@ -130,10 +132,9 @@ class Site:
     def index(self, request: Request) -> Response:
         self._surveyed.wait(timeout=5)
         live = pages.frame.address("live", seen=self.store.state())
-        store = self.store
-        return HTMLResponse(
-            pages.listing.page(store.root, store.summaries(), live, self._surveyed.is_set(), store.without_log)
-        )
+        store, columns = self.store, tuple(dict.fromkeys(request.query_params.getlist("column")))
+        known = store.root, store.summaries(), live, self._surveyed.is_set(), store.without_log
+        return HTMLResponse(pages.listing.page(*known, columns[:MOST_COLUMNS]))
 
     def run(self, request: Request) -> Response:
         entry = self._entry(request)
@@ -230,10 +231,10 @@ class Site:
             save(self.marks, {key_of(seen): entry if word else None})
 
     def compare(self, request: Request) -> Response:
-        entries = self._asked(request)
-        if len(entries) < 2:
+        compared = self._asked(request)
+        if len(compared) < 2:
             raise HTTPException(400, "select two or more runs in the list to compare them")
-        return HTMLResponse(pages.comparison.page([(entry.summary, _read(entry)) for entry in entries]))
+        return HTMLResponse(pages.comparison.page([(entry.summary, run) for entry, run in compared]))
 
     def explain(self, request: Request) -> Response:
         """The page of a name. Nothing is read: a name is looked up among the known ones."""
@@ -247,7 +248,7 @@ class Site:
     def curves(self, request: Request) -> Response:
         """Each `metric` of each `run` between `from` and `to`, with at most `points` points; null where a run lacks it.
 
-        `x`: over tokens or time instead of the steps, where a run records them.
+        `x`: over tokens, time or another metric (as JSON) instead of the steps, where a run records them.
         """
         names = request.query_params.getlist("metric")
         if len(names) > MOST_METRICS:
@@ -255,9 +256,9 @@ class Site:
         points = max(1, _whole(request, "points", 600, most=MOST_POINTS))
         span = _number(request, "from", float("-inf")), _number(request, "to", float("inf"))
         axis = request.query_params.get("x", "")
-        if axis and axis not in AXES:
-            raise HTTPException(400, f"x is one of {', '.join(AXES)}")
-        runs = [_read(entry) for entry in self._asked(request)]
+        if axis and axis not in AXES and not axis.startswith('"'):
+            raise HTTPException(400, f"x is one of {', '.join(AXES)}, or a metric as JSON")
+        runs = [run for _, run in self._asked(request)]
 
         def drawn(run: Run, name: str) -> dict[str, Any] | None:
             series = run.series.get(name, run.unknown.get(name))
@@ -272,6 +273,9 @@ class Site:
 
     def diagnosis(self, request: Request) -> Response:
         return _download(json.render(self._diagnosed(request)).encode(), "application/json", "diagnosis.json")
+
+    def csv(self, request: Request) -> Response:
+        return _download(table.written(_read(self._entry(request))).encode(), "text/csv", "metrics.csv")
 
     def _diagnosed(self, request: Request) -> Diagnosis:
         dx = self._entry(request).diagnosis
@@ -332,12 +336,12 @@ class Site:
         """The run in the address. The name is looked up among the known runs and never used as a path."""
         return self._known(request.path_params["name"])
 
-    def _asked(self, request: Request) -> list[StoredRun]:
-        """The runs of the query, without duplicates."""
+    def _asked(self, request: Request) -> list[tuple[StoredRun, Run]]:
+        """The runs of the query, without duplicates. They are held: another one may close them."""
         names = list(dict.fromkeys(request.query_params.getlist("run")))
         if len(names) > MOST_COMPARED:
             raise HTTPException(400, f"at most {MOST_COMPARED} runs at a time")
-        return [self._known(name) for name in names]
+        return [(entry, _read(entry)) for entry in map(self._known, names)]
 
     def _known(self, name: str) -> StoredRun:
         if not self._surveyed.wait(timeout=SURVEY_PATIENCE):

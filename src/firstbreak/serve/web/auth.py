@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from firstbreak.reports.markup import element
 
-LONGEST_QUERY = 8192  # bytes
+LONGEST_QUERY = 28_000  # bytes: a hundred runs with long names; a head is not much longer
 LONGEST_BODY = 65536  # bytes; a mark is a few words
 COOKIE = "firstbreak-token"  #: followed by the port: a browser sends a cookie to every port of a host
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})

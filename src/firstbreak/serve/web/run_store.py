@@ -7,11 +7,14 @@ import os
 import threading
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 
+from firstbreak.compare.arms import Member
 from firstbreak.compare.baseline import EarlierFolder
+from firstbreak.compare.sentences import cell
+from firstbreak.dialects import signals
 from firstbreak.engine.diagnose import diagnose, healthy
 from firstbreak.engine.inputs import Inputs
 from firstbreak.model import Action, Diagnosis, LinkStatus, Run, Sample, Series
@@ -21,13 +24,15 @@ from firstbreak.readers.grouping import find_runs, without_log
 from firstbreak.readers.opening import beneath
 from firstbreak.readers.read import MAX_FILES, claimed, files
 from firstbreak.reports import content, curves, json
-from firstbreak.values import dataclass, replace
-from firstbreak.words import moment
+from firstbreak.values import dataclass, field, replace
+from firstbreak.words import moment, shortened
 
-MOST_OPEN = 20  #: runs whose curves are kept in memory; for other runs only the summary is kept
+MOST_OPEN = 100  #: runs whose curves are kept in memory; for other runs only the summary is kept
+ALWAYS_OPEN, MOST_POINTS = 20, 50_000_000  #: so many are kept however large they are; of more, this many points in all
 SPARK_POINTS = 60
 MOST_SAMPLES = 100_000  #: samples of a run that are searched
-MOST_COMPARED = 20  #: runs in one comparison; as many are kept in memory
+MOST_COMPARED = MOST_OPEN  #: runs in one comparison
+MOST_SETTINGS, LONGEST_SETTING = 300, 40  #: of a run, and characters of one
 TO_READ = 3  #: samples on the page of a run; all samples are on a page of their own
 Placed = tuple[int, Sample]  #: a sample and its place in the run
 #: what needs attention first, as in a survey
@@ -50,6 +55,10 @@ class RunSummary:
     broken: float = 0.0  #: probability that anything is wrong
     wasted: float = 0.0  #: share of the run since the break
     score: Series | None = None
+    last: float | None = None  #: level of the score at the end, and at its best
+    best: float | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+    metrics: Mapping[str, tuple[float, float | None]] = field(default_factory=dict)  #: the last value, and the best one
 
     @property
     def urgency(self) -> tuple[int, float, float, str]:
@@ -101,7 +110,8 @@ class StoredRun:
                 Exception
             ) as error:  # one run that cannot be read, or our own mistake in one, must not hide the others
                 known = isinstance(error, Unreadable)
-                problem = str(error) if known else f"{self.path}: the diagnosis failed: {type(error).__name__}: {error}"
+                problem = str(error) if known else f"the diagnosis failed: {type(error).__name__}: {error}"
+                problem = problem.replace(f"{self.root}{os.sep}", "").removeprefix(f"{self.name}: ")
                 self.run = self.diagnosis = None
                 self.summary = RunSummary(name=self.name, changed=_changed(self.path), problem=problem)
             self._seen = stamp
@@ -164,8 +174,10 @@ class RunStore:
         """Close the runs with the oldest requests. Runs that were never opened are closed first."""
         held = [entry for entry in self._entries.values() if entry.run is not None and not entry.busy]
         held.sort(key=lambda entry: self._opened.get(entry.name, 0.0), reverse=True)
-        for entry in held[MOST_OPEN:]:
-            entry.close()
+        points = itertools.accumulate(sum(map(len, e.run.series.values())) if e.run else 0 for e in held)
+        for i, (entry, so_far) in enumerate(zip(held, points, strict=True)):
+            if i >= MOST_OPEN or (i >= ALWAYS_OPEN and so_far > MOST_POINTS):
+                entry.close()
 
     def state(self) -> int:
         """A number that changes whenever the list changes."""
@@ -244,7 +256,24 @@ def _summary(name: str, changed: float, dx: Diagnosis) -> RunSummary:
         broken=1 - healthy(dx.causes),
         wasted=(dx.cost.fraction if dx.cost else None) or 0.0,
         score=_spark(score),
+        last=None if dx.score is None or math.isnan(dx.score.end) else dx.score.end,
+        best=None if dx.score is None or math.isnan(dx.score.best) else dx.score.best,
+        settings=_settings(dx.run),
+        metrics={n: _ends(s.finite) for n, s in dx.run.series.items() if len(s.finite)},
     )
+
+
+def _settings(run: Run) -> dict[str, str]:
+    """What a column of the list can show: the recorded options, else what names and first lines tell."""
+    found = islice(Member(run, None).logged.items(), MOST_SETTINGS)
+    return {json.text(name): shortened(json.text(cell(value)), LONGEST_SETTING) for name, value in found}
+
+
+def _ends(series: Series) -> tuple[float, float | None]:
+    """The last value, and the best one where the vocabulary says which way is better."""
+    signal = signals.lookup(series.name)
+    best = {"up": series.values.max, "down": series.values.min}.get(signal.better or "") if signal else None
+    return float(series.values[-1]), None if best is None else float(best())
 
 
 def _to_read(run: Run) -> list[Placed]:

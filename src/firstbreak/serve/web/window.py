@@ -23,6 +23,7 @@ def window(series: Series, points: int, start: float = -np.inf, end: float = np.
         "steps": steps,
         "values": np.where(np.isfinite(values), values, np.nan),
         "exact": exact,
+        "kind": series.axis,
         "total": len(shown),
     }
 

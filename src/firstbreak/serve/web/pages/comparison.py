@@ -1,22 +1,21 @@
 """The comparison of runs: the scores over each other first, then the runs, what differs, whether it is real, and all curves."""
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from firstbreak.compare import page as parts
-from firstbreak.compare.arms import Member, arms
+from firstbreak.compare.arms import Arm, Member, arms
 from firstbreak.engine.inputs import Inputs
-from firstbreak.model import Interval, Link, Run, Series
+from firstbreak.model import Link, Run, Series
 from firstbreak.reports import html, inspection
 from firstbreak.reports.markup import Markup, element
 from firstbreak.serve.web.pages.frame import address, badge, frame, section
 from firstbreak.serve.web.pages.plots import plot, plots
 from firstbreak.serve.web.run_store import RunSummary
-from firstbreak.serve.web.x_axis import AXES, RULER
+from firstbreak.serve.web.x_axis import axes
 from firstbreak.words import axis_word, link_word, shortened
 
 REWARD = "reward.mean"
-MOST_OVERLAYS = 2
+MOST_OVERLAYS = 4
 
 
 def page(compared: Sequence[tuple[RunSummary, Run]]) -> str:
@@ -53,41 +52,53 @@ def page(compared: Sequence[tuple[RunSummary, Run]]) -> str:
         _curves(runs),
         first=_overlay(runs),
         groups_of=[i for i, arm in enumerate(sides) for _ in arm.members],
-        legend=[f"{s.name} ({len(s.members)} runs)" if len(s.members) > 1 else s.name for s in sides],
-        axes=_axes(runs),
+        legend=[_legend(arm) for arm in sides],
+        axes=axes(runs, sorted({name for name, _ in _shared(runs)})),
         between=tables,
     )
     content = [drawn] if drawn is not None else tables
     return frame("Comparison", (element("h1", f"{len(compared)} runs compared"),), *content)
 
 
-def _axes(runs: Sequence[Run]) -> list[tuple[str, str, bool]]:
-    """(axis, its name, whether a run can be drawn over it)."""
-    rest = [(axis, word, all(RULER[axis](run) is not None for run in runs)) for axis, word in AXES.items()]
-    return [("", f"{axis_word(runs[0].axis)}s", True), *rest]
+def _legend(arm: Arm) -> str:
+    return f"{arm.name} ({len(arm.members)} runs)" if len(arm.members) > 1 else arm.name
 
 
 def _overlay(runs: Sequence[Run]) -> list[Markup]:
-    """The scores of the runs and the training reward, two curves at most: first what most runs record."""
-    scores = [score.name for run in runs if (score := Inputs(run).score) is not None]
-    names = [name for name, _ in Counter(scores).most_common()] + [REWARD]
-    found = {name: [run.series[name] for run in runs if len(run.series.get(name, ()))] for name in dict.fromkeys(names)}
-    most = sorted(filter(None, found.values()), key=len, reverse=True)[:MOST_OVERLAYS]
-    return [plot(s[0], _span(s), tall=True) for s in most]
+    """The scores of the runs and the training reward: what most runs record, at least one for each kind of steps."""
+    names = {score.name for run in runs if (score := Inputs(run).score) is not None} | {REWARD}
+    found = sorted((f for key, f in _members(runs).items() if key[0] in names), key=len, reverse=True)
+    first = {f[0].axis: f for f in reversed(found)}
+    rest = [f for f in found if f is not first[f[0].axis]][: max(0, MOST_OVERLAYS - len(first))]
+    several = len(first) > 1
+    return [_plot(f, several, tall=True) for f in found if f is first[f[0].axis] or f in rest]
 
 
 def _curves(runs: Sequence[Run]) -> Iterable[tuple[str, list[Markup]]]:
     """The signals of at least two runs, by link."""
-    shared: dict[str, list[Series]] = {}
+    shared = _shared(runs).values()
+    several = len({members[0].axis for members in shared}) > 1
+    for link in (*Link, None):
+        title = "Outside the vocabulary" if link is None else link_word(link).capitalize()
+        yield title, [_plot(members, several) for members in shared if inspection.link_of(members[0]) is link]
+
+
+def _shared(runs: Sequence[Run]) -> dict[tuple[str, str], list[Series]]:
+    return {key: members for key, members in _members(runs).items() if len(members) > 1}
+
+
+def _members(runs: Sequence[Run]) -> dict[tuple[str, str], list[Series]]:
+    """(signal, kind of its steps) -> the curves. Two kinds of steps never share an axis."""
+    found: dict[tuple[str, str], list[Series]] = {}
     for run in runs:
         for name, series in run.series.items():
             if len(series):
-                shared.setdefault(name, []).append(series)
-    for link in (*Link, None):
-        title = "Outside the vocabulary" if link is None else link_word(link).capitalize()
-        members = [s for s in shared.values() if len(s) > 1 and inspection.link_of(s[0]) is link]
-        yield title, [plot(s[0], _span(s)) for s in members]
+                found.setdefault((name, series.axis), []).append(series)
+    return found
 
 
-def _span(members: Sequence[Series]) -> Interval:
-    return min(float(s.steps[0]) for s in members), max(float(s.steps[-1]) for s in members)
+def _plot(members: Sequence[Series], several: bool, tall: bool = False) -> Markup:
+    """One figure. `several`: the runs count different kinds of steps, so it says which are its own."""
+    span = min(float(s.steps[0]) for s in members), max(float(s.steps[-1]) for s in members)
+    raws = list(dict.fromkeys(s.raw for s in members))
+    return plot(members[0], span, tall=tall, raws=raws, over=axis_word(members[0].axis) if several else "")

@@ -1,13 +1,13 @@
 """The page of one name: what a detector, cause, metric, link, option, experiment, trainer or reader is."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from firstbreak.engine import registry
 from firstbreak.engine.checks import Check
 from firstbreak.engine.registry import Cause
 from firstbreak.reports import html, reference
 from firstbreak.reports.explanation import explain
-from firstbreak.reports.markup import Markup, element, join, lines, table
+from firstbreak.reports.markup import Markup, element, join, lines
 from firstbreak.serve.web.pages.frame import address, frame
 from firstbreak.words import percent
 
@@ -40,7 +40,7 @@ def _asks(detector: Check) -> Markup:
     return join(
         element("h2", "Needs"),
         element("p", needs),
-        *((element("h2", "Thresholds"), _table(("threshold", "unit", "why", "source"), rows)) if rows else ()),
+        *((element("h2", "Thresholds"), html.table(("threshold", "unit", "why", "source"), rows)) if rows else ()),
         *((element("h2", "Causes that show it"), _linked((c.id, p) for p, c in causes)) if causes else ()),
     )
 
@@ -52,10 +52,4 @@ def _shows(cause: Cause) -> Markup:
 
 def _linked(names: Iterable[tuple[str, float]]) -> Markup:
     rows = [(element("a", element("code", name), href=address_of(name)), percent(p)) for name, p in names]
-    return _table(("name", "probability"), rows)
-
-
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Markup:
-    body = (element("tr", *(element("td", cell) for cell in row)) for row in rows)
-    # it scrolls on a narrow screen, with the keyboard as well
-    return element("div", table(heads, body, "plain"), class_="wide", tabindex=0)
+    return html.table(("name", "probability"), rows)

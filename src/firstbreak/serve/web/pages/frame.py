@@ -1,26 +1,14 @@
 """The parts of every page: the head, the bar, the list of keys, addresses of pages, and the badge of a verdict."""
 
 from collections.abc import Iterable
+from functools import cache
+from hashlib import sha256
+from importlib import resources
 from urllib.parse import quote, urlencode
 
-from firstbreak.reports import content, html
-from firstbreak.reports.markup import Markup, element
+from firstbreak.reports import content, html, markup
+from firstbreak.reports.markup import Markup, element, join
 from firstbreak.serve.web.run_store import RunSummary
-
-_KEYS = (
-    ("j, k", "next or previous run, finding or sample"),
-    ("Enter", "open"),
-    ("/", "filter"),
-    ("u", "back to the list"),
-    ("c", "go to the curves"),
-    ("+, -", "zoom all curves in or out"),
-    ("[, ]", "move to earlier or later steps"),
-    ("0", "show the whole run"),
-    ("o", "zoom to the onset"),
-    ("1, 2, 3", "mark the sample: keep, hack, unsure"),
-    ("t", "theme: system, light, dark"),
-    ("?", "this list"),
-)
 
 
 def address(kind: str, name: str = "", **query: str | int) -> str:
@@ -28,49 +16,28 @@ def address(kind: str, name: str = "", **query: str | int) -> str:
     return f"/{kind}/{quote(name)}" + (f"?{urlencode(query)}" if query else "")
 
 
-def frame(title: str, trail: Iterable[str], *body: str | None, live: str | None = None, changed: float = 0.0) -> str:
+def anchor(kind: str, *names: str) -> str:
+    """The id of what belongs to these names, by which a part of a page is known again when it changes."""
+    return f"{kind}-{sha256(repr(names).encode('utf-8', 'backslashreplace')).hexdigest()[:16]}"
+
+
+def filled(name: str, /, **parts: str | float) -> Markup:
+    """A piece of HTML of `static` with these parts in it."""
+    return markup.filled(_piece(name), **parts)
+
+
+@cache
+def _piece(name: str) -> str:
+    return resources.files("firstbreak.serve.web").joinpath("static", f"{name}.html").read_text("utf-8")
+
+
+def frame(title: str, trail: Iterable[str], *body: str | None, live: str = "", changed: float = 0.0) -> str:
     """A page. `trail` follows the name of the program in the header; `live` is the address of the events.
 
     `changed`: the time of the latest write to what is shown, in unix seconds.
     """
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="color-scheme", content="light dark"),
-        element("title", f"{title} - firstbreak"),
-        element("link", rel="icon", href="/static/icon.svg", type="image/svg+xml"),
-        element("link", rel="stylesheet", href="/static/style.css"),
-        element("script", src="/static/first.js"),
-        *(
-            element("link", rel="modulepreload", href=f"/static/{name}")
-            for name in ("page.js", "plots.js", "address.js")
-        ),
-    )
-    brand = element("a", html.icon(html.MARK), "firstbreak", href="/", class_="home")
-    tools = element(
-        "div",
-        element("span", id="live") if live else None,
-        element("button", "Theme", type="button", id="theme", title="Theme: system, light, dark (t)"),
-        element("button", "Keys", type="button", id="keys", title="Keyboard (?)"),
-        class_="tools",
-    )
-    bar = element(
-        "header", brand, element("nav", *trail, class_="trail", aria_label="Breadcrumb"), tools, class_="masthead"
-    )
-    skip = element("a", "Skip to the content", href="#content", class_="skip")
-    main = element("main", *body, id="content", tabindex="-1", data_live=live, data_changed=f"{changed:.0f}")
-    status = element("p", role="status", class_="hidden", id="said")
-    page = element("body", skip, bar, main, status, _keys(), class_="firstbreak page web")
-    return f"<!DOCTYPE html>\n{element('html', head, page, lang='en')}"
-
-
-def _keys() -> Markup:
-    rows = (element("div", element("dt", element("kbd", key)), element("dd", what)) for key, what in _KEYS)
-    close = element("form", element("button", "Close"), method="dialog")
-    return element(
-        "dialog", element("h2", "Keyboard", id="keys-title"), element("dl", *rows), close, aria_labelledby="keys-title"
-    )
+    parts = {"title": title, "trail": join(*trail), "body": join(*body)}
+    return filled("frame", **parts, mark=html.icon(html.MARK), live=live, changed=changed)
 
 
 def section(key: str, title: str, content: str) -> Markup:

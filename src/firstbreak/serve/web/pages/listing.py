@@ -4,77 +4,56 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
-from firstbreak.reports import content, curves, html, svg
-from firstbreak.reports.markup import Markup, element, join, table
+from firstbreak.reports import content, html, svg
+from firstbreak.reports.markup import Markup, element, join
 from firstbreak.reports.text import count
-from firstbreak.serve.web.pages.frame import address, badge, frame
+from firstbreak.serve.web.pages.frame import address, anchor, badge, filled, frame
 from firstbreak.serve.web.run_store import MOST_COMPARED, ORDER, RunSummary
-from firstbreak.words import percent, shortened
+from firstbreak.words import number, percent, shortened
 
-_COLUMNS = (  # name, and what its click sorts by
-    ("", ""),
-    ("Verdict", "urgency"),
-    ("Run", "name"),
-    ("First break", "place"),
-    ("Why", ""),
-    ("Score", ""),
-    ("Written", "changed"),
-)
+_BOX: dict[str, Any] = {"type": "checkbox", "name": "column", "form": ""}
 MOST_KEPT = 10_000  #: rows that are kept as they were written
-ORDERED = "The worst verdict first; of one verdict the surest break, then the longest training after it."
 LONGEST_NAME = 56  #: characters of a name in the list; a longer one is shortened in its middle
-EMPTY = (
-    "Put the folder or file that your trainer or logger writes here, one folder for each run: TensorBoard events, "
-    "`trainer_state.json`, `progress.csv`, `metrics.jsonl`, a wandb folder, or the console output as `train.log`. The run "
-    "appears here as soon as it is written. `firstbreak explain readers` lists the formats."
-)
 
 
-def page(root: Path, lines: Sequence[RunSummary], live: str, surveyed: bool, bare: Sequence[str] = ()) -> str:
-    """The page. `live`: the address of the events; `surveyed`: the first search of the folder is done; `bare`: without a log."""
+def page(
+    root: Path,
+    lines: Sequence[RunSummary],
+    live: str,
+    surveyed: bool,
+    bare: Sequence[str] = (),
+    columns: tuple[str, ...] = (),
+) -> str:
+    """The page. `live`: the address of the events; `surveyed`: the first search of the folder is done; `bare`: without a log.
+
+    `columns`: the settings and metrics that are shown beside the score.
+    """
     heading = element("h1", "Runs in ", html.literal(root.name or str(root)))
-    tools = element(
-        "div",
-        element("label", "Filter", element("input", type="search", id="filter", autocomplete="off"), class_="filter"),
-        element("output", id="shown", class_="facts"),
-        element("button", "Compare the selected runs", disabled=True, id="compare", data_most=MOST_COMPARED),
-        class_="row",
+    settings, metrics = _offered(lines)
+    table = filled(
+        "run-tools",
+        chips=_chips(lines),
+        settings=_boxes(settings, columns),
+        metrics=_boxes(metrics, columns),
+        most=MOST_COMPARED,
+        heads=join(
+            *(element("th", element("button", c, type="button", data_sort=f"of {c}"), scope="col") for c in columns)
+        ),
+        rows=join(*(_row(summary, columns) for summary in lines)),
     )
-    none = element(
-        "p",
-        "No run matches. ",
-        element("button", "Show all runs", type="button", id="unfilter"),
-        id="none",
-        hidden=True,
-    )
-    runs = table((_head(text, by) for text, by in _COLUMNS), map(_row, lines), "runs")
-    form = element("form", _chips(lines), tools, runs, none, action="/compare", method="get", id="runs")
-    nothing = (
-        join(element("p", element("strong", "No run was found in this folder.")), element("p", html.prose(EMPTY)))
-        if surveyed
-        else element("p", "Searching for runs ...")
-    )
-    body = join(form if lines else element("div", nothing, class_="nothing"), _without_log(bare))
+    nothing = filled("no-runs") if surveyed else element("p", "Searching for runs ...")
+    form = element("form", table, action="/compare", method="get", id="runs")
     return frame(
         f"Runs in {root.name}",
         (),
         element("div", heading, _tally(lines), class_="title"),
-        body,
+        form if lines else element("div", nothing, class_="nothing"),
+        _without_log(bare),
         live=live,
         changed=max((s.changed for s in lines), default=0.0),
     )
-
-
-def _head(text: str, by: str) -> Markup:
-    if not text:
-        return element("td")
-    if by == "place":
-        link, time = (
-            element("button", word, type="button", data_sort=key) for word, key in (("link", by), ("time", "since"))
-        )
-        return element("th", f"{text}: ", link, " · ", time, scope="col")
-    return element("th", element("button", text, type="button", data_sort=by) if by else text, scope="col")
 
 
 def _found(lines: Sequence[RunSummary]) -> list[tuple[str, str, int]]:
@@ -97,16 +76,30 @@ def _verdict(summary: RunSummary) -> str:
 
 def _tally(lines: Sequence[RunSummary]) -> Markup:
     said = [count(len(lines), "run"), *(f"{n} {word.lower()}" for _, word, n in _found(lines))]
-    return element("p", ", ".join(said), f". {ORDERED}" if len(lines) > 1 else None, class_="facts", id="tally")
+    return element("p", ", ".join(said), class_="facts", id="tally")
+
+
+def _offered(lines: Sequence[RunSummary]) -> tuple[list[str], list[str]]:
+    """The settings that differ between the runs, and the metrics: what can be a column."""
+    settings = {pair for summary in lines for pair in summary.settings.items()}
+    differ = Counter(name for name, _ in settings)
+    return sorted(n for n, values in differ.items() if values > 1), sorted({n for s in lines for n in s.metrics})
+
+
+def _boxes(names: Sequence[str], columns: Sequence[str]) -> Markup:
+    boxes = ((name, element("input", checked=name in columns, value=name, **_BOX)) for name in names)
+    return join(*(element("label", box, html.literal(name)) for name, box in boxes))
 
 
 def _chips(lines: Sequence[RunSummary]) -> Markup:
     """One button for each verdict that occurs: pressed, only its runs are shown."""
-    chips = (
-        element("button", f"{word} {n}", type="button", data_verdict=key, aria_pressed="false", class_=f"chip {key}")
-        for key, word, n in _found(lines)
+    given: dict[str, Any] = {"type": "button", "aria_pressed": "false"}
+    return join(
+        *(
+            element("button", f"{word} {n}", id=f"chip-{key}", data_verdict=key, class_=f"chip {key}", **given)
+            for key, word, n in _found(lines)
+        )
     )
-    return element("div", *chips, class_="chips", role="group", aria_label="Show only these verdicts", id="chips")
 
 
 def _without_log(names: Sequence[str]) -> Markup | None:
@@ -119,64 +112,59 @@ def _without_log(names: Sequence[str]) -> Markup | None:
 
 
 @lru_cache(maxsize=MOST_KEPT)
-def _row(summary: RunSummary) -> Markup:
+def _row(summary: RunSummary, columns: tuple[str, ...]) -> Markup:
     """One row. A run that has not changed has the same one."""
-    tick = element(
-        "input",
-        type="checkbox",
-        name="run",
-        value=summary.name,
-        aria_label=f"compare {summary.name}",
-        disabled=summary.action is None,
-    )
-    link = element(
-        "a", html.literal(shortened(summary.name, LONGEST_NAME)), href=address("run", summary.name), title=summary.name
-    )
     broke = ", ".join(filter(None, (summary.first_break, summary.since)))
-    about = summary.problem or summary.about
-    written = element("time", data_unix=f"{summary.changed:.0f}") if summary.changed > 0 else None
-    return element(
-        "tr",
-        element("td", tick, class_="tick"),
-        element("td", badge(summary)),
-        element("th", link, element("span", about, class_="about") if about else None, scope="row"),
-        _cell("First break", join(broke, _after(summary)) if broke else "none found" if summary.action else ""),
-        _cell("Why", html.prose(summary.reason)),
-        _cell("Score", _spark(summary)),
-        _cell("Written", written),
-        class_=summary.action.value if summary.action else "unread",
-        data_verdict=_verdict(summary),
-        data_name=summary.name,
-        data_place=broke,
-        data_since=f"{1 - summary.wasted:.4f}" if broke else None,
-        data_changed=f"{summary.changed:.0f}",
+    after = f"; {percent(summary.wasted)} of the run came after it" if summary.wasted > 0 else ""
+    if summary.problem:  # one line across all columns
+        cells = [_cell("Problem", summary.problem, summary.problem, wide=True), *[_cell("", None)] * (5 + len(columns))]
+    else:
+        cells = [
+            _cell("First break", broke or ("none found" if summary.action else ""), broke + after),
+            _cell("Why", html.prose(summary.reason), summary.reason),
+            _number("Last", summary.last),
+            _number("Best", summary.best),
+            _cell("Score", None if summary.score is None else svg.spark(summary.score)),
+            _cell("Written", element("time", data_unix=f"{summary.changed:.0f}") if summary.changed > 0 else None),
+            *(_chosen(summary, column) for column in columns),
+        ]
+    return filled(
+        "run-row",
+        id=anchor("run", summary.name),
+        kind=summary.action.value if summary.action else "unread",
+        verdict=_verdict(summary),
+        name=summary.name,
+        place=broke,
+        since=f"{1 - summary.wasted:.4f}" if broke else "",
+        changed=summary.changed,
+        disabled="disabled" if summary.action is None else "",
+        badge=badge(summary),
+        address=address("run", summary.name),
+        shown=html.literal(shortened(summary.name, LONGEST_NAME)),
+        about=summary.about,
+        cells=join(*cells),
     )
 
 
-def _after(summary: RunSummary) -> Markup | None:
-    after = f"{percent(summary.wasted)} of the run came after it"
-    return element("span", after, class_="about") if summary.wasted > 0 else None
+def _cell(label: str, content: str | None, title: str = "", value: str | None = None, wide: bool = False) -> Markup:
+    """A cell of one line; `title` says it whole. On a narrow screen the table is a list of cards, with the label beside it."""
+    if not content:
+        return element("td", class_="empty")
+    said = {"data_label": label, "title": title or None, "data_value": value, "class_": "wide-cell" if wide else None}
+    return element("td", content, **said)
 
 
-def _cell(label: str, content: str | None) -> Markup:
-    """A cell. On a narrow screen the table is a list of cards, and the label is shown beside the content."""
-    return element("td", content, data_label=label) if content else element("td", class_="empty")
+def _number(label: str, value: float | None) -> Markup:
+    return _cell(label, None if value is None else number(value), value=repr(value))
 
 
-def _spark(summary: RunSummary) -> Markup | None:
-    series = summary.score
-    if series is None:
-        return None
-    scale = curves.scale(series)
-    assert scale is not None  # only finite values are kept
-    path = svg.path(series, scale, (float(series.steps[0]), float(series.steps[-1])), 100, 20)
-    words = f"{series.name} {content.in_words(series)}"
-    return element(
-        "svg",
-        element("title", words),
-        element("path", d=path),
-        viewBox="0 -2 100 24",
-        role="img",
-        class_="spark",
-        preserveAspectRatio="none",
-    )
+def _chosen(summary: RunSummary, column: str) -> Markup:
+    """A setting of the run, or the last value of a metric with its best beside it."""
+    if column in summary.settings:
+        text = summary.settings[column]
+        return _cell(column, text, text, text)
+    if column not in summary.metrics:
+        return _cell(column, None)
+    last, best = summary.metrics[column]
+    beside = None if best is None else element("span", f"best {number(best)}", class_="about")
+    return _cell(column, join(number(last), beside), value=repr(last))

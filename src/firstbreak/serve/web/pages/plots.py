@@ -4,25 +4,19 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from firstbreak.compare.page import LOOKS
 from firstbreak.model import Interval, Series
 from firstbreak.reports import content, curves, html, inspection
-from firstbreak.reports.markup import Markup, element
+from firstbreak.reports.markup import Markup, element, join
+from firstbreak.serve.web.pages.frame import anchor, filled
 from firstbreak.words import axis_word, shortened
 
-_ZOOMS = (
-    ("in", "+", "Zoom in"),
-    ("out", "−", "Zoom out"),
-    ("left", "←", "Earlier"),
-    ("right", "→", "Later"),
-    ("onset", "Onset", "Zoom to the onset and its interval"),
-    ("all", "Whole run", "Whole run"),
-)
-
-
 LONGEST_NAME = 44  #: characters of a name in the legend
-_HINT = "Drag across a curve to zoom, double click for the whole run. All curves on the same axis zoom together."
-_BY_HAND = "The first and the last step that all curves show"
-_SMOOTHING = (("", "none"), ("0.6", "a little"), ("0.9", "more"), ("0.97", "much"))
+_MARKS = (
+    "Red line: the onset of a finding, with its interval shaded, or the interval of the first break. Dashed green line: the "
+    "best checkpoint."
+)
+_BANDS = "Line and band: mean, lowest and highest of the runs of a side."
 
 
 def plots(
@@ -49,20 +43,12 @@ def plots(
     shown = [(title, members) for title, members in groups if members]
     if not shown and not first:
         return None
-    if onset is not None:
-        hint = (
-            f"{_HINT} Red line: the onset of a finding, with its interval shaded, or the interval of the first break. "
-            "Dashed green line: the best checkpoint."
-        )
-    else:
-        hint = _HINT
     several = groups_of is not None and len(set(groups_of)) < len(groups_of)
-    if several:
-        hint += " Line and band: mean, lowest and highest of the runs of a side."
+    hint = " ".join(text for text, holds in ((_MARKS, onset is not None), (_BANDS, several)) if holds)
     sections = (
         element(
-            "section",
-            element("h3", f"{title} ({len(members)})"),
+            "details" if between else "section",  # behind a comparison, which begins with the curves that matter
+            element("summary" if between else "h3", f"{title} ({len(members)})"),
             element("div", *members, class_="plots"),
             id="curves" if between and i == 0 else None,
         )
@@ -70,9 +56,14 @@ def plots(
     )
     return element(
         "div",
-        _tools(onset is not None, axes, several),
-        _legend(legend) if legend else None,
-        element("p", hint, class_="facts"),
+        filled(
+            "curve-tools",
+            axes=_options(axes),
+            single=element("label", element("input", type="checkbox", id="single"), "Each run") if several else "",
+            onset=element("button", "Onset", type="button", data_zoom="onset") if onset is not None else "",
+            legend=_legend(legend),
+            hint=hint,
+        ),
         element("section", element("div", *first, class_="plots tall")) if first else None,
         *between,
         *sections,
@@ -88,34 +79,12 @@ def plots(
     )
 
 
-def _tools(onset: bool, axes: Sequence[tuple[str, str, bool]], several: bool) -> Markup:
-    zooms = (
-        element("button", text, type="button", data_zoom=key, title=title, aria_label=title)
-        for key, text, title in _ZOOMS
-        if key != "onset" or onset
-    )
-    options = (
-        element("option", word if recorded else f"{word}: not recorded by all", value=key, disabled=not recorded)
-        for key, word, recorded in axes
-    )
-    return element(
-        "div",
-        element("label", "Filter", element("input", type="search", id="filter", autocomplete="off"), class_="filter"),
-        element("label", "Over", element("select", *options, id="x")) if axes else None,
-        element(
-            "label",
-            "Smoothing",
-            element("select", *(element("option", word, value=weight) for weight, word in _SMOOTHING), id="smooth"),
-        ),
-        element("label", element("input", type="checkbox", id="log"), "Log axis"),
-        element("label", element("input", type="checkbox", id="single"), "Each run") if several else None,
-        element("output", id="range", class_="hidden"),
-        *zooms,
-        element("label", "From", element("input", type="number", step="any", id="from", title=_BY_HAND)),
-        element("label", "to", element("input", type="number", step="any", id="to", title=_BY_HAND)),
-        class_="row",
-        role="toolbar",
-        aria_label="Zoom of all curves",
+def _options(axes: Sequence[tuple[str, str, bool]]) -> Markup:
+    return join(
+        *(
+            element("option", word if recorded else f"{word}: not recorded by all", value=key, disabled=not recorded)
+            for key, word, recorded in axes
+        )
     )
 
 
@@ -123,7 +92,7 @@ def _legend(names: Sequence[str]) -> Markup:
     buttons = (
         element(
             "button",
-            element("span", class_=f"swatch run-{i}", aria_hidden="true"),
+            element("span", class_=f"swatch run-{i % LOOKS}", aria_hidden="true"),
             html.literal(shortened(name, LONGEST_NAME)),
             type="button",
             title=name,
@@ -132,20 +101,32 @@ def _legend(names: Sequence[str]) -> Markup:
         )
         for i, name in enumerate(names)
     )
-    return element("div", *buttons, class_="legend", role="group", aria_label="Runs that are shown")
+    return join(*buttons)
 
 
-def plot(series: Series, domain: Interval, *, tall: bool = False, **marks: float | None) -> Markup:
-    """The placeholder of one curve, with marks to draw: `onset`, `low` and `high` of its interval, `level`."""
+def plot(
+    series: Series,
+    domain: Interval,
+    *,
+    tall: bool = False,
+    raws: Sequence[str] = (),
+    over: str = "",
+    **marks: float | None,
+) -> Markup:
+    """The placeholder of one curve, with marks to draw: `onset`, `low` and `high` of its interval, `level`.
+
+    `raws`: how the runs log it; `over`: the kind of its steps, where others have another one.
+    """
     scale = curves.scale(series)
-    raw = f"logged as {series.raw}" if series.raw not in ("", series.name) else ""
-    enlarge = None if tall else element("button", "Enlarge", type="button", class_="enlarge", aria_pressed="false")
+    logged = " or ".join(raw for raw in raws or [series.raw] if raw not in ("", series.name))
+    said = "; ".join(filter(None, (f"logged as {logged}" if logged else "", f"over {over}s" if over else "")))
     return element(
         "figure",
-        element("figcaption", html.literal(series.name), element("output"), element("span", raw), enlarge),
+        filled("figcaption", shown=html.literal(series.name), said=said, name=series.name),
         element("div", class_="canvas", role="img", aria_label=f"{series.name}: {content.in_words(series)}"),
         class_="plot",
         title=inspection.meaning(series) or None,
+        id=anchor("curve", series.name, series.axis),
         data_metric=_exact(series.name),
         data_axis=series.axis,
         data_unit=axis_word(series.axis),

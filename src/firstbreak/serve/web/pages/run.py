@@ -11,12 +11,13 @@ from firstbreak.experiments.settings import ExperimentSettings
 from firstbreak.model import Diagnosis, Experiment, Link, Series
 from firstbreak.preflight import Stacks
 from firstbreak.reports import content, html, inspection, preflight_html
-from firstbreak.reports.markup import Markup, element, join, table
+from firstbreak.reports.markup import Markup, element, join
 from firstbreak.serve.web.pages import explanation
 from firstbreak.serve.web.pages.frame import address, frame, problem, section
 from firstbreak.serve.web.pages.plots import plot, plots
 from firstbreak.serve.web.pages.samples import sample
 from firstbreak.serve.web.run_store import Placed, RunSummary
+from firstbreak.serve.web.x_axis import axes
 from firstbreak.values import dataclass
 from firstbreak.words import axis_word, link_word, number, percent
 
@@ -108,14 +109,13 @@ def _history(dx: Diagnosis, history: Sequence[tuple[float | None, str]]) -> Mark
 
 
 def _exports(name: str) -> Markup:
-    return element(
-        "span",
-        element(
-            "a", "HTML", href=address("report", name), download=True, title="The report as one self-contained file"
-        ),
-        element("a", "JSON", href=address("diagnosis", name), download=True, title="The diagnosis for programs"),
-        class_="exports",
+    kinds = (
+        ("HTML", "report", "The report as one self-contained file"),
+        ("JSON", "diagnosis", "The diagnosis for programs"),
+        ("CSV", "csv", "Every value of every curve"),
     )
+    links = (element("a", word, href=address(kind, name), download=True, title=what) for word, kind, what in kinds)
+    return element("span", *links, class_="exports")
 
 
 def unreadable(summary: RunSummary, live: str) -> str:
@@ -136,6 +136,7 @@ def _curves(name: str, dx: Diagnosis) -> Markup | None:
         axis=dx.run.axis_of(first.metric) if first else None,
         shown_by=first.metric if first else None,
         best=best.back_to if best else None,
+        axes=axes([dx.run], [*dx.run.series, *dx.run.unknown]),
     )
 
 
@@ -172,21 +173,19 @@ def _experiments(dx: Diagnosis) -> Markup | None:
         return None
     proposals = propose(dx.run, dx.causes, ExperimentSettings(command=()))
     rows = [
-        element(
-            "tr",
-            element("th", p.design.title, scope="row"),
-            element("td", html.literal(content.command(dx.run, Experiment(id=p.design.id))), class_="copied"),
-            element("td", f"{p.bits:.2f} bits"),
-            element("td", percent(p.share) + ("" if p.minutes is None else f", {content.duration(p.minutes / 60)}")),
+        (
+            p.design.title,
+            element("span", html.literal(content.command(dx.run, Experiment(id=p.design.id))), class_="copied"),
+            f"{p.bits:.2f} bits",
+            percent(p.share) + ("" if p.minutes is None else f", {content.duration(p.minutes / 60)}"),
         )
         for p in proposals
         if p.bits >= LEAST_BITS and not p.cannot
     ][:MOST_EXPERIMENTS]
     if not rows:
         return None
-    heads = ("Experiment", "Run", "Information", "Cost, share of this run")
     hint = element("p", "The diagnosis uses the result of an experiment that was run.", class_="facts")
-    return join(table(heads, rows, "plain"), hint)
+    return join(html.table(("Experiment", "Run", "Information", "Cost, share of this run"), rows), hint)
 
 
 @dataclass(frozen=True)
@@ -218,17 +217,16 @@ def _evaluations(evaluations: Sequence[EvaluationRow]) -> Markup | None:
     if not evaluations:
         return None
     rows = (
-        element(
-            "tr",
-            element("th", html.literal(record.split), element("span", record.at, class_="about"), scope="row"),
-            element("td", record.use),
-            element("td", ", ".join(f"{name} {number(value)}" for name, value in record.scores.items())),
-            element("td", "" if record.step is None else number(record.step)),
-            element("td", record.fed),
+        (
+            join(html.literal(record.split), element("span", record.at, class_="about")),
+            record.use,
+            ", ".join(f"{name} {number(value)}" for name, value in record.scores.items()),
+            "" if record.step is None else number(record.step),
+            record.fed,
         )
         for record in evaluations
     )
-    return table(("Split", "Purpose", "Scores", "At step", "Decision"), rows, "plain")
+    return html.table(("Split", "Purpose", "Scores", "At step", "Decision"), rows)
 
 
 def _memory(dx: Diagnosis, plan: Stacks | None) -> Markup | None:
@@ -250,12 +248,7 @@ def _checkpoints(dx: Diagnosis) -> Markup | None:
         return None
     best = dx.best_checkpoint
     rows = (
-        element(
-            "tr",
-            element("td", number(c.step), class_="number"),
-            element("td", html.literal(c.path)),
-            element("td", "best" if best and best.path == c.path else ""),
-        )
+        (number(c.step), html.literal(c.path), "best" if best and best.path == c.path else "")
         for c in dx.run.checkpoints
     )
-    return table(("Step", "Saved as", ""), rows)
+    return html.table(("Step", "Saved as", ""), rows)

@@ -7,9 +7,9 @@ from firstbreak.audit.marks import MARKS, key_of
 from firstbreak.audit.split_truth import split
 from firstbreak.model import Finding, Sample
 from firstbreak.reports import html
-from firstbreak.reports.markup import Markup, element, lines
+from firstbreak.reports.markup import Markup, element, join, lines
 from firstbreak.serve.web.browse import SORTS, SamplePage, SampleQuery
-from firstbreak.serve.web.pages.frame import address, frame, problem
+from firstbreak.serve.web.pages.frame import address, filled, frame, problem
 from firstbreak.serve.web.run_store import RunSummary
 from firstbreak.words import number
 
@@ -74,31 +74,18 @@ def _search(query: Mapping[str, str], asked: SampleQuery, parts: Sequence[str], 
 
     sorts = [("", "as logged"), *((name, name) for name in (*SORTS, *parts))]
     orders = [("", "highest first"), ("rising", "lowest first")]
-    return element(
-        "form",
-        element(
-            "label", "Find in the text", element("input", type="search", name="q", value=query.get("q"), id="filter")
-        ),
-        element(
-            "label", "Finding", choice("finding", [("", "any"), *((k, k) for k in found)], query.get("finding", ""))
-        )
-        if found
-        else None,
-        element("label", "From step", entry("step", min=0)),
-        element("label", "to step", entry("until", min=0)),
-        element("label", "Sort by", choice("sort", sorts, asked.by)),
-        element("label", "Order", choice("order", orders, query.get("order", ""))),
-        *(
-            element("label", f"{asked.by.capitalize()} {word}" if word == "from" else word, entry(name))
-            for name, word in (("least", "from"), ("most", "to"))
-            if asked.by not in ("", "step")
-        ),
-        element(
-            "label", element("input", type="checkbox", name="once", value="1", checked=asked.once), "Each text once"
-        ),
-        element("button", "Find"),
-        class_="row find",
-        method="get",
+    findings = choice("finding", [("", "any"), *((k, k) for k in found)], query.get("finding", ""))
+    limits = (("least", f"{asked.by.capitalize()} from"), ("most", "to")) if asked.by not in ("", "step") else ()
+    return filled(
+        "find",
+        text=query.get("q", ""),
+        finding=element("label", "Finding", findings) if found else "",
+        step=entry("step", min=0),
+        until=entry("until", min=0),
+        sort=choice("sort", sorts, asked.by),
+        order=choice("order", orders, query.get("order", "")),
+        limits=join(*(element("label", word, entry(name)) for name, word in limits)),
+        once=element("input", type="checkbox", name="once", value="1", checked=asked.once),
     )
 
 
@@ -113,24 +100,20 @@ def sample(name: str, shown: Sample, place: int, marks: Mapping[str, str], times
         f"{len(shown.completion)} characters",
         *([f"this text {times} times"] if times > 1 else []),
     ]
-    buttons = element(
-        "div",
-        *(
-            element("button", word.capitalize(), type="button", data_mark=word, aria_pressed=str(word == said).lower())
-            for word in MARKS
-        ),
-        class_="marks",
-        role="group",
-        aria_label=f"mark sample {place + 1}",
-        data_address=address("marks", name),
-        data_place=place,
-    )
-    head = element(
-        "header", element("h3", f"Sample {place + 1}"), element("p", ", ".join(facts), class_="facts"), buttons
+    buttons = (
+        element("button", word.capitalize(), type="button", data_mark=word, aria_pressed=str(word == said).lower())
+        for word in MARKS
     )
     texts = (("Prompt", shown.prompt), ("Completion", shown.completion))
-    text = element("div", *(_text(head, said) for head, said in texts if said or head == "Completion"), class_="texts")
-    return element("section", head, text, class_="sample", id=f"sample-{place + 1}")
+    return filled(
+        "sample",
+        nth=str(place + 1),
+        place=str(place),
+        facts=", ".join(facts),
+        address=address("marks", name),
+        buttons=join(*buttons),
+        texts=join(*(_text(head, said) for head, said in texts if said or head == "Completion")),
+    )
 
 
 def _text(heading: str, text: str) -> Markup:

@@ -4,7 +4,7 @@ export const asked = (name) => new URLSearchParams(location.search).get(name) ??
 
 export function remember(name, value) {
   const query = new URLSearchParams(location.search)
-  if (value) query.set(name, value)
-  else query.delete(name)
+  query.delete(name)
+  for (const each of [value].flat()) if (each) query.append(name, each)
   history.replaceState(null, "", `${location.pathname}${query.size ? `?${query}` : ""}${location.hash}`)
 }

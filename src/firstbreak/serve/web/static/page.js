@@ -1,6 +1,6 @@
 // What every page does: theme, keys, filter, times, and following what the server says has changed.
 import { asked, remember } from "./address.js"
-import { attach, clear, enlarge, hasCurve, hide, openCurve, redraw, refresh, repaint, zoom, zoomTo } from "./plots.js"
+import { attach, clear, enlarge, figures, hide, library, metric, openCurve, redraw, refresh, repaint, savePicture, zoom, zoomTo } from "./plots.js"
 
 const THEMES = ["", "light", "dark"]
 const $ = (selector, root = document) => root.querySelector(selector)
@@ -31,8 +31,8 @@ function ago(seconds) {
   return AGO.format(-Math.max(0, Math.floor(seconds / length)), unit)
 }
 
-function tellTimes() {
-  for (const time of $$("time[data-unix]")) {
+function tellTimes(root) {
+  for (const time of $$("time[data-unix]", root)) {
     const unix = Number(time.dataset.unix)
     time.dateTime = new Date(unix * 1000).toISOString()
     time.title = WHEN.format(unix * 1000)
@@ -42,35 +42,53 @@ function tellTimes() {
 
 // --- filter and order, kept in the address so that they can be sent and survive a reload ---
 
-const texts = new WeakMap() // row -> what is looked through
+let texts = new WeakMap() // row -> what is looked through
 const BY_NAME = new Intl.Collator("en", { numeric: true })
 
 function textOf(row) {
   if (!texts.has(row)) {
     const seen = row.cloneNode(true)
     for (const picture of $$("svg", seen)) picture.remove() // its words are not on the screen
-    texts.set(row, `${row.dataset.name} ${[...seen.cells].map((cell) => cell.textContent).join(" ")}`.toLowerCase())
+    texts.set(row, `${row.dataset.name}\n${[...seen.cells].map((cell) => cell.textContent).join("\n")}`)
   }
   return texts.get(row)
 }
 
-const words = () => ($("#filter")?.value ?? "").toLowerCase().split(/\s+/).filter(Boolean)
-const holds = (text, wanted) => wanted.every((word) => text.includes(word))
+// Each word is a regular expression, or stands for itself while it is none (yet).
+function wanted() {
+  const field = $("#filter")
+  const words = (field?.value ?? "").split(/\s+/).filter(Boolean)
+  const patterns = words.map(pattern)
+  if ($(".runs, #plots")) field?.setAttribute("aria-invalid", String(patterns.includes(null)))
+  return words.map((word, i) => (text) => (patterns[i] ? patterns[i].test(text) : text.toLowerCase().includes(word.toLowerCase())))
+}
 
-function filter() {
-  const wanted = words()
-  const verdicts = asked("verdict").split(",").filter(Boolean)
-  for (const chip of $$(".chip")) chip.setAttribute("aria-pressed", String(verdicts.includes(chip.dataset.verdict)))
-  for (const row of $$(".runs tbody tr")) {
-    row.hidden = !holds(textOf(row), wanted) || (verdicts.length && !verdicts.includes(row.dataset.verdict))
+function pattern(word) {
+  try {
+    return new RegExp(word, "im") // ^ and $ are those of a name or a cell
+  } catch {
+    return null
   }
-  const [rows, shown] = [".runs tbody tr", ".runs tbody tr:not([hidden])"].map((selector) => $$(selector).length)
-  const none = $("#none")
+}
+
+function filter(root = document) {
+  const tests = wanted()
+  const holds = (text) => tests.every((test) => test(text))
+  const verdicts = asked("verdict").split(",").filter(Boolean)
+  for (const chip of $$(".chip", root)) chip.setAttribute("aria-pressed", String(verdicts.includes(chip.dataset.verdict)))
+  for (const row of $$(".runs tbody tr", root)) {
+    row.hidden = !holds(textOf(row)) || (verdicts.length > 0 && !verdicts.includes(row.dataset.verdict))
+  }
+  const [rows, shown] = [".runs tbody tr", ".runs tbody tr:not([hidden])"].map((selector) => $$(selector, root).length)
+  const none = $("#none", root)
   if (none) none.hidden = shown > 0
-  const tally = $("#shown")
+  const tally = $("#shown", root)
   if (tally) tally.textContent = shown < rows ? `${shown} of ${rows} runs shown` : ""
-  for (const plot of $$(".plot")) plot.hidden = !holds($("figcaption", plot).textContent.toLowerCase(), wanted)
-  for (const group of $$("#plots section:has(> .plots)")) group.hidden = !$(".plot:not([hidden])", group)
+  for (const plot of $$(".plot", root)) plot.hidden = !holds($$("figcaption > :is(code, span)", plot).map((part) => part.textContent).join(" "))
+  for (const group of $$("#plots :is(section, details):has(> .plots)", root)) {
+    group.hidden = !$(".plot:not([hidden])", group)
+    if (tests.length && group.matches("details")) group.open = true
+  }
 }
 
 function onFilter() {
@@ -85,6 +103,11 @@ function chooseVerdict(verdict) {
   filter()
 }
 
+function chooseColumns() {
+  remember("column", $$("[name=column]:checked").map((box) => box.value))
+  update()
+}
+
 function showAll() {
   $("#filter").value = ""
   remember("q", "")
@@ -92,32 +115,31 @@ function showAll() {
   filter()
 }
 
-const NEVER = 1e9 // of a run without a break: last, whichever way the list is ordered
-const NUMBERS = ["urgency", "changed", "since"]
-
-function order() {
+// What a row is ordered by: of the run, or the number or word in a column. A run without it comes last, whichever way.
+function order(root = document) {
   const [, down, by] = (asked("sort") || "urgency").match(/^(-?)(.*)$/)
   const way = down ? -1 : 1
-  const body = $(".runs tbody")
+  const body = $(".runs tbody", root)
   if (!body) return
-  for (const button of $$("[data-sort]")) {
+  for (const button of $$("[data-sort]", root)) {
     const sorted = button.dataset.sort === by ? (down ? "descending" : "ascending") : null
-    const other = $(`[data-sort="${by}"]`, button.closest("th"))
+    const other = $(`[data-sort="${CSS.escape(by)}"]`, button.closest("th"))
     button.classList.toggle("sorted", Boolean(sorted))
     if (sorted) button.closest("th").setAttribute("aria-sort", sorted)
     else if (!other) button.closest("th").removeAttribute("aria-sort")
   }
-  const key = (row) => (NUMBERS.includes(by) ? Number(row.dataset[by] ?? way * NEVER) : row.dataset[by] ?? "")
-  const compare = NUMBERS.includes(by) ? (a, b) => key(a) - key(b) : (a, b) => !key(a) - !key(b) || way * BY_NAME.compare(key(a), key(b))
+  const column = $(`[data-sort="${CSS.escape(by)}"]`, root)?.closest("th").cellIndex
+  const key = (row) => row.dataset[by] ?? row.cells[column]?.dataset.value ?? ""
+  const compare = (a, b) => !key(a) - !key(b) || way * (key(a) - key(b) || BY_NAME.compare(key(a), key(b)))
   const rows = $$("tr", body)
   rows.forEach((row, i) => (row.dataset.urgency ??= i)) // as the server has ordered them
-  const sorted = rows.toSorted((a, b) => (NUMBERS.includes(by) ? way : 1) * compare(a, b))
+  const sorted = rows.toSorted(compare)
   if (sorted.some((row, i) => row !== rows[i])) body.append(...sorted)
 }
 
 function sortBy(by) {
   const now = asked("sort") || "urgency"
-  const first = by === "changed" ? `-${by}` : by // the latest write first
+  const first = ["changed", "last", "best"].includes(by) ? `-${by}` : by // the latest write and the highest score first
   const next = now === first ? (first.startsWith("-") ? by : `-${by}`) : first
   remember("sort", next === "urgency" ? "" : next)
   order()
@@ -140,7 +162,10 @@ function step(by) {
   next.scrollIntoView({ block: "nearest" })
 }
 
+const closeColumns = () => $("#columns")?.removeAttribute("open")
+
 const KEYS = {
+  Escape: closeColumns,
   j: () => step(1),
   k: () => step(-1),
   "/": () => $("#filter")?.focus(),
@@ -184,66 +209,49 @@ async function mark(button) {
 }
 
 // After the last mark of a page: how many of each.
-function tellMarked() {
-  const all = $$(".sample .marks")
+function tellMarked(root = document) {
+  const all = $$(".sample .marks", root)
   const marked = all.map((group) => $("[aria-pressed=true]", group)?.dataset.mark).filter(Boolean)
   const counts = Object.entries(Object.groupBy(marked, (word) => word)).map(([word, those]) => `${those.length} ${word}`)
-  if ($("#read")) $("#read").textContent = all.length && marked.length === all.length ? `All ${all.length} on this page are marked: ${counts.join(", ")}.` : ""
+  const read = $("#read", root)
+  if (read) read.textContent = all.length && marked.length === all.length ? `All ${all.length} on this page are marked: ${counts.join(", ")}.` : ""
 }
 
 // --- following ---
 
-async function latest() {
-  const answer = await fetch(location.href)
+const KEPT = /^(class|data-(kind|seen|drawn|many))$/ // of a figure: what its chart has set
+
+// The page becomes what the server says now. Focus, selection, ticks, what is open and drawn curves stay.
+async function update() {
+  const address = location.href
+  const [answer] = await Promise.all([fetch(address), library("idiomorph")])
+  if (!answer.ok) return
+  if (location.href !== address) return update() // another column or filter in the meantime
   // The answer is made by the same escaping as the page itself; a parsed document runs nothing.
-  return new DOMParser().parseFromString(await answer.text(), "text/html")
-}
-
-function swap(selector, fresh) {
-  const [old, now] = [$(selector), $(selector, fresh)]
-  if (old && now) old.replaceWith(now)
-  return now
-}
-
-async function showDiagnosis() {
-  const fresh = await latest()
-  if (!$("article") || !$("article", fresh)) {
-    $("main").replaceChildren(...$("main", fresh).children)
-  } else {
-    const open = new Map($$("details").map((details) => [why(details), details.open]))
-    const before = $("article").className
-    swap("article", fresh)
-    for (const details of $$("article details")) details.open = open.get(why(details)) ?? details.open
-    swap(".contents", fresh)
-    swap("#samples", fresh)
-    swap("#verdicts", fresh)
-    swap("#checkpoints", fresh)
-    const names = (root) => $$(".plot", root).map((plot) => plot.dataset.metric).join()
-    if (names() !== names(fresh)) swap("#plots", fresh)
-    else $$(".plot").forEach((plot, i) => Object.assign(plot.dataset, $$(".plot", fresh)[i].dataset))
-    if (before !== $("article").className) say(`The verdict is now: ${$("article h2").textContent}`)
-  }
-  document.title = fresh.title
-  clear()
-  arrange()
-}
-
-const why = (details) => details.closest("li")?.querySelector("strong")?.textContent
-
-async function showList() {
-  const fresh = await latest()
+  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html")
   const ticked = new Set($$("[name=run]:checked").map((box) => box.value))
-  if ($(".runs") && $(".runs", fresh)) for (const part of ["#tally", "#chips", ".bare", ".runs tbody"]) swap(part, fresh)
-  else $("main").replaceChildren(...$("main", fresh).children)
-  for (const box of $$("[name=run]")) box.checked = ticked.has(box.value)
-  arrange()
+  for (const box of $$("[name=run]", fresh)) box.checked = ticked.has(box.value)
+  arrange(fresh)
+  const [before, current] = [$("article")?.className, $(".current")]
+  Idiomorph.morph($("main"), $("main", fresh), {
+    callbacks: {
+      beforeNodeMorphed: (node) => !node.matches?.(".canvas, .enlarge, .plot output, select, input:not([type=checkbox])"),
+      beforeAttributeUpdated: (name, node) => !["open", "style"].includes(name) && !(node.matches(".plot") && KEPT.test(name)),
+    },
+  })
+  current?.classList.add("current")
+  texts = new WeakMap()
+  document.title = fresh.title
+  const now = $("article")?.className
+  if (before && now && before !== now) say(`The verdict is now: ${$("article h2").textContent}`)
+  clear()
+  show()
 }
 
 const AGAIN = 3000 // ms until a connection that the browser has given up is tried again
 
 function follow(address) {
   const events = new EventSource(address)
-  const isList = address.startsWith("/live/?")
   const heard = (event) => (($("main").dataset.changed = event.data || $("main").dataset.changed), tellConnection(true))
   events.addEventListener("open", () => tellConnection(true))
   events.addEventListener("error", () => {
@@ -251,7 +259,7 @@ function follow(address) {
     if (events.readyState === EventSource.CLOSED) setTimeout(() => follow(address), AGAIN)
   })
   events.addEventListener("grown", (event) => (heard(event), refresh()))
-  events.addEventListener("diagnosed", (event) => (heard(event), isList ? showList() : showDiagnosis()))
+  events.addEventListener("diagnosed", (event) => (heard(event), update()))
   addEventListener("pagehide", () => events.close())
 }
 
@@ -281,30 +289,36 @@ function written(unix, age) {
 
 // --- start ---
 
-function arrange() {
-  tellTimes()
-  order()
-  filter()
-  countTicked()
-  linkParts()
-  tellMarked()
-  addCopyButtons()
-  linkDrawings()
+// What the script adds to a page, or to what the server says now before it becomes the page.
+function arrange(root = document) {
+  tellTimes(root)
+  order(root)
+  filter(root)
+  countTicked(root)
+  linkParts(root)
+  tellMarked(root)
+  addCopyButtons(root)
+  linkDrawings(root)
+}
+
+// What only the page that is seen needs.
+function show() {
+  $(".runs")?.style.setProperty("--columns", $$('.runs [data-sort^="of "]').length)
   attach()
 }
 
-function countTicked() {
-  const button = $("#compare")
+function countTicked(root = document) {
+  const button = $("#compare", root)
   if (!button) return
-  const n = $$("[name=run]:checked").length
+  const n = $$("[name=run]:checked", root).length
   const most = Number(button.dataset.most)
   button.disabled = n < 2 || n > most
   button.textContent = n < 2 ? "Compare the selected runs" : n > most ? `Select at most ${most} runs` : `Compare ${n} runs`
 }
 
 // Each finding and cause gets a link to itself, to be sent to somebody.
-function linkParts() {
-  for (const part of $$(".finding > h3[id], .cause[id]")) {
+function linkParts(root) {
+  for (const part of $$(".finding > h3[id], .cause[id]", root)) {
     const heading = $(":scope > div > :last-child", part) ?? part
     if ($(".permalink", heading)) continue
     const link = document.createElement("a")
@@ -313,7 +327,7 @@ function linkParts() {
     link.className = "permalink"
     link.setAttribute("aria-label", part.matches(".cause") ? "link to this cause" : "link to this finding")
     heading.append(link)
-    const samples = $("#samples a[href^='/samples/']")
+    const samples = $("#samples a[href^='/samples/']", root)
     if (!samples || part.matches(".cause")) continue
     const read = document.createElement("a")
     read.href = `${new URL(samples.href).pathname}?finding=${encodeURIComponent($("code", part).textContent)}&once=1`
@@ -324,11 +338,12 @@ function linkParts() {
 }
 
 // A drawing of the report leads to the curve that can be zoomed, smoothed and read.
-function linkDrawings() {
-  for (const drawing of $$("article .overlay, article .finding figure")) {
+function linkDrawings(root) {
+  const curves = new Set(figures(root).map(metric))
+  for (const drawing of $$("article .overlay, article .finding figure", root)) {
     const drawn = $$("code", drawing).map((code) => code.textContent)
-    const shown = drawing.matches(".overlay") ? [$("#plots")?.dataset.shown ?? ""] : [] // the curve in which the break shows
-    const name = [...shown, ...drawn].find(hasCurve)
+    const shown = drawing.matches(".overlay") ? [$("#plots", root)?.dataset.shown ?? ""] : [] // the curve in which the break shows
+    const name = [...shown, ...drawn].find((name) => curves.has(name))
     if (!name || $(".opens", drawing)) continue
     const button = document.createElement("button")
     Object.assign(button, { type: "button", className: "opens", textContent: "Zoom and read values" })
@@ -341,14 +356,14 @@ function linkDrawings() {
 }
 
 // Commands and settings get a button that copies them.
-function addCopyButtons() {
-  for (const place of $$(".copied")) {
+function addCopyButtons(root) {
+  for (const place of $$(".copied", root)) {
     if ($("button", place)) continue
     const button = document.createElement("button")
     button.type = "button"
     button.textContent = "Copy"
     button.setAttribute("aria-label", `copy ${$("code", place).textContent}`)
-    button.addEventListener("click", () => copy(button, $("code", place).textContent))
+    button.dataset.copies = ""
     place.append(button)
   }
 }
@@ -372,12 +387,14 @@ addEventListener("keydown", onKey)
 document.addEventListener("input", (event) => event.target.id === "filter" && onFilter())
 document.addEventListener("change", ({ target }) => {
   if (target.name === "run") countTicked()
+  if (target.name === "column") chooseColumns()
   if (target.matches(".find :is(select, [type=checkbox])")) target.form.requestSubmit() // what is chosen holds at once
   if (["smooth", "x"].includes(target.id)) redraw(target.id, target.value)
   if (["from", "to"].includes(target.id)) zoomTo()
   if (["log", "single"].includes(target.id)) redraw(target.id, target.checked ? "1" : "")
 })
 document.addEventListener("click", (event) => {
+  if (!event.target.closest("#columns")) closeColumns()
   const button = event.target.closest("[data-zoom]")
   if (button) zoom(button.dataset.zoom)
   const larger = event.target.closest(".enlarge")
@@ -388,6 +405,10 @@ document.addEventListener("click", (event) => {
   if (word) mark(word)
   const shown = event.target.closest("[data-run]")
   if (shown) hide(shown.dataset.run)
+  const copied = event.target.closest("[data-copies]")
+  if (copied) copy(copied, $("code", copied.parentElement).textContent)
+  const saved = event.target.closest("[data-save]")
+  if (saved) savePicture(saved.closest(".plot"), saved.dataset.save)
   const chip = event.target.closest(".chip")
   if (chip) chooseVerdict(chip.dataset.verdict)
   const head = event.target.closest("[data-sort]")
@@ -399,9 +420,10 @@ document.addEventListener("click", (event) => {
 $("#theme").addEventListener("click", cycleTheme)
 $("#keys").addEventListener("click", () => $("dialog").showModal())
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint)
-setInterval(tellTimes, 30_000)
+setInterval(() => tellTimes(document), 30_000)
 if ($(".runs, #plots") && $("#filter")) $("#filter").value = asked("q")
 arrange()
+show()
 if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView()
 const live = $("main").dataset.live
 if (live) {

@@ -5,8 +5,10 @@ import { asked, remember } from "./address.js"
 
 const AT_ONCE = 24 // curves in one request
 const HEIGHT = 150
+const FEW = 6 // runs that the pointer reads all at once; of more it reads the nearest
 const COLORS = ["--trace", "--amber", "--green", "--red", "--gray", "--ink"] // one for each side; page.css has the same order
-const DASHES = [[], [2, 3], [10, 3, 2, 3], [6, 3]] // and where the colours are used up
+const DASHES = [[], [2, 3], [10, 3, 2, 3], [6, 3]] // and where the colours are used up; after LOOKS sides, all again
+const LOOKS = 20
 const charts = new Map() // figure -> uPlot, or null while its points are on the way
 const isWhole = (figure) => whole(figure).every(Number.isInteger)
 const views = new Map(askedViews()) // axis -> [from, to]; absent: the whole run
@@ -27,20 +29,21 @@ function isView(entry) {
   return Array.isArray(entry) && Array.isArray(entry[1]) && entry[1].length === 2 && entry[1].every(Number.isFinite) && entry[1][0] < entry[1][1]
 }
 
-const over = () => { // tokens, time; "": the steps of each curve
+const over = () => { // tokens, time, a metric as JSON; "": the steps of each curve
   const option = document.querySelector(`#x option[value="${CSS.escape(asked("x"))}"]`)
   return option && !option.disabled ? option.value : ""
 }
 const spans = new Map() // axis that the runs were not logged on -> [from, to]
 const axisOf = (figure) => over() || figure.dataset.axis
+const isScatter = () => over().startsWith('"') // a metric is no clock: points without lines
 const unitOf = (figure) => (over() ? document.querySelector("#x").selectedOptions[0].textContent : figure.dataset.unit)
 const groupOf = () => JSON.parse(box().dataset.groups ?? "null") ?? JSON.parse(box().dataset.runs).map((_, i) => i)
 const box = () => document.querySelector("#plots")
 const smoothing = () => Math.min(0.99, Math.max(0, Number(asked("smooth")) || 0)) // weight of what was before
 const hidden = () => new Set(asked("hide").split(",").filter(Boolean))
 
-const metric = (figure) => JSON.parse(figure.dataset.metric)
-const figures = () => [...document.querySelectorAll(".plot")]
+export const metric = (figure) => JSON.parse(figure.dataset.metric)
+export const figures = (root = document) => [...root.querySelectorAll(".plot")]
 const number = (text) => (text === undefined ? null : Number(text))
 const colors = new Map()
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 6 })
@@ -117,16 +120,19 @@ async function fetchWanted() {
   }
 }
 
-let library = null
+const libraries = new Map()
 
-function loadLibrary() {
-  library ??= new Promise((load) => {
-    const script = document.createElement("script")
-    script.src = "/static/uPlot.js"
-    script.onload = load
-    document.head.append(script)
-  })
-  return library
+// A script that is asked for when it is needed; it gives a global.
+export function library(name) {
+  if (!libraries.has(name)) {
+    libraries.set(name, new Promise((load) => {
+      const script = document.createElement("script")
+      script.src = `/static/${name}.js`
+      script.onload = load
+      document.head.append(script)
+    }))
+  }
+  return libraries.get(name)
 }
 
 async function fetchSome(axis, group) {
@@ -145,13 +151,15 @@ async function fetchSome(axis, group) {
     stale.delete(figure)
     if (!charts.has(figure)) charts.set(figure, null)
   }
-  const [answer] = await Promise.all([fetch(`/curves?${query}`), loadLibrary()])
+  const [answer] = await Promise.all([fetch(`/curves?${query}`), library("uPlot")])
   if (!answer.ok) return
   const curves = await answer.json()
   if (views.get(axis) !== view || over() !== x) return group.forEach(want) // zoomed again in the meantime
   if (x && !view) widen(x, group.flatMap((figure) => curves[metric(figure)]))
   for (const figure of group) {
-    if (figure.isConnected) draw(figure, curves[metric(figure)], view)
+    // Two kinds of steps have two figures.
+    const own = curves[metric(figure)].map((curve) => (curve?.kind === figure.dataset.axis ? curve : null))
+    if (figure.isConnected) draw(figure, own, view)
   }
 }
 
@@ -167,6 +175,7 @@ function layout(weight) {
   const groups = groupOf()
   const sides = [...new Set(groups)]
   const runs = groups.map((group, run) => ({ group, run }))
+  if (isScatter()) return runs.map((place) => ({ ...place, kind: "points" }))
   if (sides.length === groups.length) return runs.flatMap((place) => (weight ? [{ ...place, kind: "raw" }, { ...place, kind: "line" }] : [{ ...place, kind: "line" }]))
   const bands = sides.flatMap((group) => ["low", "high", "line"].map((kind) => ({ group, kind, runs: groups.flatMap((g, i) => (g === group ? [i] : [])) })))
   return asked("single") ? [...bands, ...runs.map((place) => ({ ...place, kind: "single" }))] : bands
@@ -176,15 +185,17 @@ function layout(weight) {
 function draw(figure, curves, view) {
   figure.classList.toggle("thinned", curves.some((curve) => curve && !curve.exact))
   const tables = curves.map((curve) => [curve?.steps ?? [], curve?.values ?? []])
-  const [steps, ...raw] = tables.length === 1 ? tables[0] : uPlot.join(tables)
-  const weight = smoothing()
+  const [steps, ...raw] = tables.length === 1 ? tables[0] : isScatter() ? together(tables) : uPlot.join(tables)
+  const weight = isScatter() ? 0 : smoothing()
   const plan = layout(weight)
   const smooth = weight ? raw.map((values) => smoothed(values, weight)) : raw
   const means = plan.some(({ runs }) => runs) ? smooth.map((values) => reached(steps, values)) : []
   const data = [steps, ...plan.map(({ kind, run, runs }) => (runs ? joined(kind, runs.map((i) => means[i])) : kind === "raw" ? raw[run] : smooth[run]))]
   const log = "log" in figure.dataset || (asked("log") && data.slice(1).every((values) => values.every((value) => value === null || value === undefined || value > 0)))
   figure.classList.toggle("linear", asked("log") === "1" && !log)
-  const kind = `${Boolean(weight)} ${Boolean(log)} ${over()} ${plan.length}`
+  const many = new Set(plan.filter((_, i) => data[i + 1].some(Number.isFinite)).map(({ group }) => group)).size > FEW
+  figure.toggleAttribute("data-many", many)
+  const kind = `${Boolean(weight)} ${Boolean(log)} ${over()} ${many} ${plan.length}`
   if (charts.get(figure) && figure.dataset.kind !== kind) {
     charts.get(figure).destroy()
     charts.delete(figure)
@@ -200,6 +211,12 @@ function draw(figure, curves, view) {
   showRuns(chart)
   fit(figure, chart)
   figure.dataset.drawn = view ? span(view) : ""
+}
+
+// The points of all runs in order. Unlike `join`, it keeps points of one run that have the same x.
+function together(tables) {
+  const points = tables.flatMap(([xs, ys], run) => xs.map((x, i) => [x, ys[i], run])).sort((a, b) => a[0] - b[0])
+  return [points.map(([x]) => x), ...tables.map((_, run) => points.map(([, y, of]) => (of === run ? y : undefined)))]
 }
 
 // A run's values at the steps of the others, between its own. A gap stays a gap.
@@ -313,8 +330,6 @@ export function openCurve(name) {
   figure.scrollIntoView({ block: "center" })
 }
 
-export const hasCurve = (name) => figures().some((figure) => metric(figure) === name)
-
 function fit(figure, chart) {
   const width = figure.querySelector(".canvas").clientWidth
   if (width && width !== chart.width) chart.setSize({ width, height: figure.querySelector(".canvas").clientHeight || HEIGHT })
@@ -331,26 +346,29 @@ function options(figure, plan, log) {
     height: figure.querySelector(".canvas").clientHeight || HEIGHT,
     padding: [8, 20, 0, 0], // half of the last number on the axis
     legend: { show: false },
-    cursor: { sync: { key: axis }, drag: { x: true, y: false, setScale: false }, points: { size: 6 } },
+    cursor: { sync: { key: axis }, drag: { x: true, y: false, setScale: false }, points: { size: 6 }, focus: { prox: "many" in figure.dataset ? 40 : -1 } },
+    focus: { alpha: 0.15 },
     scales: { x: { time: false }, y: { distr: log ? 3 : 1, range: log ? undefined : reach } },
     axes: [
       { ...axes, size: 24, gap: 2, grid: { show: false }, values: (_, ticks) => ticks.map(short) },
       { ...axes, size: 52, gap: 4, grid: { stroke: () => color("--line"), width: 1 }, values: (_, ticks) => ticks.map((t) => (t === null ? "" : short(t))) },
     ],
     series: [{}, ...plan.map(line)],
-    bands: plan.flatMap(({ kind, group }, i) => (kind === "low" ? [{ series: [i + 2, i + 1], fill: () => color(COLORS[group % COLORS.length], 22) }] : [])),
+    bands: plan.flatMap(({ kind, group }, i) => (kind === "low" ? [{ series: [i + 2, i + 1], fill: () => color(COLORS[(group % LOOKS) % COLORS.length], 22) }] : [])),
     hooks: {
       init: [(chart) => (chart.plan = plan)],
       ready: [(chart) => chart.over.addEventListener("dblclick", () => zoom("all"))],
       drawClear: [(chart) => drawBand(chart, figure)],
       draw: [(chart) => drawMarks(chart, figure)],
       setSelect: [(chart) => select(chart, axis)],
+      setSeries: [(chart, i, how) => { if (how?.focus !== undefined) chart.nearest = i }],
       setCursor: [(chart) => (output.textContent = reading(chart, figure))],
     },
   }
 }
 
-function line({ kind, group }) {
+function line({ kind, group: side }) {
+  const group = side % LOOKS
   const name = COLORS[group % COLORS.length]
   const edge = kind === "low" || kind === "high"
   return {
@@ -358,7 +376,8 @@ function line({ kind, group }) {
     width: edge ? 0 : kind === "single" ? 1 : 1.5,
     alpha: kind === "raw" || kind === "single" ? 0.35 : 1,
     dash: group < 4 ? undefined : group < 6 ? DASHES[3] : DASHES[Math.floor(group / 6)],
-    points: { show: (chart) => !edge && chart.data[0].length < 3 },
+    paths: kind === "points" ? () => null : undefined,
+    points: { show: (chart) => kind === "points" || (!edge && chart.data[0].length < 3), size: 4 },
     spanGaps: kind === "single",
   }
 }
@@ -376,7 +395,9 @@ function reading(chart, figure) {
   const at = (place) => { const value = chart.data[place + 1][i]; return value === null || value === undefined ? "-" : +value.toPrecision(5) }
   const raw = chart.plan.some(({ kind }) => kind === "raw")
   const said = chart.plan.flatMap(({ kind, group, runs }, place) => {
-    if (kind !== (raw ? "raw" : "line") || !chart.series[place + 1].show) return []
+    if (kind !== (raw ? "raw" : isScatter() ? "points" : "line") || !chart.series[place + 1].show) return []
+    if ("many" in figure.dataset && chart.plan[(chart.nearest ?? 0) - 1]?.group !== group) return []
+    if (isScatter() && at(place) === "-") return []
     const value = runs?.length > 1 ? `${at(place)} (${at(place - 2)} to ${at(place - 1)})` : String(at(place))
     const name = "tall" in figure.dataset && document.querySelector(`[data-run="${group}"] code`)?.textContent
     return [name ? `${name} ${value}` : value]
@@ -397,8 +418,10 @@ function drawBand(chart, figure) {
 function drawMarks(chart, figure) {
   const { best } = figure.closest("#plots").dataset
   const { left, top, width, height } = chart.bbox
-  line(chart, figure.dataset.onset, "x", "--red", [])
-  line(chart, best, "x", "--green", [4, 4])
+  if (!over()) {
+    line(chart, figure.dataset.onset, "x", "--red", [])
+    line(chart, best, "x", "--green", [4, 4])
+  }
   line(chart, figure.dataset.level, "y", "--muted", [5, 4])
   function line(chart, text, scale, name, dash) {
     const value = number(text)
@@ -465,4 +488,96 @@ function moved(how, [min, max]) {
     case "right": return [min + half / 2, max + half / 2]
     case "onset": return framed(...["onset", "low", "high"].map((name) => number(box().dataset[name])), half / 4, isWhole(mainFigure())) ?? [min, max]
   }
+}
+
+// --- a curve as a picture: drawn anew as SVG, which a canvas turns into PNG ---
+
+const SCALE = 2 // pixels of a PNG for one of the screen
+
+export async function savePicture(figure, kind) {
+  const chart = charts.get(figure)
+  if (!chart) return
+  const name = `${metric(figure)}.${kind}`.replace(/[^\w.-]+/g, "-")
+  const text = new XMLSerializer().serializeToString(picture(figure, chart))
+  if (kind === "svg") return download(new Blob([text], { type: "image/svg+xml" }), name)
+  const image = new Image()
+  image.src = `data:image/svg+xml,${encodeURIComponent(text)}`
+  await image.decode()
+  const canvas = Object.assign(document.createElement("canvas"), { width: SCALE * image.width, height: SCALE * image.height })
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height)
+  canvas.toBlob((blob) => download(blob, name))
+}
+
+function download(blob, name) {
+  const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(blob), download: name })
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000)
+}
+
+function node(name, attributes, text = "") {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", name)
+  for (const [key, value] of Object.entries(attributes)) if (value !== undefined) made.setAttribute(key, value)
+  made.textContent = text
+  return made
+}
+
+// What the canvas shows, with the name of the curve and of the runs that are shown.
+function picture(figure, chart) {
+  const [left, top, plotWidth, plotHeight] = ["left", "top", "width", "height"].map((side) => chart.bbox[side] / devicePixelRatio)
+  const shown = chart.plan.map((plan, i) => ({ ...plan, i: i + 1, look: line(plan) })).filter(({ i }) => chart.series[i].show && chart.data[i].some(Number.isFinite))
+  const named = [...document.querySelectorAll(".legend [data-run]")].filter(({ dataset }) => shown.some(({ group }) => String(group) === dataset.run))
+  const head = 24 + 18 * named.length
+  const [width, height] = [chart.width, head + chart.height + 18]
+  const words = { fill: color("--ink"), "font-family": "system-ui, sans-serif", "font-size": 12 }
+  const quiet = { ...words, fill: color("--muted"), "font-size": 11 }
+  const place = (value, scale) => chart.valToPos(value, scale).toFixed(1)
+  const stroke = ({ look }) => ({ stroke: look.stroke(), "stroke-width": look.width, "stroke-opacity": look.alpha, "stroke-dasharray": look.dash?.join(" "), fill: "none" })
+  const svg = node("svg", { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}` })
+  svg.append(node("rect", { width, height, fill: color("--paper") }), node("text", { ...words, x: 8, y: 16, "font-weight": "bold" }, figure.querySelector("code").textContent))
+  named.forEach((button, i) => {
+    const its = shown.find(({ group, kind }) => String(group) === button.dataset.run && !["low", "high"].includes(kind))
+    svg.append(node("path", { ...stroke(its), d: `M8,${30 + 18 * i}h24` }), node("text", { ...words, x: 40, y: 34 + 18 * i }, button.textContent))
+  })
+  const clip = node("clipPath", { id: "plot" })
+  clip.append(node("rect", { width: plotWidth, height: plotHeight }))
+  const plot = node("g", { transform: `translate(${left},${head + top})` })
+  const [inside, outside] = [node("g", { "clip-path": "url(#plot)" }), node("g", {})]
+  for (const [axis, scale] of [[chart.axes[0], "x"], [chart.axes[1], "y"]]) {
+    axis._splits.forEach((value, i) => {
+      const [at, text] = [place(value, scale), axis._values[i] ?? ""]
+      if (scale === "y") outside.append(node("path", { d: `M0,${at}h${plotWidth}`, stroke: color("--line") }))
+      outside.append(node("text", { ...quiet, ...(scale === "x" ? { x: at, y: plotHeight + 16, "text-anchor": "middle" } : { x: -6, y: Number(at) + 4, "text-anchor": "end" }) }, text))
+    })
+  }
+  outside.append(node("text", { ...quiet, x: plotWidth, y: plotHeight + 34, "text-anchor": "end" }, unitOf(figure)))
+  const points = (i) => chart.data[0].map((x, k) => [x, chart.data[i][k]])
+  const path = (all) => { // null is a gap; undefined is a step of another run
+    let [pen, d] = ["M", ""]
+    for (const [x, y] of all) {
+      if (y === null) pen = "M"
+      if (!Number.isFinite(y)) continue
+      d += `${pen}${place(x, "x")},${place(y, "y")}`
+      pen = "L"
+    }
+    return d
+  }
+  for (const one of shown) {
+    if (one.kind === "low") {
+      const [low, high] = [one.i, one.i + 1].map((i) => points(i).filter(([, y]) => Number.isFinite(y)))
+      inside.append(node("path", { d: `${path([...low, ...high.reverse()])}Z`, fill: color(COLORS[(one.group % LOOKS) % COLORS.length]), "fill-opacity": 0.22 }))
+    } else if (one.kind === "points") {
+      for (const [x, y] of points(one.i)) if (Number.isFinite(y)) inside.append(node("circle", { cx: place(x, "x"), cy: place(y, "y"), r: 2, fill: one.look.stroke() }))
+    } else if (one.kind !== "high") {
+      inside.append(node("path", { ...stroke(one), d: path(points(one.i)) }))
+    }
+  }
+  const { best } = box().dataset
+  for (const [text, scale, name, dash] of [[over() ? undefined : figure.dataset.onset, "x", "--red"], [over() ? undefined : best, "x", "--green", "4 4"], [figure.dataset.level, "y", "--muted", "5 4"]]) {
+    if (text === undefined) continue
+    const at = place(Number(text), scale)
+    inside.append(node("path", { d: scale === "x" ? `M${at},0v${plotHeight}` : `M0,${at}h${plotWidth}`, stroke: color(name), "stroke-dasharray": dash }))
+  }
+  plot.append(clip, outside, inside)
+  svg.append(plot)
+  return svg
 }
