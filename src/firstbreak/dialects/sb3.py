@@ -183,7 +183,6 @@ LOG = {
     "value.loss": "actor_critic: logged as train/value_loss; call model.set_logger(configure(folder, ['csv']))",
     "value.mean": "log the mean of replayed Q values in train() with self.logger.record('train/q_values', ...)",
     "advantage.std": "log rollout_buffer.advantages.std() in a callback's on_rollout_end",
-    "alpha": "logged as train/ent_coef with ent_coef='auto'",
     "epsilon": "value_based: logged by DQN as rollout/exploration_rate",
 }
 

@@ -36,6 +36,7 @@ MOST_CAUSES = 2
 MOST_NAMED = 2  # findings that a cause explains
 MOST_OF_A_VERDICT = 60  # words
 LETTERS = 9  # of a word and a space, at most on average: more are those of names
+FEWEST_CHECKS = 2  # that a signal must enable to be worth a line
 LONGEST = 100  # letters of a name
 NARROW = 70  # of a name and what the trainer calls it
 SCORE = "the score"
@@ -132,9 +133,8 @@ def _why(dx: Diagnosis, cause: RankedCause) -> str:
         return ""
     explained = _kept(dx, cause, WeightKind.FOUND, WeightKind.PROVED)
     unexplained = [name for name in _kept(dx, cause, WeightKind.UNEXPLAINED) if name not in explained]
-    against = f"; does not explain {first_few(unexplained, MOST_NAMED)}" if unexplained else ""
     if explained:
-        return f"explains {first_few(explained, MOST_NAMED)}{against}"
+        return f"explains {first_few(explained, MOST_NAMED)}{' only' if unexplained else ''}"
     return next((w.text for w in cause.evidence if w.kind is WeightKind.CONFIGURATION and w.weight > 0), "")
 
 
@@ -153,7 +153,7 @@ def to_log(dx: Diagnosis) -> tuple[tuple[str, int, str], ...]:
     blind = (o for o in dx.outcomes if o.status is Status.NOT_MEASURED and Role.PROOF not in o.roles)
     needs = (known[outcome.detector].needs for outcome in blind if outcome.detector in known)
     asked = Counter(signal for names in needs for signal in _lacking(names, inputs))
-    return tuple((name, n, _how(name, inputs)) for name, n in asked.most_common(1))
+    return tuple((name, n, _how(name, inputs)) for name, n in asked.most_common(1) if n >= FEWEST_CHECKS)
 
 
 def _how(signal: str, inputs: Inputs) -> str:

@@ -49,15 +49,15 @@ def test_groups_that_are_all_right_stop_nothing() -> None:
     zero_variance_groups = {"reward.zero_std_frac": np.full(n, 0.9)}
     right = found(ID, run({**zero_variance_groups, **extremes, "reward.mean": np.full(n, 0.95)}, algorithm="grpo"))
     wrong = found(ID, run({**zero_variance_groups, **extremes, "reward.mean": np.full(n, 0.05)}, algorithm="grpo"))
-    assert "all right" in right.message
-    assert "all wrong" in wrong.message
+    assert "all answers are right" in right.message
+    assert "all answers are wrong" in wrong.message
     assert right.severity is Severity.NOTICE
     assert wrong.severity is Severity.CRITICAL
 
 
 @pytest.mark.parametrize(
     ("reward", "said", "severity"),
-    [(0.75, "all right", Severity.NOTICE), (0.25, "all wrong", Severity.WARNING), (0.5, "whether", Severity.WARNING)],
+    [(0.75, "answers are right", Severity.NOTICE), (0.25, "answers are wrong", Severity.WARNING), (0.5, "whether", Severity.WARNING)],
 )
 def test_the_mean_reward_bounds_how_many_equal_groups_are_all_wrong(
     reward: float, said: str, severity: Severity

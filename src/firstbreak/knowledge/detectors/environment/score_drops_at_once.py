@@ -85,8 +85,8 @@ def detect(
         return None
     return Finding(
         message=facts.tell(
-            "the return fell from {before} to {after} ({lost}) at once near {step}{usual}: find what changed in the "
-            "environment at that step; compare its version, wrappers and normalisation statistics",
+            "the return fell from {before} to {after} ({lost}) at once near {step}{usual}; find what changed in the "
+            "environment at that step: its version, wrappers or normalisation statistics",
             before=number(before),
             after=number(after),
             lost=percent(lost),

@@ -148,7 +148,7 @@ def _out_of_range(norms: Series, loss: Series, norm_critical: float, max_loss: f
     return Finding(
         message=facts.tell(
             "the gradient norm is {norm} although the size of the loss is {size}: a loss scale that is not removed, a sum in "
-            "place of a mean, or one token with an extreme log-probability; check these three, because with clipping every "
+            "place of a mean, or one token with an extreme log-probability; check the loss scale, the reduction and the tokens, because with clipping every "
             "update has the full length, whatever the batch contains",
             norm=facts.median(norms),
             size=facts.of(Statistic.SIZE, loss),
@@ -236,7 +236,7 @@ def _heavy(
     return Finding(
         message=facts.tell(
             "{share} above {level}, and the largest, {top}, is {times} times the median{clipped}: a few batches decide the "
-            "direction; check one of them",
+            "direction; check the batch of the largest norm",
             share=f"{int(far.sum())} gradient norms are" if many else "one gradient norm in twenty is",
             level=number(level),
             top=facts.highest(norms),

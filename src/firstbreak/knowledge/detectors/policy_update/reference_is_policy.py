@@ -63,7 +63,7 @@ def detect(
         return None
     what = (
         "policy and reference are {value} nats a token apart at the start of every update, and leave each other within it: the "
-        "reference follows the policy; make it a copy"
+        "reference follows the policy; make the reference a copy"
     )
     return proved(later, config, what, below=2 * SAME)
 

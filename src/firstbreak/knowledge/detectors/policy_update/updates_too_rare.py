@@ -74,7 +74,7 @@ def detect(
         curve,
         first,
         "the target network is copied every {interval} steps, {copies} times in a run of {steps}: the values see no further than "
-        "the next rewards; copy it more often",
+        "the next rewards; copy the target network more often",
         interval=number(interval),
         copies=number(float(int(copies))),
         steps=number(steps),

@@ -134,7 +134,7 @@ def _on_its_way(cut: Series, late: float, length: Series | None) -> Finding:
     return Finding(
         message=facts.tell(
             "completions get longer and longer, and {late:%} of them end at the length limit now: not many yet, but the share "
-            "grows; watch it, and raise the limit before it passes 5 %",
+            "grows; raise the limit before it passes 5 %",
             late=facts.mean(cut.tail(0.5)),
         ),
         severity=Severity.NOTICE,
