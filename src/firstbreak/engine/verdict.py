@@ -205,7 +205,7 @@ def _unproven(inputs: Inputs) -> str:
     if inputs.score is None or inputs.eval_score is not None or inputs.supervised:
         return ""
     what = "training accuracy" if inputs.family.method is Method.PREFERENCE else _trained(inputs)
-    return f" No evaluation was recorded: only the {what} is known."
+    return f" No evaluation was recorded, only the {what}."
 
 
 def _trained(inputs: Inputs) -> str:

@@ -97,6 +97,12 @@ def score(dx: Diagnosis) -> Exhibit | None:
     return Exhibit(SCORE, found[-1], None, None) if found else None
 
 
+def message(dx: Diagnosis, finding: Finding) -> str:
+    """What was found; what to do about it is left out where it is the first thing to do."""
+    what, _, step = finding.message.partition("; ")
+    return what if step and step.rstrip(".").lower() in dx.verdict.do_first.lower() else finding.message
+
+
 def place(dx: Diagnosis, outcome: Outcome) -> str:
     """'reward, since step 60'."""
     finding = outcome.finding
@@ -203,7 +209,7 @@ _REST = {
 
 def rest(dx: Diagnosis) -> tuple[ReportLine, ...]:
     """The causes in question, what to log, what could not be read, and where the rest is said."""
-    log = [f"{name}: {clipped(how, 12)} (enables {count(n, 'check')})" for name, n, how in to_log(dx)]
+    log = [f"{name}: {clipped(how, 12)}" for name, _, how in to_log(dx)]
     lines = [*_under("Causes", _causes(dx)), *_under("Log next", log)]
     lines += [ReportLine(line.label, shorter(line.text)) for line in content.baseline(dx)]
     lines += [ReportLine("Not read", shorter(part)) for part in dx.run.damage[:1]]
@@ -221,14 +227,10 @@ def _under(label: str, lines: Iterable[str]) -> Iterator[ReportLine]:
 
 
 def _causes(dx: Diagnosis) -> Iterator[str]:
-    asked = causes(dx)
-    for cause, why in asked:
+    for cause, why in causes(dx):
         place = content.cause_place(cause)
         head = f"{percent(cause.probability)} {clipped(cause.title, 20)}" + (f" ({place})" if place else "")
         yield f"{head}: {why}" if why else head
-    rest = 1 - sum(cause.probability for cause, _ in asked)
-    if asked and rest >= 0.005:
-        yield f"{percent(rest)} other causes"
 
 
 def named(dx: Diagnosis, name: str) -> Outcome | RankedCause:
@@ -242,9 +244,9 @@ def named(dx: Diagnosis, name: str) -> Outcome | RankedCause:
 
 
 def weighed(dx: Diagnosis, outcome: Outcome) -> tuple[ReportLine, ...]:
-    """What a finding does to the odds of each cause that has a line of its own."""
+    """What a finding does to the odds of each cause that has a line of its own, and what all evidence makes of the cause."""
     return tuple(
-        ReportLine(_odds(weight.weight), f"{cause.title} ({percent(cause.probability)})")
+        ReportLine(_odds(weight.weight), f"{cause.title} (with all evidence {percent(cause.probability)})")
         for cause in content.causes(dx)
         for weight in cause.evidence
         if weight.finding == outcome.detector

@@ -78,7 +78,7 @@ def _outcome(dx: Diagnosis, outcome: Outcome, how: TerminalStyle) -> Iterator[Re
     yield from terminal.finding(dx, outcome, content.exhibits(dx, outcome.finding), how)
     if weighed := brief.weighed(dx, outcome):
         yield Text()
-        yield how.heading("What it says of the causes")
+        yield how.heading("How much more or less probable it makes each cause")
         yield how.table(weighed)
 
 
@@ -113,7 +113,7 @@ def _finding(dx: Diagnosis, outcome: Outcome, first: bool, how: TerminalStyle) -
     finding = outcome.finding
     assert finding is not None
     yield terminal.named(outcome, how, how.text(f"  {brief.place(dx, outcome)}", "dim"))
-    yield how.indented(how.text(brief.clipped(finding.message, FIRST_WORDS if first else WORDS)))
+    yield how.indented(how.text(brief.clipped(brief.message(dx, finding), FIRST_WORDS if first else WORDS)))
     curve = brief.curve(dx, finding)
     if curve is None or curve.series is None:
         return

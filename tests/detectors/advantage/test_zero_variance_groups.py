@@ -57,7 +57,11 @@ def test_groups_that_are_all_right_stop_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("reward", "said", "severity"),
-    [(0.75, "answers are right", Severity.NOTICE), (0.25, "answers are wrong", Severity.WARNING), (0.5, "whether", Severity.WARNING)],
+    [
+        (0.75, "answers are right", Severity.NOTICE),
+        (0.25, "answers are wrong", Severity.WARNING),
+        (0.5, "whether", Severity.WARNING),
+    ],
 )
 def test_the_mean_reward_bounds_how_many_equal_groups_are_all_wrong(
     reward: float, said: str, severity: Severity

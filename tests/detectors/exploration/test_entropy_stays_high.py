@@ -36,3 +36,9 @@ def test_the_first_entropy_of_a_log_that_begins_in_mid_run_is_no_start() -> None
     curves = {"policy.entropy": 1.38 + noise(100, 0.005), "reward.mean": noise(100, 1, 1)}
     made = Run(path="a-run", series={name: series(name, values, later) for name, values in curves.items()})
     assert look(ID, made).status is Status.NOT_MEASURED
+
+
+def test_a_score_at_its_maximum_is_not_undecided() -> None:
+    for level, says in ((0.99, False), (0.3, True)):
+        made = {"policy.entropy": 1.38 + noise(100, 0.005), "eval.accuracy": level + noise(100, 0.003)}
+        assert (look(ID, run(made, algorithm="grpo")).status is Status.FOUND) == says

@@ -56,7 +56,8 @@ class Place(enum.Enum):
 ADVICE = {
     Place.RIGHT: "in most of them all answers are right: use harder prompts",
     Place.WRONG: "in most of them all answers are wrong: use easier prompts, or check the verifier",
-    Place.UNKNOWN: "check whether the answers of these groups are all right or all wrong, then change the prompts or the group size",
+    Place.UNKNOWN: "check whether the answers of these groups are all right or all wrong, then change the prompts or the "
+    "group size",
 }
 
 

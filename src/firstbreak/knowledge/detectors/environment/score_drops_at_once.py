@@ -86,7 +86,7 @@ def detect(
     return Finding(
         message=facts.tell(
             "the return fell from {before} to {after} ({lost}) at once near {step}{usual}; find what changed in the "
-            "environment at that step: its version, wrappers or normalisation statistics",
+            "environment at {step}: its version, wrappers or normalisation statistics",
             before=number(before),
             after=number(after),
             lost=percent(lost),

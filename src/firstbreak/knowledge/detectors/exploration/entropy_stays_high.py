@@ -39,6 +39,7 @@ def detect(
     policy_entropy: Series,
     trajectory: Trajectory,
     second_score: Series | None = None,
+    solved: bool | None = None,
     *,
     max_fall: float = at(0.05, "share", "A fall of a twentieth or less is hardly any."),
     min_entropy: float = at(0.1, "nats", "A policy that starts nearly certain has little entropy to lose."),
@@ -51,7 +52,7 @@ def detect(
     if continued(entropy):
         return NotMeasured(f"the log begins at {facts.at(entropy, first)}: the entropy of the start is not in it")
     start, late = median(entropy.head(0.1).values), median(entropy.tail(0.2).values)
-    if trajectory.kind != "flat" or start <= min_entropy or late < (1 - max_fall) * start:
+    if solved or trajectory.kind != "flat" or start <= min_entropy or late < (1 - max_fall) * start:
         return None
     if second_score is not None and rises(second_score):  # something was learned, which a few noisy evaluations hide
         return None

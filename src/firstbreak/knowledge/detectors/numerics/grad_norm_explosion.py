@@ -148,8 +148,8 @@ def _out_of_range(norms: Series, loss: Series, norm_critical: float, max_loss: f
     return Finding(
         message=facts.tell(
             "the gradient norm is {norm} although the size of the loss is {size}: a loss scale that is not removed, a sum in "
-            "place of a mean, or one token with an extreme log-probability; check the loss scale, the reduction and the tokens, because with clipping every "
-            "update has the full length, whatever the batch contains",
+            "place of a mean, or one token with an extreme log-probability; check the loss scale, the reduction and "
+            "the tokens: with clipping every update has the full length, whatever the batch contains",
             norm=facts.median(norms),
             size=facts.of(Statistic.SIZE, loss),
         ),
