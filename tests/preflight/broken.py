@@ -5,6 +5,7 @@ maps each to the probe that has to find it.
 """
 
 import time
+from functools import partial
 from typing import Any, ClassVar
 
 import dm_env
@@ -432,28 +433,12 @@ for _name, _kind in KINDS.items():
 globals().update(KINDS)
 
 
-def vector_healthy() -> Any:
-    return vectors(SyncVectorEnv)
-
-
-def vector_same_step() -> Any:
-    return SyncVectorEnv([Corridor] * 3, autoreset_mode=AutoresetMode.SAME_STEP)
-
-
-def vector_seeds_alike() -> Any:
-    return vectors(VectorSeedsAlike)
-
-
-def vector_reward_shape() -> Any:
-    return vectors(VectorRewardShape)
-
-
-def vector_no_final_observation() -> Any:
-    return vectors(VectorNoFinalObservation)
-
-
-def vector_mode_undeclared() -> Any:
-    return vectors(VectorModeUndeclared)
+vector_healthy = partial(vectors, SyncVectorEnv)
+vector_same_step = partial(SyncVectorEnv, [Corridor] * 3, autoreset_mode=AutoresetMode.SAME_STEP)
+vector_seeds_alike = partial(vectors, VectorSeedsAlike)
+vector_reward_shape = partial(vectors, VectorRewardShape)
+vector_no_final_observation = partial(vectors, VectorNoFinalObservation)
+vector_mode_undeclared = partial(vectors, VectorModeUndeclared)
 
 
 class Counted(Corridor):
@@ -535,13 +520,8 @@ class Farm(gym.Env[np.ndarray, Any]):
         return self.seen(), paid, done, self.time >= self.horizon and not done, {}
 
 
-def picked_late() -> Farm:
-    """A picture of six by six cells, paid for an apple two steps after it was picked."""
-    return Farm(late=True)
-
-
-def picked() -> Farm:
-    return Farm()
+picked = Farm
+picked_late = partial(Farm, late=True)
 
 
 def says_0_3(observation: Any) -> float:

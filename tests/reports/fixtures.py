@@ -544,6 +544,7 @@ def hostile() -> Diagnosis:
         25,
         (20, 30),
         Evidence(text=HOSTILE, series=series, since=25, level=0.5),
+        confidence=Confidence.MEDIUM,
         numbers={HOSTILE: HOSTILE},
     )
     return Diagnosis(
