@@ -109,11 +109,7 @@ def _trackio() -> bytes:
 
 def _mlflow() -> bytes:
     rows = ", ".join(f"('loss', {i / 2}, 1000, 'r', {i}, {i % 5 == 0})" for i in range(30))
-    return database(
-        *MLFLOW,
-        "INSERT INTO params VALUES ('lr', '0.1', 'r')",
-        f"INSERT INTO metrics VALUES {rows}",
-    )
+    return database(*MLFLOW, "INSERT INTO params VALUES ('lr', '0.1', 'r')", f"INSERT INTO metrics VALUES {rows}")
 
 
 def _clearml() -> bytes:
