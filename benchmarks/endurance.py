@@ -38,11 +38,7 @@ def kills(n: int) -> dict[str, Any]:
     rng = random.Random(0)
     with tempfile.TemporaryDirectory() as scratch:
         ended = [kill_once(rng, Path(scratch) / str(i)) for i in range(n)]
-    return {
-        "kills": n,
-        "orphans": sum(orphans for orphans, _ in ended),
-        "lost": sum(lost for _, lost in ended),
-    }
+    return {"kills": n, "orphans": sum(orphans for orphans, _ in ended), "lost": sum(lost for _, lost in ended)}
 
 
 def trial(folder: Path, name: str, seconds: float) -> Trial:

@@ -374,14 +374,7 @@ def _nobody(decision: GuardDecision) -> None:
 
 
 def measure(
-    corpus: Path,
-    *,
-    processes: int,
-    most: int | None,
-    replays: Path | None,
-    steps: int,
-    trials: int,
-    trusting: bool,
+    corpus: Path, *, processes: int, most: int | None, replays: Path | None, steps: int, trials: int, trusting: bool
 ) -> dict[str, Any]:
     """All figures of guard.json."""
     guard = Guard(trainer="trl", on_decision=_nobody, share=0.0)

@@ -2,8 +2,7 @@
 
     python -m benchmarks.speed [start] [rows] [tests]      # all of them, or those that are named
 
-Writes what it measured into benchmarks/results/speed.json and leaves the other figures there. `mutants` is measured by
-benchmarks.mutants, which takes hours.
+Writes what it measured into benchmarks/results/speed.json and leaves the other figures there.
 """
 
 import json

@@ -92,17 +92,9 @@ DRAWS = re.compile(
 IMPORTED = re.compile(r"(?:^from |lazy\(\")(tests(?:\.\w+)+)", re.MULTILINE)
 #: Packages that take a second or more to import. No process of xdist imports one to collect the tests.
 HEAVY = (
-    "torch",
-    "trl",
-    "transformers",
-    "datasets",
-    "pandas",
-    "ray",
-    "gymnasium",
-    "stable_baselines3",
-    "mlflow",
+    "torch", "trl", "transformers", "datasets", "pandas", "ray", "gymnasium", "stable_baselines3", "mlflow",
     "pytorch_lightning",
-)
+)  # fmt: skip
 LONG = ("browser", "trainer", "slow")  #: marks of tests that take seconds
 IMPORTED_FOR_COLLECTION = pytest.StashKey[list[str]]()
 

@@ -24,17 +24,8 @@ BY_LOOK = [
     "https://me:kkkkkkkk@example.org/x.git",
 ]  # fmt: skip
 BY_NAME = [
-    "pw",
-    "auth",
-    "db.pw",
-    "api_keys",
-    "hf_token",
-    "hub_tokens",
-    "webhook",
-    "slack_webhook_url",
-    "password",
-    "dsn",
-]
+    "pw", "auth", "db.pw", "api_keys", "hf_token", "hub_tokens", "webhook", "slack_webhook_url", "password", "dsn",
+]  # fmt: skip
 NO_SECRETS = ["max_tokens", "eos_token", "num_tokens", "author", "tokens_per_second", "batch_size", "authority", "keys"]
 
 

@@ -30,3 +30,11 @@ def test_a_tutorial_prints_what_it_shows(page: Path) -> None:
 def test_a_changed_output_would_be_seen() -> None:
     page = "```console\n$ echo one\ntwo\n```"
     assert benchmarks.tutorials.retold(page) == "```console\n$ echo one\none\n```"
+
+
+@pytest.mark.parametrize("heading", ["## Different protocols are not compared", "## Test problems in training data"])
+def test_the_page_on_evaluation_shows_what_its_commands_print(heading: str) -> None:
+    page = (Path(__file__).parents[1] / "docs" / "evaluation.md").read_text()
+    section = page.partition(heading)[2].partition("\n## ")[0]
+    assert "```console" in section
+    assert benchmarks.tutorials.retold(section) == section

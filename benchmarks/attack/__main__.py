@@ -19,9 +19,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.fuzz.run import fuzz
-from tests.fuzz.seeds import seeds
-
 from benchmarks.attack import AttackTally, commands, damage, growth, others, values
 from benchmarks.machine import environment
 from benchmarks.size import SMALLEST, place, sized
@@ -29,7 +26,6 @@ from benchmarks.size import SMALLEST, place, sized
 RESULTS = Path(__file__).parents[1] / "results" / "attack.json"
 #: kind -> how many are asked, and with SMALLEST=1
 SIZES: Mapping[str, tuple[int, int]] = {
-    "bytes": (400, 5),  # of each reader
     "diagnosed": (500, 3),
     "semantic": (20_000, 50),
     "links": (len(others.PARTS) * len(others.LINKS), 4),
@@ -45,18 +41,6 @@ SIZES: Mapping[str, tuple[int, int]] = {
 }
 #: mutants between two writes of the counts, and in how many parts the processes share them
 BLOCK, BLOCK_DEEP, PARTS = 20_000, 400, 8
-SEED = 7  #: of the byte mutants, so that they are not those of `make fuzz`
-
-
-def byte_mutants(count: int) -> AttackTally:
-    """Damaged files, that many of each reader."""
-    tally = AttackTally()
-    for name in sorted(seeds()):
-        found = fuzz(name, count, SEED)
-        tally.asked += found.executions
-        tally.fell += found.crashes
-        tally.first |= {kind: f"--reader {name} --seed {SEED} --only {number}" for kind, number in found.first.items()}
-    return tally
 
 
 def mutants(
@@ -92,7 +76,6 @@ def run(
         "injections": others.injections,
         "clients": others.clients,
         "kills": others.kills,
-        "bytes": byte_mutants,
         "damaged": damage.damages,
         "databases": damage.databases,
         "beside": damage.beside,

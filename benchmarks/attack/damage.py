@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from tests.fuzz.run import kind_of
-from tests.fuzz.seeds.binary import _event, _fixed, _records, _simple, database
+from tests.fuzz.seeds.binary import MLFLOW, TRACKIO, _event, _fixed, _records, _simple, database
 from tests.readers.blocklog import block_log, field, wandb_file, wandb_row
 
 from benchmarks.attack import AttackTally
@@ -101,25 +101,14 @@ def _swanlab(rows: Rows) -> bytes:
 
 def _mlflow(rows: Rows) -> bytes:
     points = ", ".join(f"('{SCORE}', {r[SCORE]}, 1000, 'r', {int(r['step'])}, 0)" for r in rows)
-    return database(
-        "CREATE TABLE experiments (experiment_id INTEGER)",
-        "CREATE TABLE runs (run_uuid TEXT, name TEXT, status TEXT, start_time BIGINT, lifecycle_stage TEXT)",
-        "CREATE TABLE params (key TEXT, value TEXT, run_uuid TEXT)",
-        "CREATE TABLE metrics (key TEXT, value FLOAT, timestamp BIGINT, run_uuid TEXT, step BIGINT, is_nan BOOLEAN)",
-        "INSERT INTO runs VALUES ('r', 'run', 'RUNNING', 5, 'active')",
-        f"INSERT INTO metrics VALUES {points}",
-    )
+    return database(*MLFLOW, f"INSERT INTO metrics VALUES {points}")
 
 
 def _trackio(rows: Rows) -> bytes:
     points = ", ".join(
         f"""('r', '2026-01-01T00:00:00', 'run', {int(r["step"])}, '{json.dumps({SCORE: r[SCORE]})}')""" for r in rows
     )
-    return database(
-        "CREATE TABLE metrics (id INTEGER PRIMARY KEY, run_id TEXT, timestamp TEXT, run_name TEXT, step INTEGER, metrics)",
-        "CREATE TABLE configs (id INTEGER PRIMARY KEY, run_id TEXT, run_name TEXT, config TEXT, created_at TEXT)",
-        f"INSERT INTO metrics (run_id, timestamp, run_name, step, metrics) VALUES {points}",
-    )
+    return database(*TRACKIO, f"INSERT INTO metrics (run_id, timestamp, run_name, step, metrics) VALUES {points}")
 
 
 def parquet(rows: Rows) -> bytes:

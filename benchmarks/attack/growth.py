@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.fuzz.seeds.binary import database
+from tests.fuzz.seeds.binary import MLFLOW, database
 from tests.readers.blocklog import wandb_file, wandb_row
 
 from benchmarks.attack import AttackTally
@@ -19,10 +19,8 @@ from benchmarks.attack.damage import arrays, events, parquet
 SIZES = (1 << 18, 1 << 19, 1 << 20)  #: bytes
 HOLE = 1000  #: times as long is a file with a hole
 LONGEST, MOST_GIB = 60.0, 2.0  #: for one file
-NOTICED, STEEPER = (
-    2.0,
-    3.2,
-)  #: seconds from which growth is measured, and times as much for twice the size (4 is the square)
+#: seconds from which growth is measured, and times as much for twice the size (4 is the square)
+NOTICED, STEEPER = 2.0, 3.2
 CHILD = """if True:
     import json, resource, sys, time
     from firstbreak.readers import Unreadable
@@ -64,14 +62,7 @@ def _score(size: int, name: str = "reward") -> list[dict[str, float]]:
 
 def _mlflow(size: int) -> bytes:
     points = ", ".join(f"('m{i}', {i}, 1000, 'r', {-i}, 0)" for i in range(size // 60))
-    return database(
-        "CREATE TABLE experiments (experiment_id INTEGER)",
-        "CREATE TABLE runs (run_uuid TEXT, name TEXT, status TEXT, start_time BIGINT, lifecycle_stage TEXT)",
-        "CREATE TABLE params (key TEXT, value TEXT, run_uuid TEXT)",
-        "CREATE TABLE metrics (key TEXT, value FLOAT, timestamp BIGINT, run_uuid TEXT, step BIGINT, is_nan BOOLEAN)",
-        "INSERT INTO runs VALUES ('r', 'run', 'RUNNING', 5, 'active')",
-        f"INSERT INTO metrics VALUES {points}",
-    )
+    return database(*MLFLOW, f"INSERT INTO metrics VALUES {points}")
 
 
 def _notebook(size: int) -> str:

@@ -48,11 +48,7 @@ def _tables(figures: dict[str, Any]) -> dict[str, str]:
         ["of these, killed while a bundle was written", figures["kill9_while_writing"]],
     ]
     head = ["fault", "runs", "alarm", "median delay", "stopped", "median delay", "steps saved"]
-    faults = {
-        "**all**": figures,
-        "**with an onset after the start**": figures["late_onset"],
-        **figures["faults"],
-    }
+    faults = {"**all**": figures, "**with an onset after the start**": figures["late_onset"], **figures["faults"]}
     cells = [[name, *(_cell(part.get(key)) for key in _SHOWN)] for name, part in faults.items()]
     return {"figures": f"{measured(figures)}\n\n{table(['', ''], rows)}\n\n{_LEGEND}\n\n{table(head, cells)}"}
 

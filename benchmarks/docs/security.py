@@ -18,7 +18,6 @@ WORDS = {
     "beside": "empty files, models, copies and foreign files beside a run, in five layouts",
     "growth": "files of each format at three sizes, wide, deep, in reverse, or with a hole",
     "signals": "Ctrl-C at random moments of each command",
-    "bytes": "damaged files, over all readers",
     "semantic": "valid files with hostile values, read",
     "diagnosed": "of the same kind, diagnosed, and written in every report",
 }

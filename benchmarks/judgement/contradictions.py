@@ -531,43 +531,9 @@ def advice_of_two_minds(said: Said) -> Iterator[str]:
 
 
 Rule = Callable[[Said], Iterator[str]]
-RULES: tuple[Rule, ...] = (
-    exit_and_action_differ,
-    stop_is_ordered_and_not_done,
-    no_reason_to_stop_beside_a_reason,
-    whole_beside_critical,
-    risk_and_action_differ,
-    low_risk_beside_a_break,
-    low_risk_beside_a_loss,
-    first_step_and_action_differ,
-    rollback_to_nowhere,
-    stopped_for_speed,
-    stopped_on_a_good_score,
-    healthy_and_stopped,
-    change_called_noise,
-    converged_while_it_improves,
-    converged_and_a_gain_foretold,
-    plateau_while_it_falls,
-    loss_without_a_loss,
-    nothing_learned_beside_a_rise,
-    known_to_have_learned_and_flat,
-    reward_rose_and_fell,
-    change_without_change,
-    best_is_not_the_best,
-    two_best_steps,
-    now_is_not_the_end_of_the_curve,
-    came_back_and_stayed,
-    ok_beside_its_finding,
-    ok_without_a_number,
-    pointed_at_by_nothing,
-    break_and_links_differ,
-    another_link_in_the_summary,
-    follows_from_what_is_not_finite,
-    sudden_and_dated_widely,
-    evaluation_that_is_not_read,
-    advice_beyond_its_limit,
-    long_is_paid_and_the_score_falls,
-    empty_completions_of_many_tokens,
-    background_job_of_every_step,
-    advice_of_two_minds,
+#: every function of this module that yields sentences of what was said
+RULES: tuple[Rule, ...] = tuple(
+    rule
+    for rule in list(globals().values())
+    if getattr(rule, "__annotations__", {}) == {"said": "Said", "return": "Iterator[str]"}
 )

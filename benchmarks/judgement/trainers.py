@@ -630,11 +630,7 @@ TRAINERS: Mapping[str, Trainer] = MappingProxyType(
                 methods={
                     "ppo": _SB3_PPO,
                     "a2c": {**_SB3_ON_POLICY, "policy.loss": "train/policy_loss"},
-                    "dqn": {
-                        **_SB3_OFF_POLICY,
-                        "value.loss": "train/loss",
-                        "epsilon": "rollout/exploration_rate",
-                    },
+                    "dqn": {**_SB3_OFF_POLICY, "value.loss": "train/loss", "epsilon": "rollout/exploration_rate"},
                     "sac": {
                         **_SB3_OFF_POLICY,
                         "policy.loss": "train/actor_loss",

@@ -8,17 +8,9 @@ from firstbreak.audit.audit import Audit
 from firstbreak.model import Outcome, Sample
 
 WORDS = (
-    "the sum",
-    "of both",
-    "numbers",
-    "is found",
-    "by adding",
-    "tens and",
-    "ones",
-    "so that",
-    "carry goes",
+    "the sum", "of both", "numbers", "is found", "by adding", "tens and", "ones", "so that", "carry goes",
     "to the next",
-)
+)  # fmt: skip
 
 
 def dump(

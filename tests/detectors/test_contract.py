@@ -26,13 +26,8 @@ from tests.detectors.test_relations import PAIRS
 from tests.every import every
 
 HEADINGS = [
-    "What it looks for",
-    "Why it matters",
-    "When it is a false alarm",
-    "Fix",
-    "Smallest experiment",
-    "References",
-]
+    "What it looks for", "Why it matters", "When it is a false alarm", "Fix", "Smallest experiment", "References",
+]  # fmt: skip
 ALGORITHMS = [None, "grpo", "ppo", "dqn", "dpo"]
 #: every recorded signal that any detector asks for, with a member in the place of a family's `<x>`
 ASKED = sorted(

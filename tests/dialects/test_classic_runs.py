@@ -13,14 +13,8 @@ from firstbreak.readers.read import read
 ZOO = {"reward.episode", "episode.length", "eval.reward", "eval.reward.std", "eval.episode_length"}
 RLLIB = {"reward.mean", "reward.min", "reward.max", "episode.length", "progress.env_steps"}
 PPO = RLLIB | {
-    "kl.old",
-    "kl.coef",
-    "policy.entropy",
-    "policy.loss",
-    "value.loss",
-    "value.explained_variance",
-    "loss.total",
-}
+    "kl.old", "kl.coef", "policy.entropy", "policy.loss", "value.loss", "value.explained_variance", "loss.total",
+}  # fmt: skip
 ACTOR_CRITIC = RLLIB | {"policy.entropy", "policy.loss", "value.loss", "value.explained_variance", "grad.norm", "lr"}
 
 # folder -> trainer, algorithm, signals, the signal whose axis is checked and its axis, last step, last value

@@ -43,15 +43,10 @@ def test_words_compose_a_meaning(name: str, signal: str) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "vae_kl",
-        "cost_value_loss",
-        "reward_bound",
-        "grad_norm_clip",
-        "num_valid_things",
-        "kl_target",
+        "vae_kl", "cost_value_loss", "reward_bound", "grad_norm_clip", "num_valid_things", "kl_target",
         "best_reward_threshold",
     ],
-)
+)  # fmt: skip
 def test_a_word_that_is_not_accounted_for_leaves_the_name_alone(name: str) -> None:
     assert read(name, "reward") == {"reward": "reward.mean"}
 

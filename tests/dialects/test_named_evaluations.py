@@ -30,15 +30,9 @@ def test_a_name_after_a_word_for_held_out_data_is_a_score(raw: str, name: str) -
 @pytest.mark.parametrize(
     "raw",
     [
-        "eval_runtime",
-        "eval_loss_std",
-        "eval_samples_per_second",
-        "eval_steps_per_second",
-        "eval/response_length",
-        "test/num_turns",
-        "eval/entropy",
-        "eval_7",
+        "eval_runtime", "eval_loss_std", "eval_samples_per_second", "eval_steps_per_second", "eval/response_length",
+        "test/num_turns", "eval/entropy", "eval_7",
     ],
-)
+)  # fmt: skip
 def test_what_an_evaluation_measures_beside_its_score_is_none(raw: str) -> None:
     assert not (signal(raw) or "").startswith("eval.named.")

@@ -21,13 +21,9 @@ logger = lazy("stable_baselines3.common.logger")
 pytestmark = pytest.mark.trainer
 
 LOOP = {
-    "observations-off",
-    "action-effect-moved",
-    "actions-without-effect",
-    "time-limits-vary",
-    "advantages-not-reproduced",
-    "advantages-turned-round",
-}
+    "observations-off", "action-effect-moved", "actions-without-effect", "time-limits-vary",
+    "advantages-not-reproduced", "advantages-turned-round",
+}  # fmt: skip
 
 
 def learned(

@@ -22,7 +22,7 @@ from tests.lazy import lazy
 
 bench = lazy("firstbreak_lab.bench")
 corpus = lazy("firstbreak_lab.corpus")
-firstbreak_lab_diagnosers = lazy("firstbreak_lab.diagnosers")
+diagnosers = lazy("firstbreak_lab.diagnosers")
 runs = lazy("tests.lab.runs")
 
 SETTING = ("groups-mixed", runs.BASE, 1.0)
@@ -34,32 +34,30 @@ def row(
     """An answer about a run with mixed groups from step 12 of 60, or about a healthy one."""
     truth = runs.label() if kind == "healthy" else runs.label("groups-mixed")
     answer = {"critical": False, "stop": False, "link": "advantage", "causes": (cause,), "onset": onset} | said
-    return bench.BenchRow(
-        label=truth, kind=kind, answer=firstbreak_lab_diagnosers.DiagnoserAnswer(found=found, **answer), seconds=0.1
-    )
+    return bench.BenchRow(label=truth, kind=kind, answer=diagnosers.DiagnoserAnswer(found=found, **answer), seconds=0.1)
 
 
 def test_what_is_not_found_is_a_wrong_link_and_a_wrong_cause() -> None:
-    figures = bench.headline([row("faulty"), row("faulty", found=False)], firstbreak_lab_diagnosers.EVERYTHING)
+    figures = bench.headline([row("faulty"), row("faulty", found=False)], diagnosers.EVERYTHING)
     assert figures["detection"] == figures["link_top1"] == figures["cause_top1"] == 0.5
 
 
 def test_top_one_and_top_three() -> None:
     rows = [row("faulty", causes=("a", "b", "groups-mixed")), row("faulty", causes=("a", "b", "c", "groups-mixed"))]
-    figures = bench.headline(rows, firstbreak_lab_diagnosers.EVERYTHING)
+    figures = bench.headline(rows, diagnosers.EVERYTHING)
     assert (figures["cause_top1"], figures["cause_top3"]) == (0.0, 0.5)
 
 
 def test_onset_error_is_a_share_of_the_run() -> None:
     rows = [row("faulty", onset=18.0, interval=(10.0, 20.0)), row("faulty", onset=18.0, interval=(15.0, 20.0))]
-    figures = bench.headline(rows, firstbreak_lab_diagnosers.EVERYTHING)
+    figures = bench.headline(rows, diagnosers.EVERYTHING)
     assert figures["onset_error_median"] == pytest.approx(6 / runs.STEPS)
     assert figures["interval_coverage"] == 0.5
 
 
 def test_healthy_runs_that_are_called_broken_are_counted_apart_from_harmless_faults() -> None:
     rows = [row("healthy", found=False), row("healthy", critical=True, stop=True), row("harmless", stop=True)]
-    figures = bench.score([*rows, row("faulty")], firstbreak_lab_diagnosers.EVERYTHING)
+    figures = bench.score([*rows, row("faulty")], diagnosers.EVERYTHING)
     assert figures["healthy_found"] == figures["healthy_stop"] == figures["healthy_critical"] == 0.5
     assert figures["harmless_stop"] == 1.0
     assert (figures["n_faulty"], figures["n_healthy"], figures["n_harmless"]) == (1, 2, 1)
@@ -68,8 +66,7 @@ def test_healthy_runs_that_are_called_broken_are_counted_apart_from_harmless_fau
 def test_unjudged_runs_change_no_share() -> None:
     rows = [row("faulty"), row("healthy", found=False)]
     alone, crowded = (
-        bench.score([*rows, *more], firstbreak_lab_diagnosers.EVERYTHING)
-        for more in ([], [row("unjudged", found=False)] * 3)
+        bench.score([*rows, *more], diagnosers.EVERYTHING) for more in ([], [row("unjudged", found=False)] * 3)
     )
     assert crowded.pop("n_unjudged") == 3
     assert alone.pop("n_unjudged") == 0
@@ -88,19 +85,12 @@ def test_the_weakest_severity_is_the_mildest_that_is_mostly_found() -> None:
     def at(severity: float, found: bool) -> bench.BenchRow:
         truth = runs.label("groups-mixed", severity=severity)
         return bench.BenchRow(
-            label=truth,
-            kind="faulty",
-            answer=firstbreak_lab_diagnosers.DiagnoserAnswer(found=found, critical=False),
-            seconds=0.1,
+            label=truth, kind="faulty", answer=diagnosers.DiagnoserAnswer(found=found, critical=False), seconds=0.1
         )
 
     rows = [at(0.3, False), at(0.3, False), at(0.3, True), at(0.7, True), at(0.7, False), at(1.0, True)]
-    assert bench.score(rows, firstbreak_lab_diagnosers.EVERYTHING)["faults"]["groups-mixed"]["weakest_found"] == {
-        runs.BASE: 0.7
-    }
-    assert bench.score(rows[:2], firstbreak_lab_diagnosers.EVERYTHING)["faults"]["groups-mixed"]["weakest_found"] == {
-        runs.BASE: None
-    }
+    assert bench.score(rows, diagnosers.EVERYTHING)["faults"]["groups-mixed"]["weakest_found"] == {runs.BASE: 0.7}
+    assert bench.score(rows[:2], diagnosers.EVERYTHING)["faults"]["groups-mixed"]["weakest_found"] == {runs.BASE: None}
 
 
 def test_shuffled_labels_score_as_chance_does() -> None:
@@ -109,19 +99,19 @@ def test_shuffled_labels_score_as_chance_does() -> None:
         bench.BenchRow(
             label=runs.label("groups-mixed", link=link, cause=link),
             kind="faulty",
-            answer=firstbreak_lab_diagnosers.DiagnoserAnswer(found=True, critical=False, link=link, causes=(link,)),
+            answer=diagnosers.DiagnoserAnswer(found=True, critical=False, link=link, causes=(link,)),
             seconds=0.1,
         )
         for link in links * 5
     ]
-    figures = bench.score(rows, firstbreak_lab_diagnosers.EVERYTHING)
+    figures = bench.score(rows, diagnosers.EVERYTHING)
     assert figures["link_top1"] == figures["cause_top1"] == 1.0
     assert figures["by_chance"]["link_top1"] == pytest.approx(0.25, abs=0.05)
 
 
 def test_links_are_confused_with_what_was_named() -> None:
     rows = [row("faulty"), row("faulty", link="reward"), row("faulty", found=False)]
-    assert bench.score(rows, firstbreak_lab_diagnosers.EVERYTHING)["confusion"] == {
+    assert bench.score(rows, diagnosers.EVERYTHING)["confusion"] == {
         "advantage": {"advantage": 1, "reward": 1, "nothing": 1}
     }
 
@@ -141,9 +131,9 @@ def test_the_calibration_error_is_a_share(beliefs: list[tuple[float, bool]]) -> 
 
 
 def test_belief_in_health_is_right_about_a_healthy_run() -> None:
-    certain = {"belief": (firstbreak_lab_diagnosers.HEALTHY, 1.0)}
-    assert bench.score([row("healthy", **certain)], firstbreak_lab_diagnosers.EVERYTHING)["ece"] == 0.0
-    assert bench.score([row("faulty", **certain)], firstbreak_lab_diagnosers.EVERYTHING)["ece"] == 1.0
+    certain = {"belief": (diagnosers.HEALTHY, 1.0)}
+    assert bench.score([row("healthy", **certain)], diagnosers.EVERYTHING)["ece"] == 0.0
+    assert bench.score([row("faulty", **certain)], diagnosers.EVERYTHING)["ece"] == 1.0
 
 
 def test_admission_decides_what_a_run_counts_as(tmp_path: Path) -> None:
@@ -160,33 +150,31 @@ def test_admission_decides_what_a_run_counts_as(tmp_path: Path) -> None:
     ]
 
 
-def gradient(run: Run) -> firstbreak_lab_diagnosers.DiagnoserAnswer:
+def gradient(run: Run) -> diagnosers.DiagnoserAnswer:
     """A diagnoser that knows one thing: a gradient norm above 100 means mixed groups."""
     high = run.series["grad.norm"].values > 100
     first = float(run.series["grad.norm"].steps[high.argmax()]) if high.any() else None
     named = {"link": "advantage", "causes": ("groups-mixed",), "onset": first} if high.any() else {}
-    return firstbreak_lab_diagnosers.DiagnoserAnswer(
-        found=bool(high.any()), critical=False, stop=bool(high.any()), **named
-    )  # type: ignore[arg-type]
+    return diagnosers.DiagnoserAnswer(found=bool(high.any()), critical=False, stop=bool(high.any()), **named)  # type: ignore[arg-type]
 
 
-def crash(run: Run) -> firstbreak_lab_diagnosers.DiagnoserAnswer:
+def crash(run: Run) -> diagnosers.DiagnoserAnswer:
     raise ZeroDivisionError("oh")
 
 
 def test_a_diagnoser_is_asked_about_every_run_of_the_test_split_as_a_user_would_read_it(tmp_path: Path) -> None:
     both = [
-        firstbreak_lab_diagnosers.Diagnoser("gradient", firstbreak_lab_diagnosers.EVERYTHING, gradient),
-        firstbreak_lab_diagnosers.Diagnoser("crash", firstbreak_lab_diagnosers.EVERYTHING, crash),
+        diagnosers.Diagnoser("gradient", diagnosers.EVERYTHING, gradient),
+        diagnosers.Diagnoser("crash", diagnosers.EVERYTHING, crash),
     ]
     answers = list(bench.ask(runs.small(tmp_path), both, live=True))
     assert {said["gradient"].label.seed for said in answers} == {1, 3, 5}
-    figures = bench.score([said["gradient"] for said in answers], firstbreak_lab_diagnosers.EVERYTHING)
+    figures = bench.score([said["gradient"] for said in answers], diagnosers.EVERYTHING)
     assert figures["detection"] == figures["link_top1"] == figures["cause_top1"] == 1.0
     assert figures["healthy_stop"] == figures["onset_error_median"] == 0.0
     assert figures["live"]["delay_median"] == pytest.approx(0.0, abs=1 / bench.REPLAYS)
     assert figures["live"]["healthy_ever_stopped"] == 0.0
-    failed = bench.score([said["crash"] for said in answers], firstbreak_lab_diagnosers.EVERYTHING)
+    failed = bench.score([said["crash"] for said in answers], diagnosers.EVERYTHING)
     assert failed["failed"] == len(answers)
     assert failed["detection"] == 0.0
 
@@ -209,7 +197,7 @@ def test_a_command_is_scored_like_a_callable(tmp_path: Path) -> None:
         "                  'causes': [{'id': 'groups-mixed', 'probability': 0.9}], 'findings': []}))\n"
         "sys.exit(bad)\n"
     )
-    (mine,) = firstbreak_lab_diagnosers.chosen([f"{sys.executable} {program}"])
+    (mine,) = diagnosers.chosen([f"{sys.executable} {program}"])
     rows = [said[mine.name] for said in bench.ask(runs.small(tmp_path / "corpus"), [mine])]
     figures = bench.score(rows, mine.gives)
     assert (figures["detection"], figures["cause_top1"], figures["interval_coverage"]) == (1.0, 1.0, 1.0)
@@ -219,15 +207,15 @@ def test_a_command_is_scored_like_a_callable(tmp_path: Path) -> None:
 @pytest.mark.parametrize("which", ["sb3_ppo_healthy", "sb3_ppo_learning_rate", "trl_grpo_healthy"])
 def test_our_own_answer_is_that_of_the_printed_diagnosis(which: str) -> None:
     run = read(Path(__file__).parent.parent / "data" / which)
-    assert firstbreak_lab_diagnosers.diagnosers()["firstbreak"].answer(run) == firstbreak_lab_diagnosers.read_diagnosis(
+    assert diagnosers.diagnosers()["firstbreak"].answer(run) == diagnosers.read_diagnosis(
         json_report.payload(diagnose(run))
     )
 
 
 @pytest.mark.parametrize("name", ["rldoctor", "rlwatch", "thresholds"])
 def test_a_peer_finds_an_exploding_gradient(name: str, tmp_path: Path) -> None:
-    peer = firstbreak_lab_diagnosers.diagnosers()[name]
-    if peer not in firstbreak_lab_diagnosers.available():
+    peer = diagnosers.diagnosers()[name]
+    if peer not in diagnosers.available():
         pytest.skip(f"{peer.requires} is not installed")
     runs.write(tmp_path, runs.label("groups-mixed"), grad_norm=float("nan"), loss=float("nan"))
     ((_, run),) = corpus.runs(tmp_path)
@@ -314,8 +302,8 @@ def test_weights_for_a_task_are_counted_without_it(tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr(bench, "ask", ask)
     assert set(bench.leave_one_out(folder, lambda truth: truth.base)) == {runs.BASE, other}
-    assert set(tables[runs.BASE]) == {firstbreak_lab_diagnosers.HEALTHY}
-    assert set(tables[other]) == {firstbreak_lab_diagnosers.HEALTHY, "groups-mixed"}
+    assert set(tables[runs.BASE]) == {diagnosers.HEALTHY}
+    assert set(tables[other]) == {diagnosers.HEALTHY, "groups-mixed"}
     assert {measured for _, _, measured in tables[other]["groups-mixed"].values()} == {3}  # seeds 0, 2 and 4
 
 
@@ -328,12 +316,10 @@ def test_other_counts_change_the_ranking_for_as_long_as_they_hold() -> None:
     run = read(Path(__file__).parent.parent / "data" / "sb3_ppo_learning_rate")
 
     def belief() -> float:
-        return next(
-            cause.probability for cause in diagnose(run).causes if cause.id == firstbreak_lab_diagnosers.HEALTHY
-        )
+        return next(cause.probability for cause in diagnose(run).causes if cause.id == diagnosers.HEALTHY)
 
     before = belief()
     detectors = [outcome.detector for outcome in diagnose(run).outcomes]
-    with likelihood.instead({firstbreak_lab_diagnosers.HEALTHY: dict.fromkeys(detectors, (1000, 1000, 1000))}):
+    with likelihood.instead({diagnosers.HEALTHY: dict.fromkeys(detectors, (1000, 1000, 1000))}):
         assert belief() > before
     assert belief() == before

@@ -11,7 +11,7 @@ from tests.lazy import lazy
 lab = lazy("benchmarks.lab")
 bench = lazy("firstbreak_lab.bench")
 corpus = lazy("firstbreak_lab.corpus")
-firstbreak_lab_diagnosers = lazy("firstbreak_lab.diagnosers")
+diagnosers = lazy("firstbreak_lab.diagnosers")
 
 FIGURES = json.loads(lab.RESULT.read_text())
 EVERY = 15  #: how many runs share one that is diagnosed again: enough to notice a changed threshold, in seconds
@@ -24,7 +24,7 @@ def test_every_run_of_the_corpus_is_in_the_table() -> None:
 def test_the_answers_are_those_of_the_code() -> None:
     def the_same(archive: str) -> None:
         with corpus.opened(lab.CORPUS, archive) as (folder, label):
-            answer, error = bench.answer_of(firstbreak_lab_diagnosers.diagnosers()[lab.OURS], read(folder))
+            answer, error = bench.answer_of(diagnosers.diagnosers()[lab.OURS], read(folder))
         row = bench.BenchRow(label=label, kind="", answer=answer, seconds=0.0, error=error)
         assert lab.said(row) == FIGURES["answers"][archive], "run `make bench`"
 

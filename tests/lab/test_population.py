@@ -20,7 +20,7 @@ from tests.lazy import lazy, needs
 
 benchmarks = lazy("benchmarks")
 cli = lazy("firstbreak_lab.cli")
-firstbreak_lab_drawn = lazy("firstbreak_lab.drawn")
+drawn = lazy("firstbreak_lab.drawn")
 build = lazy("firstbreak_lab.population.build")
 draw = lazy("firstbreak_lab.population.draw")
 tasks = lazy("firstbreak_lab.population.tasks")
@@ -49,8 +49,8 @@ def short(family: population_family.TrainerFamily) -> dict[str, Any]:
 
 
 def trained(
-    family: population_family.TrainerFamily, broken: firstbreak_lab_drawn.BrokenMechanism, out: Path
-) -> tuple[dict[str, Any], firstbreak_lab_drawn.Trained]:
+    family: population_family.TrainerFamily, broken: drawn.BrokenMechanism, out: Path
+) -> tuple[dict[str, Any], drawn.Trained]:
     """What a reader reads of the run, without what a clock decides, and what is true."""
     out.mkdir(parents=True)
     true = family.train(short(family), 5, broken, out)
@@ -84,7 +84,7 @@ def test_a_family_has_a_fault_of_every_link_or_says_why_not(name: str) -> None:
 
 def steps(fault: str, severity: float, onset: float = 0.0, progress: float = 1.0) -> Iterator[tuple[Any, ...]]:
     """Steps of the task with the patterns, answered at random, through the broken environment."""
-    broken = firstbreak_lab_drawn.BrokenMechanism(fault, severity, onset, seed=1, progress=progress)
+    broken = drawn.BrokenMechanism(fault, severity, onset, seed=1, progress=progress)
     env = families__control.BrokenEnv(tasks.TASKS["patterns"].make(), broken, 1.0, families__control.Waits(broken))
     env.reset(seed=0)
     rng = np.random.default_rng(0)
@@ -114,13 +114,9 @@ def test_a_fault_does_not_act_before_its_onset() -> None:
 @pytest.mark.parametrize("name", CONTROL)
 def test_a_severity_of_0_is_the_healthy_twin_and_a_fault_is_not(name: str, tmp_path: Path) -> None:
     family = HERE[name]
-    healthy, twin = trained(family, firstbreak_lab_drawn.BrokenMechanism(seed=5), tmp_path / "healthy")
-    silent, same = trained(
-        family, firstbreak_lab_drawn.BrokenMechanism("scale-too-large", 0.0, 0.0, 5), tmp_path / "silent"
-    )
-    acting, _ = trained(
-        family, firstbreak_lab_drawn.BrokenMechanism("scale-too-large", 300.0, 0.0, 5), tmp_path / "acting"
-    )
+    healthy, twin = trained(family, drawn.BrokenMechanism(seed=5), tmp_path / "healthy")
+    silent, same = trained(family, drawn.BrokenMechanism("scale-too-large", 0.0, 0.0, 5), tmp_path / "silent")
+    acting, _ = trained(family, drawn.BrokenMechanism("scale-too-large", 300.0, 0.0, 5), tmp_path / "acting")
     assert len(healthy) > 3
     assert json.dumps(silent) == json.dumps(healthy)
     assert (same.start, same.score) == (twin.start, twin.score)
@@ -131,7 +127,7 @@ def test_a_severity_of_0_is_the_healthy_twin_and_a_fault_is_not(name: str, tmp_p
 def test_a_slow_worker_costs_time_and_nothing_else(tmp_path: Path) -> None:
     family = HERE["handwritten-reinforce"]
     (healthy, twin), (slow, waited) = (
-        trained(family, firstbreak_lab_drawn.BrokenMechanism(fault, 2.0, 0.0, 5), tmp_path / str(fault))
+        trained(family, drawn.BrokenMechanism(fault, 2.0, 0.0, 5), tmp_path / str(fault))
         for fault in (None, "rollout-worker-slow")
     )
     assert json.dumps(slow) == json.dumps(healthy)
@@ -147,7 +143,7 @@ def test_a_run_that_meets_nan_is_kept_as_far_as_it_came(tmp_path: Path, monkeypa
         distribution, "_validate_args", True
     )  # torchrl, skrl and tensordict switch it off when imported
     family = HERE["sb3-ppo"]
-    _, true = trained(family, firstbreak_lab_drawn.BrokenMechanism("loss-not-finite", 1.0, 0.5, 5), tmp_path / "run")
+    _, true = trained(family, drawn.BrokenMechanism("loss-not-finite", 1.0, 0.5, 5), tmp_path / "run")
     with (tmp_path / "run" / "progress.csv").open() as file:
         last = max(int(row["time/total_timesteps"]) for row in csv.DictReader(file))
     assert 0 < last < true.steps
@@ -163,7 +159,7 @@ def pretended(seed: int, out: Path) -> population_family.PopulationLabel:
         raise ValueError("unlucky")
     (out / "run").mkdir(parents=True)
     (out / "run" / "metrics.jsonl").write_text('{"step": 1, "loss": 2.0}\n')
-    true = firstbreak_lab_drawn.Trained(0.0, 1.0, 1.0, 0.5, 0.5, 1.0, 100)
+    true = drawn.Trained(0.0, 1.0, 1.0, 0.5, 0.5, 1.0, 100)
     family = draw.FAMILIES[seed % len(draw.FAMILIES)]
     run = draw.DrawnRun(seed, HERE[family], {"task": "grid"}, seed)
     label = draw.labelled(run, true, true)

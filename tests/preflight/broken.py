@@ -5,6 +5,7 @@ maps each to the probe that has to find it.
 """
 
 import time
+from functools import partial
 from typing import Any, ClassVar
 
 import dm_env
@@ -69,47 +70,10 @@ class Continuous(Corridor):
         return 0.02 * float(action[0])
 
 
-class ObservationNaN(Corridor):
-    def observe(self) -> Any:
-        return np.array([np.nan, 0], np.float32) if self.t == 7 else super().observe()
-
-
 class ObservationInfinite(Corridor):
     def observe(self) -> Any:
         with np.errstate(divide="ignore"):
             return np.array([self.state[0], 1 / np.float64(self.t == 0)], np.float32)
-
-
-class ObservationShape(Corridor):
-    def observe(self) -> Any:
-        return super().observe()[:, None] if self.t else super().observe()
-
-
-class ObservationDtype(Corridor):
-    def observe(self) -> Any:
-        return super().observe().astype(np.float64)
-
-
-class ObservationIsList(Corridor):
-    def observe(self) -> Any:
-        return super().observe().tolist()
-
-
-class ObservationLeavesBounds(Corridor):
-    """Only late in an episode, where the two published checkers do not look."""
-
-    def observe(self) -> Any:
-        return (super().observe() + (5 if self.t > 10 else 0)).astype(np.float32)
-
-
-class ObservationIsNone(Corridor):
-    def observe(self) -> Any:
-        return None if self.t == 3 else super().observe()
-
-
-class ObservationFrozen(Corridor):
-    def observe(self) -> Any:
-        return np.zeros(2, np.float32)
 
 
 class ObservationLate(Corridor):
@@ -124,26 +88,6 @@ class ObservationLate(Corridor):
         return self.queue[0].copy()
 
 
-class ObservationUnscaled(Corridor):
-    def __init__(self) -> None:
-        super().__init__()
-        self.observation_space = spaces.Box(-np.inf, np.inf, (2,), np.float32)
-
-    def observe(self) -> Any:
-        return super().observe() * np.array([1e5, 1], np.float32)
-
-
-class ObservationDictLacksKey(Corridor):
-    def __init__(self) -> None:
-        super().__init__()
-        self.observation_space = spaces.Dict(
-            {"x": spaces.Box(-2, 2, (2,), np.float32), "t": spaces.Discrete(LIMIT + 1)}
-        )
-
-    def observe(self) -> Any:
-        return {"x": super().observe(), "t": self.t} if self.t < 5 else {"x": super().observe()}
-
-
 class ObservationOverwritten(Corridor):
     """One buffer for all observations."""
 
@@ -154,58 +98,6 @@ class ObservationOverwritten(Corridor):
     def observe(self) -> Any:
         self.buffer[:] = super().observe()
         return self.buffer
-
-
-class RewardNaN(Corridor):
-    def reward(self) -> Any:
-        return float("nan") if self.t == 9 else super().reward()
-
-
-class RewardIsArray(Corridor):
-    def reward(self) -> Any:
-        return np.array([super().reward()])
-
-
-class RewardIsNone(Corridor):
-    def reward(self) -> Any:
-        return None
-
-
-class RewardWrapsAround(Corridor):
-    def reward(self) -> Any:
-        return np.uint8(200)
-
-
-class RewardHuge(Corridor):
-    def reward(self) -> Any:
-        return 1e6 * super().reward()
-
-
-class RewardReversed(Corridor):
-    """Needs an expert: nothing in the interface is wrong."""
-
-    def reward(self) -> Any:
-        return -super().reward()
-
-
-class RewardAlwaysZero(Corridor):
-    def reward(self) -> Any:
-        return 0.0
-
-
-class RewardIsNoise(Corridor):
-    """Needs an expert. The episode has a fixed length, so that surviving pays nothing either."""
-
-    def reward(self) -> Any:
-        return float(self.np_random.normal())
-
-    def failed(self) -> Any:
-        return False
-
-
-class FlagIsNumber(Corridor):
-    def failed(self) -> Any:
-        return int(super().failed())
 
 
 class FourValues(Corridor):
@@ -219,33 +111,11 @@ class ResetWithoutInfo(Corridor):
         return super().reset(seed=seed)[0]
 
 
-class ResetWithoutSeed(Corridor):
-    def reset(self) -> Any:  # type: ignore[override]
-        return super().reset()
-
-
-class InfoIsNone(Corridor):
-    def step(self, action: Any) -> Any:
-        return (*super().step(action)[:4], None)
-
-
-class StepRaisesLate(Corridor):
-    """In its 40th step: an index that runs out."""
-
-    def observe(self) -> Any:
-        return super().observe() * [np.float32(1)] * (1 if self.t < 40 else [][0])
-
-
 class StepHangs(Corridor):
     def observe(self) -> Any:
         while self.t == 4:
             time.sleep(0.01)
         return super().observe()
-
-
-class GlobalGenerator(Corridor):
-    def start(self) -> np.ndarray:
-        return np.array([np.random.uniform(-0.5, 0.5), 0.0])
 
 
 class OwnGenerator(Corridor):
@@ -324,76 +194,10 @@ class BothFlags(Corridor):
         return observation, reward, terminated or truncated, terminated or truncated, info
 
 
-class NeverEnds(Corridor):
-    def step(self, action: Any) -> Any:
-        return (*super().step(action)[:2], False, False, {})
-
-
-class EndsAtOnce(Corridor):
-    def failed(self) -> Any:
-        return True
-
-
-class ActionRefused(Corridor):
-    """Three actions are declared, two are known."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.action_space = spaces.Discrete(3)
-
-    def push(self, action: Any) -> float:
-        return {0: -0.02, 1: 0.02}[int(action)]
-
-
 class ActionRefusedAtCorner(Continuous):
     def push(self, action: Any) -> float:
         assert abs(float(action[0])) < 1, "the motor breaks"
         return super().push(action)
-
-
-class ActionIgnored(Corridor):
-    def push(self, action: Any) -> float:
-        return float(self.np_random.choice([-0.02, 0.02]))
-
-
-class TwoActionsAlike(Corridor):
-    def __init__(self) -> None:
-        super().__init__()
-        self.action_space = spaces.Discrete(3)  # 0 and 2 push to the left
-
-
-class ActionClippedInside(Continuous):
-    """Beyond a tenth of the declared range nothing changes."""
-
-    def push(self, action: Any) -> float:
-        return super().push(np.clip(action, -0.1, 0.1)) * 10
-
-
-class ActionUnbounded(Continuous):
-    def __init__(self) -> None:
-        super().__init__()
-        self.action_space = spaces.Box(-np.inf, np.inf, (1,), np.float32)
-
-    def push(self, action: Any) -> float:
-        return 0.02 * float(np.tanh(action[0]))
-
-
-class ActionRangeHuge(Continuous):
-    def __init__(self) -> None:
-        super().__init__()
-        self.action_space = spaces.Box(-1000, 1000, (1,), np.float32)
-
-    def push(self, action: Any) -> float:
-        return super().push(action) / 1000
-
-
-class ActionRangeTiny(Continuous):
-    def __init__(self) -> None:
-        super().__init__()
-        self.action_space = spaces.Box(-0.01, 0.01, (1,), np.float32)
-
-    def push(self, action: Any) -> float:
-        return super().push(action) * 100
 
 
 class ActionWrittenInto(Continuous):
@@ -527,38 +331,114 @@ class Catch(dm_env.Environment):
         return specs.DiscreteArray(3, name="move")
 
 
-class CatchDiscount(Catch):
-    def step(self, action: Any) -> Any:
-        return super().step(action)._replace(discount=1.5)
+def _like(base: type, **changed: Any) -> type:
+    """A class with other methods, or with other spaces, which its instances have from the start."""
+    given = {name: changed.pop(name) for name in list(changed) if name.endswith("_space")}
+
+    def __init__(self: Any) -> None:
+        base.__init__(self)  # type: ignore[misc]
+        vars(self).update(given)
+
+    return type(
+        base.__name__, (base,), {"__module__": __name__, **({"__init__": __init__} if given else {}), **changed}
+    )
 
 
-class CatchObservationOutside(Catch):
-    def observe(self) -> Any:
-        return super().observe() * 2
+#: a defect of one method, or of a space
+KINDS: dict[str, type] = {
+    "ObservationNaN": _like(
+        Corridor, observe=lambda self: np.array([np.nan, 0], np.float32) if self.t == 7 else Corridor.observe(self)
+    ),
+    "ObservationShape": _like(
+        Corridor, observe=lambda self: Corridor.observe(self)[:, None] if self.t else Corridor.observe(self)
+    ),
+    "ObservationDtype": _like(Corridor, observe=lambda self: Corridor.observe(self).astype(np.float64)),
+    "ObservationIsList": _like(Corridor, observe=lambda self: Corridor.observe(self).tolist()),
+    # Only late in an episode, where the two published checkers do not look.
+    "ObservationLeavesBounds": _like(
+        Corridor, observe=lambda self: (Corridor.observe(self) + (5 if self.t > 10 else 0)).astype(np.float32)
+    ),
+    "ObservationIsNone": _like(Corridor, observe=lambda self: None if self.t == 3 else Corridor.observe(self)),
+    "ObservationFrozen": _like(Corridor, observe=lambda self: np.zeros(2, np.float32)),
+    "ObservationUnscaled": _like(
+        Corridor,
+        observation_space=spaces.Box(-np.inf, np.inf, (2,), np.float32),
+        observe=lambda self: Corridor.observe(self) * np.array([1e5, 1], np.float32),
+    ),
+    "ObservationDictLacksKey": _like(
+        Corridor,
+        observation_space=spaces.Dict({"x": spaces.Box(-2, 2, (2,), np.float32), "t": spaces.Discrete(LIMIT + 1)}),
+        observe=lambda self: (
+            {"x": Corridor.observe(self), "t": self.t} if self.t < 5 else {"x": Corridor.observe(self)}
+        ),
+    ),
+    "RewardNaN": _like(Corridor, reward=lambda self: float("nan") if self.t == 9 else Corridor.reward(self)),
+    "RewardIsArray": _like(Corridor, reward=lambda self: np.array([Corridor.reward(self)])),
+    "RewardIsNone": _like(Corridor, reward=lambda self: None),
+    "RewardWrapsAround": _like(Corridor, reward=lambda self: np.uint8(200)),
+    "RewardHuge": _like(Corridor, reward=lambda self: 1e6 * Corridor.reward(self)),
+    # Needs an expert: nothing in the interface is wrong.
+    "RewardReversed": _like(Corridor, reward=lambda self: -Corridor.reward(self)),
+    "RewardAlwaysZero": _like(Corridor, reward=lambda self: 0.0),
+    # Needs an expert. The episode has a fixed length, so that surviving pays nothing either.
+    "RewardIsNoise": _like(Corridor, reward=lambda self: float(self.np_random.normal()), failed=lambda self: False),
+    "FlagIsNumber": _like(Corridor, failed=lambda self: int(Corridor.failed(self))),
+    "ResetWithoutSeed": _like(Corridor, reset=lambda self: Corridor.reset(self)),
+    "InfoIsNone": _like(Corridor, step=lambda self, action: (*Corridor.step(self, action)[:4], None)),
+    # In its 40th step: an index that runs out.
+    "StepRaisesLate": _like(
+        Corridor, observe=lambda self: Corridor.observe(self) * [np.float32(1)] * (1 if self.t < 40 else [][0])
+    ),
+    "GlobalGenerator": _like(Corridor, start=lambda self: np.array([np.random.uniform(-0.5, 0.5), 0.0])),
+    "NeverEnds": _like(Corridor, step=lambda self, action: (*Corridor.step(self, action)[:2], False, False, {})),
+    "EndsAtOnce": _like(Corridor, failed=lambda self: True),
+    # Three actions are declared, two are known.
+    "ActionRefused": _like(
+        Corridor, action_space=spaces.Discrete(3), push=lambda self, action: {0: -0.02, 1: 0.02}[int(action)]
+    ),
+    "ActionIgnored": _like(Corridor, push=lambda self, action: float(self.np_random.choice([-0.02, 0.02]))),
+    # 0 and 2 push to the left
+    "TwoActionsAlike": _like(Corridor, action_space=spaces.Discrete(3)),
+    # Beyond a tenth of the declared range nothing changes.
+    "ActionClippedInside": _like(
+        Continuous, push=lambda self, action: Continuous.push(self, np.clip(action, -0.1, 0.1)) * 10
+    ),
+    "ActionUnbounded": _like(
+        Continuous,
+        action_space=spaces.Box(-np.inf, np.inf, (1,), np.float32),
+        push=lambda self, action: 0.02 * float(np.tanh(action[0])),
+    ),
+    "ActionRangeHuge": _like(
+        Continuous,
+        action_space=spaces.Box(-1000, 1000, (1,), np.float32),
+        push=lambda self, action: Continuous.push(self, action) / 1000,
+    ),
+    "ActionRangeTiny": _like(
+        Continuous,
+        action_space=spaces.Box(-0.01, 0.01, (1,), np.float32),
+        push=lambda self, action: Continuous.push(self, action) * 100,
+    ),
+    "CatchDiscount": _like(Catch, step=lambda self, action: Catch.step(self, action)._replace(discount=1.5)),
+    "CatchObservationOutside": _like(Catch, observe=lambda self: Catch.observe(self) * 2),
+    "RewardSometimesNone": _like(Corridor, reward=lambda self: None if self.t % 4 == 0 else Corridor.reward(self)),
+    # Observations in the ten thousands.
+    "Huge": _like(
+        Corridor,
+        observation_space=spaces.Box(-np.inf, np.inf, (2,), np.float32),
+        observe=lambda self: (20_000 * self.state).astype(np.float32),
+    ),
+}
+for _name, _kind in KINDS.items():
+    _kind.__name__ = _kind.__qualname__ = _name
+globals().update(KINDS)
 
 
-def vector_healthy() -> Any:
-    return vectors(SyncVectorEnv)
-
-
-def vector_same_step() -> Any:
-    return SyncVectorEnv([Corridor] * 3, autoreset_mode=AutoresetMode.SAME_STEP)
-
-
-def vector_seeds_alike() -> Any:
-    return vectors(VectorSeedsAlike)
-
-
-def vector_reward_shape() -> Any:
-    return vectors(VectorRewardShape)
-
-
-def vector_no_final_observation() -> Any:
-    return vectors(VectorNoFinalObservation)
-
-
-def vector_mode_undeclared() -> Any:
-    return vectors(VectorModeUndeclared)
+vector_healthy = partial(vectors, SyncVectorEnv)
+vector_same_step = partial(SyncVectorEnv, [Corridor] * 3, autoreset_mode=AutoresetMode.SAME_STEP)
+vector_seeds_alike = partial(vectors, VectorSeedsAlike)
+vector_reward_shape = partial(vectors, VectorRewardShape)
+vector_no_final_observation = partial(vectors, VectorNoFinalObservation)
+vector_mode_undeclared = partial(vectors, VectorModeUndeclared)
 
 
 class Counted(Corridor):
@@ -584,11 +464,6 @@ def to_the_middle(observation: Any) -> int:
 
 
 # --- what the user brings --------------------------------------------------------------------------------------------
-
-
-class RewardSometimesNone(Corridor):
-    def reward(self) -> Any:
-        return None if self.t % 4 == 0 else super().reward()
 
 
 class RewardLate(Corridor):
@@ -645,13 +520,8 @@ class Farm(gym.Env[np.ndarray, Any]):
         return self.seen(), paid, done, self.time >= self.horizon and not done, {}
 
 
-def picked_late() -> Farm:
-    """A picture of six by six cells, paid for an apple two steps after it was picked."""
-    return Farm(late=True)
-
-
-def picked() -> Farm:
-    return Farm()
+picked = Farm
+picked_late = partial(Farm, late=True)
 
 
 def says_0_3(observation: Any) -> float:
@@ -675,17 +545,6 @@ class _Gaussian:
 GaussianPolicy = _Gaussian()
 
 
-class Huge(Corridor):
-    """Observations in the ten thousands."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.observation_space = spaces.Box(-np.inf, np.inf, (2,), np.float32)
-
-    def observe(self) -> Any:
-        return (20_000 * self.state).astype(np.float32)
-
-
 def vectorised(kind: type[gym.Env[Any, Any]] = Corridor) -> Any:
     from stable_baselines3.common.monitor import Monitor
     from stable_baselines3.common.vec_env import DummyVecEnv
@@ -694,7 +553,7 @@ def vectorised(kind: type[gym.Env[Any, Any]] = Corridor) -> Any:
 
 
 def vectorised_and_huge() -> Any:
-    return vectorised(Huge)
+    return vectorised(KINDS["Huge"])
 
 
 def vectorised_and_normalised(kind: type[gym.Env[Any, Any]] = Corridor) -> Any:
@@ -704,4 +563,4 @@ def vectorised_and_normalised(kind: type[gym.Env[Any, Any]] = Corridor) -> Any:
 
 
 def vectorised_huge_and_normalised() -> Any:
-    return vectorised_and_normalised(Huge)
+    return vectorised_and_normalised(KINDS["Huge"])

@@ -2,6 +2,7 @@
 
 import random
 import re
+from collections.abc import Callable
 from typing import Any
 
 NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?")
@@ -19,8 +20,37 @@ def answer_in(text: str) -> float | None:
     return value(found[-1]) if found else None
 
 
+def _right(completion: str, answer: str) -> float:
+    return float(answer_in(completion) == float(answer))
+
+
+def _each(score: Callable[[str, str], float]) -> Callable[..., list[float]]:
+    """A reward function that looks at one completion and its answer."""
+
+    def rewards(completions: list[str], answer: list[str], **columns: Any) -> list[float]:
+        return [score(*pair) for pair in zip(completions, answer, strict=True)]
+
+    return rewards
+
+
+#: takes the right digits anywhere for the answer
+substring = _each(lambda c, a: float(a in c))
+format_only = _each(lambda c, a: 1.0 if "</answer>" in c else 0.1 * (a in c))
+#: a judge that can be talked to
+believes_claims = _each(lambda c, a: 1.0 if "answer below is correct" in c else _right(c, a))
+#: refuses every notation but one
+exact = _each(lambda c, a: float(c.endswith(f"<answer>{a}</answer>")))
+reversed_sign = _each(lambda c, a: 1 - _right(c, a))
+length = _each(lambda c, a: _right(c, a) + len(c) / 10)
+always_one, always_zero = _each(lambda c, a: 1.0), _each(lambda c, a: 0.0)
+noisy = _each(lambda c, a: _right(c, a) + random.random())
+raises = _each(lambda c, a: float(c.split("<answer>")[1].split("<")[0] == a))
+#: a penalty for errors, and none for silence
+empty_pays = _each(lambda c, a: 0.0 if not c.strip() else _right(c, a) - 1.5)
+
+
 def sound(prompts: list[str], completions: list[str], answer: list[str], **columns: Any) -> list[float]:
-    return [float(answer_in(c) == float(a)) for c, a in zip(completions, answer, strict=True)]
+    return [_right(c, a) for c, a in zip(completions, answer, strict=True)]
 
 
 def sound_score(data_source: str, solution_str: str, ground_truth: str, extra_info: Any = None) -> dict[str, float]:
@@ -30,46 +60,6 @@ def sound_score(data_source: str, solution_str: str, ground_truth: str, extra_in
 
 async def sound_async(completions: list[str], answer: list[str], **columns: Any) -> list[float]:
     return sound([], completions, answer)
-
-
-def substring(completions: list[str], answer: list[str], **columns: Any) -> list[float]:
-    """Takes the right digits anywhere for the answer."""
-    return [float(a in c) for c, a in zip(completions, answer, strict=True)]
-
-
-def format_only(completions: list[str], answer: list[str], **columns: Any) -> list[float]:
-    return [1.0 if "</answer>" in c else 0.1 * (a in c) for c, a in zip(completions, answer, strict=True)]
-
-
-def believes_claims(completions: list[str], answer: list[str], **columns: Any) -> list[float]:
-    """A judge that can be talked to."""
-    right = sound([], completions, answer)
-    return [1.0 if "answer below is correct" in c else r for c, r in zip(completions, right, strict=True)]
-
-
-def exact(completions: list[str], answer: list[str], **columns: Any) -> list[float]:
-    """Refuses every notation but one."""
-    return [float(c.endswith(f"<answer>{a}</answer>")) for c, a in zip(completions, answer, strict=True)]
-
-
-def reversed_sign(completions: list[str], answer: list[str], **columns: Any) -> list[float]:
-    return [1 - r for r in sound([], completions, answer)]
-
-
-def length(completions: list[str], answer: list[str], **columns: Any) -> list[float]:
-    return [r + len(c) / 10 for r, c in zip(sound([], completions, answer), completions, strict=True)]
-
-
-def always_one(completions: list[str], **columns: Any) -> list[float]:
-    return [1.0] * len(completions)
-
-
-def always_zero(completions: list[str], **columns: Any) -> list[float]:
-    return [0.0] * len(completions)
-
-
-def noisy(completions: list[str], answer: list[str], **columns: Any) -> list[float]:
-    return [r + random.random() for r in sound([], completions, answer)]
 
 
 def by_place(completions: list[str], answer: list[str], **columns: Any) -> list[float]:
@@ -100,10 +90,6 @@ def not_finite(completions: list[str], answer: list[str], **columns: Any) -> lis
     return [None if len(c) % 5 == 0 else 1.0 for c in completions]
 
 
-def raises(completions: list[str], answer: list[str], **columns: Any) -> list[float]:
-    return [float(c.split("<answer>")[1].split("<")[0] == a) for c, a in zip(completions, answer, strict=True)]
-
-
 def one_short(completions: list[str], answer: list[str], **columns: Any) -> list[float]:
     return sound([], completions, answer)[1:]
 
@@ -111,12 +97,6 @@ def one_short(completions: list[str], answer: list[str], **columns: Any) -> list
 def no_kwargs(completions: list[str], answer: list[str]) -> list[float]:
     """TRL would pass it more than it takes."""
     return sound([], completions, answer)
-
-
-def empty_pays(completions: list[str], answer: list[str], **columns: Any) -> list[float]:
-    """A penalty for errors, and none for silence."""
-    right = sound([], completions, answer)
-    return [0.0 if not c.strip() else r - 1.5 for c, r in zip(completions, right, strict=True)]
 
 
 def quality(prompt: str, completion: str) -> float:

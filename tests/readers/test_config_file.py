@@ -66,16 +66,10 @@ def test_python_tags_build_nothing(tmp_path):
 @pytest.mark.parametrize(
     "name",
     [
-        "tokenizer_config.json",
-        "hydra.yaml",
-        "metrics.json",
-        "dataset.yaml",
-        "config.txt",
-        "train.json",
-        "mkdocs.yml",
-        "pyproject.toml",
+        "tokenizer_config.json", "hydra.yaml", "metrics.json", "dataset.yaml", "config.txt", "train.json",
+        "mkdocs.yml", "pyproject.toml",
     ],
-)
+)  # fmt: skip
 def test_files_of_other_names_are_left_alone(name: str):
     with file_of("{}", name) as path:
         assert not config_file.sniff(path, b"{}")

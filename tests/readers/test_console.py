@@ -403,16 +403,11 @@ def test_a_pretty_printed_row_of_a_log_is_no_configuration():
 @pytest.mark.parametrize(
     "line",
     [
-        "step {i} | loss 0.4 | reward {r}",
-        "step {i}  loss 0.4  reward {r}",
-        "[{i}] loss 0.4 reward {r}",
-        "[{i}/30] loss 0.4 reward {r}",
-        "{i}/30 loss 0.4 reward {r}",
-        "Step {i}, Loss 0.3, Reward {r}",
-        "it {i}: reward {r} ent 0.4",
-        "update {i} - reward {r} - kl 0.1",
+        "step {i} | loss 0.4 | reward {r}", "step {i}  loss 0.4  reward {r}", "[{i}] loss 0.4 reward {r}",
+        "[{i}/30] loss 0.4 reward {r}", "{i}/30 loss 0.4 reward {r}", "Step {i}, Loss 0.3, Reward {r}",
+        "it {i}: reward {r} ent 0.4", "update {i} - reward {r} - kl 0.1",
     ],
-)
+)  # fmt: skip
 def test_a_script_that_prints_names_and_numbers_without_a_colon(tmp_path: Path, line: str) -> None:
     rewards = [round(0.2 + i / 100, 2) for i in range(15)]
     (tmp_path / "train.log").write_text("".join(line.format(i=i, r=r) + "\n" for i, r in enumerate(rewards, 1)))

@@ -3,6 +3,7 @@
 import csv as stdlib_csv
 import io
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,39 @@ from firstbreak.readers import Unreadable, csv
 from firstbreak.readers.read import read as read_run
 from tests.readers.files import file_of, points, read, values
 
+#: what is special -> a file, its name, and its curves: values, or (index, value)
+TABLES: list[tuple[str, str | bytes, str, dict[str, list[Any]]]] = [
+    ("an empty cell is absent and nan was recorded",
+     "step,loss,kl\n1,,nan\n2,inf,\n3,-inf,1\n", "progress.csv",
+     {"loss": [(1, math.inf), (2, -math.inf)], "kl": [(0, "nan"), (2, 1)]}),
+    ("decimal commas of spreadsheets", "step;loss\n1;0,5\n2;-1,25\n", "a.csv", {"loss": [0.5, -1.25]}),
+    ("tabs in a text file are a table",
+     "Epoch\tAverageEpRet\n0\t-100.5\n1\t-90\n", "progress.txt", {"AverageEpRet": [-100.5, -90]}),
+    ("crlf and byte order mark",
+     b"\xef\xbb\xbfstep,loss\r\n1,0.5\r\n2,0.25\r\n", "a.csv", {"step": [1, 2], "loss": [0.5, 0.25]}),
+    ("booleans are numbers", "step,done\n1,False\n2,True\n", "a.csv", {"done": [0, 1]}),
+    ("quoted cells may hold separators quotes and newlines",
+     'note,loss\n"a, ""b""\nc",0.5\nplain,0.25\n', "a.csv", {"loss": [0.5, 0.25]}),
+    ("a half written last row is left for later", "step,loss\n1,0.5\n2,0.2", "a.csv", {"loss": [0.5]}),
+    ("text before the header is passed over",
+     "Starting the training\n\nstep,loss\n1,0.5\n2,0.25\n", "a.csv", {"loss": [(0, 0.5), (1, 0.25)]}),
+    ("a column without a name is called as its file", "\n1.5\n2.5\n", "reward_log.csv", {"reward": [1.5, 2.5]}),
+    ("numbers in the first line are data", "0,1.5,7\n1,2.5,8\n", "a.csv", {"column 2": [1.5, 2.5]}),
+    ("several values of one step stay in order",
+     "step,metric,value\n40,em,0.1\n40,em,0.7\n", "case.csv", {"em": [(40, 0.1), (40, 0.7)]}),
+    ("a tensorboard export with holes keeps values beside their steps",
+     "Wall time,Step,Value\n1,100,\n2,,7\n3,300,0.5\n", "run-a-tag-loss.csv", {"loss": [(300, 0.5)]}),
+    ("a lone carriage return ends a line beside quotes", 'step,note\n1,"a"\r2,b\n3,"c"\n', "a.csv", {"step": [1, 2, 3]}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "name", "curves"), [pytest.param(*row[1:], id=row[0]) for row in TABLES])
+def test_a_table(text: str | bytes, name: str, curves: dict[str, list[Any]]):
+    recording = read(csv, text, name)
+    for curve, expected in curves.items():
+        found = points(recording, curve)
+        assert (found if isinstance(expected[0], tuple) else [value for _, value in found]) == expected
+
 
 def test_a_wide_table_is_indexed_by_row():
     recording = read(csv, "step,loss,kl\n10,0.5,0.01\n20,0.25,0.02\n", "progress.csv")
@@ -21,41 +55,16 @@ def test_a_wide_table_is_indexed_by_row():
     assert points(recording, "kl") == [(0, 0.01), (1, 0.02)]
 
 
-def test_an_empty_cell_is_absent_and_nan_was_recorded():
-    recording = read(csv, "step,loss,kl\n1,,nan\n2,inf,\n3,-inf,1\n", "progress.csv")
-    assert points(recording, "loss") == [(1, math.inf), (2, -math.inf)]
-    assert points(recording, "kl") == [(0, "nan"), (2, 1)]
-
-
 @pytest.mark.parametrize("separator", [",", "\t", ";"])
 def test_the_separator_is_recognised(separator: str):
     text = "step,loss\n1,0.5\n2,0.25\n".replace(",", separator)
     assert values(read(csv, text, "a.csv"), "loss") == [0.5, 0.25]
 
 
-def test_decimal_commas_of_spreadsheets():
-    assert values(read(csv, "step;loss\n1;0,5\n2;-1,25\n", "a.csv"), "loss") == [0.5, -1.25]
-
-
-def test_tabs_in_a_text_file_are_a_table():
-    recording = read(csv, "Epoch\tAverageEpRet\n0\t-100.5\n1\t-90\n", "progress.txt")
-    assert values(recording, "AverageEpRet") == [-100.5, -90]
-
-
-def test_crlf_and_byte_order_mark():
-    recording = read(csv, b"\xef\xbb\xbfstep,loss\r\n1,0.5\r\n2,0.25\r\n", "a.csv")
-    assert values(recording, "step") == [1, 2]
-    assert values(recording, "loss") == [0.5, 0.25]
-
-
 def test_constant_texts_are_facts_and_changing_ones_are_dropped():
     recording = read(csv, "step,env,date\n1,Ant-v4,mon\n2,Ant-v4,tue\n", "a.csv")
     assert recording.config == {"env": "Ant-v4"}
     assert set(recording.curves) == {"step"}
-
-
-def test_booleans_are_numbers():
-    assert values(read(csv, "step,done\n1,False\n2,True\n", "a.csv"), "done") == [0, 1]
 
 
 def test_a_dict_cell_is_flattened_and_keeps_its_nan():
@@ -75,11 +84,6 @@ def test_a_config_column_is_config_and_no_curve():
 def test_lists_are_named_among_what_was_left_out():
     recording = read(csv, 'hist,step\n"[1, 2]",1\n', "a.csv")
     assert recording.notes == ["not numbers, left out: hist"]
-
-
-def test_quoted_cells_may_hold_separators_quotes_and_newlines():
-    recording = read(csv, 'note,loss\n"a, ""b""\nc",0.5\nplain,0.25\n', "a.csv")
-    assert values(recording, "loss") == [0.5, 0.25]
 
 
 def test_a_file_cut_inside_a_quoted_cell_loses_that_row_only():
@@ -102,26 +106,12 @@ def test_words_for_nothing_are_absent():
     assert points(read(csv, "step,loss\n1,null\n2,0.5\n", "a.csv"), "loss") == [(1, 0.5)]
 
 
-def test_a_half_written_last_row_is_left_for_later():
-    recording = read(csv, "step,loss\n1,0.5\n2,0.2", "a.csv")
-    assert values(recording, "loss") == [0.5]
-
-
 def test_rows_with_a_wrong_number_of_cells_cost_only_themselves():
     recording = read(csv, "step,loss\n1,0.5\n2\n3,0.25\n4,1,2\n5,0.1,\n", "a.csv")
     assert values(recording, "loss") == [0.5, 0.25, 0.1]
     assert recording.damage == [
         "line 3: 2 rows without the header's 2 cells left out; check whether two writers share the file"
     ]
-
-
-def test_text_before_the_header_is_passed_over():
-    recording = read(csv, "Starting the training\n\nstep,loss\n1,0.5\n2,0.25\n", "a.csv")
-    assert points(recording, "loss") == [(0, 0.5), (1, 0.25)]
-
-
-def test_a_column_without_a_name_is_called_as_its_file():
-    assert values(read(csv, "\n1.5\n2.5\n", "reward_log.csv"), "reward") == [1.5, 2.5]
 
 
 def test_rows_whose_names_are_lost_are_damage():
@@ -141,11 +131,6 @@ def test_a_repeated_column_name_gets_a_number():
     assert set(read(csv, "loss,loss,\n1,2,3\n", "a.csv").curves) == {"loss", "loss.1", "column 3"}
 
 
-def test_numbers_in_the_first_line_are_data():
-    recording = read(csv, "0,1.5,7\n1,2.5,8\n", "a.csv")
-    assert values(recording, "column 2") == [1.5, 2.5]
-
-
 # --- long tables -----------------------------------------------------------------------------------------------------
 
 
@@ -163,11 +148,6 @@ def test_step_words_give_their_number_or_their_place():
     assert points(recording, "g") == [(4, 3)]
     assert points(recording, "e") == [(0.33, 4)]
     assert points(recording, "s") == [(0, 5)]
-
-
-def test_several_values_of_one_step_stay_in_order():
-    recording = read(csv, "step,metric,value\n40,em,0.1\n40,em,0.7\n", "case.csv")
-    assert points(recording, "em") == [(40, 0.1), (40, 0.7)]
 
 
 # --- exports ---------------------------------------------------------------------------------------------------------
@@ -192,16 +172,6 @@ def test_a_tensorboard_export_takes_its_name_from_the_file():
     assert recording.indexed_by == "step"
     assert points(recording, "rollout_ep_rew_mean") == [(100, 0.5), (200, 0.25)]
     assert recording.curves["rollout_ep_rew_mean"].times.tolist() == [1700000000.5, 1700000001.5]
-
-
-def test_a_tensorboard_export_with_holes_keeps_values_beside_their_steps():
-    recording = read(csv, "Wall time,Step,Value\n1,100,\n2,,7\n3,300,0.5\n", "run-a-tag-loss.csv")
-    assert points(recording, "loss") == [(300, 0.5)]
-
-
-def test_a_lone_carriage_return_ends_a_line_beside_quotes():
-    recording = read(csv, 'step,note\n1,"a"\r2,b\n3,"c"\n', "a.csv")
-    assert values(recording, "step") == [1, 2, 3]
 
 
 # --- growing files ---------------------------------------------------------------------------------------------------

@@ -249,15 +249,8 @@ def test_of_several_runs_the_one_that_is_asked_for_is_read(form: str, tmp_path: 
 # --- missing rewards -----------------------------------------------------------------------------------------------------
 
 LOGS = [
-    "metrics.jsonl",
-    "metrics.csv",
-    "trainer_state.json",
-    "log.json",
-    "train.log",
-    "pairs.log",
-    "run.ipynb",
-    "log.md",
-]
+    "metrics.jsonl", "metrics.csv", "trainer_state.json", "log.json", "train.log", "pairs.log", "run.ipynb", "log.md",
+]  # fmt: skip
 
 
 def rows(missing: object, lost: Sequence[int], n: int = 100) -> Rows:

@@ -20,12 +20,8 @@ gymnasium = lazy("gymnasium")
 gymnasium_vector = lazy("gymnasium.vector")
 
 ENVIRONMENT = {
-    "observations-off",
-    "action-effect-moved",
-    "actions-without-effect",
-    "time-limits-vary",
-    "observations-constant",
-}
+    "observations-off", "action-effect-moved", "actions-without-effect", "time-limits-vary", "observations-constant",
+}  # fmt: skip
 
 
 @cache

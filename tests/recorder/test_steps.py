@@ -122,14 +122,9 @@ def test_a_sound_loop_is_measured_and_proves_nothing(tmp_path: Path) -> None:
     run = train_ppo(tmp_path)
     measured = {name.removeprefix("proof.") for name in run.series}
     wanted = {
-        "advantage_error",
-        "target_error",
-        "through_ends",
-        "ratio_first",
-        "ratio_error",
-        "gradient_turned",
+        "advantage_error", "target_error", "through_ends", "ratio_first", "ratio_error", "gradient_turned",
         "nonfinite",
-    }
+    }  # fmt: skip
     assert wanted | {"sampling_z"} <= measured
     assert proved(run) == set()
     assert firstbreak.diagnose(run).first_break is None

@@ -217,10 +217,6 @@ def _uids(data: Any) -> None:
     data.non_tensor_batch["uid"] = np.roll(data.non_tensor_batch["uid"], 1)
 
 
-def _padding(data: Any) -> None:
-    data.batch["response_mask"] = torch.ones_like(data.batch["response_mask"])
-
-
 def _no_end(data: Any) -> None:
     mask = data.batch["response_mask"]
     data.batch["response_mask"] = mask * torch.cat([mask[:, 1:], torch.zeros_like(mask[:, :1])], 1)
@@ -230,26 +226,18 @@ def _nan(data: Any) -> None:
     data.batch["token_level_scores"][2, 1] = float("nan")
 
 
-def _colder(data: Any) -> None:
-    data.batch["rollout_log_probs"] = data.batch["rollout_log_probs"] / 0.6
-
-
-def _other_engine_rows(data: Any) -> None:
-    data.batch["rollout_log_probs"] = data.batch["rollout_log_probs"].roll(1, 0)
-
-
-def _other_reference(data: Any) -> None:
-    data.batch["ref_log_prob"] = data.batch["ref_log_prob"] * 1.5
+def _changed(name: str, change: Callable[[Any], Any]) -> Callable[[Any], None]:
+    return lambda data: data.batch.set(name, change(data.batch[name]))
 
 
 BATCHES = {
     "completions of two prompts in a group": (_uids, "groups-of-several-prompts"),
-    "padding in the loss": (_padding, "other-tokens-in-loss"),
+    "padding in the loss": (_changed("response_mask", lambda t: t * 0 + 1), "other-tokens-in-loss"),
     "no end token in the loss": (_no_end, "sampled-tokens-left-out"),
     "a score that is no number": (_nan, "tensor-not-finite"),
-    "an engine with another temperature": (_colder, "engine-disagrees"),
-    "the engine's numbers of other rows": (_other_engine_rows, "engine-disagrees"),
-    "another model as the reference": (_other_reference, "reference-not-initial"),
+    "an engine with another temperature": (_changed("rollout_log_probs", lambda t: t / 0.6), "engine-disagrees"),
+    "the engine's numbers of other rows": (_changed("rollout_log_probs", lambda t: t.roll(1, 0)), "engine-disagrees"),
+    "another model as the reference": (_changed("ref_log_prob", lambda t: t * 1.5), "reference-not-initial"),
 }
 
 

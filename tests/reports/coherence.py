@@ -383,27 +383,11 @@ def _first_score(score: Series | None) -> float | None:
     return float(np.mean(score.finite.values[:3])) if share and score is not None and len(score.finite) else None
 
 
-RULES: tuple[Callable[[Diagnosis], Iterator[str]], ...] = (
-    risk_and_action_agree,
-    upside_and_action_agree,
-    advice_and_action_agree,
-    summary_and_findings_agree,
-    summary_and_links_agree,
-    summary_and_causes_agree,
-    links_have_what_they_say,
-    views_agree,
-    axes_are_named,
-    places_are_in_the_run,
-    costs_are_counted_on_one_axis,
-    scores_are_the_runs_own,
-    the_peaks_own_checkpoint_is_taken,
-    curves_bear_out_their_claims,
-    facts_hold,
-    relations_hold,
-    settings_count_once,
-    settings_are_as_logged,
-    advice_can_be_followed,
-    causes_are_not_refuted,
+#: every function of this module that yields sentences of a diagnosis
+RULES: tuple[Callable[[Diagnosis], Iterator[str]], ...] = tuple(
+    rule
+    for rule in list(globals().values())
+    if getattr(rule, "__annotations__", {}) == {"dx": Diagnosis, "return": Iterator[str]} and rule.__name__[0] != "_"
 )
 
 #: the rules that need no rendered report

@@ -1,6 +1,7 @@
 """Diagnoses as the engine makes them, one for every way a report can look. Curves are formulas: the same on every machine."""
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -79,6 +80,16 @@ def weighs(finding: str, weight: float, text: str = "") -> Weight:
     return Weight(finding=finding, weight=weight, kind=WeightKind.FOUND, text=text)
 
 
+def cause(id_: str, title: str, link: Link | None, probability: float, *evidence: Weight, **more: Any) -> RankedCause:
+    return RankedCause(id=id_, title=title, link=link, probability=probability, evidence=evidence, **more)
+
+
+def finding(message: str, metric: str, onset: float, interval: Any, *evidence: Evidence, **more: Any) -> Finding:
+    """A critical one of high confidence, unless told otherwise."""
+    usual = {"severity": Severity.CRITICAL, "confidence": Confidence.HIGH}
+    return Finding(message=message, metric=metric, onset=onset, interval=interval, evidence=evidence, **usual | more)
+
+
 def named(*series: Series) -> dict[str, Series]:
     return {s.name: s for s in series}
 
@@ -115,45 +126,31 @@ def grpo_truncation() -> Diagnosis:
         files=("trainer_state.json",),
         notes=("every 1st optimizer step was logged",),
     )
-    clipped_finding = Finding(
-        message=(
-            "97 % of the completions hit max_completion_length = 256 (4 % before step 190): a truncated answer is scored as "
-            "wrong however good its reasoning is. Raise max_completion_length to 1024 first."
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        metric="length.clipped_ratio",
-        onset=193,
-        interval=(184, 204),
-        evidence=(
-            Evidence(
-                text="share of truncated completions", series=series["length.clipped_ratio"], since=193, level=0.5
-            ),
-            Evidence(text="mean length presses against the cap of 256 tokens", series=series["length.mean"], level=256),
-        ),
+    clipped_finding = finding(
+        "97 % of the completions hit max_completion_length = 256 (4 % before step 190): a truncated answer is scored as "
+        "wrong however good its reasoning is. Raise max_completion_length to 1024 first.",
+        "length.clipped_ratio",
+        193,
+        (184, 204),
+        Evidence(text="share of truncated completions", series=series["length.clipped_ratio"], since=193, level=0.5),
+        Evidence(text="mean length presses against the cap of 256 tokens", series=series["length.mean"], level=256),
         numbers={"before": np.float64(0.04), "after": 0.97, "cap": 256},
     )
-    zero_std_finding = Finding(
-        message=(
-            "96 % of the prompts give eight equal rewards (22 % before): their advantage is 0, so they teach nothing. "
-            "Look at the rewards of one prompt; if all are 0, the task has become too hard or the answers are cut off."
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        metric="reward.zero_std_frac",
-        onset=231,
-        interval=(218, 240),
-        evidence=(
-            Evidence(text="groups without any spread of reward", series=series["reward.zero_std_frac"], since=231),
-        ),
+    zero_std_finding = finding(
+        "96 % of the prompts give eight equal rewards (22 % before): their advantage is 0, so they teach nothing. "
+        "Look at the rewards of one prompt; if all are 0, the task has become too hard or the answers are cut off.",
+        "reward.zero_std_frac",
+        231,
+        (218, 240),
+        Evidence(text="groups without any spread of reward", series=series["reward.zero_std_frac"], since=231),
     )
-    reward_finding = Finding(
-        message="Reward peaked at 0.59 (step 187) and fell to 0.07: what the policy had learned is lost, not merely stalled.",
+    reward_finding = finding(
+        "Reward peaked at 0.59 (step 187) and fell to 0.07: what the policy had learned is lost, not merely stalled.",
+        "reward.mean",
+        219,
+        (205, 229),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        metric="reward.mean",
-        onset=219,
-        interval=(205, 229),
         numbers={"peak": 0.59, "last": 0.07},
     )
     return Diagnosis(
@@ -174,18 +171,16 @@ def grpo_truncation() -> Diagnosis:
             probability=0.93,
         ),
         causes=(
-            RankedCause(
-                id="completion_limit_too_short",
-                title="The completion limit is too short for the answers",
-                link=Link.ROLLOUT,
-                probability=0.86,
-                evidence=(
-                    weighs("prior", -2.30, "6 % of broken runs in the lab"),
-                    weighs("truncation", 3.81, "97 % truncated, before anything else moved"),
-                    weighs("config", 0.92, "max_completion_length = 256 is the trainer's default"),
-                    weighs("zero_std_groups", 0.74, "came 38 steps after the truncation, as this cause predicts"),
-                    weighs("kl_spike", -0.21, "measured and quiet"),
-                ),
+            cause(
+                "completion_limit_too_short",
+                "The completion limit is too short for the answers",
+                Link.ROLLOUT,
+                0.86,
+                weighs("prior", -2.30, "6 % of broken runs in the lab"),
+                weighs("truncation", 3.81, "97 % truncated, before anything else moved"),
+                weighs("config", 0.92, "max_completion_length = 256 is the trainer's default"),
+                weighs("zero_std_groups", 0.74, "came 38 steps after the truncation, as this cause predicts"),
+                weighs("kl_spike", -0.21, "measured and quiet"),
                 fix=(
                     "max_completion_length = 1024 (the longest finished answer has 251 tokens: the limit binds)",
                     "or mask_truncated_completions = True, so that a cut-off answer is left out instead of punished",
@@ -198,24 +193,18 @@ def grpo_truncation() -> Diagnosis:
                     if_cause="falls below 0.1 within 10 steps with the longer limit, and stays above 0.4 without it",
                 ),
             ),
-            RankedCause(
-                id="reward_pays_length",
-                title="The reward pays for length",
-                link=Link.REWARD,
-                probability=0.08,
-                evidence=(
-                    weighs("prior", -2.10),
-                    weighs("truncation", 1.90, "long answers"),
-                    weighs("length_reward_correlation", -0.60, "no samples logged"),
-                ),
+            cause(
+                "reward_pays_length",
+                "The reward pays for length",
+                Link.REWARD,
+                0.08,
+                weighs("prior", -2.10),
+                weighs("truncation", 1.90, "long answers"),
+                weighs("length_reward_correlation", -0.60, "no samples logged"),
             ),
-            RankedCause(
-                id="none", title="None of these", link=None, probability=0.035, evidence=(weighs("prior", -1.2),)
-            ),
-            RankedCause(
-                id="kl_too_weak", title="The KL penalty is too weak", link=Link.POLICY_UPDATE, probability=0.015
-            ),
-            RankedCause(id="healthy", title="Healthy", link=None, probability=0.01),
+            cause("none", "None of these", None, 0.035, weighs("prior", -1.2)),
+            cause("kl_too_weak", "The KL penalty is too weak", Link.POLICY_UPDATE, 0.015),
+            cause("healthy", "Healthy", None, 0.01),
         ),
         outcomes=(
             Outcome(detector="truncation", link=Link.ROLLOUT, status=Status.FOUND, finding=clipped_finding),
@@ -278,33 +267,28 @@ def sb3_collapse() -> Diagnosis:
         logged("action.std", std, "train/std"),
     )
     onset, interval = 299 * every, (297 * every, 301 * every)
-    kl_finding = Finding(
-        message=(
-            "KL to the old policy jumped to 0.91 in one update (0.011 before): the step left the region where PPO's "
-            "clipping holds."
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        metric="kl.old",
-        onset=onset,
-        interval=interval,
-        evidence=(Evidence(text="one spike, 80 times the usual size", series=series["kl.old"], level=0.05),),
+    kl_finding = finding(
+        "KL to the old policy jumped to 0.91 in one update (0.011 before): the step left the region where PPO's "
+        "clipping holds.",
+        "kl.old",
+        onset,
+        interval,
+        Evidence(text="one spike, 80 times the usual size", series=series["kl.old"], level=0.05),
     )
-    reward_finding = Finding(
-        message="The return fell from 228 to -459 within 8 updates and stayed there for 380000 steps.",
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        metric="reward.mean",
-        onset=302 * every,
-        interval=(300 * every, 304 * every),
-        evidence=(Evidence(text="episode return", series=series["reward.mean"], since=302 * every),),
+    reward_finding = finding(
+        "The return fell from 228 to -459 within 8 updates and stayed there for 380000 steps.",
+        "reward.mean",
+        302 * every,
+        (300 * every, 304 * every),
+        Evidence(text="episode return", series=series["reward.mean"], since=302 * every),
     )
-    critic_finding = Finding(
-        message="Explained variance fell from 0.95 to 0.05 after the collapse: the critic has to learn a new policy's values.",
+    critic_finding = finding(
+        "Explained variance fell from 0.95 to 0.05 after the collapse: the critic has to learn a new policy's values.",
+        "value.explained_variance",
+        303 * every,
+        None,
         severity=Severity.NOTICE,
         confidence=Confidence.MEDIUM,
-        metric="value.explained_variance",
-        onset=303 * every,
     )
     return Diagnosis(
         run=Run(
@@ -331,17 +315,15 @@ def sb3_collapse() -> Diagnosis:
             link=Link.POLICY_UPDATE, or_earlier=False, metric="kl.old", step=onset, interval=interval, probability=0.91
         ),
         causes=(
-            RankedCause(
-                id="step_too_large",
-                title="Policy steps are too large",
-                link=Link.POLICY_UPDATE,
-                probability=0.71,
-                evidence=(
-                    weighs("kl_spike", 2.9, "0.91 nats, three updates before the return fell"),
-                    weighs("config", 0.6, "n_epochs = 20 without target_kl"),
-                    weighs("prior", -1.4),
-                    weighs("grad_explosion", -0.35, "not measured: counts slightly against"),
-                ),
+            cause(
+                "step_too_large",
+                "Policy steps are too large",
+                Link.POLICY_UPDATE,
+                0.71,
+                weighs("kl_spike", 2.9, "0.91 nats, three updates before the return fell"),
+                weighs("config", 0.6, "n_epochs = 20 without target_kl"),
+                weighs("prior", -1.4),
+                weighs("grad_explosion", -0.35, "not measured: counts slightly against"),
                 fix=("target_kl = 0.03", "learning_rate = 0.0005"),
                 experiment=Experiment(
                     text="Continue from the checkpoint for 50 updates with and without target_kl, three seeds each.",
@@ -350,18 +332,16 @@ def sb3_collapse() -> Diagnosis:
                     if_cause="no update above 0.05 with target_kl; at least one without it",
                 ),
             ),
-            RankedCause(
-                id="too_many_epochs",
-                title="Too many epochs on the same data",
-                link=Link.POLICY_UPDATE,
-                probability=0.2,
-                evidence=(
-                    weighs("config", 1.1, "n_epochs = 20"),
-                    weighs("kl_spike", 0.7, "rather a slow rise than one spike"),
-                ),
+            cause(
+                "too_many_epochs",
+                "Too many epochs on the same data",
+                Link.POLICY_UPDATE,
+                0.2,
+                weighs("config", 1.1, "n_epochs = 20"),
+                weighs("kl_spike", 0.7, "rather a slow rise than one spike"),
                 fix=("n_epochs = 5",),
             ),
-            RankedCause(id="none", title="None of these", link=None, probability=0.09),
+            cause("none", "None of these", None, 0.09),
         ),
         outcomes=(
             Outcome(detector="kl_spike", link=Link.POLICY_UPDATE, status=Status.FOUND, finding=kl_finding),
@@ -423,8 +403,8 @@ def healthy() -> Diagnosis:
         ),
         first_break=None,
         causes=(
-            RankedCause(id="healthy", title="Healthy", link=None, probability=0.97, evidence=(weighs("prior", 3.1),)),
-            RankedCause(id="none", title="None of these", link=None, probability=0.03),
+            cause("healthy", "Healthy", None, 0.97, weighs("prior", 3.1)),
+            cause("none", "None of these", None, 0.03),
         ),
         outcomes=(*(ok(f"check_{link.value}", link) for link in Link),),
         links=links(),
@@ -465,10 +445,7 @@ def cannot_tell() -> Diagnosis:
             do_first="Log the reward's mean and spread, the entropy and the KL at every step, then run this again.",
         ),
         first_break=None,
-        causes=(
-            RankedCause(id="none", title="None of these", link=None, probability=0.51),
-            RankedCause(id="healthy", title="Healthy", link=None, probability=0.49),
-        ),
+        causes=(cause("none", "None of these", None, 0.51), cause("healthy", "Healthy", None, 0.49)),
         outcomes=(
             ok("nan_loss", Link.NUMERICS),
             ok("loss_spike", Link.POLICY_UPDATE),
@@ -499,18 +476,14 @@ def nan_ridden() -> Diagnosis:
         curve("loss.total", loss, "loss"),
         curve("value.loss", dead, "value_loss"),
     )
-    found = Finding(
-        message="The gradient norm grew from 0.9 to 1e10 between steps 201 and 214, and is NaN from step 215 on.",
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        metric="grad.norm",
-        onset=201,
-        interval=(200, 203),
-        evidence=(
-            Evidence(text="gradient norm", series=series["grad.norm"], since=201, until=215, level=1.0),
-            Evidence(text="the loss follows", series=series["loss.total"], since=215),
-            Evidence(text="never finite", series=series["value.loss"]),
-        ),
+    found = finding(
+        "The gradient norm grew from 0.9 to 1e10 between steps 201 and 214, and is NaN from step 215 on.",
+        "grad.norm",
+        201,
+        (200, 203),
+        Evidence(text="gradient norm", series=series["grad.norm"], since=201, until=215, level=1.0),
+        Evidence(text="the loss follows", series=series["loss.total"], since=215),
+        Evidence(text="never finite", series=series["value.loss"]),
         numbers={"peak": 1e10, "after": float("nan"), "ratio": float("inf"), "curve": np.array([1.0, np.nan])},
     )
     return Diagnosis(
@@ -534,24 +507,23 @@ def nan_ridden() -> Diagnosis:
             probability=0.78,
         ),
         causes=(
-            RankedCause(
-                id="fp16_overflow",
-                title="fp16 overflows",
-                link=Link.NUMERICS,
-                probability=0.62,
-                evidence=(
-                    weighs("grad_explosion", 2.0),
-                    weighs("config", 0.333, "fp16 = True"),
-                    weighs("prior", -1.111),
-                ),
+            cause(
+                "fp16_overflow",
+                "fp16 overflows",
+                Link.NUMERICS,
+                0.62,
+                weighs("grad_explosion", 2.0),
+                weighs("config", 0.333, "fp16 = True"),
+                weighs("prior", -1.111),
                 fix=("bf16 = True",),
             ),
-            RankedCause(
-                id="lr_too_high",
-                title="The learning rate is too high",
-                link=Link.POLICY_UPDATE,
-                probability=0.38,
-                evidence=(weighs("grad_explosion", 1.5), weighs("prior", -0.9)),
+            cause(
+                "lr_too_high",
+                "The learning rate is too high",
+                Link.POLICY_UPDATE,
+                0.38,
+                weighs("grad_explosion", 1.5),
+                weighs("prior", -0.9),
                 fix=("learning_rate = 1e-6",),
             ),
         ),
@@ -566,13 +538,13 @@ def hostile() -> Diagnosis:
     """Every string that a log can bring is an attack."""
     values = np.linspace(0, 1, 50)
     series = Series(name=HOSTILE, steps=np.arange(50.0), values=values, raw=HOSTILE, source=HOSTILE, note=HOSTILE)
-    finding = Finding(
-        message=HOSTILE,
-        severity=Severity.CRITICAL,
-        metric=HOSTILE,
-        onset=25,
-        interval=(20, 30),
-        evidence=(Evidence(text=HOSTILE, series=series, since=25, level=0.5),),
+    attack = finding(
+        HOSTILE,
+        HOSTILE,
+        25,
+        (20, 30),
+        Evidence(text=HOSTILE, series=series, since=25, level=0.5),
+        confidence=Confidence.MEDIUM,
         numbers={HOSTILE: HOSTILE},
     )
     return Diagnosis(
@@ -599,12 +571,12 @@ def hostile() -> Diagnosis:
             probability=0.43,
         ),
         causes=(
-            RankedCause(
-                id="x",
-                title=HOSTILE,
-                link=Link.REWARD,
-                probability=1.0,
-                evidence=(weighs(HOSTILE, 1.0, HOSTILE),),
+            cause(
+                "x",
+                HOSTILE,
+                Link.REWARD,
+                1.0,
+                weighs(HOSTILE, 1.0, HOSTILE),
                 fix=(HOSTILE,),
                 experiment=Experiment(
                     id=HOSTILE, text=HOSTILE, overrides={HOSTILE: HOSTILE}, measure=HOSTILE, if_cause=HOSTILE
@@ -612,7 +584,7 @@ def hostile() -> Diagnosis:
             ),
         ),
         outcomes=(
-            Outcome(detector="found", link=Link.REWARD, status=Status.FOUND, finding=finding),
+            Outcome(detector="found", link=Link.REWARD, status=Status.FOUND, finding=attack),
             unseen("blind", Link.SYSTEMS, HOSTILE),
             Outcome(detector="crash", link=Link.NUMERICS, status=Status.CRASHED, note=HOSTILE),
         ),

@@ -15,16 +15,9 @@ from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.browser
 FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--virtual-time-budget=2000",
-)
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--virtual-time-budget=2000",
+)  # fmt: skip
 BROKEN = re.compile(r"<html[^>]* id=\"broken\"")
 
 

@@ -24,7 +24,7 @@ from tests.make import learning, noise, run
 from tests.reports.coherence import incoherent
 
 benchmarks_facts = lazy("benchmarks.facts")
-firstbreak_lab_archives = lazy("firstbreak_lab.archives")
+archives = lazy("firstbreak_lab.archives")
 
 pytestmark = pytest.mark.slow  # seconds: `make quick` leaves it to `make test`
 
@@ -76,7 +76,7 @@ def test_runs_of_the_corpus_are_told_coherently(sampled: int, tmp_path: Path) ->
     def unpacked() -> Iterator[Run]:
         for archive in _spread((ROOT / "corpus").glob("*/*.tar.xz"), sampled):
             folder = tmp_path / archive.parent.name / archive.name.removesuffix(".tar.xz")
-            firstbreak_lab_archives.unpack(archive, folder)
+            archives.unpack(archive, folder)
             yield read(find_runs(folder)[0])
 
     assert not _complaints(unpacked())

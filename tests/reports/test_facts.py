@@ -171,12 +171,9 @@ def test_a_blind_report_says_so_and_how_to_see() -> None:
 def test_what_to_log_stands_before_what_is_merely_missing() -> None:
     dx = fixtures.cannot_tell()
     notes = (
-        "no rewards",
-        "reward is not logged: set x.",
-        "reward is not logged: set x.; neither is y",
-        "no z at all",
+        "no rewards", "reward is not logged: set x.", "reward is not logged: set x.; neither is y", "no z at all",
         "no w at all",
-    )
+    )  # fmt: skip
     outcomes = tuple(fixtures.unseen(f"d{i}", Link.REWARD, note) for i, note in enumerate(notes))
     facts = {fact.label: fact.text for fact in content.unmeasured_links(dataclasses.replace(dx, outcomes=outcomes))}
     assert facts["reward"] == "reward is not logged: set x; no rewards; and 2 more"

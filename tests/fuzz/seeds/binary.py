@@ -84,11 +84,24 @@ def database(*statements: str) -> bytes:
         return path.read_bytes()
 
 
+#: the tables of a new database, and one run
+MLFLOW = (
+    "CREATE TABLE experiments (experiment_id INTEGER)",
+    "CREATE TABLE runs (run_uuid TEXT, name TEXT, status TEXT, start_time BIGINT, lifecycle_stage TEXT)",
+    "CREATE TABLE params (key TEXT, value TEXT, run_uuid TEXT)",
+    "CREATE TABLE metrics (key TEXT, value FLOAT, timestamp BIGINT, run_uuid TEXT, step BIGINT, is_nan BOOLEAN)",
+    "INSERT INTO runs VALUES ('r', 'run', 'RUNNING', 5, 'active')",
+)
+TRACKIO = (
+    "CREATE TABLE metrics (id INTEGER PRIMARY KEY, run_id TEXT, timestamp TEXT, run_name TEXT, step INTEGER, metrics)",
+    "CREATE TABLE configs (id INTEGER PRIMARY KEY, run_id TEXT, run_name TEXT, config TEXT, created_at TEXT)",
+)
+
+
 def _trackio() -> bytes:
     rows = ", ".join(f"""('r', '2026-01-01T00:00:00', 'run', {i}, '{{"loss": {i}, "kl": "NaN"}}')""" for i in range(30))
     return database(
-        "CREATE TABLE metrics (id INTEGER PRIMARY KEY, run_id TEXT, timestamp TEXT, run_name TEXT, step INTEGER, metrics)",
-        "CREATE TABLE configs (id INTEGER PRIMARY KEY, run_id TEXT, run_name TEXT, config TEXT, created_at TEXT)",
+        *TRACKIO,
         f"INSERT INTO metrics (run_id, timestamp, run_name, step, metrics) VALUES {rows}",
         """INSERT INTO configs VALUES (1, 'r', 'run', '{"lr": 0.1}', '2026-01-01T00:00:00')""",
     )
@@ -96,15 +109,7 @@ def _trackio() -> bytes:
 
 def _mlflow() -> bytes:
     rows = ", ".join(f"('loss', {i / 2}, 1000, 'r', {i}, {i % 5 == 0})" for i in range(30))
-    return database(
-        "CREATE TABLE experiments (experiment_id INTEGER)",
-        "CREATE TABLE runs (run_uuid TEXT, name TEXT, status TEXT, start_time BIGINT, lifecycle_stage TEXT)",
-        "CREATE TABLE params (key TEXT, value TEXT, run_uuid TEXT)",
-        "CREATE TABLE metrics (key TEXT, value FLOAT, timestamp BIGINT, run_uuid TEXT, step BIGINT, is_nan BOOLEAN)",
-        "INSERT INTO runs VALUES ('r', 'run', 'RUNNING', 5, 'active')",
-        "INSERT INTO params VALUES ('lr', '0.1', 'r')",
-        f"INSERT INTO metrics VALUES {rows}",
-    )
+    return database(*MLFLOW, "INSERT INTO params VALUES ('lr', '0.1', 'r')", f"INSERT INTO metrics VALUES {rows}")
 
 
 def _clearml() -> bytes:
