@@ -220,15 +220,9 @@ class Site:
         if sample is None:
             raise HTTPException(404, "this sample does not exist")
         seen, _ = split(sample)
-        entry = {
-            "mark": word,
-            "step": seen.step,
-            "reward": seen.reward,
-            "prompt": seen.prompt,
-            "completion": seen.completion,
-        }
+        told = {name: getattr(seen, name) for name in ("step", "reward", "prompt", "completion")}
         with self._marking, beneath(self.marks.parent):
-            save(self.marks, {key_of(seen): entry if word else None})
+            save(self.marks, {key_of(seen): {"mark": word, **told} if word else None})
 
     def compare(self, request: Request) -> Response:
         compared = self._asked(request)
