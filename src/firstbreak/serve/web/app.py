@@ -145,7 +145,7 @@ class Site:
             return HTMLResponse(pages.run.unreadable(entry.summary, live))
         problems: list[str] = []
         marks, rows = self._marks(problems), self._evaluations(entry, problems)
-        plan = _tried(partial(drawing.saved, entry.path), entry.root, problems, None)
+        plan = _tried(lambda: drawing.saved(entry.path), entry.root, problems, None)
         known = entry.summary, dx, live, entry.to_read, marks, rows, problems, entry.history, plan
         return HTMLResponse(pages.run.page(*known))
 
@@ -159,7 +159,7 @@ class Site:
         if not place.is_file():
             return []
         names = {entry.name, entry.path.name, str(entry.path)}
-        rows = _tried(partial(newest, place, MOST_ROWS), self.store.root, problems, [])
+        rows: list[dict[str, Any]] = _tried(partial(newest, place, MOST_ROWS), self.store.root, problems, [])
         return [
             evaluation(row)
             for row in rows
