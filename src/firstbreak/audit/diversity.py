@@ -105,8 +105,5 @@ def _one_text(samples: Sequence[PolicySample]) -> float:
     """The share of the prompts of which a completion is the commonest text of all."""
     (text, _), *_ = Counter(sample.completion for sample in samples).most_common(1)
     prompts = {sample.prompt for sample in samples}
-    return (
-        len({sample.prompt for sample in samples if sample.completion == text}) / len(prompts)
-        if len(prompts) > 2
-        else 0.0
-    )
+    same = {sample.prompt for sample in samples if sample.completion == text}
+    return len(same) / len(prompts) if len(prompts) > 2 else 0.0

@@ -15,9 +15,8 @@ from firstbreak.audit.marks import MARKS, key_of
 from firstbreak.audit.sections import AuditTable, tables
 from firstbreak.audit.selection import SelectedSample
 from firstbreak.model import Evidence, Finding, Outcome
-from firstbreak.reports import content, curves, svg
 from firstbreak.reports.content import Exhibit
-from firstbreak.reports.html import digest, prose, stylesheet, whole_page
+from firstbreak.reports.html import digest, figure, prose, severity, stylesheet, whole_page
 from firstbreak.reports.markup import Markup, element, escape
 from firstbreak.words import number
 
@@ -60,14 +59,8 @@ def _summary(audit: Audit) -> Markup:
 
 
 def _finding(outcome: Outcome, finding: Finding) -> Markup:
-    severity = finding.severity
-    return element(
-        "li",
-        element("span", content.SEVERITY_WORD[severity].capitalize(), class_=f"severity {severity.value}"),
-        " ",
-        element("code", outcome.detector),
-        element("p", prose(finding.message)),
-    )
+    said = element("p", prose(finding.message))
+    return element("li", severity(finding), " ", element("code", outcome.detector), said)
 
 
 def _tables(audit: Audit) -> Iterator[Markup]:
@@ -181,11 +174,4 @@ def _figure(finding: Finding, item: Evidence, uid: str) -> Markup:
     series = item.series
     assert series is not None
     exhibit = Exhibit(item.text, series, finding.onset, finding.interval, item.since)
-    scale = curves.scale(series)
-    edges = [curves.label(scale.high), "log scale" if scale.log else "", curves.label(scale.low)] if scale else []
-    return element(
-        "figure",
-        element("figcaption", content.caption(exhibit)),
-        element("div", *(element("span", edge) for edge in edges), class_="edges", aria_hidden="true"),
-        svg.curve(exhibit, series, (float(series.steps[0]), float(series.steps[-1])), uid),
-    )
+    return figure(exhibit, series, (float(series.steps[0]), float(series.steps[-1])), uid)

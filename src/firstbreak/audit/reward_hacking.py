@@ -236,7 +236,10 @@ def examine(
     if not clear and not lost:
         return None, hacking_test
     if late is not None and _follows_truth(late) and not hacking_test.hacked_component:
-        return Expected(_explained_otherwise(first, late)), hacking_test
+        return Expected(
+            f"{first.truth.name} does not follow the reward, but the reward agrees with the truth about its own samples "
+            f"({_correlated(late)}). Check the evaluation, and whether the prompts are too few"
+        ), hacking_test
     if fell or lost or hacking_test.hacked_component or any(side.rewarded for side in hacking_test.shifted):
         return _finding(hacking_test, first, late), hacking_test
     return None, hacking_test
@@ -250,13 +253,6 @@ def agrees(truth_store: TruthStore) -> str:
 
 def _follows_truth(found: TruthCorrelation) -> bool:
     return found.source != OWN and found.correlation >= FOLLOWS_TRUTH
-
-
-def _explained_otherwise(comparison: TruthComparison, found: TruthCorrelation) -> str:
-    return (
-        f"{comparison.truth.name} does not follow the reward, but the reward agrees with the truth about its own samples "
-        f"({_correlated(found)}). Check the evaluation, and whether the prompts are too few"
-    )
 
 
 def _correlated(found: TruthCorrelation) -> str:

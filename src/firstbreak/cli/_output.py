@@ -168,7 +168,8 @@ def _spare(output: Path) -> None:
     """Raises BadCall where the output would take the place of what was read."""
     call = click.get_current_context(silent=True)
     given = [value for name, value in call.params.items() if name != "output"] if call else []
-    read = [Path(path) for value in given for path in (value if isinstance(value, tuple) else (value,)) if _lies(path)]
+    named = (part for value in given for part in (value if isinstance(value, tuple) else (value,)))
+    read = [Path(part) for part in named if isinstance(part, (str, Path)) and os.path.exists(part)]
     if not output.is_file() or not read:
         return
     from firstbreak.readers import read as run
@@ -179,7 +180,3 @@ def _spare(output: Path) -> None:
         held and run.may_hold_a_score(output) and any(run.claimed(output))
     ):
         raise BadCall(f"{output}: is a log that is read here; give another file for the output")
-
-
-def _lies(path: object) -> bool:
-    return bool(path) and isinstance(path, (str, Path)) and os.path.exists(path)

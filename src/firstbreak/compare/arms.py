@@ -248,7 +248,7 @@ def _unmixed(name: str, members: list[Member], names: Mapping[str, str]) -> list
     """Runs of equal settings as one side. Where two have one seed, what was not recorded differs: then by their names, and
     a run whose seed its namesakes have as well stands alone.
     """
-    if not _seeds_repeat(members):
+    if not any(a.task == b.task and _same_seed(a, b) for a, b in combinations(members, 2)):
         return [(name, members)]
     places = _by_place([member.run.path for member in members])
     parts: dict[str, list[Member]] = {}
@@ -258,11 +258,6 @@ def _unmixed(name: str, members: list[Member], names: Mapping[str, str]) -> list
         again = any(other.task == member.task and _same_seed(member, other) for other in parts.get(part, ()))
         parts.setdefault(path if again else part, []).append(member)
     return [(names[part[0].run.path], part) for part in parts.values()]
-
-
-def _seeds_repeat(members: Sequence[Member]) -> bool:
-    pairs = combinations(members, 2)
-    return any(one.task == other.task and _same_seed(one, other) for one, other in pairs)
 
 
 def _same_seed(one: Member, other: Member) -> bool:

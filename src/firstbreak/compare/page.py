@@ -1,13 +1,13 @@
 """A comparison as HTML: the sides, what differs, and each side against the first. The web page shows the same parts."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from firstbreak.compare import plots, sentences
 from firstbreak.compare.arms import Arm, Member, differences
 from firstbreak.compare.first_difference import FirstDifference, earliest, first_differences
 from firstbreak.compare.judge import Judgement, judge
 from firstbreak.compare.statistics import Estimate
-from firstbreak.reports import html, markup
+from firstbreak.reports import html
 from firstbreak.reports.markup import Markup, element, join
 from firstbreak.words import axis_word, link_word, number, shortened
 
@@ -35,19 +35,18 @@ def render(compared: Sequence[Arm]) -> str:
 def sides(compared: Sequence[Arm], shown: Shown, swatch: bool = False) -> Markup:
     """Each side with its runs, seeds and final scores. `swatch`: with the colour of its curves."""
     rows = [
-        element(
-            "tr",
-            element("td", element("span", class_=f"swatch run-{i % LOOKS}", aria_hidden="true")) if swatch else None,
-            element("th", html.literal(arm.name), scope="row"),
-            element("td", ", ".join(sentences.seeds(arm)) or sentences.NOT_RECORDED),
-            element("td", ", ".join("?" if member.final is None else number(member.final) for member in arm.members)),
-            element("td", element("ul", *(element("li", shown(member)) for member in arm.members), class_="members")),
+        (
+            *([element("span", class_=f"swatch run-{i % LOOKS}", aria_hidden="true")] if swatch else []),
+            html.literal(arm.name),
+            ", ".join(sentences.seeds(arm)) or sentences.NOT_RECORDED,
+            ", ".join("?" if member.final is None else number(member.final) for member in arm.members),
+            element("ul", *(element("li", shown(member)) for member in arm.members), class_="members"),
         )
         for i, arm in enumerate(compared)
     ]
     head = (*([""] if swatch else []), "Side", "Seeds", "Final score (mean of the last tenth)", "Runs")
     notes = [element("p", note, class_="facts") for arm in compared for note in arm.notes]
-    return join(table(head, rows, "plain sides"), *notes)
+    return join(html.table(head, rows, "plain sides", named=int(swatch)), *notes)
 
 
 def what_differs(compared: Sequence[Arm]) -> Markup:
@@ -59,19 +58,15 @@ def what_differs(compared: Sequence[Arm]) -> Markup:
     if not found:
         return element("p", sentences.no_difference(compared))
     rows = [
-        element(
-            "tr",
-            element("th", html.literal(d.name), element("span", f" {d.part}", class_="facts"), scope="row"),
-            *(
-                element("td", html.literal(sentences.cell(value)) if value is not None else sentences.NOT_RECORDED)
-                for value in d.values
-            ),
+        (
+            join(html.literal(d.name), element("span", f" {d.part}", class_="facts")),
+            *(html.literal(sentences.cell(v)) if v is not None else sentences.NOT_RECORDED for v in d.values),
         )
         for d in found[:MOST_DIFFERENCES]
     ]
     more = len(found) - MOST_DIFFERENCES
     rest = element("p", f"and {more} more; `firstbreak compare` lists all", class_="facts") if more > 0 else None
-    return join(table(("Setting", *(arm.name for arm in compared)), rows), rest, inferred)
+    return join(html.table(("Setting", *(_short(arm) for arm in compared)), rows), rest, inferred)
 
 
 def against(compared: Sequence[Arm]) -> Markup:
@@ -80,7 +75,7 @@ def against(compared: Sequence[Arm]) -> Markup:
     pairs = [(other, judge(first, other), first_differences(first, other)) for other in others]
     rows = [_pair(first, other, judged, found) for other, judged, found in pairs]
     chances = any(judged and judged.improvement for _, judged, _ in pairs)
-    head = ("Side", "Score", f"Difference to {shortened(first.name, LONGEST_NAME)}", "First differs in")
+    head = ("Side", "Score", shortened(f"Difference to {first.name}", LONGEST_NAME), "First differs in")
     said = dict.fromkeys(
         sentences.NO_SCORE if judged is None else sentences.verdict(other, judged) for other, judged, _ in pairs
     )
@@ -89,43 +84,29 @@ def against(compared: Sequence[Arm]) -> Markup:
     note = f"Interquartile means with 95 % intervals. {chance}{sentences.SINGLE if single else ''}"
     return join(
         *(element("p", element("strong", text)) for text in said),
-        table(head, rows),
+        html.table(head, rows),
         element("p", note, class_="facts"),
         *(_links(first, other, found) for other, _, found in pairs if len(found) > 1),
     )
 
 
-def _pair(first: Arm, other: Arm, judged: Judgement | None, found: Sequence[FirstDifference]) -> Markup:
+def _pair(first: Arm, other: Arm, judged: Judgement | None, found: Sequence[FirstDifference]) -> tuple[str, ...]:
     score = _estimate(judged.right) if judged else "?"
     gap = _estimate(judged.difference, sign=True) if judged else "?"
     if judged and judged.improvement:
         value, interval = sentences.estimate(judged.improvement)
         gap = join(gap, element("span", f"P(better) {value} ({interval})", class_="about"))
     where = _where(first, earliest(found)) if found else "no curve"
-    return element(
-        "tr",
-        element("th", html.literal(shortened(other.name, LONGEST_NAME)), scope="row"),
-        element("td", score),
-        element("td", gap),
-        element("td", where),
-    )
+    return html.literal(_short(other)), score, gap, where
 
 
 def _links(first: Arm, other: Arm, found: Sequence[FirstDifference]) -> Markup:
     rows = [
-        element(
-            "tr",
-            element("th", link_word(p.link), scope="row"),
-            element("td", html.literal(p.metric)),
-            element("td", _moment(first, p)),
-            element("td", number(p.left)),
-            element("td", number(p.right)),
-        )
-        for p in found
+        (link_word(p.link), html.literal(p.metric), _moment(first, p), number(p.left), number(p.right)) for p in found
     ]
-    head = ("Link", "First differs in", "At", first.name, other.name)
+    head = ("Link", "First differs in", "At", _short(first), _short(other))
     title = f"Where {first.name} and {other.name} first differ, link by link"
-    return element("details", element("summary", title), table(head, rows))
+    return element("details", element("summary", title), html.table(head, rows))
 
 
 def _where(first: Arm, p: FirstDifference) -> Markup:
@@ -142,8 +123,5 @@ def _estimate(value: Estimate, sign: bool = False) -> Markup:
     return join(shown, element("span", interval if value.interval is None else f"[{interval}]", class_="about"))
 
 
-def table(head: Sequence[str], rows: Iterable[Markup], kind: str = "plain") -> Markup:
-    """A table that scrolls by itself where it is wider than the page."""
-    heads = (shortened(text, LONGEST_NAME) if text else element("td") for text in head)
-    whole = markup.table(heads, rows, kind)
-    return element("div", whole, class_="wide", tabindex="0", role="region", aria_label="table")
+def _short(arm: Arm) -> str:
+    return shortened(arm.name, LONGEST_NAME)

@@ -11,7 +11,7 @@ from firstbreak.engine.inputs import DERIVED, Inputs
 from firstbreak.engine.stats.changes import settling
 from firstbreak.engine.stats.shape import WINDOWS, Trajectory
 from firstbreak.engine.stats.statistic import WHOLE, statistic
-from firstbreak.model import Config, Fact, Interval, Message, Series, Statistic
+from firstbreak.model import Config, Fact, Message, Series, Statistic
 from firstbreak.words import number
 
 STRAY = (
@@ -33,13 +33,9 @@ def tell(template: str, **parts: Fact | str) -> Message:
 
 def of(kind: Statistic, part: Series, against: float = 0.0) -> Fact:
     """A statistic of a stretch of a curve: `of(Statistic.MEDIAN, loss.tail(0.5))`."""
-    window = _window(part)
+    window = (float(part.steps[0]), float(part.steps[-1])) if len(part) else WHOLE
     value = statistic(kind, part, window, against)
     return Fact(curve=part.name, statistic=kind, value=value, window=window, against=against, axis=part.axis)
-
-
-def _window(part: Series) -> Interval:
-    return (float(part.steps[0]), float(part.steps[-1])) if len(part) else WHOLE
 
 
 #: one number of a stretch: `median(loss.tail(0.5))`; `count`: how many numbers it holds

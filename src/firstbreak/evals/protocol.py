@@ -237,9 +237,10 @@ def compare(left: Protocol, right: Protocol, accept: Collection[str] = ()) -> Co
     """The fields in which two protocols differ, or may differ. `accept`: fields that do not matter to the caller."""
     names = left.values.keys() | right.values.keys()
     found = [
-        FieldDifference(name, left.values.get(name), right.values.get(name), _only(name, left, right))
+        FieldDifference(name, left.values.get(name), right.values.get(name), only)
         for name in (*(name for name in FIELDS if name in names), *sorted(names - FIELDS.keys()))
-        if name not in left.values or name not in right.values or left.values[name] != right.values[name]
+        if (only := "right" if name not in left.values else "left" if name not in right.values else None)
+        or left.values[name] != right.values[name]
     ]
     judged = [d for d in found if d.field not in accept]
     return Comparison(
@@ -247,10 +248,6 @@ def compare(left: Protocol, right: Protocol, accept: Collection[str] = ()) -> Co
         unknown=tuple(d for d in judged if d.only is not None),
         accepted=tuple(d for d in found if d.field in accept),
     )
-
-
-def _only(name: str, left: Protocol, right: Protocol) -> str | None:
-    return "right" if name not in left.values else "left" if name not in right.values else None
 
 
 def _nested(data: Any) -> dict[str, Any]:

@@ -45,11 +45,7 @@ def read(path: Path, resume: Any = None) -> Recording:
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError, RuntimeError):
             raise Unreadable(path, *_REWRITTEN) from None
     axis = next((name for name in _AXES if name in arrays and arrays[name].ndim == 1), None)
-    recording = Recording(
-        format="npz",
-        indexed_by="step" if axis else "row",
-        axis=axis or "",
-    )
+    recording = Recording(format="npz", indexed_by="step" if axis else "row", axis=axis or "")
     for name, values in arrays.items():
         if name == axis:
             continue

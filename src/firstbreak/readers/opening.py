@@ -28,8 +28,6 @@ MAX_UNPACKED = 1 << 31  #: bytes
 _CHUNK = 1 << 20
 _PACKED = re.compile(r"\.(?:gz|bz2|xz|zst)$", re.IGNORECASE)
 _ENCODED = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-
-
 _PIPE = re.compile(r"-|/dev/stdin|/(?:dev|proc/self)/fd/\d+")
 ALLOW = "FIRSTBREAK_ALLOW_ROOT"  #: folders that links of a run may lead to, as in PATH; `--allow-root` sets it
 _BY_FOLDER = os.open in os.supports_dir_fd  #: not on Windows

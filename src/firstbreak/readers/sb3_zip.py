@@ -51,11 +51,8 @@ def read(path: Path, resume: Any = None) -> Recording:
         config = dict(_options(tree))
     except ValueError as error:
         raise Unreadable(path, f"its data holds {error}", "check that SB3 wrote it", _MEMBER) from None
-    return Recording(
-        format="sb3_zip",
-        config=config,
-        notes=[f"saved by stable-baselines3 {version}"] if version else [],
-    )
+    notes = [f"saved by stable-baselines3 {version}"] if version else []
+    return Recording(format="sb3_zip", config=config, notes=notes)
 
 
 def _options(tree: dict[str, Any]) -> Iterator[tuple[str, Any]]:

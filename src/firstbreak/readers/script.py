@@ -69,11 +69,7 @@ def read(path: Path, resume: Any = None) -> Recording:
     if "learn" in again.values():
         settings.pop("total_timesteps", None)  # of one piece
     settings |= dict(zip(["dropout"], _dropouts(tree), strict=False))
-    return Recording(
-        format="script",
-        config=settings | ({TRAINING_WRAPPERS: built} if built else {}),
-        notes=said,
-    )
+    return Recording(format="script", config=settings | ({TRAINING_WRAPPERS: built} if built else {}), notes=said)
 
 
 def _trains(path: Path) -> bool:

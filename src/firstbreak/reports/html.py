@@ -8,7 +8,7 @@ from functools import cache, partial
 from importlib import resources
 from pathlib import Path
 
-from firstbreak.model import Action, Diagnosis, Link, LinkStatus, Outcome, RankedCause, Run, Sample, Series
+from firstbreak.model import Action, Diagnosis, Finding, Link, LinkStatus, Outcome, RankedCause, Run, Sample, Series
 from firstbreak.reports import content, curves, picture, reference, svg
 from firstbreak.reports.content import Exhibit, ReportLine, Section
 from firstbreak.reports.markup import Markup, element, filled, join, lines
@@ -73,7 +73,7 @@ def of_run(run: Run) -> str:
         (literal(s.name), svg.spark(s), number(float(s.finite.values[-1])), literal(s.raw or s.name)) for s in every
     ]
     metrics = table(("Metric", "Curve", "Last", "Logged as"), rows, "exhibit")
-    return _cell(element("article", element("section", _pairs(content.about(run)), metrics)))
+    return _cell(element("article", element("section", pairs(content.about(run)), metrics)))
 
 
 def _cell(article: Markup) -> Markup:
@@ -82,13 +82,18 @@ def _cell(article: Markup) -> Markup:
 
 
 def table(
-    heads: Sequence[str], rows: Iterable[Sequence[str | None]], kind: str = "plain", label: str = "table"
+    heads: Sequence[str],
+    rows: Iterable[Sequence[str | None]],
+    kind: str = "plain",
+    label: str = "table",
+    named: int = 0,
 ) -> Markup:
-    """A table whose rows are named by their first cell. It scrolls where it is wider than the page, with the keyboard as well."""
+    """A table whose rows are named by their first cell, or by the cell `named`. It scrolls where it is wider than the page,
+    with the keyboard as well.
+    """
     head = element("tr", *(element("th", text, scope="col") if text else element("td") for text in heads))
-    body = (
-        element("tr", element("th", row[0], scope="row"), *(element("td", cell) for cell in row[1:])) for row in rows
-    )
+    cells = ((element("th", c, scope="row") if i == named else element("td", c) for i, c in enumerate(r)) for r in rows)
+    body = (element("tr", *row) for row in cells)
     whole = element("table", element("thead", head), element("tbody", *body), class_=kind)
     return element("div", whole, class_="wide", role="region", aria_label=label, tabindex=0)
 
@@ -200,7 +205,7 @@ def _address(dx: Diagnosis, base: str, link: Link) -> str | None:
 
 def _first_break(dx: Diagnosis, uid: str, about: About) -> Markup:
     return join(
-        _drawing(dx, uid, uid.removesuffix(Section.FIRST_BREAK.value)), _guilty(dx), _pairs(content.first_break(dx))
+        _drawing(dx, uid, uid.removesuffix(Section.FIRST_BREAK.value)), _guilty(dx), pairs(content.first_break(dx))
     )
 
 
@@ -285,7 +290,7 @@ def _course(series: Series) -> str:
 
 def _outlook(dx: Diagnosis, uid: str, about: About) -> Markup:
     drawing = None if dx.first_break is not None else _drawing(dx, uid, uid.removesuffix(Section.OUTLOOK.value))
-    return join(drawing, _pairs(content.outlook(dx)))
+    return join(drawing, pairs(content.outlook(dx)))
 
 
 def _findings(dx: Diagnosis, uid: str, about: About) -> Markup:
@@ -295,14 +300,20 @@ def _findings(dx: Diagnosis, uid: str, about: About) -> Markup:
 def _finding(dx: Diagnosis, outcome: Outcome, uid: str, about: About) -> Markup:
     finding = outcome.finding
     assert finding is not None
-    word = content.SEVERITY_WORD[finding.severity].capitalize()
-    severity = element("span", word, class_=f"severity {finding.severity.value}")
-    head = element("h3", severity, " ", _named(element("code", outcome.detector), about(outcome.detector)), id=uid)
+    head = element(
+        "h3", severity(finding), " ", _named(element("code", outcome.detector), about(outcome.detector)), id=uid
+    )
     facts = element("p", ", ".join(content.finding_facts(dx, outcome)), class_="facts")
     figures = (_figure(dx, item, f"{uid}-{i}") for i, item in enumerate(content.exhibits(dx, finding), 1))
     return element(
         "section", head, facts, element("p", prose(finding.message)), *figures, aria_labelledby=uid, class_="finding"
     )
+
+
+def severity(finding: Finding) -> Markup:
+    """How bad a finding is, in one word."""
+    word = content.SEVERITY_WORD[finding.severity].capitalize()
+    return element("span", word, class_=f"severity {finding.severity.value}")
 
 
 def _named(name: Markup, address: str | None) -> Markup:
@@ -314,13 +325,18 @@ def _figure(dx: Diagnosis, exhibit: Exhibit, uid: str) -> Markup:
     series = exhibit.series
     if series is None:
         return element("p", prose(exhibit.text), class_="evidence")
+    return figure(exhibit, series, content.domain(dx, series), uid)
+
+
+def figure(exhibit: Exhibit, series: Series, domain: tuple[float, float], uid: str) -> Markup:
+    """The curve of an exhibit between the ends of its scale, with what it shows."""
     scale = curves.scale(series, exhibit.level)
     edges = [curves.label(scale.high), "log scale" if scale.log else "", curves.label(scale.low)] if scale else []
     return element(
         "figure",
         element("figcaption", prose(content.caption(exhibit))),
         element("div", *(element("span", edge) for edge in edges), class_="edges", aria_hidden="true"),
-        svg.curve(exhibit, series, content.domain(dx, series), uid),
+        svg.curve(exhibit, series, domain, uid),
     )
 
 
@@ -395,24 +411,22 @@ def _remedy(dx: Diagnosis, uid: str, about: About) -> Markup:
 
 def _one_remedy(dx: Diagnosis, cause: RankedCause, uid: str) -> Markup:
     fixes = element("ul", *(element("li", "Fix: ", prose(fix)) for fix in cause.fix)) if cause.fix else None
-    plan = None if cause.experiment is None else _pairs(content.experiment(dx.run, cause.experiment))
+    plan = None if cause.experiment is None else pairs(content.experiment(dx.run, cause.experiment))
     return element("section", element("h3", cause.title, id=uid), fixes, plan, aria_labelledby=uid)
 
 
 def _not_measured(dx: Diagnosis, uid: str, about: About) -> Markup:
     links, rest, each = content.unmeasured_links(dx), content.further_unmeasured(dx), content.missing_inputs(dx)
     lacking = element("summary", f"All {len(each)} things that checks lack")
-    folded = element("details", lacking, _pairs(each)) if each else None
-    return join(_pairs(links) if links else None, _bullets(rest) if rest else None, folded)
+    folded = element("details", lacking, pairs(each)) if each else None
+    return join(pairs(links) if links else None, _bullets(rest) if rest else None, folded)
 
 
-def _pairs(pairs: Iterable[ReportLine]) -> Markup:
-    said = ((pair, literal(pair.text) if pair.literal else prose(pair.text)) for pair in pairs)
-    return element("dl", *(element("div", element("dt", pair.label), _said(pair, text)) for pair, text in said))
-
-
-def _said(pair: ReportLine, text: Markup) -> Markup:
-    return element("dd", text, class_="copied" if pair.copied else None)
+def pairs(lines: Iterable[ReportLine]) -> Markup:
+    """Labels with what is said of each."""
+    said = ((pair, literal(pair.text) if pair.literal else prose(pair.text)) for pair in lines)
+    cells = ((pair.label, element("dd", text, class_="copied" if pair.copied else None)) for pair, text in said)
+    return element("dl", *(element("div", element("dt", label), cell) for label, cell in cells))
 
 
 def _bullets(lines: Iterable[str]) -> Markup:
@@ -438,7 +452,7 @@ _Section = Callable[[Diagnosis, str, About], Markup]
 
 
 def _labelled(lines: Callable[[Diagnosis], Sequence[ReportLine]]) -> _Section:
-    return lambda dx, uid, about: _pairs(lines(dx))
+    return lambda dx, uid, about: pairs(lines(dx))
 
 
 def _listed(lines: Callable[[Diagnosis], Sequence[str]]) -> _Section:

@@ -1,11 +1,12 @@
 """The report of a pre-flight check as a web page: one file without scripts and external resources."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from firstbreak.model import Outcome
 from firstbreak.preflight import Bars, Exhibit, Report, ReportTable, Stacks
-from firstbreak.reports import content, svg
-from firstbreak.reports.html import ICON, document, icon, literal, prose, table
+from firstbreak.reports import svg
+from firstbreak.reports.content import ReportLine
+from firstbreak.reports.html import ICON, document, icon, literal, pairs, prose, severity, table
 from firstbreak.reports.markup import Markup, element, join
 from firstbreak.reports.preflight import QUIET, summary, verdict
 from firstbreak.words import number
@@ -36,11 +37,11 @@ def _parts(report: Report) -> Iterator[Markup]:
     for exhibit in report.exhibits:
         yield _under(exhibit.title, drawn(exhibit))
     for status, (heading, _) in QUIET.items():
-        quiet = [(o.detector, o.note) for o in report.outcomes if o.status is status]
+        quiet = [ReportLine(o.detector, o.note) for o in report.outcomes if o.status is status]
         if quiet:
-            yield _under(heading, _pairs(quiet))
+            yield _under(heading, pairs(quiet))
     if report.checked:
-        yield _under("What was checked", _pairs(report.checked))
+        yield _under("What was checked", pairs(ReportLine(*line) for line in report.checked))
 
 
 def _under(heading: str, *parts: Markup) -> Markup:
@@ -50,15 +51,9 @@ def _under(heading: str, *parts: Markup) -> Markup:
 def _finding(outcome: Outcome) -> Markup:
     finding = outcome.finding
     assert finding is not None
-    severity = finding.severity
-    word = element("span", content.SEVERITY_WORD[severity].capitalize(), class_=f"severity {severity.value}")
     shown = (element("p", prose(item.text), class_="evidence") for item in finding.evidence)
-    head = element("h3", word, " ", element("code", outcome.detector))
+    head = element("h3", severity(finding), " ", element("code", outcome.detector))
     return element("section", head, element("p", prose(finding.message)), *shown, class_="finding")
-
-
-def _pairs(pairs: Iterable[tuple[str, str]]) -> Markup:
-    return element("dl", *(element("div", element("dt", label), element("dd", prose(said))) for label, said in pairs))
 
 
 def drawn(exhibit: Exhibit) -> Markup:

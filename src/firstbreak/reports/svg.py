@@ -44,12 +44,13 @@ def ring(dx: Diagnosis, uid: str, address: Callable[[Link], str | None] = lambda
 
     `address`: where a click on a link goes.
     """
+    broken = math.inf if dx.first_break is None else min(named.order for named in dx.first_break.links)
     statuses = ", ".join(f"{link_word(link)} {content.status_word(dx, link)}" for link in Link)
     return element(
         "svg",
         element("title", f"The training loop: {content.headline(dx)}", id=f"{uid}-title"),
         element("desc", f"Ten links in a ring, in this order: {statuses}.", id=f"{uid}-desc"),
-        *(_arc(link, _tainted(dx, link)) for link in Link),
+        *(_arc(link, link.order >= broken) for link in Link),
         *(_node(dx, link, address(link)) for link in Link),
         _middle(dx),
         viewBox=f"0 0 {WIDTH} {HEIGHT}",
@@ -57,11 +58,6 @@ def ring(dx: Diagnosis, uid: str, address: Callable[[Link], str | None] = lambda
         role="group",  # an image has no links in it
         aria_labelledby=f"{uid}-title {uid}-desc",
     )
-
-
-def _tainted(dx: Diagnosis, link: Link) -> bool:
-    """Whether a link is at the first break or after it."""
-    return dx.first_break is not None and link.order >= min(named.order for named in dx.first_break.links)
 
 
 def _angle(place: float) -> float:
@@ -178,8 +174,8 @@ def _plot(
         "svg",
         element("title", title, id=f"{uid}-title"),
         element("desc", described, id=f"{uid}-desc"),
-        _affected(exhibit, domain),
-        _band(exhibit, domain),
+        None if exhibit.since is None else _stretch(exhibit.since, exhibit.until, domain, "affected"),
+        None if exhibit.interval is None else _stretch(*exhibit.interval, domain, "band"),
         element("line", x1="0", x2="100%", y1=FLAG + PLOT, y2=FLAG + PLOT, class_="axis"),
         _flag(exhibit, domain),
         *lines,
@@ -260,16 +256,6 @@ def _line(series: Series, scale: curves.Scale, domain: Interval, place: int) -> 
 
 def _percent(step: float, domain: Interval) -> float:
     return 100 * float(curves.across(step, domain))
-
-
-def _affected(exhibit: Exhibit, domain: Interval) -> Markup | None:
-    """The range of steps of the evidence."""
-    return None if exhibit.since is None else _stretch(exhibit.since, exhibit.until, domain, "affected")
-
-
-def _band(exhibit: Exhibit, domain: Interval) -> Markup | None:
-    """The interval of the onset."""
-    return None if exhibit.interval is None else _stretch(*exhibit.interval, domain, "band")
 
 
 def _stretch(since: float, until: float | None, domain: Interval, kind: str) -> Markup:

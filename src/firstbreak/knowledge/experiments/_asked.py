@@ -1,43 +1,52 @@
-"""Questions that several experiments ask: each of them says only what is its own."""
+"""How a file of this folder puts a question: `chances` is P(yes | cause), as `likelihoods` reads it."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from math import inf
+from typing import Any
 
-from firstbreak.engine.questions import Question, is_set, outruns, watched
+from firstbreak.engine.questions import Asked, Question, is_set, outruns, watched
 
 
-def better_score(*, yes: Mapping[str, float], otherwise: float = 0.08, than: str = "the control arm") -> Question:
+def likelihoods(chances: str) -> dict[str, float]:
+    """`one-cause 0.9, another a-third 0.2, otherwise 0.04`: each number is for the names before it."""
+    found: dict[str, float] = {}
+    for part in chances.split(","):
+        *names, number = part.split()
+        found |= dict.fromkeys(names, float(number))
+    return found
+
+
+def ask(asks: str, answer: Asked, chances: str, **more: Any) -> Question:
+    """A question; `more` are other fields of it."""
+    yes = likelihoods(chances)
+    return Question(asks=asks, answer=answer, otherwise=yes.pop("otherwise"), yes=yes, **more)
+
+
+def better_score(chances: str, *, than: str = "the control arm") -> Question:
     """Is the score better than in another run, which is `than` in words?"""
-    asks = f"is the score better than in {than}?"
-    return Question(asks=asks, answer=outruns("score"), yes=yes, otherwise=otherwise)
+    return ask(f"is the score better than in {than}?", outruns("score"), chances)
 
 
 def setting(
     asks: str,
     name: str,
+    chances: str,
     *,
-    yes: Mapping[str, float],
-    otherwise: float,
     below: float = -inf,
     above: float = inf,
-    least: float | None = None,
+    least: float = inf,
     off: bool = False,
 ) -> Question:
     """Is the value of a setting in force below `below`, above `above`, or `least` and more? `off`: the answer where it is off."""
 
     def unusual(value: float | None) -> bool:
-        if value is None:
-            return off
-        return value < below or value > above or (least is not None and value >= least)
+        return off if value is None else value < below or value > above or value >= least
 
-    return Question(asks=asks, answer=is_set(name, unusual), needs=name, yes=yes, otherwise=otherwise)
+    return ask(asks, is_set(name, unusual), chances, needs=name)
 
 
-def hooked(
-    asks: str, holds: Callable[..., bool], *, yes: Mapping[str, float], otherwise: float, needs: str = "hooks"
-) -> Question:
+def hooked(asks: str, holds: Callable[..., bool], chances: str, *, needs: str = "hooks") -> Question:
     """Does this hold for the means of what the hooks measured? The parameters of `holds` name the measurements."""
-    names = tuple(inspect.signature(holds).parameters)
-    answer = watched(lambda mean: holds(**mean), *names)
-    return Question(asks=asks, answer=answer, needs=needs, yes=yes, otherwise=otherwise)
+    answer = watched(lambda mean: holds(**mean), *inspect.signature(holds).parameters)
+    return ask(asks, answer, chances, needs=needs)

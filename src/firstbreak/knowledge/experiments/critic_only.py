@@ -15,22 +15,16 @@ https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 """
 
 from firstbreak.engine.families import UNKNOWN, Method, only
-from firstbreak.engine.questions import Question, rises
+from firstbreak.engine.questions import rises
+from firstbreak.knowledge.experiments._asked import ask
 
 FAMILIES = only(Method.ACTOR_CRITIC, UNKNOWN)
 OVERRIDES = {"policy": "frozen"}
 QUESTIONS = (
-    Question(
-        asks="does the explained variance rise?",
-        answer=rises("value_explained_variance"),
-        yes={
-            "critic-cannot-fit": 0.05,
-            "critic-not-trained": 0.02,
-            "observations-wrong": 0.5,
-            "reward-scale-wrong": 0.3,
-            "done-mask-wrong": 0.5,
-            "estimator-wrong": 0.5,
-        },
-        otherwise=0.85,
+    ask(
+        "does the explained variance rise?",
+        rises("value_explained_variance"),
+        "critic-cannot-fit 0.05, critic-not-trained 0.02, observations-wrong 0.5, reward-scale-wrong 0.3, "
+        "done-mask-wrong estimator-wrong 0.5, otherwise 0.85",
     ),
 )

@@ -25,32 +25,27 @@ QUESTIONS = (
     hooked(
         "are prompts of the evaluation also in the training data?",
         lambda prompts_shared: prompts_shared > 0.02,
-        yes={"evaluation-contaminated": 0.95},
-        otherwise=0.03,
+        "evaluation-contaminated 0.95, otherwise 0.03",
     ),
     hooked(
         "do the training prompts have a different template from the evaluation's prompts?",
         lambda prompts_unlike: prompts_unlike > 0.2,
-        yes={"prompt-template-wrong": 0.95, "prompts-cut": 0.8},
-        otherwise=0.04,
+        "prompt-template-wrong 0.95, prompts-cut 0.8, otherwise 0.04",
     ),
     hooked(
         "are only a few different prompts repeated?",
         lambda prompts_distinct: prompts_distinct < 0.9,
-        yes={"prompts-too-narrow": 0.9, "evaluation-contaminated": 0.5},
-        otherwise=0.05,
+        "prompts-too-narrow 0.9, evaluation-contaminated 0.5, otherwise 0.05",
     ),
     hooked(
         "are the training prompts longer than the evaluation's prompts?",
         lambda prompts_longer: prompts_longer > 1.05,
-        yes={"prompts-too-hard": 0.7},
-        otherwise=0.06,
+        "prompts-too-hard 0.7, otherwise 0.06",
     ),
     hooked(
         "are the chosen answers of the preference data worse than the rejected answers?",
         lambda chosen_is_worse: chosen_is_worse > 0.2,
+        "preference-data-wrong 0.95, otherwise 0.02",
         needs="preferences",
-        yes={"preference-data-wrong": 0.95},
-        otherwise=0.02,
     ),
 )

@@ -17,8 +17,8 @@ https://github.com/areal-project/AReaL (best practices: diagnosing performance)
 """
 
 from firstbreak.engine.families import UNKNOWN, Method, only
-from firstbreak.engine.questions import Question, lies_above
-from firstbreak.knowledge.experiments._asked import better_score
+from firstbreak.engine.questions import lies_above
+from firstbreak.knowledge.experiments._asked import ask, better_score
 
 FAMILIES = only(Method.GROUP_RELATIVE, UNKNOWN)  # only groups of completions per prompt
 OVERRIDES = {"dynamic_sampling": True, "eval_interval?": 1}
@@ -35,18 +35,12 @@ batch = actor.prepare_batch(train_dataloader, workflow=workflow, should_accept_f
 }
 QUESTIONS = (
     better_score(
-        yes={"groups-carry-no-signal": 0.7, "sampling-too-cold": 0.8, "prompts-too-hard": 0.2, "healthy": 0.15}
+        "groups-carry-no-signal 0.7, sampling-too-cold 0.8, prompts-too-hard 0.2, healthy 0.15, otherwise 0.08"
     ),
-    Question(
-        asks="do most groups still have zero variance although such groups are replaced?",
-        answer=lies_above("reward_zero_std_frac", 0.5),
-        yes={
-            "prompts-too-hard": 0.9,
-            "samples-without-variety": 0.8,
-            "answers-misaligned": 0.5,
-            "answers-beside-other-prompts": 0.5,
-            "healthy": 0.02,
-        },
-        otherwise=0.05,
+    ask(
+        "do most groups still have zero variance although such groups are replaced?",
+        lies_above("reward_zero_std_frac", 0.5),
+        "prompts-too-hard 0.9, samples-without-variety 0.8, answers-misaligned answers-beside-other-prompts 0.5, "
+        "healthy 0.02, otherwise 0.05",
     ),
 )

@@ -21,8 +21,8 @@ https://arxiv.org/abs/1712.00378
 from functools import partial
 
 from firstbreak.engine.families import Policy, only
-from firstbreak.engine.questions import Question, drifts, unless, watched
-from firstbreak.knowledge.experiments._asked import hooked
+from firstbreak.engine.questions import drifts, unless, watched
+from firstbreak.knowledge.experiments._asked import ask, hooked
 
 FAMILIES = only(Policy.CONTROL)  # only environments that are stepped through
 OVERRIDES = {"learning_rate": 0.0, "watch": "environment"}
@@ -30,70 +30,60 @@ STAND_STILL = watched(lambda mean: mean["observation_constant"] > 0.02, "observa
 BEGIN_OTHERWISE = drifts("start_spread", 2.0)
 measured = partial(hooked, needs="environment")
 QUESTIONS = (
-    Question(
-        asks="do parts of the observation never change?",
-        answer=STAND_STILL,
+    ask(
+        "do parts of the observation never change?",
+        STAND_STILL,
+        "observations-wrong 0.5, otherwise 0.04",
         needs="environment",
-        yes={"observations-wrong": 0.5},
-        otherwise=0.04,
     ),
-    Question(
-        asks="do new episodes start with different observations than earlier episodes?",
-        answer=BEGIN_OTHERWISE,
+    ask(
+        "do new episodes start with different observations than earlier episodes?",
+        BEGIN_OTHERWISE,
+        "observations-wrong 0.6, environment-changed 0.3, otherwise 0.03",
         needs="environment",
-        yes={"observations-wrong": 0.6, "environment-changed": 0.3},
-        otherwise=0.03,
     ),
     measured(
         "does the effect of an action appear later than in the next observation?",
         lambda action_shown, action_shown_at_once: action_shown > action_shown_at_once + 0.1,
-        yes={"observations-wrong": 0.4},
-        otherwise=0.04,
+        "observations-wrong 0.4, otherwise 0.04",
     ),
     measured(
         "does the action explain little of the change in the observation?",
         lambda action_shown: action_shown < 0.6,
-        yes={"actions-not-executed": 0.9, "environment-changed": 0.2, "healthy": 0.1},
-        otherwise=0.1,
+        "actions-not-executed 0.9, environment-changed 0.2, healthy 0.1, otherwise 0.1",
     ),
-    Question(
-        asks="has the effect of an action changed while the observations look the same?",
-        answer=unless(drifts("action_effect", 1.5), STAND_STILL, BEGIN_OTHERWISE),
+    ask(
+        "has the effect of an action changed while the observations look the same?",
+        unless(drifts("action_effect", 1.5), STAND_STILL, BEGIN_OTHERWISE),
+        "environment-changed 0.9, otherwise 0.04",
         needs="environment",
-        yes={"environment-changed": 0.9},
-        otherwise=0.04,
     ),
     measured(
         "do time limits end episodes at different lengths?",
         lambda limits_early: limits_early > 0,
-        yes={"termination-flags-wrong": 0.9, "episodes-end-wrongly": 0.3},
-        otherwise=0.03,
+        "termination-flags-wrong 0.9, episodes-end-wrongly 0.3, otherwise 0.03",
     ),
     measured(
         "is the reward of a single step very large?",
         lambda reward_size: reward_size > 20,
-        yes={"reward-scale-wrong": 0.9},
-        otherwise=0.03,
+        "reward-scale-wrong 0.9, otherwise 0.03",
     ),
-    Question(
-        asks="has the reward of a step changed its size or its sign?",
-        answer=drifts("step_reward", 1.5),
+    ask(
+        "has the reward of a step changed its size or its sign?",
+        drifts("step_reward", 1.5),
+        "reward-sign-wrong 0.8, reward-scale-wrong 0.2, otherwise 0.04",
         needs="environment",
-        yes={"reward-sign-wrong": 0.8, "reward-scale-wrong": 0.2},
-        otherwise=0.04,
     ),
     hooked(
         "do the advantages differ from those of the recorded rewards and episode ends?",
         lambda advantage_error: advantage_error > 0.02,
+        "done-mask-wrong advantage-sign-wrong 0.95, otherwise 0.03",
         needs="advantages",
-        yes={"done-mask-wrong": 0.95, "advantage-sign-wrong": 0.95},
-        otherwise=0.03,
     ),
     hooked(
         "do the advantages have the wrong sign?",
         lambda advantage_turned: advantage_turned > 0.1,
+        "advantage-sign-wrong 0.9, otherwise 0.03",
         needs="advantages",
-        yes={"advantage-sign-wrong": 0.9},
-        otherwise=0.03,
     ),
 )

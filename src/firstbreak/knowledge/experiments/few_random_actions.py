@@ -20,5 +20,7 @@ FAMILIES = only(Method.VALUE_BASED)
 OVERRIDES = {"exploration_initial?": 0.05, "exploration_final?": 0.05}
 LENGTH = 0.15
 QUESTIONS = (
-    better_score(than="the original run at the same steps", yes={"too-many-random-actions": 0.85, "healthy": 0.1}),
+    better_score(
+        "too-many-random-actions 0.85, healthy 0.1, otherwise 0.08", than="the original run at the same steps"
+    ),
 )

@@ -16,21 +16,16 @@ https://github.com/areal-project/AReaL (best practices: diagnosing performance)
 """
 
 from firstbreak.engine.families import UNKNOWN, Method, only
-from firstbreak.engine.questions import Question, is_off
+from firstbreak.engine.questions import is_off
+from firstbreak.knowledge.experiments._asked import ask
 
 FAMILIES = only(Method.GROUP_RELATIVE, Method.ACTOR_CRITIC, UNKNOWN)  # methods with a ratio of two policies
 OVERRIDES = {"minibatches?": 1, "epochs_per_batch?": 1, "max_staleness?": 0, "use_decoupled_loss?": False}
 QUESTIONS = (
-    Question(
-        asks="does the ratio of the first update on a batch differ from 1?",
-        answer=is_off({"policy_ratio_mean": 1.0, "policy_ratio_max": 1.0, "policy_clip_fraction": 0.0}, tolerance=0.02),
-        yes={
-            "dropout-active": 0.9,
-            "engines-disagree": 0.95,
-            "sampling-differs-from-scoring": 0.95,
-            "sampler-differs-from-policy": 0.85,
-            "weights-not-delivered": 0.9,
-        },
-        otherwise=0.03,
+    ask(
+        "does the ratio of the first update on a batch differ from 1?",
+        is_off({"policy_ratio_mean": 1.0, "policy_ratio_max": 1.0, "policy_clip_fraction": 0.0}, tolerance=0.02),
+        "dropout-active 0.9, engines-disagree sampling-differs-from-scoring 0.95, sampler-differs-from-policy 0.85, "
+        "weights-not-delivered 0.9, otherwise 0.03",
     ),
 )

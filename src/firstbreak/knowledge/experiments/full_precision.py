@@ -14,20 +14,17 @@ https://arxiv.org/abs/1710.03740
 """
 
 from firstbreak.engine.families import Policy, only
-from firstbreak.engine.questions import Question, outruns
-from firstbreak.knowledge.experiments._asked import better_score
+from firstbreak.engine.questions import outruns
+from firstbreak.knowledge.experiments._asked import ask, better_score
 
 OVERRIDES = {"precision": "fp32", "model?": "@small_model"}
 CONTROL: dict[str, object] = {}
 QUESTIONS = (
-    Question(
-        asks="does the policy move away from its reference model faster than in the control arm?",
-        answer=outruns("kl_ref"),
+    ask(
+        "does the policy move away from its reference model faster than in the control arm?",
+        outruns("kl_ref"),
+        "updates-rounded-away 0.8, healthy 0.05, otherwise 0.08",
         families=only(Policy.TEXT),
-        yes={"updates-rounded-away": 0.8, "healthy": 0.05},
-        otherwise=0.08,
     ),
-    better_score(
-        yes={"updates-rounded-away": 0.5, "gradients-not-finite": 0.4, "engines-disagree": 0.4, "healthy": 0.05}
-    ),
+    better_score("updates-rounded-away 0.5, gradients-not-finite engines-disagree 0.4, healthy 0.05, otherwise 0.08"),
 )

@@ -20,14 +20,8 @@ LENGTH = 0.15
 THEN = {"no": ("other-model",)}
 QUESTIONS = (
     better_score(
+        "signal-too-weak 0.5, updates-rounded-away schedule-too-short 0.4, step-size-too-large 0.02, healthy 0.3, "
+        "otherwise 0.15",
         than="the original run with three times the learning rate",
-        yes={
-            "signal-too-weak": 0.5,
-            "updates-rounded-away": 0.4,
-            "schedule-too-short": 0.4,
-            "step-size-too-large": 0.02,
-            "healthy": 0.3,
-        },
-        otherwise=0.15,
     ),
 )

@@ -20,7 +20,7 @@ https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 """
 
 from firstbreak.engine.families import Method, Policy, only
-from firstbreak.engine.questions import Question, is_off, lies_above, lies_apart, lies_below
+from firstbreak.engine.questions import is_off, lies_above, lies_apart, lies_below
 from firstbreak.knowledge.experiments import (
     data_probe,
     environment_probe,
@@ -30,7 +30,7 @@ from firstbreak.knowledge.experiments import (
     weight_hashes,
     zero_rate,
 )
-from firstbreak.knowledge.experiments._asked import hooked
+from firstbreak.knowledge.experiments._asked import ask, hooked
 
 OVERRIDES = {
     **zero_rate.OVERRIDES,
@@ -50,90 +50,59 @@ QUESTIONS = (
     hooked(
         "do the trainer's weights have few significant bits?",
         lambda trainer_bits: trainer_bits < 16,
+        "updates-rounded-away 0.9, healthy 0.1, otherwise 0.1",
         needs="weights",
-        yes={"updates-rounded-away": 0.9, "healthy": 0.1},
-        otherwise=0.1,
     ),
-    Question(
-        asks="do the advantages of a prompt have a mean that is not 0?",
-        answer=is_off({"advantage_of_prompt_absmax": 0.0}, tolerance=0.1),
+    ask(
+        "do the advantages of a prompt have a mean that is not 0?",
+        is_off({"advantage_of_prompt_absmax": 0.0}, tolerance=0.1),
+        "groups-mixed 0.95, advantage-sign-wrong 0.3, otherwise 0.04",
         needs="advantage_of_prompt_absmax",
         again=("advantage_of_prompt_absmax",),
         families=only(Method.GROUP_RELATIVE),
-        yes={"groups-mixed": 0.95, "advantage-sign-wrong": 0.3},
-        otherwise=0.04,
     ),
-    Question(
-        asks="are completions cut at the length limit before anything is learned?",
-        answer=lies_above("length_clipped_ratio", 0.15),
+    ask(
+        "are completions cut at the length limit before anything is learned?",
+        lies_above("length_clipped_ratio", 0.15),
+        "length-limit-too-short 0.9, sampler-differs-from-policy 0.3, healthy 0.02, otherwise 0.04",
         again=("length_clipped_ratio",),
-        yes={"length-limit-too-short": 0.9, "sampler-differs-from-policy": 0.3, "healthy": 0.02},
-        otherwise=0.04,
     ),
-    Question(
-        asks="do tool calls fail often?",
-        answer=lies_above("tool_failure_freq", 0.15),
+    ask(
+        "do tool calls fail often?",
+        lies_above("tool_failure_freq", 0.15),
+        "tools-fail 0.9, failures-graded-as-success 0.2, otherwise 0.05",
         again=("tool_failure_freq",),
-        yes={"tools-fail": 0.9, "failures-graded-as-success": 0.2},
-        otherwise=0.05,
     ),
-    Question(
-        asks="is the accuracy of the reward model low on new pairs?",
-        answer=lies_below("rm_accuracy", 0.85),
+    ask(
+        "is the accuracy of the reward model low on new pairs?",
+        lies_below("rm_accuracy", 0.85),
+        "reward-over-optimised 0.8, preference-data-wrong 0.6, otherwise 0.05",
         again=("rm_accuracy",),
-        yes={"reward-over-optimised": 0.8, "preference-data-wrong": 0.6},
-        otherwise=0.05,
     ),
-    Question(
-        asks="do most groups have zero variance before anything is learned?",
-        answer=lies_above("reward_zero_std_frac", 0.6),
+    ask(
+        "do most groups have zero variance before anything is learned?",
+        lies_above("reward_zero_std_frac", 0.6),
+        "prompts-too-hard 0.9, samples-without-variety sampling-too-cold 0.8, groups-carry-no-signal 0.7, "
+        "answers-misaligned answers-beside-other-prompts prompt-template-wrong 0.6, length-limit-too-short 0.4, "
+        "otherwise 0.05",
         again=("reward_zero_std_frac",),
-        yes={
-            "prompts-too-hard": 0.9,
-            "samples-without-variety": 0.8,
-            "sampling-too-cold": 0.8,
-            "groups-carry-no-signal": 0.7,
-            "answers-misaligned": 0.6,
-            "answers-beside-other-prompts": 0.6,
-            "prompt-template-wrong": 0.6,
-            "length-limit-too-short": 0.4,
-        },
-        otherwise=0.05,
     ),
-    Question(
-        asks="is the reward on training prompts much lower than on the evaluation's prompts?",
-        answer=lies_apart("eval_score", "reward_mean", by=0.1),
+    ask(
+        "is the reward on training prompts much lower than on the evaluation's prompts?",
+        lies_apart("eval_score", "reward_mean", by=0.1),
+        "prompts-too-hard answers-misaligned answers-beside-other-prompts prompt-template-wrong 0.9, "
+        "sampler-differs-from-policy 0.6, tools-fail 0.4, outages-graded-as-failures 0.6, engines-disagree 0.4, "
+        "reward-sign-wrong 0.5, otherwise 0.04",
         needs="eval_score",
         families=only(Policy.TEXT),
-        yes={
-            "prompts-too-hard": 0.9,
-            "answers-misaligned": 0.9,
-            "answers-beside-other-prompts": 0.9,
-            "prompt-template-wrong": 0.9,
-            "sampler-differs-from-policy": 0.6,
-            "tools-fail": 0.4,
-            "outages-graded-as-failures": 0.6,
-            "engines-disagree": 0.4,
-            "reward-sign-wrong": 0.5,
-        },
-        otherwise=0.04,
     ),
-    Question(
-        asks="is the reward on training prompts much higher than on the evaluation's prompts?",
-        answer=lies_apart("reward_mean", "eval_score", by=0.1),
+    ask(
+        "is the reward on training prompts much higher than on the evaluation's prompts?",
+        lies_apart("reward_mean", "eval_score", by=0.1),
+        "prompts-too-narrow 0.8, evaluation-contaminated 0.2, reward-pays-for-form 0.8, reward-pays-for-calls 0.4, "
+        "reward-pays-for-length 0.6, verifier-exploited 0.5, failures-graded-as-success 0.6, "
+        "sampling-differs-from-scoring sampling-too-cold 0.4, otherwise 0.04",
         needs="eval_score",
         families=only(Policy.TEXT),
-        yes={
-            "prompts-too-narrow": 0.8,
-            "evaluation-contaminated": 0.2,
-            "reward-pays-for-form": 0.8,
-            "reward-pays-for-calls": 0.4,
-            "reward-pays-for-length": 0.6,
-            "verifier-exploited": 0.5,
-            "failures-graded-as-success": 0.6,
-            "sampling-differs-from-scoring": 0.4,
-            "sampling-too-cold": 0.4,
-        },
-        otherwise=0.04,
     ),
 )

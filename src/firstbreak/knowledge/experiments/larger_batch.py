@@ -22,7 +22,5 @@ FAMILIES = only(Policy.TEXT, *SAMPLED)
 OVERRIDES = {"batch_size": "x4"}
 THEN = {"no": ("higher-rate",)}
 QUESTIONS = (
-    better_score(
-        than="the original run with four times the batch", yes={"signal-too-weak": 0.6, "healthy": 0.4}, otherwise=0.25
-    ),
+    better_score("signal-too-weak 0.6, healthy 0.4, otherwise 0.25", than="the original run with four times the batch"),
 )

@@ -16,39 +16,27 @@ https://arxiv.org/abs/2108.13264
 """
 
 from firstbreak.engine.families import Policy, only
-from firstbreak.engine.questions import (
-    Question,
-    jumps,
-    lies_apart_as_before,
-    spreads_as_the_original_moves,
-)
+from firstbreak.engine.questions import jumps, lies_apart_as_before, spreads_as_the_original_moves
+from firstbreak.knowledge.experiments._asked import ask
 
 OVERRIDES = {"learning_rate": 0.0, "eval_interval": 1}
 THEN = {"no": ("train-on-test-set",)}  # the ladder: a baseline evaluation that holds, then the test set
 QUESTIONS = (
-    Question(
-        asks="does the score jump although the weights do not change?",
-        answer=jumps("eval_score"),
-        yes={"evaluation-protocol-changed": 0.9, "environment-changed": 0.6},
-        otherwise=0.04,
+    ask(
+        "does the score jump although the weights do not change?",
+        jumps("eval_score"),
+        "evaluation-protocol-changed 0.9, environment-changed 0.6, otherwise 0.04",
     ),
-    Question(
-        asks="does the score vary as much as between neighbouring evaluations of the run?",
-        answer=spreads_as_the_original_moves("eval_score"),
-        yes={
-            "evaluation-too-small": 0.85,
-            "optimiser-not-connected": 0.6,
-            "signal-too-weak": 0.5,
-            "prompts-too-hard": 0.5,
-        },
-        otherwise=0.12,
+    ask(
+        "does the score vary as much as between neighbouring evaluations of the run?",
+        spreads_as_the_original_moves("eval_score"),
+        "evaluation-too-small 0.85, optimiser-not-connected 0.6, signal-too-weak prompts-too-hard 0.5, otherwise 0.12",
     ),
-    Question(
-        asks="is the training reward above the evaluation score although both use the same policy?",
-        answer=lies_apart_as_before("reward_mean", "eval_score", 0.3),
+    ask(
+        "is the training reward above the evaluation score although both use the same policy?",
+        lies_apart_as_before("reward_mean", "eval_score", 0.3),
+        "evaluation-built-otherwise 0.5, otherwise 0.05",  # an untrained policy does badly in both
         needs="eval_score",
         families=only(Policy.CONTROL),
-        yes={"evaluation-built-otherwise": 0.5},  # an untrained policy does badly in both
-        otherwise=0.05,
     ),
 )

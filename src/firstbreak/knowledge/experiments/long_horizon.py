@@ -19,4 +19,6 @@ from firstbreak.knowledge.experiments._asked import better_score
 FAMILIES = only(Method.ACTOR_CRITIC, Method.VALUE_BASED, UNKNOWN)
 OVERRIDES = {"gamma": 0.99}
 LENGTH = 0.15
-QUESTIONS = (better_score(than="the original run at the same steps", yes={"horizon-too-short": 0.85, "healthy": 0.05}),)
+QUESTIONS = (
+    better_score("horizon-too-short 0.85, healthy 0.05, otherwise 0.08", than="the original run at the same steps"),
+)

@@ -14,22 +14,18 @@ https://github.com/areal-project/AReaL (best practices: diagnosing performance)
 """
 
 from firstbreak.engine.families import SAMPLED, Policy, only
-from firstbreak.engine.questions import Question, beats
+from firstbreak.engine.questions import beats
+from firstbreak.knowledge.experiments._asked import ask
 
 FAMILIES = only(Policy.TEXT, *SAMPLED)
 OVERRIDES = {"max_new_tokens": "x4", "learning_rate": 0.0}
 CONTROL = {"learning_rate": 0.0}
 LENGTH = 0.07
 QUESTIONS = (
-    Question(
-        asks="is the reward higher when completions may be longer?",
-        answer=beats("reward_mean"),
-        yes={
-            "length-limit-too-short": 0.93,
-            "reward-pays-for-length": 0.3,
-            "sampler-differs-from-policy": 0.2,
-            "end-not-learned": 0.02,
-        },
-        otherwise=0.03,
+    ask(
+        "is the reward higher when completions may be longer?",
+        beats("reward_mean"),
+        "length-limit-too-short 0.93, reward-pays-for-length 0.3, sampler-differs-from-policy 0.2, "
+        "end-not-learned 0.02, otherwise 0.03",
     ),
 )

@@ -14,23 +14,22 @@ https://arxiv.org/abs/2505.22617
 """
 
 from firstbreak.engine.families import UNKNOWN, Method, only
-from firstbreak.engine.questions import Question, beats
+from firstbreak.engine.questions import beats
+from firstbreak.knowledge.experiments._asked import ask
 
 FAMILIES = only(Method.GROUP_RELATIVE, Method.ACTOR_CRITIC, UNKNOWN)  # methods with an entropy bonus in the loss
 OVERRIDES = {"entropy_coef": 0.01}
 CONTROL: dict[str, object] = {}
 LENGTH = 0.075
 QUESTIONS = (
-    Question(
-        asks="is the entropy of the policy higher than in the control arm?",
-        answer=beats("policy_entropy"),
-        yes={"premature-convergence": 0.75, "entropy-bonus-too-strong": 0.01},
-        otherwise=0.15,
+    ask(
+        "is the entropy of the policy higher than in the control arm?",
+        beats("policy_entropy"),
+        "premature-convergence 0.75, entropy-bonus-too-strong 0.01, otherwise 0.15",
     ),
-    Question(
-        asks="is the score better than in the control arm?",
-        answer=beats("score"),
-        yes={"premature-convergence": 0.5, "entropy-bonus-too-strong": 0.5},
-        otherwise=0.05,
+    ask(
+        "is the score better than in the control arm?",
+        beats("score"),
+        "premature-convergence entropy-bonus-too-strong 0.5, otherwise 0.05",
     ),
 )

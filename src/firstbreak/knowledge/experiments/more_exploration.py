@@ -22,6 +22,4 @@ FAMILIES = only(Method.VALUE_BASED)
 OVERRIDES = {"exploration_final?": 0.1, "action_noise?": "x2", "target_entropy?": "/2"}
 CONTROL: dict[str, object] = {}
 LENGTH = 0.15
-QUESTIONS = (
-    better_score(yes={"premature-convergence": 0.5, "reward-never-found": 0.2, "healthy": 0.05}, otherwise=0.05),
-)
+QUESTIONS = (better_score("premature-convergence 0.5, reward-never-found 0.2, healthy 0.05, otherwise 0.05"),)

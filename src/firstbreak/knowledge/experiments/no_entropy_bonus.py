@@ -21,7 +21,7 @@ OVERRIDES = {"entropy_coef": 0.0}
 LENGTH = 0.15
 QUESTIONS = (
     better_score(
+        "entropy-bonus-too-strong 0.85, premature-convergence 0.5, healthy 0.05, otherwise 0.08",
         than="the original run at the same steps",
-        yes={"entropy-bonus-too-strong": 0.85, "premature-convergence": 0.5, "healthy": 0.05},
     ),
 )

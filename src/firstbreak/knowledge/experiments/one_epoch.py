@@ -17,19 +17,18 @@ https://arxiv.org/abs/1707.06347
 """
 
 from firstbreak.engine.families import UNKNOWN, Method, only
-from firstbreak.engine.questions import Question, outruns
-from firstbreak.knowledge.experiments._asked import better_score
+from firstbreak.engine.questions import outruns
+from firstbreak.knowledge.experiments._asked import ask, better_score
 
 FAMILIES = only(Method.GROUP_RELATIVE, Method.ACTOR_CRITIC, UNKNOWN)
 OVERRIDES = {"epochs_per_batch": 1}
 CONTROL: dict[str, object] = {}
 LENGTH = 0.15
 QUESTIONS = (
-    Question(
-        asks="is the KL divergence from the policy that made the batch smaller than in the control arm?",
-        answer=outruns("kl_old", -1),
-        yes={"old-log-probabilities-wrong": 0.03, "optimiser-not-connected": 0.1, "healthy": 0.95},
-        otherwise=0.85,
+    ask(
+        "is the KL divergence from the policy that made the batch smaller than in the control arm?",
+        outruns("kl_old", -1),
+        "old-log-probabilities-wrong 0.03, optimiser-not-connected 0.1, healthy 0.95, otherwise 0.85",
     ),
-    better_score(yes={"clip-missing": 0.7, "step-size-too-large": 0.2, "healthy": 0.05}),
+    better_score("clip-missing 0.7, step-size-too-large 0.2, healthy 0.05, otherwise 0.08"),
 )

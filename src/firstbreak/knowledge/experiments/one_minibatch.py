@@ -23,6 +23,6 @@ CONTROL: dict[str, object] = {}
 LENGTH = 0.15
 QUESTIONS = (
     better_score(
-        yes={"clip-missing": 0.8, "old-log-probabilities-wrong": 0.7, "step-size-too-large": 0.4, "healthy": 0.05}
+        "clip-missing 0.8, old-log-probabilities-wrong 0.7, step-size-too-large 0.4, healthy 0.05, otherwise 0.08"
     ),
 )

@@ -15,32 +15,19 @@ https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 """
 
 from firstbreak.engine.families import SAMPLED, Policy, only
-from firstbreak.engine.questions import Question, rises
+from firstbreak.engine.questions import rises
+from firstbreak.knowledge.experiments._asked import ask
 
 FAMILIES = only(Policy.TEXT, *SAMPLED)
 OVERRIDES = {"data": "one"}
 QUESTIONS = (
-    Question(
-        asks="does the training reward rise?",
-        answer=rises("reward_mean"),
-        yes={
-            "groups-mixed": 0.9,
-            "prompts-too-narrow": 0.8,
-            "prompts-too-hard": 0.4,
-            "evaluation-too-small": 0.85,
-            "evaluation-protocol-changed": 0.85,
-            "evaluation-of-stale-weights": 0.85,
-            "advantages-of-other-rows": 0.05,
-            "estimator-wrong": 0.05,
-            "loss-mask-wrong": 0.7,
-            "baseline-missing": 0.7,
-            "answers-misaligned": 0.6,
-            "answers-beside-other-prompts": 0.6,
-            "advantage-sign-wrong": 0.05,
-            "optimiser-not-connected": 0.03,
-            "verdicts-noisy": 0.4,
-            "healthy": 0.85,
-        },
-        otherwise=0.5,
+    ask(
+        "does the training reward rise?",
+        rises("reward_mean"),
+        "groups-mixed 0.9, prompts-too-narrow 0.8, prompts-too-hard 0.4, "
+        "evaluation-too-small evaluation-protocol-changed evaluation-of-stale-weights 0.85, "
+        "advantages-of-other-rows estimator-wrong 0.05, loss-mask-wrong baseline-missing 0.7, "
+        "answers-misaligned answers-beside-other-prompts 0.6, advantage-sign-wrong 0.05, "
+        "optimiser-not-connected 0.03, verdicts-noisy 0.4, healthy 0.85, otherwise 0.5",
     ),
 )

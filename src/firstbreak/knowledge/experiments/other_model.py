@@ -14,17 +14,17 @@ https://github.com/areal-project/AReaL (best practices: diagnosing performance)
 """
 
 from firstbreak.engine.families import SAMPLED, Policy, only
-from firstbreak.engine.questions import Question, rises
+from firstbreak.engine.questions import rises
+from firstbreak.knowledge.experiments._asked import ask
 
 FAMILIES = only(Policy.TEXT, *SAMPLED)
 OVERRIDES = {"model": "@other_model"}
 LENGTH = 0.15
 THEN = {"no": ("sft-first",)}
 QUESTIONS = (
-    Question(
-        asks="does the score of the other model rise?",
-        answer=rises("score"),
-        yes={"prompts-too-hard": 0.6, "groups-carry-no-signal": 0.5, "healthy": 0.7},
-        otherwise=0.2,
+    ask(
+        "does the score of the other model rise?",
+        rises("score"),
+        "prompts-too-hard 0.6, groups-carry-no-signal 0.5, healthy 0.7, otherwise 0.2",
     ),
 )

@@ -22,12 +22,7 @@ OVERRIDES = {"temperature": 1.0, "top_p?": 1.0, "min_p?": 0.0}
 LENGTH = 0.15
 QUESTIONS = (
     better_score(
+        "sampling-too-cold 0.85, premature-convergence 0.2, sampling-differs-from-scoring 0.6, healthy 0.05, otherwise 0.08",
         than="the original run at the same steps",
-        yes={
-            "sampling-too-cold": 0.85,
-            "premature-convergence": 0.2,
-            "sampling-differs-from-scoring": 0.6,
-            "healthy": 0.05,
-        },
     ),
 )

@@ -16,32 +16,24 @@ https://arxiv.org/abs/2506.10947
 """
 
 from firstbreak.engine.families import Method, without
-from firstbreak.engine.questions import Question, outruns, rises
+from firstbreak.engine.questions import outruns, rises
+from firstbreak.knowledge.experiments._asked import ask
 
 FAMILIES = without(Method.SUPERVISED)  # methods with a reward
 OVERRIDES = {"reward": "shuffled"}
 CONTROL: dict[str, object] = {}
 QUESTIONS = (
-    Question(
-        asks="is the score below that of the control arm, which has the true rewards?",
-        answer=outruns("score", -1),
-        yes={
-            "optimiser-not-connected": 0.03,
-            "evaluation-of-stale-weights": 0.1,
-            "advantage-sign-wrong": 0.05,
-            "reward-sign-wrong": 0.05,
-            "answers-misaligned": 0.1,
-            "answers-beside-other-prompts": 0.1,
-            "prompts-too-hard": 0.1,
-            "verdicts-noisy": 0.3,
-            "healthy": 0.8,
-        },
-        otherwise=0.4,
+    ask(
+        "is the score below that of the control arm, which has the true rewards?",
+        outruns("score", -1),
+        "optimiser-not-connected 0.03, evaluation-of-stale-weights 0.1, "
+        "advantage-sign-wrong reward-sign-wrong 0.05, "
+        "answers-misaligned answers-beside-other-prompts prompts-too-hard 0.1, verdicts-noisy 0.3, healthy 0.8, "
+        "otherwise 0.4",
     ),
-    Question(
-        asks="does the score rise although the rewards are shuffled?",
-        answer=rises("score"),
-        yes={"evaluation-protocol-changed": 0.3, "environment-changed": 0.2},
-        otherwise=0.04,
+    ask(
+        "does the score rise although the rewards are shuffled?",
+        rises("score"),
+        "evaluation-protocol-changed 0.3, environment-changed 0.2, otherwise 0.04",
     ),
 )

@@ -16,7 +16,8 @@ https://fengyao.notion.site/off-policy-rl
 """
 
 from firstbreak.engine.families import SAMPLED, Policy, only
-from firstbreak.engine.questions import Question, is_off
+from firstbreak.engine.questions import is_off
+from firstbreak.knowledge.experiments._asked import ask
 
 FAMILIES = only(Policy.TEXT, *SAMPLED)
 OVERRIDES = {
@@ -27,9 +28,9 @@ OVERRIDES = {
     "use_decoupled_loss?": True,
 }
 QUESTIONS = (
-    Question(
-        asks="do trainer and inference engine give the same tokens different probabilities?",
-        answer=is_off(
+    ask(
+        "do trainer and inference engine give the same tokens different probabilities?",
+        is_off(
             {
                 "behave_ratio_max": 1.0,
                 "behave_ratio_mean": 1.0,
@@ -40,11 +41,6 @@ QUESTIONS = (
             },
             tolerance=0.02,
         ),
-        yes={
-            "engines-disagree": 0.98,
-            "sampling-differs-from-scoring": 0.98,
-            "sampler-differs-from-policy": 0.95,
-        },
-        otherwise=0.02,
+        "engines-disagree sampling-differs-from-scoring 0.98, sampler-differs-from-policy 0.95, otherwise 0.02",
     ),
 )

@@ -15,15 +15,15 @@ machine shows in the noise of many points, so a short run without it says nothin
 https://arxiv.org/abs/1709.06560
 """
 
-from firstbreak.engine.questions import Question, breaks_again
+from firstbreak.engine.questions import breaks_again
+from firstbreak.knowledge.experiments._asked import ask
 
 OVERRIDES = {"model?": "@small_model", "batch_size?": "@small_batch"}
 BARE = True
 QUESTIONS = (
-    Question(
-        asks="does the run break in the same link again?",
-        answer=breaks_again,
-        yes={"healthy": 0.02, "reward-over-optimised": 0.2},
-        otherwise=0.5,
+    ask(
+        "does the run break in the same link again?",
+        breaks_again,
+        "healthy 0.02, reward-over-optimised 0.2, otherwise 0.5",
     ),
 )

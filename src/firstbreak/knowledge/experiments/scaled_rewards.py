@@ -16,20 +16,19 @@ https://arxiv.org/abs/1709.06560
 """
 
 from firstbreak.engine.families import UNKNOWN, Method, only, without
-from firstbreak.engine.questions import Question, outruns
-from firstbreak.knowledge.experiments._asked import better_score
+from firstbreak.engine.questions import outruns
+from firstbreak.knowledge.experiments._asked import ask, better_score
 
 FAMILIES = without(Method.SUPERVISED)  # methods with a reward
 OVERRIDES = {"normalize_reward": True}
 CONTROL: dict[str, object] = {}
 LENGTH = 0.15
 QUESTIONS = (
-    Question(
-        asks="does the policy move more than twice as far in an update as in the control arm?",
-        answer=outruns("kl_old", by=1.0),
+    ask(
+        "does the policy move more than twice as far in an update as in the control arm?",
+        outruns("kl_old", by=1.0),
+        "reward-scale-wrong 0.85, healthy 0.05, otherwise 0.08",
         families=only(Method.GROUP_RELATIVE, Method.ACTOR_CRITIC, UNKNOWN),
-        yes={"reward-scale-wrong": 0.85, "healthy": 0.05},
-        otherwise=0.08,
     ),
-    better_score(yes={"reward-scale-wrong": 0.85, "healthy": 0.3}, otherwise=0.2),
+    better_score("reward-scale-wrong 0.85, healthy 0.3, otherwise 0.2"),
 )

@@ -14,16 +14,16 @@ https://github.com/areal-project/AReaL (best practices: diagnosing performance)
 """
 
 from firstbreak.engine.families import SAMPLED, Policy, only
-from firstbreak.engine.questions import Question, rises
+from firstbreak.engine.questions import rises
+from firstbreak.knowledge.experiments._asked import ask
 
 FAMILIES = only(Policy.TEXT, *SAMPLED)
 OVERRIDES = {"model": "@sft_model"}
 LENGTH = 0.15
 QUESTIONS = (
-    Question(
-        asks="does the score rise?",
-        answer=rises("score"),
-        yes={"prompts-too-hard": 0.85, "groups-carry-no-signal": 0.6, "healthy": 0.7},
-        otherwise=0.2,
+    ask(
+        "does the score rise?",
+        rises("score"),
+        "prompts-too-hard 0.85, groups-carry-no-signal 0.6, healthy 0.7, otherwise 0.2",
     ),
 )

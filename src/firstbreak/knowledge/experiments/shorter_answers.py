@@ -16,17 +16,17 @@ https://arxiv.org/abs/2310.03716
 """
 
 from firstbreak.engine.families import SAMPLED, Policy, only
-from firstbreak.engine.questions import Question, ends_above
+from firstbreak.engine.questions import ends_above
+from firstbreak.knowledge.experiments._asked import ask
 
 FAMILIES = only(Policy.TEXT, *SAMPLED)
 OVERRIDES = {"reward": "shorter", "eval_interval?": 1}
 CONTROL = {"eval_interval?": 1}
 LENGTH = 0.25
 QUESTIONS = (
-    Question(
-        asks="is the evaluation score better with the length penalty?",
-        answer=ends_above("eval_score"),
-        yes={"reward-pays-for-length": 0.7, "reward-pays-for-calls": 0.4},
-        otherwise=0.05,
+    ask(
+        "is the evaluation score better with the length penalty?",
+        ends_above("eval_score"),
+        "reward-pays-for-length 0.7, reward-pays-for-calls 0.4, otherwise 0.05",
     ),
 )

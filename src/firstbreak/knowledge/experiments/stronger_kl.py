@@ -16,17 +16,17 @@ https://arxiv.org/abs/2210.10760
 """
 
 from firstbreak.engine.families import SAMPLED, Policy, only
-from firstbreak.engine.questions import Question, ends_above
+from firstbreak.engine.questions import ends_above
+from firstbreak.knowledge.experiments._asked import ask
 
 FAMILIES = only(Policy.TEXT, *SAMPLED)
 OVERRIDES = {"kl_coef": 0.5, "eval_interval?": 1}
 CONTROL = {"eval_interval?": 1}
 LENGTH = 0.25
 QUESTIONS = (
-    Question(
-        asks="is the evaluation score better than in the control arm?",
-        answer=ends_above("eval_score"),
-        yes={"reward-over-optimised": 0.8, "verifier-exploited": 0.3, "drift-without-gain": 0.2},
-        otherwise=0.05,
+    ask(
+        "is the evaluation score better than in the control arm?",
+        ends_above("eval_score"),
+        "reward-over-optimised 0.8, verifier-exploited 0.3, drift-without-gain 0.2, otherwise 0.05",
     ),
 )

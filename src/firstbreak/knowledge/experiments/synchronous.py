@@ -17,23 +17,21 @@ https://arxiv.org/abs/2505.24298
 """
 
 from firstbreak.engine.families import Method, Policy, only, without
-from firstbreak.engine.questions import Question, outruns
-from firstbreak.knowledge.experiments._asked import better_score
+from firstbreak.engine.questions import outruns
+from firstbreak.knowledge.experiments._asked import ask, better_score
 
 FAMILIES = without(Method.SUPERVISED)
 OVERRIDES = {"max_staleness": 0, "recompute_logprob?": False, "use_decoupled_loss?": False}
 LENGTH = 0.3
 QUESTIONS = (
-    Question(
-        asks="does the policy move less than half as far from its reference model with fresh data?",
-        answer=outruns("kl_ref", -1, by=0.5),
+    ask(
+        "does the policy move less than half as far from its reference model with fresh data?",
+        outruns("kl_ref", -1, by=0.5),
+        "rollouts-too-old behaviour-weights-uncapped 0.85, healthy 0.05, otherwise 0.08",
         families=only(Policy.TEXT),
-        yes={"rollouts-too-old": 0.85, "behaviour-weights-uncapped": 0.85, "healthy": 0.05},
-        otherwise=0.08,
     ),
     better_score(
+        "rollouts-too-old 0.85, behaviour-weights-uncapped 0.7, healthy 0.4, otherwise 0.3",
         than="the original run with fresh data",
-        yes={"rollouts-too-old": 0.85, "behaviour-weights-uncapped": 0.7, "healthy": 0.4},
-        otherwise=0.3,
     ),
 )

@@ -16,16 +16,12 @@ https://arxiv.org/abs/1709.06560
 https://arxiv.org/abs/2108.13264
 """
 
-from firstbreak.engine.questions import Question, breaks_again
+from firstbreak.engine.questions import breaks_again
+from firstbreak.knowledge.experiments._asked import ask
 
 OVERRIDES: dict[str, object] = {}
 SEEDS = 3
 LENGTH = 0.15
 QUESTIONS = (
-    Question(
-        asks="does the run break in the same link again?",
-        answer=breaks_again,
-        yes={"healthy": 0.02, "signal-too-weak": 0.4},
-        otherwise=0.6,
-    ),
+    ask("does the run break in the same link again?", breaks_again, "healthy 0.02, signal-too-weak 0.4, otherwise 0.6"),
 )

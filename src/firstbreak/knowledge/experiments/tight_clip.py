@@ -14,19 +14,18 @@ https://arxiv.org/abs/1707.06347
 """
 
 from firstbreak.engine.families import UNKNOWN, Method, only
-from firstbreak.engine.questions import Question, outruns
-from firstbreak.knowledge.experiments._asked import better_score
+from firstbreak.engine.questions import outruns
+from firstbreak.knowledge.experiments._asked import ask, better_score
 
 FAMILIES = only(Method.GROUP_RELATIVE, Method.ACTOR_CRITIC, UNKNOWN)
 OVERRIDES = {"clip_range": 0.2, "clip_range_high?": 0.2}
 CONTROL: dict[str, object] = {}
 LENGTH = 0.15
 QUESTIONS = (
-    Question(
-        asks="do the ratios stay smaller than in the control arm?",
-        answer=outruns("policy_ratio_max", -1),
-        yes={"clip-missing": 0.9, "healthy": 0.05},
-        otherwise=0.08,
+    ask(
+        "do the ratios stay smaller than in the control arm?",
+        outruns("policy_ratio_max", -1),
+        "clip-missing 0.9, healthy 0.05, otherwise 0.08",
     ),
-    better_score(yes={"clip-missing": 0.6, "healthy": 0.05}),
+    better_score("clip-missing 0.6, healthy 0.05, otherwise 0.08"),
 )

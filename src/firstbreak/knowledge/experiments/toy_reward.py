@@ -17,7 +17,8 @@ https://arxiv.org/abs/2101.00135
 """
 
 from firstbreak.engine.families import Method, without
-from firstbreak.engine.questions import Question, toy_rises
+from firstbreak.engine.questions import toy_rises
+from firstbreak.knowledge.experiments._asked import ask
 
 FAMILIES = without(Method.SUPERVISED)  # methods with a reward
 OVERRIDES = {"reward": "toy"}
@@ -31,29 +32,13 @@ LEARNS = """
     groups-carry-no-signal signal-too-weak
 """
 QUESTIONS = (
-    Question(
-        asks="does the toy reward rise?",
-        answer=toy_rises,
-        yes={
-            "advantage-sign-wrong": 0.02,
-            "optimiser-not-connected": 0.03,
-            "weights-replaced": 0.1,
-            "weight-decay-too-strong": 0.1,
-            "old-checkpoint-loaded": 0.2,
-            "actor-left-behind": 0.1,
-            "other-actions-stored": 0.03,
-            "advantages-of-other-rows": 0.2,
-            "estimator-wrong": 0.4,
-            "gradients-not-finite": 0.3,
-            "updates-rounded-away": 0.3,
-            "kl-penalty-too-strong": 0.3,
-            "entropy-bonus-too-strong": 0.4,
-            "weights-not-delivered": 0.4,
-            "step-size-too-large": 0.6,
-            "groups-mixed": 0.6,
-            "premature-convergence": 0.5,
-            **dict.fromkeys([*LEARNS.split(), "healthy"], 0.95),
-        },
-        otherwise=0.6,
+    ask(
+        "does the toy reward rise?",
+        toy_rises,
+        "advantage-sign-wrong 0.02, optimiser-not-connected 0.03, weights-replaced weight-decay-too-strong 0.1, "
+        "old-checkpoint-loaded 0.2, actor-left-behind 0.1, other-actions-stored 0.03, advantages-of-other-rows 0.2, "
+        "estimator-wrong 0.4, gradients-not-finite updates-rounded-away kl-penalty-too-strong 0.3, "
+        "entropy-bonus-too-strong weights-not-delivered 0.4, step-size-too-large groups-mixed 0.6, "
+        "premature-convergence 0.5, " + LEARNS + " healthy 0.95, otherwise 0.6",
     ),
 )

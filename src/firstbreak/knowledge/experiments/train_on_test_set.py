@@ -24,17 +24,8 @@ LENGTH = 0.15
 THEN = {"yes": ("dynamic-filtering", "one-prompt"), "no": ("usual-settings", "larger-batch")}
 QUESTIONS = (
     better_score(
+        "answers-misaligned answers-beside-other-prompts prompts-too-hard prompts-too-narrow prompt-template-wrong "
+        "0.85, prompts-cut evaluation-contaminated 0.8, failures-graded-as-success 0.6, healthy 0.2, otherwise 0.08",
         than="the original run when the test set is the training data",
-        yes={
-            "answers-misaligned": 0.85,
-            "answers-beside-other-prompts": 0.85,
-            "prompts-too-hard": 0.85,
-            "prompts-too-narrow": 0.85,
-            "prompt-template-wrong": 0.85,
-            "prompts-cut": 0.8,
-            "evaluation-contaminated": 0.8,
-            "failures-graded-as-success": 0.6,
-            "healthy": 0.2,
-        },
     ),
 )

@@ -31,18 +31,9 @@ LENGTH = 0.15
 THEN = {"no": ("larger-batch",)}
 QUESTIONS = (
     better_score(
+        "entropy-bonus-too-strong 0.85, dropout-active 0.6, premature-convergence 0.7, sampling-too-cold 0.8, "
+        "kl-penalty-too-strong 0.85, "
+        "clip-missing horizon-too-short rollouts-too-old behaviour-weights-uncapped 0.8, healthy 0.05, otherwise 0.08",
         than="the original run at the same steps",
-        yes={
-            "entropy-bonus-too-strong": 0.85,
-            "dropout-active": 0.6,
-            "premature-convergence": 0.7,
-            "sampling-too-cold": 0.8,
-            "kl-penalty-too-strong": 0.85,
-            "clip-missing": 0.8,
-            "horizon-too-short": 0.8,
-            "rollouts-too-old": 0.8,
-            "behaviour-weights-uncapped": 0.8,
-            "healthy": 0.05,
-        },
     ),
 )

@@ -15,23 +15,22 @@ https://github.com/huggingface/trl/issues/5312
 """
 
 from firstbreak.engine.families import Policy, only
-from firstbreak.engine.questions import Question, weights_differ
+from firstbreak.engine.questions import weights_differ
+from firstbreak.knowledge.experiments._asked import ask
 
 FAMILIES = only(Policy.TEXT)
 OVERRIDES = {"watch": "weights"}
 QUESTIONS = (
-    Question(
-        asks="do trainer and inference engine hold different weights after a weight update?",
-        answer=weights_differ("engine"),
+    ask(
+        "do trainer and inference engine hold different weights after a weight update?",
+        weights_differ("engine"),
+        "weights-not-delivered 0.98, engines-disagree 0.8, otherwise 0.02",
         needs="weights",
-        yes={"weights-not-delivered": 0.98, "engines-disagree": 0.8},
-        otherwise=0.02,
     ),
-    Question(
-        asks="does the evaluation use different weights from the trainer?",
-        answer=weights_differ("evaluation"),
+    ask(
+        "does the evaluation use different weights from the trainer?",
+        weights_differ("evaluation"),
+        "evaluation-of-stale-weights 0.98, otherwise 0.02",
         needs="weights",
-        yes={"evaluation-of-stale-weights": 0.98},
-        otherwise=0.02,
     ),
 )

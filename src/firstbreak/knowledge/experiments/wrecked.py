@@ -15,20 +15,19 @@ the first updates has copied a broken policy.
 https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 """
 
-from firstbreak.engine.questions import Question, collapses
+from firstbreak.engine.questions import collapses
+from firstbreak.knowledge.experiments._asked import ask
 
 OVERRIDES = {"learning_rate": "x300", "target_kl?": None, "eval_interval?": 1}
 QUESTIONS = (
-    Question(
-        asks="does the training reward collapse?",
-        answer=collapses("reward_mean"),
-        yes={"optimiser-not-connected": 0.1, "updates-rounded-away": 0.6, "reward-never-found": 0.6},
-        otherwise=0.95,
+    ask(
+        "does the training reward collapse?",
+        collapses("reward_mean"),
+        "optimiser-not-connected 0.1, updates-rounded-away reward-never-found 0.6, otherwise 0.95",
     ),
-    Question(
-        asks="does the evaluation score collapse?",
-        answer=collapses("eval_score"),
-        yes={"evaluation-of-stale-weights": 0.5, "optimiser-not-connected": 0.05, "evaluation-too-small": 0.6},
-        otherwise=0.9,
+    ask(
+        "does the evaluation score collapse?",
+        collapses("eval_score"),
+        "evaluation-of-stale-weights 0.5, optimiser-not-connected 0.05, evaluation-too-small 0.6, otherwise 0.9",
     ),
 )

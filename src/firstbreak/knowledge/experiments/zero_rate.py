@@ -18,8 +18,9 @@ https://github.com/areal-project/AReaL (best practices: diagnosing performance)
 
 from firstbreak.engine.families import Method
 from firstbreak.engine.inputs import Inputs
-from firstbreak.engine.questions import Answer, Arms, Question, any_of, is_not_finite, is_off, jumps, moves
+from firstbreak.engine.questions import Answer, Arms, any_of, is_not_finite, is_off, jumps, moves
 from firstbreak.engine.stats.sequential import ALPHA
+from firstbreak.knowledge.experiments._asked import ask
 
 OVERRIDES = {"learning_rate": 0.0, "value_learning_rate?": 0.0, "weight_decay?": 0.0}
 
@@ -32,30 +33,19 @@ def _moves(arms: Arms) -> Answer:
 
 
 QUESTIONS = (
-    Question(
-        asks="does the reward or the score change although the weights do not change?",
-        answer=_moves,
+    ask(
+        "does the reward or the score change although the weights do not change?",
+        _moves,
+        "environment-changed 0.9, evaluation-protocol-changed tools-fail 0.7, "
+        "length-limit-too-short sampler-differs-from-policy 0.5, observations-wrong 0.3, "
+        "reward-sign-wrong reward-pays-for-length verifier-exploited outages-graded-as-failures 0.4, "
+        "verdicts-noisy 0.15, reward-no-longer-computed 0.5, otherwise 0.06",
         needs="score",
         instead=("learning_rate",),
-        yes={
-            "environment-changed": 0.9,
-            "evaluation-protocol-changed": 0.7,
-            "tools-fail": 0.7,
-            "length-limit-too-short": 0.5,
-            "sampler-differs-from-policy": 0.5,
-            "observations-wrong": 0.3,
-            "reward-sign-wrong": 0.4,
-            "reward-pays-for-length": 0.4,
-            "verifier-exploited": 0.4,
-            "outages-graded-as-failures": 0.4,
-            "verdicts-noisy": 0.15,
-            "reward-no-longer-computed": 0.5,
-        },
-        otherwise=0.06,
     ),
-    Question(
-        asks="do trainer and rollout give different probabilities with the same weights?",
-        answer=is_off(
+    ask(
+        "do trainer and rollout give different probabilities with the same weights?",
+        is_off(
             {
                 "policy_ratio_max": 1.0,
                 "policy_ratio_mean": 1.0,
@@ -67,17 +57,11 @@ QUESTIONS = (
             },
             tolerance=0.02,
         ),
-        yes={
-            "engines-disagree": 0.97,
-            "sampling-differs-from-scoring": 0.97,
-            "sampler-differs-from-policy": 0.9,
-        },
-        otherwise=0.03,
+        "engines-disagree sampling-differs-from-scoring 0.97, sampler-differs-from-policy 0.9, otherwise 0.03",
     ),
-    Question(
-        asks="has the reward no number although the weights do not change?",
-        answer=is_not_finite("reward_mean"),
-        yes={"rewards-not-computed": 0.9},
-        otherwise=0.02,
+    ask(
+        "has the reward no number although the weights do not change?",
+        is_not_finite("reward_mean"),
+        "rewards-not-computed 0.9, otherwise 0.02",
     ),
 )

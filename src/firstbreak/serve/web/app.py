@@ -5,11 +5,12 @@ import math
 import threading
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from functools import partial
 from importlib import resources
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 import orjson
@@ -23,7 +24,6 @@ from firstbreak.audit.marks import MARKS, key_of, load, save
 from firstbreak.audit.split_truth import split
 from firstbreak.evals.ledger import newest
 from firstbreak.model import Diagnosis, Run
-from firstbreak.preflight import Stacks
 from firstbreak.preflight.memory import drawing
 from firstbreak.readers import Unreadable
 from firstbreak.readers.opening import beneath
@@ -51,6 +51,7 @@ RUN_PATIENCE = 20.0  #: seconds that the others wait for one run
 LIVE_EVERY = 0.4  #: seconds between two updates of a run whose page is open
 LIST_EVERY = 2.0  #: seconds between two updates of all runs while the list is open
 UNWATCHED_EVERY = 30.0  #: seconds between them while it is not: the history of a verdict goes on
+_T = TypeVar("_T")
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
@@ -144,20 +145,13 @@ class Site:
             return HTMLResponse(pages.run.unreadable(entry.summary, live))
         problems: list[str] = []
         marks, rows = self._marks(problems), self._evaluations(entry, problems)
-        return HTMLResponse(
-            pages.run.page(
-                entry.summary, dx, live, entry.to_read, marks, rows, problems, entry.history, _plan(entry, problems)
-            )
-        )
+        plan = _tried(lambda: drawing.saved(entry.path), entry.root, problems, None)
+        known = entry.summary, dx, live, entry.to_read, marks, rows, problems, entry.history, plan
+        return HTMLResponse(pages.run.page(*known))
 
     def _marks(self, problems: list[str]) -> dict[str, str]:
         """The marks of the served folder, or why they cannot be read."""
-        try:
-            with beneath(self.marks.parent):
-                return load(self.marks)
-        except Unreadable as error:
-            problems.append(str(error))
-            return {}
+        return _tried(partial(load, self.marks), self.marks.parent, problems, {})
 
     def _evaluations(self, entry: StoredRun, problems: list[str]) -> list[EvaluationRow]:
         """The evaluations of a run in the ledger of the served folder, or why it cannot be read. Empty without a ledger."""
@@ -165,12 +159,7 @@ class Site:
         if not place.is_file():
             return []
         names = {entry.name, entry.path.name, str(entry.path)}
-        try:
-            with beneath(self.store.root):
-                rows = newest(place, MOST_ROWS)
-        except Unreadable as error:
-            problems.append(str(error))
-            return []
+        rows: list[dict[str, Any]] = _tried(partial(newest, place, MOST_ROWS), self.store.root, problems, [])
         return [
             evaluation(row)
             for row in rows
@@ -220,15 +209,9 @@ class Site:
         if sample is None:
             raise HTTPException(404, "this sample does not exist")
         seen, _ = split(sample)
-        entry = {
-            "mark": word,
-            "step": seen.step,
-            "reward": seen.reward,
-            "prompt": seen.prompt,
-            "completion": seen.completion,
-        }
+        told = {name: getattr(seen, name) for name in ("step", "reward", "prompt", "completion")}
         with self._marking, beneath(self.marks.parent):
-            save(self.marks, {key_of(seen): entry if word else None})
+            save(self.marks, {key_of(seen): {"mark": word, **told} if word else None})
 
     def compare(self, request: Request) -> Response:
         compared = self._asked(request)
@@ -355,14 +338,14 @@ class Site:
         return entry
 
 
-def _plan(entry: StoredRun, problems: list[str]) -> Stacks | None:
-    """The plan of the memory that was saved in the folder of a run, or why it cannot be read."""
+def _tried(read: Callable[[], _T], root: Path, problems: list[str], otherwise: _T) -> _T:
+    """What is read below `root`. What cannot be read becomes a line of `problems`."""
     try:
-        with beneath(entry.root):
-            return drawing.saved(entry.path)
+        with beneath(root):
+            return read()
     except Unreadable as error:
         problems.append(str(error))
-        return None
+        return otherwise
 
 
 def _read(entry: StoredRun) -> Run:

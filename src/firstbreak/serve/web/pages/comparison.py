@@ -25,20 +25,11 @@ def page(compared: Sequence[tuple[RunSummary, Run]]) -> str:
 
     def shown(member: Member) -> Markup:
         summary = summaries[id(member.run)]
-        link = element(
-            "a",
-            html.literal(shortened(summary.name, parts.LONGEST_NAME)),
-            href=address("run", summary.name),
-            title=summary.name,
-        )
+        name = html.literal(shortened(summary.name, parts.LONGEST_NAME))
+        link = element("a", name, href=address("run", summary.name), title=summary.name)
         said = ", ".join(filter(None, (summary.first_break, summary.since, summary.reason)))
-        return element(
-            "span",
-            link,
-            badge(summary),
-            element("span", html.prose(said), class_="about"),
-            class_=summary.action.value if summary.action else None,
-        )
+        about = element("span", html.prose(said), class_="about")
+        return element("span", link, badge(summary), about, class_=summary.action.value if summary.action else None)
 
     tables = [
         section("runs", "The runs", parts.sides(sides, shown, swatch=True)),

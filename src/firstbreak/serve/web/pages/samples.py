@@ -30,15 +30,11 @@ def page(
 ) -> str:
     """The `nth` page of samples. `query`: the address as given, `asked`: what it asks for; `problems`: why there are no marks."""
     more = (shown.texts if asked.once else shown.found) > (nth + 1) * PER_PAGE
-    turn = element(
-        "p",
-        element("a", "Earlier", href=address("samples", summary.name, page=nth - 1, **query), rel="prev")
-        if nth
-        else None,
-        element("a", "Later", href=address("samples", summary.name, page=nth + 1, **query), rel="next")
-        if more
-        else None,
-        class_="row",
+    turns = (("Earlier", nth - 1, "prev", nth), ("Later", nth + 1, "next", more))
+    links = (
+        element("a", word, href=address("samples", summary.name, page=place, **query), rel=rel)
+        for word, place, rel, there in turns
+        if there
     )
     trail = (element("a", html.literal(summary.name), href=address("run", summary.name)), element("h1", "Samples"))
     content = [sample(summary.name, s, i, marks, shown.times.get(i, 1)) for i, s in shown.samples] or [
@@ -59,7 +55,7 @@ def page(
         count,
         *content,
         element("p", "", class_="facts", id="read", role="status"),
-        turn,
+        element("p", *links, class_="row"),
     )
 
 
@@ -92,11 +88,9 @@ def _search(query: Mapping[str, str], asked: SampleQuery, parts: Sequence[str], 
 def sample(name: str, shown: Sample, place: int, marks: Mapping[str, str], times: int = 1) -> Markup:
     """One logged sample, line by line, with its mark. `times`: how often its text was found."""
     said = marks.get(key_of(split(shown)[0]), "")
+    numbers = (("step", shown.step), ("reward", shown.reward), ("advantage", shown.advantage), *shown.rewards.items())
     facts = [
-        *([f"step {number(shown.step)}"] if shown.step is not None else []),
-        *([f"reward {number(shown.reward)}"] if shown.reward is not None else []),
-        *([f"advantage {number(shown.advantage)}"] if shown.advantage is not None else []),
-        *(f"{name} {number(value)}" for name, value in shown.rewards.items()),
+        *(f"{name} {number(value)}" for name, value in numbers if value is not None),
         f"{len(shown.completion)} characters",
         *([f"this text {times} times"] if times > 1 else []),
     ]
