@@ -22,7 +22,7 @@ SOURCE = Path(opening.__file__).parents[1]
 #: opens files that are no part of a run: the user's settings, firstbreak's own files and what it has written
 OF_NO_RUN = re.compile(
     r"/(preflight|experiments|evals|cli|reports|live/hooks|compare/survey|engine|knowledge)/|audit/(page|marks)"
-    r"|web/(app|listen|token)|mcp/server|readers/(opening|_sqlite|__init__)\.py|context\.py|/(processes|plugins)\.py"
+    r"|web/(app|listen|token|pages/frame)|mcp/server|readers/(opening|_sqlite|__init__)\.py|context\.py|/(processes|plugins)\.py"
     r"|dialects/(_small|__init__)\.py"
 )
 

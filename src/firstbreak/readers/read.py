@@ -438,8 +438,7 @@ def _claimed_or_why(path: Path) -> ModuleType | Unreadable | None:
 
 def _damaged(path: Path) -> Unreadable | None:
     """What is said of a file that no reader claims and that is not what its name says: encrypted, or without its beginning."""
-    name = plain(path).name.lower()
-    if path.is_dir() or not _like_scores(name):
+    if path.is_dir() or not _like_scores(name := plain(path).name.lower()):
         return None
     head = head_of(path).lstrip()
     begins = BEGINNINGS.get(Path(name).suffix)

@@ -75,5 +75,5 @@ def test_growing_lengths_with_a_small_growing_share_are_worth_watching() -> None
     grown = np.linspace(0, 1, 120)
     curves = {"length.clipped_ratio": 0.005 + 0.03 * grown**2, "reward.mean": learning(120)}
     finding = found(ID, run({**curves, "length.mean": 200 * (1 + grown) + noise(120, 5)}), Severity.NOTICE)
-    assert "watch" in finding.message
+    assert "raise the limit before" in finding.message
     assert silent(ID, run({**curves, "length.mean": 200 + noise(120, 5)}))

@@ -1,4 +1,4 @@
-"""The same completion gets the same reward: in a second call, and with those of its prompt alone."""
+"""The same completion gets the same reward: in a second call, and alone."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,7 +9,7 @@ from firstbreak.live.recorder.identities.preferred_texts import Score
 from firstbreak.live.recorder.measuring import Reading
 
 TOLERANCE = 1e-4
-ALONE = 6  #: completions that are scored with their group: some functions divide by the number of groups
+ALONE = 6  #: completions that are scored by themselves
 
 
 def measure(
@@ -25,7 +25,7 @@ def measure(
     order = np.argsort(np.nan_to_num(known))
     rows = sorted({int(order[k]) for k in np.linspace(0, len(order) - 1, ALONE).round().astype(int)})
     groups = [[j for j in range(len(known)) if prompts and prompts[j] == prompts[i]] or [i] for i in rows]
-    alone = np.array([total(score(g, {}), reward_weights)[g.index(i)] for i, g in zip(rows, groups, strict=True)])
+    alone = np.array([_alone(score, i, group, reward_weights) for i, group in zip(rows, groups, strict=True)])
     differs, apart = ~_same(again, known), ~_same(alone, known[rows])
     found: dict[str, Reading] = {"reward_noisy": 0.0, "reward_moved": 0.0}
     if not apart.any() and not differs.any():
@@ -39,6 +39,14 @@ def measure(
         share = float(apart.mean()) if repeats else float(differs.mean())
         return found | {"reward_moved": (share, said)}
     return found | {"reward_noisy": (float(differs.mean()), said)}
+
+
+def _alone(score: Score, i: int, group: Sequence[int], weights: np.ndarray | None) -> float:
+    """The reward of a completion by itself, or with those of its prompt: some functions divide by the number of groups."""
+    try:
+        return float(total(score([i], {}), weights)[0])
+    except Exception:  # the user's own function; what it raises for its whole group is told by who asks
+        return float(total(score(group, {}), weights)[group.index(i)])
 
 
 def _same(a: np.ndarray, b: np.ndarray) -> np.ndarray:
