@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from firstbreak.cli import _output, main
+from firstbreak.cli import COMMANDS, SECTIONS, _output, main
 from tests.make import learning
 from tests.waiting import PATIENCE, until
 
@@ -281,3 +282,10 @@ def test_a_deleted_folder_is_named(tmp_path: Path) -> None:
     done = started(["diagnose", "."], preexec_fn=lambda: (os.chdir(gone), gone.rmdir()))
     assert done.returncode == 2
     assert "the current folder was deleted" in done.stderr
+
+
+def test_help_has_every_command_in_a_group_and_examples_that_are_commands() -> None:
+    shown = firstbreak("--help").stdout
+    assert [title for title in SECTIONS if f"\n{title}:\n" not in shown] == []
+    assert sorted(re.findall(r"^  ([a-z]+) +[A-Z]", shown, re.MULTILINE)) == sorted(COMMANDS)
+    assert {line.split()[1] for line in shown.splitlines() if line.startswith("    firstbreak ")} <= set(COMMANDS)

@@ -104,3 +104,18 @@ def test_a_run_that_was_best_at_its_first_value_starts_again() -> None:
         run({"eval.accuracy": 0.5 * np.exp(-np.arange(12) / 4), "grad.norm": np.exp(np.arange(12))}, algorithm="grpo")
     )
     assert (said.verdict.action, "start again" in said.verdict.do_first) == (Action.ROLLBACK, True)
+
+
+def test_a_score_at_rest_without_an_evaluation_is_evaluated_before_it_is_trained_longer() -> None:
+    for algorithm, where in (("grpo", "on held-out prompts"), ("dqn", "in a separate environment")):
+        verdict = diagnose(run({"reward.mean": learning(200)}, algorithm=algorithm)).verdict
+        assert verdict.action is Action.CONTINUE
+        assert where in verdict.do_first
+
+
+def test_a_run_that_begins_to_lose_keeps_its_best_checkpoint() -> None:
+    falls = np.concatenate([learning(140), np.linspace(1.0, 0.75, 60) + noise(60, 0.01)])
+    dx = diagnose(run({"eval.accuracy": falls}, algorithm="grpo"))
+    assert dx.verdict.action is Action.WATCH
+    assert dx.best_checkpoint is not None
+    assert dx.verdict.do_first.startswith("Keep the checkpoint nearest to step ")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from firstbreak import dialects
 from firstbreak.cli import app
 from firstbreak.cli.demo import RUN
 from firstbreak.engine.diagnose import diagnose
@@ -17,6 +18,8 @@ from firstbreak.reports import brief, content, screen, terminal
 from firstbreak.reports.text import shorter
 from firstbreak.words import link_word, percent
 from tests.every import every
+from tests.make import learning, noise
+from tests.make import run as of
 from tests.reports import fixtures
 
 DATA = Path(__file__).parent.parent / "data"
@@ -59,7 +62,7 @@ def test_every_report_fits_on_one_screen(calm: Diagnosis) -> None:
 
 def test_what_a_log_names_fills_no_screen() -> None:
     # only numbers: what a failed assertion shows of these names no terminal can encode
-    short, long = (len(of.render(fixtures.hostile(), width=80).split("\n")) for of in (screen, terminal))
+    short, long = (len(kind.render(fixtures.hostile(), width=80).split("\n")) for kind in (screen, terminal))
     assert short <= 50
     assert long > 100
 
@@ -97,8 +100,37 @@ def test_causes_stand_with_what_they_explain_and_without_nats() -> None:
     for cause in fixtures.nan_ridden().causes[:2]:
         assert f"{percent(cause.probability)} {cause.title}" in shown
     assert "explains" not in shown  # a single finding: what else
-    assert "explains" in screen.render(fixtures.grpo_truncation(), width=100)
+    assert "explains 2 of 3 findings (" in " ".join(screen.render(fixtures.grpo_truncation(), width=100).split())
     assert "nats" not in shown
+
+
+def test_a_wide_screen_has_the_score_beside_the_first_curve() -> None:
+    dx = diagnose(read(RUN))
+    finding = brief.findings(dx)[0].finding
+    assert finding is not None
+    captions = [brief.caption(one) for one in (brief.curve(dx, finding), brief.score(dx)) if one is not None]
+    rows = {width: screen.render(dx, width=width).split("\n") for width in (100, 140)}
+    assert [any(all(c in row for c in captions) for row in rows[width]) for width in (100, 140)] == [False, True]
+    assert max(map(len, rows[140])) <= 140
+
+
+def test_what_to_do_first_is_said_once() -> None:
+    made = of({"reward.zero_std_frac": [0.9] * 60, "reward.mean": noise(60, 0.02) + 0.3}, algorithm="grpo")
+    dx = diagnose(made)
+    assert "in most of these groups" in dx.verdict.do_first
+    shown = " ".join(screen.render(dx, width=100).split())
+    assert shown.count("in most of these groups") == 1
+    assert "in most of these groups" in " ".join(
+        terminal.render(dx, width=100).partition("zero-variance-groups")[2].split()
+    )
+
+
+def test_what_to_log_is_an_option_that_this_algorithm_has() -> None:
+    logged = brief.to_log(diagnose(of({"eval.reward": learning(60)}, trainer="sb3", algorithm="dqn")))
+    assert logged
+    assert all(name.split(".")[0] not in ("alpha", "kl", "grad") for name, _ in logged)
+    assert dialects.how_to_log("sb3", "alpha")
+    assert not dialects.option_to_log("sb3", "alpha")
 
 
 def test_a_healthy_run_has_its_score_and_no_causes() -> None:

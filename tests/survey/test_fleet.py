@@ -280,3 +280,13 @@ def test_each_run_is_one_line_with_its_reason_as_far_as_it_fits() -> None:
     assert [line.split("  ")[0] for line in lines] == ["rollback", "cannot tell", "continue"]
     assert lines[0].endswith(undecided.reason)
     assert counts == "3 runs: 1 rollback, 1 cannot tell, 1 continue"
+
+
+def test_a_wide_table_says_which_score_it_is_and_where_it_was_best() -> None:
+    row = SurveyRow(
+        path="/runs/a", fingerprint="", action="watch", summary="falls",
+        now=0.4, best=0.7, best_step=250_000, score="eval.accuracy",
+    )  # fmt: skip
+    shown = {width: table.render([row], width) for width in (80, 120, 160)}
+    assert ["at 250K" in text for text in shown.values()] == [False, True, True]
+    assert ["eval.accuracy" in text for text in shown.values()] == [False, False, True]

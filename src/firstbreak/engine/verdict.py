@@ -425,7 +425,7 @@ def _go_on(inputs: Inputs, score: Score | None) -> str:
     """What to do with a run of which nothing is said to be broken."""
     resting = score is not None and score.course in ("plateau", "solved")
     if resting and inputs.eval_score is None and not inputs.supervised:
-        return f"Evaluate the {_who(inputs)} on {_held_out(inputs)} before you train longer."
+        return f"Evaluate the {_who(inputs)} {_held_out(inputs)} before you train longer."
     if score is not None and score.course == "plateau":
         return (
             "Decide whether this score is what you wanted: the run has reached a plateau, and more steps gain little."
@@ -493,19 +493,18 @@ def _was_best(best: BestCheckpoint, axis: str) -> str:
 
 
 def _held_out(inputs: Inputs) -> str:
-    """What an evaluation of this run is made on."""
+    """Where an evaluation of this run is made."""
     if inputs.family.method is Method.PREFERENCE:
-        return "held-out pairs"
-    return "held-out prompts" if inputs.policy is Policy.TEXT else "a separate environment"
+        return "on held-out pairs"
+    return "on held-out prompts" if inputs.policy is Policy.TEXT else "in a separate environment"
 
 
 def _score_to_log(inputs: Inputs) -> str:
     if inputs.supervised:
         return "the loss on held-out text"
     if inputs.family.method is Method.PREFERENCE:
-        return f"the accuracy on {_held_out(inputs)}"
-    where = "on" if inputs.policy is Policy.TEXT else "in"
-    return f"an evaluation {where} {_held_out(inputs)}, or at least the mean {_trained(inputs)}"
+        return f"the accuracy {_held_out(inputs)}"
+    return f"an evaluation {_held_out(inputs)}, or at least the mean {_trained(inputs)}"
 
 
 def unmeasured(outcomes: Sequence[Outcome]) -> list[Link]:

@@ -134,13 +134,12 @@ def causes(dx: Diagnosis) -> tuple[tuple[RankedCause, str], ...]:
 
 
 def _why(dx: Diagnosis, cause: RankedCause) -> str:
-    """Of several findings, which a cause explains and which it does not; else the setting behind it."""
-    if len(_serious(dx)) == 1:
+    """How many of several findings a cause explains, and which; else the setting behind it."""
+    if (n := len(_serious(dx))) == 1:
         return ""
     explained = _kept(dx, cause, WeightKind.FOUND, WeightKind.PROVED)
-    unexplained = [name for name in _kept(dx, cause, WeightKind.UNEXPLAINED) if name not in explained]
     if explained:
-        return f"explains {first_few(explained, MOST_NAMED)}{' only' if unexplained else ''}"
+        return f"explains {len(explained)} of {n} findings ({first_few(explained, MOST_NAMED)})"
     return next((w.text for w in cause.evidence if w.kind is WeightKind.CONFIGURATION and w.weight > 0), "")
 
 
@@ -153,13 +152,13 @@ def _kept(dx: Diagnosis, cause: RankedCause, *kinds: WeightKind) -> list[str]:
     return list(dict.fromkeys(w.finding for w in weights))
 
 
-def to_log(dx: Diagnosis) -> tuple[tuple[str, int, str], ...]:
-    """The signal that would tell most: name, how many of the checks that lack something ask for it, how to log it."""
+def to_log(dx: Diagnosis) -> tuple[tuple[str, str], ...]:
+    """The signal that most of the checks that lack something ask for, and how to log it; none that one check alone lacks."""
     inputs, known = Inputs(dx.run), detectors()
     blind = (o for o in dx.outcomes if o.status is Status.NOT_MEASURED and Role.PROOF not in o.roles)
     needs = (known[outcome.detector].needs for outcome in blind if outcome.detector in known)
     asked = Counter(signal for names in needs for signal in _lacking(names, inputs))
-    return tuple((name, n, _how(name, inputs)) for name, n in asked.most_common(1) if n >= FEWEST_CHECKS)
+    return tuple((name, _how(name, inputs)) for name, n in asked.most_common(1) if n >= FEWEST_CHECKS)
 
 
 def _how(signal: str, inputs: Inputs) -> str:
@@ -209,7 +208,7 @@ _REST = {
 
 def rest(dx: Diagnosis) -> tuple[ReportLine, ...]:
     """The causes in question, what to log, what could not be read, and where the rest is said."""
-    log = [f"{name}: {clipped(how, 12)}" for name, _, how in to_log(dx)]
+    log = [f"{name}: {clipped(how, 12)}" for name, how in to_log(dx)]
     lines = [*_under("Causes", _causes(dx)), *_under("Log next", log)]
     lines += [ReportLine(line.label, shorter(line.text)) for line in content.baseline(dx)]
     lines += [ReportLine("Not read", shorter(part)) for part in dx.run.damage[:1]]

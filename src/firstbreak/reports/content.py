@@ -160,8 +160,8 @@ def measured(dx: Diagnosis, link: Link) -> bool:
 def headline(dx: Diagnosis) -> str:
     """The picture of the loop in one line."""
     if dx.first_break is not None:
-        both = " or ".join(map(link_word, dx.first_break.links))
-        return f"{kind_of_break(dx)}: {place(dx) if dx.first_break.also is None else both}"
+        where = place(dx) if dx.first_break.also is None else links(dx.first_break)
+        return f"{kind_of_break(dx)}: {where}"
     if not dx.verdict.known:
         return "cannot tell yet: too few points"
     unseen = len(_unseen(dx))
@@ -174,11 +174,16 @@ def kind_of_break(dx: Diagnosis) -> str:
     return "first sign" if sign else "first break"
 
 
+def links(first: FirstBreak) -> str:
+    """'advantage', or two that cannot be told apart: 'advantage or rollout'."""
+    return " or ".join(map(link_word, first.links))
+
+
 def place(dx: Diagnosis) -> str:
     """'advantage, or earlier'."""
     first = dx.first_break
     assert first is not None
-    return " or ".join(map(link_word, first.links)) + (", or earlier" if first.or_earlier else "")
+    return links(first) + (", or earlier" if first.or_earlier else "")
 
 
 def first_break(dx: Diagnosis) -> tuple[ReportLine, ...]:

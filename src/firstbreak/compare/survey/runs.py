@@ -24,7 +24,6 @@ from firstbreak.readers.names import for_run as names_for_run
 from firstbreak.readers.read import PARTS_OF_A_RUN, claimed, read
 from firstbreak.reports import content
 from firstbreak.values import dataclass
-from firstbreak.words import link_word
 
 AHEAD = 4  #: runs handed to the pool per process before their results are taken
 CHUNK = 25  #: runs of one task on Ray
@@ -146,7 +145,7 @@ def row_of(path: str, dx: Diagnosis, seen: str = "") -> SurveyRow:
         action=dx.verdict.action.value,
         summary=dx.verdict.summary,
         link=dx.first_break.link.value if dx.first_break else None,
-        place=" or ".join(map(link_word, dx.first_break.links)) if dx.first_break else "",
+        place=content.links(dx.first_break) if dx.first_break else "",
         cause=named.id if named else None,
         probability=round(named.probability, 4) if named else None,
         broken=round(1 - healthy, 4),

@@ -250,7 +250,7 @@ def _summary(name: str, changed: float, dx: Diagnosis) -> RunSummary:
         action=content.mark(dx.verdict),
         about=content.title(dx.run),
         summary=dx.verdict.summary,
-        first_break="" if first is None else content.place(dx),
+        first_break="" if first is None else content.links(first),
         since="" if first is None else moment(dx.run.axis_of(first.metric), first.step, None),
         reason=content.reason(dx),
         broken=1 - healthy(dx.causes),

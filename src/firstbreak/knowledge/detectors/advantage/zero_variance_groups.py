@@ -54,8 +54,8 @@ class Place(enum.Enum):
 
 
 ADVICE = {
-    Place.RIGHT: "in most of them all answers are right: use harder prompts",
-    Place.WRONG: "in most of them all answers are wrong: use easier prompts, or check the verifier",
+    Place.RIGHT: "use harder prompts: in most of these groups all answers are right",
+    Place.WRONG: "use easier prompts, or check the verifier: in most of these groups all answers are wrong",
     Place.UNKNOWN: "check whether the answers of these groups are all right or all wrong, then change the prompts or the "
     "group size",
 }

@@ -90,9 +90,8 @@ class Recorder(BatchRecorder):
         if folder is None or self.wrapped is None or not state.is_world_process_zero:
             return
         with self.measuring(Price.LOOK, int(state.global_step)):
-            state.save_to_json(
-                str(part := folder / "trainer_state.part")
-            )  # the trainer's own writer empties a file first
+            part = folder / "trainer_state.part"  # the trainer's own writer empties a file first
+            state.save_to_json(str(part))
             part.replace(part.with_suffix(".json"))
             named = {k: v for k, v in args.to_dict().items() if not k.endswith("_dir")}
             classes = (c.__name__ for c in type(self.wrapped.trainer).__mro__ if c.__module__.startswith("trl."))
