@@ -707,6 +707,30 @@ def test_a_screen_shows_25_runs_with_the_columns_that_were_chosen(page: Page, se
     assert page.get_attribute("#filter", "aria-invalid") == "true"
 
 
+def test_a_column_chosen_while_the_page_of_another_one_arrives_stays_chosen(page: Page, seeds: Served) -> None:
+    open_list(page, seeds)
+    page.evaluate("""() => {
+      const text = Response.prototype.text
+      window.held = []
+      Response.prototype.text = async function () {
+        const all = await text.call(this)
+        await new Promise((release) => window.held.push(release))
+        return all
+      }
+    }""")
+    page.locator("#columns summary").click()
+    page.check("[name=column][value=learning_rate]")
+    until(page, "window.held.length === 1")
+    page.check("[name=column][value='reward.mean']")
+    page.evaluate("() => { held[0](); return new Promise(requestAnimationFrame) }")
+    assert page.is_checked("[name=column][value='reward.mean']")
+    until(page, "window.held.length > 1")
+    page.evaluate("setInterval(() => held.forEach((release) => release()))")
+    page.locator("thead button", has_text="reward.mean").wait_for()
+    assert page.is_checked("[name=column][value=learning_rate]")
+    assert page.is_checked("[name=column][value='reward.mean']")
+
+
 def test_a_curve_is_drawn_over_another_one_and_saved(page: Page, site: Served, runs: Path, tmp_path: Path) -> None:
     open_curves(page, site, "demo")
     page.select_option("#x", label="kl.ref")

@@ -226,9 +226,10 @@ async function update() {
   const address = location.href
   const [answer] = await Promise.all([fetch(address), library("idiomorph")])
   if (!answer.ok) return
-  if (location.href !== address) return update() // another column or filter in the meantime
+  const text = await answer.text()
+  if (location.href !== address) return update() // another column or filter in the meantime; nothing is awaited after this
   // The answer is made by the same escaping as the page itself; a parsed document runs nothing.
-  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html")
+  const fresh = new DOMParser().parseFromString(text, "text/html")
   const ticked = new Set($$("[name=run]:checked").map((box) => box.value))
   for (const box of $$("[name=run]", fresh)) box.checked = ticked.has(box.value)
   arrange(fresh)
