@@ -113,6 +113,19 @@ def test_a_score_at_rest_without_an_evaluation_is_evaluated_before_it_is_trained
         assert where in verdict.do_first
 
 
+@pytest.mark.parametrize(
+    ("planned", "said"),
+    [(199, "reached its planned step 199"), (200, "reached its planned step 200"), (300, "again at step 300"),
+     (5000, "again at step 400"), (20, "again at step 400"), (None, "again at step 400")],
+)  # fmt: skip
+def test_a_run_that_has_its_planned_steps_is_not_sent_on(planned: float | None, said: str) -> None:
+    """A number of steps far below those of the log counts something else: updates, where the log counts environment steps."""
+    rising = run({"eval.reward": np.arange(200) / 200 + noise(200, 0.01)}, config={"total_steps": planned})
+    verdict = diagnose(rising).verdict
+    assert verdict.action is Action.CONTINUE
+    assert said in verdict.do_first
+
+
 def test_a_run_that_begins_to_lose_keeps_its_best_checkpoint() -> None:
     falls = np.concatenate([learning(140), np.linspace(1.0, 0.75, 60) + noise(60, 0.01)])
     dx = diagnose(run({"eval.accuracy": falls}, algorithm="grpo"))

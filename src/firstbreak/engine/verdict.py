@@ -4,6 +4,8 @@ and what to do first."""
 import re
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from firstbreak.engine import facts
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.inputs import Inputs, highest
@@ -26,6 +28,7 @@ from firstbreak.model import (
     Outcome,
     RankedCause,
     Role,
+    Run,
     Score,
     Series,
     Severity,
@@ -430,9 +433,17 @@ def _go_on(inputs: Inputs, score: Score | None) -> str:
         return (
             "Decide whether this score is what you wanted: the run has reached a plateau, and more steps gain little."
         )
-    return (
-        f"Continue. Diagnose the run again at {axis_word(inputs.run.axis)} {number(2 * (inputs.run.last_step or 1.0))}."
-    )
+    axis, last = axis_word(inputs.run.axis), inputs.run.last_step or 1.0
+    planned = inputs.run.config.number("total_steps") or 0.0
+    if abs(planned - last) <= _logging_interval(inputs.run):  # steps that come in rollouts end after what was planned
+        return f"The run has reached its planned {axis} {number(planned)}: train longer only if this score is not enough."
+    return f"Continue. Diagnose the run again at {axis} {number(min(2 * last, planned if planned > last else 2 * last))}."
+
+
+def _logging_interval(run: Run) -> float:
+    """The steps between the last two rows of the curve that has most of them, on the run's axis; 0 where there is one row."""
+    steps = max((s.steps for s in run.series.values() if s.axis == run.axis), key=len, default=np.zeros(0))
+    return float(steps[-1] - steps[-2]) if len(steps) > 1 else 0.0
 
 
 def _rollback(inputs: Inputs, best: BestCheckpoint, score: Score | None) -> str:
