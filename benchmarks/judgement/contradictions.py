@@ -156,7 +156,7 @@ def low_risk_beside_a_loss(said: Said) -> Iterator[str]:
     if said.verdict("risk").startswith("low"):
         for one in said.serious:
             if re.search(
-                r"of its gain is lost|its gain and more is lost|no longer follows it|while \S+ fell from",
+                r"of its gain is lost|its gain and more is lost|fell without having risen|no longer follows it|while \S+ fell from",
                 one["message"],
             ):
                 yield f"{one['message']} / {said.verdict('risk')}"
@@ -366,8 +366,8 @@ def two_best_steps(said: Said) -> Iterator[str]:
 
 
 def now_is_not_the_end_of_the_curve(said: Said) -> Iterator[str]:
-    """A score "is X now", and its curve, which the report draws, ends elsewhere, and not "but for its last value"."""
-    for name, now in re.findall(rf"(\S+) was \S+ at [^;]{{4,40}}? and is {NUMBER} now(?! \(but for)", said.line):
+    """A score "is X now", and its curve, which the report draws, ends elsewhere, and its last values are not told beside it."""
+    for name, now in re.findall(rf"(\S+) was \S+ at [^;]{{4,40}}? and is {NUMBER} now(?! \(its last )", said.line):
         curve = said.drawn.get(name)
         if curve is not None and curve.high > curve.low:
             place = (_float(now) - curve.low) / (curve.high - curve.low)

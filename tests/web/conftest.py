@@ -74,6 +74,7 @@ def opened(chromium: playwright.Browser, **options: Any) -> playwright.Page:
         return loaded
 
     tab.goto, tab.reload = usable(tab.goto), usable(tab.reload)  # type: ignore[method-assign]
+    tab.wait_for_url = usable(tab.wait_for_url)  # type: ignore[method-assign]
     return tab
 
 

@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterable, Iterator
 from functools import partial
 
+import numpy as np
+
 from firstbreak.engine.inputs import DERIVED, Inputs
 from firstbreak.engine.stats.changes import settling
 from firstbreak.engine.stats.shape import WINDOWS, Trajectory
@@ -14,9 +16,7 @@ from firstbreak.engine.stats.statistic import WHOLE, statistic
 from firstbreak.model import Config, Fact, Message, Series, Statistic
 from firstbreak.words import number
 
-STRAY = (
-    10.0  #: times gain, loss and noise of a score: a last value so far from its course is no part of it (convention)
-)
+STRAY = 0.15  #: of a curve's range: a last value so far from the last level is seen to lie elsewhere (convention)
 ROUNDING = 1e-3  #: relative difference of two numbers that are one: four digits are written
 
 
@@ -100,12 +100,16 @@ def end(curve: Series, shape: Trajectory) -> Fact:
 
 
 def but_for(curve: Series, shape: Trajectory) -> str:
-    """That the last value is no part of the course: it lies far from the last level, or is none where each value is one."""
-    values, size = curve.finite.values, abs(shape.gain) + abs(shape.drop)
-    far = STRAY * (size + shape.noise) if len(values) >= WINDOWS else ROUNDING * size
-    if not len(values) or abs(values[-1] - shape.end) <= far:
+    """Where the last values lie, if one is seen to lie elsewhere than the last level: their mean, without spikes."""
+    values = curve.finite.values
+    windowed = len(values) >= WINDOWS
+    last = values[-max(3, len(values) // WINDOWS) :] if windowed else values[-1:]
+    far = STRAY * np.ptp(values) if windowed else ROUNDING * (abs(shape.gain) + abs(shape.drop))
+    if not len(last) or np.max(np.abs(last - shape.end)) <= far:
         return ""
-    return f" (but for its last value, {number(float(values[-1]))})"
+    if len(last) == 1:
+        return f" (its last value is {number(last[0])})"
+    return f" (its last {len(last)} values: {number(last.min())} to {number(last.max())})"
 
 
 def _level(curve: Series, step: float, seen: float) -> Fact:

@@ -172,10 +172,10 @@ def harm_of(inputs: Inputs, outcomes: Sequence[Outcome]) -> Harm:
 
 
 def _lost(inputs: Inputs, shape: Trajectory) -> bool:
-    """A third of the gain or more is gone for good, beyond twice its error, and the evaluation does not deny it."""
+    """A third of the gain or more is gone for good, beyond its error, and the evaluation does not deny it."""
     size = max(abs(shape.best), abs(shape.end))
     large = shape.lost and shape.drop_fraction >= LARGE_LOSS and shape.drop >= MATERIAL * size
-    if inputs.score is None or not large or shape.drop < ERRORS * 2**0.5 * shape.level_noise:
+    if inputs.score is None or not large or shape.drop_interval[0] <= 0:  # the best of many equal levels lies too high
         return False
     if (shape.n < FEW and inputs.score_error is None) or recovers(inputs.score, shape.best, shape.best_step):
         return False

@@ -182,10 +182,10 @@ def _what_it_does(judged: Judgement, inputs: Inputs, outcomes: Sequence[Outcome]
         how = f"may have {'risen' if score.end > score.start else 'fallen'}, which its noise hides"
     if score.course == "oscillating" and goes_nowhere(inputs, outcomes):
         how = "oscillates, and has not risen"
-    if score.course in ("peaked", "collapsed", "declining"):
+    if score.course in ("peaked", "collapsed"):
         axis = axis_word(inputs.score.axis) if inputs.score is not None else "step"
         gone = f"{percent(score.lost)} of its gain" if score.lost <= 1 else "all of its gain and more"
-        how = f"peaked at {axis} {number(score.best_step)} and lost {gone}" if score.lost < float("inf") else "falls"
+        how = f"peaked at {axis} {number(score.best_step)} and lost {gone}"
     elif inputs.fall is not None:
         axis = axis_word(inputs.score.axis) if inputs.score is not None else "step"
         how += f", and may have fallen since {axis} {number(inputs.fall.step)}"

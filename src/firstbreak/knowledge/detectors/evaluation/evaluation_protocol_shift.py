@@ -193,13 +193,16 @@ def _other_form(samples: Samples, min_form: float, least: int) -> Finding | None
 
 
 def _jump(gap: Series, max_p_value: float) -> Change | None:
-    """The largest lasting change of level; in a curve that is too short for `changes`, between two constant levels."""
+    """The largest lasting change of level; in a curve too short for `changes`, between two levels that fit better than a line."""
     if len(gap) >= MIN_POINTS:
         shifts = changes(gap, kinds=("level",), families=("constant", "linear"), level=max_p_value)
         return max((c for c in shifts if c.lasting), key=lambda c: abs(c.after - c.before), default=None)
     places = range(BEYOND, len(gap) - BEYOND + 1)
     errors = {at: sum(float(np.sum((part - part.mean()) ** 2)) for part in np.split(gap.values, [at])) for at in places}
     at = min(errors, key=lambda place: errors[place])
+    line = np.polyval(np.polyfit(gap.steps, gap.values, 1), gap.steps)
+    if errors[at] >= float(np.sum((gap.values - line) ** 2)):
+        return None  # the policy gets worse from one evaluation to the next
     before, after = (float(part.mean()) for part in np.split(gap.values, [at]))
     df = len(gap) - 2
     error = np.sqrt(errors[at] / df * (1 / at + 1 / (len(gap) - at)))

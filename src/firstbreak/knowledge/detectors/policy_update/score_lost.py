@@ -123,9 +123,11 @@ def detect(
     lost = trajectory.drop / whole if whole else trajectory.drop_fraction
     since, interval = fall_from_best(score, trajectory.best_step)
     what = "level" if whole else "gain"
-    how_much = f"{percent(lost)} of its {what}" if np.isfinite(lost) and lost <= 1 else f"all of its {what} and more"
+    gone = f"{percent(lost) if lost <= 1 else 'all'} of its {what}{'' if lost <= 1 else ' and more'} is lost"
     if trajectory.best_step == score.steps[0]:
-        how_much = "what it had at its start"
+        gone = "what it had at its start is lost"
+    elif trajectory.kind == "declining" and not whole:
+        gone = "it fell without having risen"
     together = max(lost, trajectory.beside) if trajectory.beside else 0.0
     large = lost >= drop_critical or together >= drop_critical_together
     alone = eval_score is not None and score is not eval_score and denies(eval_score, trajectory)  # a training reward
@@ -136,16 +138,17 @@ def detect(
     back = recovers(score, trajectory.best, trajectory.best_step)
     nearly = back and recovers(score, trajectory.best, trajectory.best_step, mostly)
     dip = policy is Policy.CONTROL and eval_score is None and not large  # nothing confirms it
-    sure = large and material and trajectory.n >= min_points_critical and not back
+    beyond = trajectory.drop_interval[0] > 0  # more than the picking of the best among equal levels explains
+    sure = large and material and beyond and trajectory.n >= min_points_critical and not back
     return Finding(
         message=facts.tell(
-            "{score} was {best} at {step} and is {end} now{but}: {how_much} is lost{too}{back}; {better} than this one",
+            "{score} was {best} at {step} and is {end} now{but}: {gone}{too}{back}; {better} than this one",
             score=score.name,
             best=facts.best(score, trajectory),
             step=facts.at(score, trajectory.best_step),
             end=facts.end(score, trajectory),
             but=facts.but_for(score, trajectory),
-            how_much=how_much,
+            gone=gone,
             too=too,
             back=", and it rises again" if back else "",
             better="that best checkpoint is better"
