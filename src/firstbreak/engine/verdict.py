@@ -188,7 +188,8 @@ def _what_it_does(judged: Judgement, inputs: Inputs, outcomes: Sequence[Outcome]
         how = f"peaked at {axis} {number(score.best_step)} and lost {gone}"
     elif inputs.fall is not None:
         axis = axis_word(inputs.score.axis) if inputs.score is not None else "step"
-        how += f", and may have fallen since {axis} {number(inputs.fall.step)}"
+        rose = "rose" if score.course == "plateau" else how
+        how = f"{rose}, and may have fallen since {axis} {number(inputs.fall.step)}"
     second = inputs.second_score
     what = _SUPERVISED.get(score.metric, "the score" if second is None else "the evaluation")
     other = [

@@ -68,7 +68,8 @@ def detect(
             return _stayed(curve, jump)
         seen = spikes(curve, size=min_size)
         # one at the very end has not come back yet, nor one that the divergence climbs to again
-        returned = (seen.steps < curve.steps[-3]) & (seen.values > high_again * median(curve.tail(0.1).values))
+        end = max(median(curve.tail(0.1).values), float(min(curve.values[-2:])))
+        returned = (seen.steps < curve.steps[-3]) & (seen.values > high_again * end)
         for change in lasting:
             returned &= (seen.steps < change.interval[0]) | (seen.steps > change.interval[1])
         up = (seen.sizes > 0) & (seen.values > tolerance) & returned

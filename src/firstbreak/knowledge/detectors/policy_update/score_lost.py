@@ -63,6 +63,7 @@ def detect(
     eval_score: Series | None = None,
     fall: Fall | None = None,
     policy: Policy = Policy.TEXT,
+    reward_mean: Series | None = None,
     *,
     drop_critical: float = at(
         0.4,
@@ -133,7 +134,8 @@ def detect(
     alone = eval_score is not None and score is not eval_score and denies(eval_score, trajectory)  # a training reward
     if alone and (not large or trajectory.drop < min_drop_alone * abs(trajectory.best)):
         return None
-    too = ", and the training reward fell as well" if trajectory.beside else ""
+    still_rises = reward_mean is not None and shape_of(reward_mean).kind == "rising"
+    too = ", and the training reward fell as well" if trajectory.beside and not still_rises else ""
     material = trajectory.drop >= min_drop_critical * max(abs(trajectory.best), abs(trajectory.end))
     back = recovers(score, trajectory.best, trajectory.best_step)
     nearly = back and recovers(score, trajectory.best, trajectory.best_step, mostly)

@@ -39,7 +39,8 @@ from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.agreement import Parting, comparable, fall, informed, parting, shares
 from firstbreak.engine.stats.direction import departure, rises
 from firstbreak.engine.stats.points import late_median
-from firstbreak.engine.stats.shape import Trajectory, trajectory
+from firstbreak.engine.stats.shape import Trajectory
+from firstbreak.engine.stats.shape import trajectory as shape_of
 from firstbreak.engine.stats.trend import trend
 from firstbreak.model import (
     Confidence,
@@ -65,6 +66,8 @@ def detect(
     solved: bool | None = None,
     policy: Policy = Policy.CONTROL,
     epsilon: Series | None = None,
+    score: Series | None = None,
+    trajectory: Trajectory | None = None,
     *,
     min_signal_to_noise: float = at(
         2.0, "ratio", "Beside a flat evaluation, a smaller rise of the reward says little."
@@ -84,12 +87,13 @@ def detect(
     if len(reward) == len(judged) and np.allclose(reward.values, judged.values):
         return NotApplicable("the evaluation is the training reward under another name")
     up, found = trend(reward), fall(judged, reward)
-    shape = informed(trajectory(judged), found)
+    shape = informed(shape_of(judged), found)
     in_one_unit = comparable(judged, reward)
     unmoved = shape.kind == "flat" or (shape.kind == "oscillating" and in_one_unit)
-    fell = shape.lost or found is not None
+    judged_whole = trajectory is not None and score is not None and score.name == truth.name  # with its known error
+    fell = found is not None or (shape.lost and not (judged_whole and trajectory and not trajectory.lost))
     parted = parting(judged, reward) if in_one_unit and not fell else None
-    if not rises(reward) or not (fell or parted or unmoved):
+    if not rises(reward) or shape_of(reward).lost or not (fell or parted or unmoved):
         return None
     if (
         judged.name == "eval.reward"

@@ -103,7 +103,7 @@ def detect(
             also=f" (also {also})" if also else "",
         ),
         severity=Severity.CRITICAL if serious else Severity.WARNING,
-        confidence=Confidence.HIGH if policy is Policy.TEXT else Confidence.MEDIUM,
+        confidence=Confidence.HIGH if policy is Policy.TEXT or stays else Confidence.MEDIUM,
         metric=curve.name,
         onset=since,
         interval=(float(steps[max(int(left.sum()) - 1, 0)]), since),
