@@ -1,6 +1,7 @@
 """Which logs below a path are one run."""
 
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -131,6 +132,14 @@ def test_the_user_decides(tmp_path: Path) -> None:
         ("--each",): 2,
     }
     assert "read as one run, as asked" in shown[("--one-run",)].stderr
+
+
+def test_the_pickled_state_of_a_search_beside_a_trial_is_no_damaged_log(tmp_path: Path) -> None:
+    """Ray Tune pickles the state of its search into a file that is named `.json`."""
+    table(tmp_path / "DQN_CartPole-v1_10e57", 0, "result.json")
+    (tmp_path / "basic-variant-state-2026-11-28_05-46-32.json").write_bytes(pickle.dumps({"iterators": [1, 2]}))
+    assert group(tmp_path).runs == (tmp_path / "DQN_CartPole-v1_10e57",)
+    assert not read(tmp_path / "DQN_CartPole-v1_10e57").unread
 
 
 def test_what_an_experiment_writes_beside_the_logs_of_a_trial_is_no_log(tmp_path: Path) -> None:

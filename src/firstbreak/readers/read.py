@@ -79,7 +79,8 @@ LIKE_A_LOG = pattern(
     rf"{TEXT_LOG.pattern}|tfevents|\.(?:txt|json|npz|npy|parquet|wandb|swanlab|db|sqlite3?|ya?ml|toml|ipynb)$",
     re.IGNORECASE,
 )
-PROGRAM = b"\x7fELF"  #: how `a.out` begins
+#: how a program and a pickle begin: no log, whatever the name. Ray Tune's `basic-variant-state-*.json` is a pickle
+NO_LOG = (b"\x7fELF", *(b"\x80" + bytes([protocol]) for protocol in range(2, 6)))
 #: how files of a name begin, where no other file has that name
 BEGINNINGS = {".json": (b"{", b"["), ".ipynb": (b"{",), ".npz": (b"PK",), ".npy": (b"\x93NUMPY",), ".parquet": (b"PAR1",),
               **dict.fromkeys((".db", ".sqlite", ".sqlite3"), (b"SQLite format 3\0",))}  # fmt: skip
@@ -442,8 +443,10 @@ def _damaged(path: Path) -> Unreadable | None:
         return None
     head = head_of(path).lstrip()
     begins = BEGINNINGS.get(Path(name).suffix)
+    if head.startswith(NO_LOG):
+        return None
     if begins is None:
-        hidden = b"\0" in head and TEXT_LOG.search(name) and not head.startswith(PROGRAM)
+        hidden = b"\0" in head and TEXT_LOG.search(name)
         return Unreadable(path, "is named like a log and holds no text", "copy or export it again") if hidden else None
     text = b"{" in begins
     if head.startswith(begins) and not (text and b"\0" in head):
