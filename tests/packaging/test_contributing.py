@@ -1,5 +1,6 @@
 """What an addition costs is what CONTRIBUTING.md says: each is made once, in a copy of the project, and passes its tests."""
 
+import importlib.util
 import os
 import re
 import shutil
@@ -90,7 +91,8 @@ def test_an_addition_costs_what_the_table_says_and_passes_its_tests(
     addition: Addition, checkout: Path, tmp_path: Path
 ) -> None:
     if addition.kind == "fault":
-        pytest.importorskip("torch")
+        if importlib.util.find_spec("torch") is None:  # asked for by name, the file would count as one that draws
+            pytest.skip("torch is not installed")
     folder = tmp_path / "checkout"
     shutil.copytree(checkout, folder, symlinks=True)
     before = content(folder)
