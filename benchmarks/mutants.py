@@ -197,7 +197,8 @@ def _found(folder: Path, mutant: Mutant, tests: list[str]) -> str:
     names = folder / "tests.txt"
     names.write_text("\n".join(tests))
     for answer, lane in (("test", LANE), ("all", f"not ({LANE})")):
-        if _pytest(copy, "-x", "-m", lane, f"@{names}") in (1, 2):  # a test failed, and -x stopped xdist; 5: none was chosen
+        ended = _pytest(copy, "-x", "-m", lane, f"@{names}")
+        if ended in (1, 2):  # a test failed, or -x stopped xdist; 5: none was chosen
             return answer
     return "none"
 

@@ -156,7 +156,7 @@ def low_risk_beside_a_loss(said: Said) -> Iterator[str]:
     if said.verdict("risk").startswith("low"):
         for one in said.serious:
             if re.search(
-                r"of its gain is lost|its gain and more is lost|fell without having risen|no longer follows it|while \S+ fell from",
+                r"gain is lost|gain and more is lost|fell without having risen|no longer follows it|while \S+ fell from",
                 one["message"],
             ):
                 yield f"{one['message']} / {said.verdict('risk')}"
