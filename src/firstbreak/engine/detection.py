@@ -86,10 +86,8 @@ def _by_both_scores(detector: Check, about: OfRun, training: OfRun | None, thres
         return outcome
     other = run_check(detector, training, thresholds)
     lost = training.trajectory
-    collapsed = (
-        lost if lost is not None and lost.kind == "collapsed" else None
-    )  # healthy runs lose up to 65 % of the gain
-    if collapsed is not None and about.eval_score is not None and not denies(about.eval_score, collapsed):
+    collapsed = lost is not None and lost.kind == "collapsed"  # healthy runs lose up to 65 % of the gain
+    if lost is not None and collapsed and about.eval_score is not None and not denies(about.eval_score, lost):
         return max(outcome, other, key=_seriousness)
     return max(outcome, _doubted(other), key=_seriousness)
 

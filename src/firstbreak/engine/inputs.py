@@ -516,9 +516,7 @@ def family(run: Run, method: Method | None = None) -> Family:
     Record the configuration, and the lengths of completions or of episodes.
     """
     steps = "proof.steps" in run.series  # the recorder was given steps of an environment
-    lengths = (
-        () if method is Method.VALUE_BASED else ("length.",)
-    )  # beside a replay buffer, `len` is that of an episode
+    lengths = () if method is Method.VALUE_BASED else ("length.",)  # beside a replay buffer, `len` is of an episode
     about_text = (*lengths, "tokens.", "pref.", "tool.", "rollout_train.", "proof.")
     text = (
         method in (Method.GROUP_RELATIVE, Method.PREFERENCE)

@@ -44,9 +44,7 @@ NONE_OF_THESE = "none-of-these"
 
 PRIOR_HEALTHY = 0.5  #: share of healthy runs among those that people look at (convention)
 PRIOR_NONE = 0.05  #: share of runs whose cause is not in the catalogue (convention)
-PER_LINK = (
-    0.95  #: factor of the prior for each link further along the loop: the earlier link is suspected first (convention)
-)
+PER_LINK = 0.95  #: factor of the prior for each link further along the loop: the earlier one comes first (convention)
 
 #: factor of the weight of a finding with this confidence (convention)
 TRUST: Mapping[Confidence, float] = {Confidence.HIGH: 1.0, Confidence.MEDIUM: 0.8, Confidence.LOW: 0.4}
@@ -201,9 +199,7 @@ def _sum(weights: tuple[Weight, ...]) -> float:
 def weigh(cause: Cause, inputs: Inputs, outcomes: Sequence[Outcome]) -> list[Weight]:
     """The evidence for and against one cause, the largest weight first."""
     declared = {o.detector: cause.findings.get(o.detector) for o in outcomes}
-    declared |= dict.fromkeys(
-        _proved_later(cause, outcomes)
-    )  # what follows a proof of something else may come from that
+    declared |= dict.fromkeys(_proved_later(cause, outcomes))  # it may come from what was proved before
     weights = [w for o in outcomes if (w := _weigh_outcome(o, cause.id, declared[o.detector])) is not None]
     proved = any(name in cause.findings for name, _ in _proofs(outcomes))
     weights = _quieter(weights) if proved else weights

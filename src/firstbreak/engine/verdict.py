@@ -4,8 +4,6 @@ and what to do first."""
 import re
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from firstbreak.engine import facts
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.inputs import Inputs, highest
@@ -446,7 +444,7 @@ def _go_on(inputs: Inputs, score: Score | None) -> str:
 
 def _logging_interval(run: Run) -> float:
     """The steps between the last two rows of the curve that has most of them, on the run's axis; 0 where there is one row."""
-    steps = max((s.steps for s in run.series.values() if s.axis == run.axis), key=len, default=np.zeros(0))
+    steps = max((s.steps for s in run.series.values() if s.axis == run.axis), key=len, default=())
     return float(steps[-1] - steps[-2]) if len(steps) > 1 else 0.0
 
 

@@ -27,9 +27,7 @@ class Arms:
     folders: Mapping[str, Sequence[Path]]  #: arm -> the trials' folders
     original: Run  #: the run that is to be explained
     ended: bool = True  #: whether all trials have ended
-    overrides: Mapping[str, Mapping[str, Any]] = field(
-        default_factory=lambda: EMPTY
-    )  #: arm -> the options of its trainer
+    overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: EMPTY)  #: arm -> options of its trainer
     first_break: Callable[[Run], FirstBreak | None] | None = None  #: the first break that a diagnosis of a run names
     since: float = -math.inf  #: the step of the break: before it, arms that start from a checkpoint cannot differ
 

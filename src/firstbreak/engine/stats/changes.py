@@ -30,9 +30,7 @@ NEAR = 0.1  # of the points, 5 at least, and none beyond the next change: what a
 RETURN = 0.05  # of the points, 5 at least, and no more than between two changes: as many have to be back
 UNEVEN = 0.1  # of the run by which a point may lie off its place in an evenly logged curve
 AWAY = 6.0  # errors between the first and the last points of a curve that has left its first level
-COURSE = (
-    24.0  # or a course is so much more likely, in deviance: 1 to 3 % of AR(1) curves of 30 to 200 points up to 0.985
-)
+COURSE = 24.0  # or a course is so much likelier, in deviance: 1 to 3 % of AR(1) curves of 30 to 200 points up to 0.985
 COURSE_POINTS = 2048  # a longer curve is looked at as so many means: a course is slow, and shows in them as well
 OVERLAP = 0.1  # of the points of either part of a cut, that may lie on the other side of the gap between them
 SUSTAINED = 0.9  # of the points: single ones go back

@@ -41,9 +41,7 @@ class Trajectory:
     level_noise: float  #: standard error of a level, its wander from window to window included
     gain: float  #: best - start
     drop: float  #: best - end
-    drop_sigma: (
-        float  #: drop in standard errors of its own; the best is picked from many levels, so 2 is nothing and 4 is much
-    )
+    drop_sigma: float  #: drop in standard errors of its own; the best is one of many levels: 2 is nothing, 4 is much
     drop_interval: Interval  #: 95 %, the picking of the best allowed for; infinite if too short
     recent: float  #: change over the last third
     n: int  #: finite points
