@@ -16,6 +16,7 @@ import numpy as np
 
 from firstbreak.engine.common_settings import OUTSIDE
 from firstbreak.engine.inputs import Inputs
+from firstbreak.engine.likelihood import HEALTHY
 from firstbreak.engine.rank import by_link
 from firstbreak.engine.stats.agreement import denies, informed
 from firstbreak.engine.stats.agreement import fall as fall_of
@@ -316,9 +317,10 @@ def first_break_of(
     assert sign.finding is not None
     link, dated = _link_of(sign, ranked), _dated(sign.finding, outcomes)
     also, probability = _told_apart(link, by_link(ranked))
+    sound = next((cause.probability for cause in ranked if cause.id == HEALTHY), 0.0) > probability
     return FirstBreak(
         link=link,
-        kind=BreakKind.BREAK if harmed and not drift else BreakKind.FIRST_SIGN,
+        kind=BreakKind.BREAK if harmed and not drift and not sound else BreakKind.FIRST_SIGN,
         or_earlier=_or_earlier(link, outcomes),
         metric=sign.finding.metric,
         step=dated.onset,
