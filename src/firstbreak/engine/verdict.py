@@ -444,7 +444,7 @@ def _go_on(inputs: Inputs, score: Score | None) -> str:
 
 def _logging_interval(run: Run) -> float:
     """The steps between the last two rows of the curve that has most of them, on the run's axis; 0 where there is one row."""
-    steps = max((s.steps for s in run.series.values() if s.axis == run.axis), key=len, default=())
+    steps = max((s.steps for s in run.series.values() if s.axis == run.axis), key=len, default=[0.0])
     return float(steps[-1] - steps[-2]) if len(steps) > 1 else 0.0
 
 
