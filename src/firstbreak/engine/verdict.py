@@ -437,8 +437,12 @@ def _go_on(inputs: Inputs, score: Score | None) -> str:
     axis, last = axis_word(inputs.run.axis), inputs.run.last_step or 1.0
     planned = inputs.run.config.number("total_steps") or 0.0
     if abs(planned - last) <= _logging_interval(inputs.run):  # steps that come in rollouts end after what was planned
-        return f"The run has reached its planned {axis} {number(planned)}: train longer only if this score is not enough."
-    return f"Continue. Diagnose the run again at {axis} {number(min(2 * last, planned if planned > last else 2 * last))}."
+        return (
+            f"The run has reached its planned {axis} {number(planned)}: train longer only if this score is not enough."
+        )
+    return (
+        f"Continue. Diagnose the run again at {axis} {number(min(2 * last, planned if planned > last else 2 * last))}."
+    )
 
 
 def _logging_interval(run: Run) -> float:

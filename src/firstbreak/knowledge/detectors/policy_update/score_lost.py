@@ -37,7 +37,6 @@ steps were probably too large.
 https://arxiv.org/abs/1709.06560
 """
 
-import numpy as np
 
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_since
