@@ -107,9 +107,8 @@ def but_for(curve: Series, shape: Trajectory) -> str:
     far = STRAY * np.ptp(values) if windowed else ROUNDING * (abs(shape.gain) + abs(shape.drop))
     if not len(last) or np.max(np.abs(last - shape.end)) <= far:
         return ""
-    if len(last) == 1:
-        return f" (its last value is {number(last[0])})"
-    return f" (its last {len(last)} values: {number(last.min())} to {number(last.max())})"
+    several = f"{len(last)} values: {number(last.min())} to {number(last.max())}"
+    return f" (its last {several if len(last) > 1 else f'value is {number(last[0])}'})"
 
 
 def _level(curve: Series, step: float, seen: float) -> Fact:

@@ -180,12 +180,11 @@ def _what_it_does(judged: Judgement, inputs: Inputs, outcomes: Sequence[Outcome]
         how = f"may have {'risen' if score.end > score.start else 'fallen'}, which its noise hides"
     if score.course == "oscillating" and goes_nowhere(inputs, outcomes):
         how = "oscillates, and has not risen"
+    axis = axis_word(inputs.score.axis) if inputs.score is not None else "step"
     if score.course in ("peaked", "collapsed"):
-        axis = axis_word(inputs.score.axis) if inputs.score is not None else "step"
         gone = f"{percent(score.lost)} of its gain" if score.lost <= 1 else "all of its gain and more"
         how = f"peaked at {axis} {number(score.best_step)} and lost {gone}"
     elif inputs.fall is not None:
-        axis = axis_word(inputs.score.axis) if inputs.score is not None else "step"
         rose = "rose" if score.course == "plateau" else how
         how = f"{rose}, and may have fallen since {axis} {number(inputs.fall.step)}"
     second = inputs.second_score
