@@ -272,7 +272,7 @@ PAIRS: dict[str, tuple[Callable[[], Run], str, list[Callable[[], Run]]]] = {
         "may change by 0.2 on a batch",
         [lambda: clipped(returns=-12.0)],
     ),
-    "mismatch-growing": (
+    "train-inference-mismatch": (
         lambda: grpo({"rollout_train.logp_absdiff.mean": np.where(X == 0, 1e-7, 0.02 * X)}),
         "compare a checksum of the weights on both sides",
         [lambda: grpo({"rollout_train.logp_absdiff.mean": 0.02 + noise(N, 0.001)})],

@@ -52,7 +52,7 @@ TOO_FEW: list[tuple[str, str | None, list[Curves]]] = [
     ),
     ("update-skipped", None, [{}, *each("optim.update_ok", [0.0], [0.0, 0.0]), *each("optim.loss_scale", [NAN] * 20)]),
     ("value-explosion", "ppo", each("value.loss", [1.0], [1.0, 1e9], [NAN] * 50, [0.0] * 50)),
-    ("behave-weight-off", "grpo", each("behave.ratio.mean", [], [3.0], [3.0, 3.0], [NAN] * 9)),
+    ("importance-weight-off", "grpo", each("behave.ratio.mean", [], [3.0], [3.0, 3.0], [NAN] * 9)),
     ("clip-fraction-high", None, [{"policy.clip_fraction": [0.9]}]),
     ("kl-reward", None, [{"kl.ref": [0, 1], "reward.mean": [1, 0]}]),
     ("preference-saturated", "dpo", [{"loss.total": [0.69, 0.0, 0.0]}]),

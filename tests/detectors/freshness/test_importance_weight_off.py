@@ -1,14 +1,15 @@
-"""importance-weight-off: a mean ratio that is not 1."""
+"""importance-weight-off: a mean ratio, or a mean weight of old data, that is not 1."""
 
 import numpy as np
 import pytest
 
-from firstbreak.model import Severity
-from tests.detectors.look import found, silent
+from firstbreak.model import Severity, Status
+from tests.detectors.look import found, look, silent
 from tests.make import noise, run
 
 ID = "importance-weight-off"
 RATIO = "policy.ratio.mean"
+BEHAVE, CAPPED = "behave.ratio.mean", "behave.ratio_cap_frac"
 ONE_STEP = {"updates_per_batch": 1}
 
 
@@ -52,3 +53,24 @@ def test_the_remedy_depends_on_the_number_of_minibatches() -> None:
     assert "fewer minibatches" in several
     assert "fewer minibatches" not in single
     assert "deterministic algorithms" in single
+
+
+def test_a_weight_of_old_data_off_1_is_found_where_it_began() -> None:
+    curves = {RATIO: [1.0] * 60, BEHAVE: np.where(np.arange(60) < 25, 1.0, 1.3) + noise(60, 0.02)}
+    assert found(ID, run(curves, algorithm="grpo"), Severity.WARNING).onset == 26
+    assert silent(ID, run({BEHAVE: 1 + noise(60, 0.02), CAPPED: np.abs(noise(60, 0.01))}, algorithm="grpo"))
+
+
+def test_many_capped_tokens_are_found_behind_a_mean_of_1() -> None:
+    finding = found(ID, run({BEHAVE: 1 + noise(60, 0.01), CAPPED: 0.25 + noise(60, 0.02)}, algorithm="grpo"))
+    assert finding.metric == CAPPED
+    assert "of the tokens" in finding.message
+
+
+@pytest.mark.parametrize("curves", [{BEHAVE: 2.5 + noise(60, 0.1)}, {CAPPED: 0.8 + noise(60, 0.02)}])
+def test_a_broken_bridge_to_old_data_stops_the_run(curves: dict[str, np.ndarray]) -> None:
+    assert found(ID, run(curves, algorithm="grpo"), Severity.CRITICAL)
+
+
+def test_a_replay_buffer_needs_no_such_weight() -> None:
+    assert look(ID, run({"reward.mean": noise(60)}, algorithm="td3")).status is Status.NOT_APPLICABLE

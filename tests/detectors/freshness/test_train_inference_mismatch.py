@@ -14,6 +14,9 @@ ID = "train-inference-mismatch"
 N = 60
 
 
+WOBBLE = np.exp(noise(100, 0.15))
+
+
 def grpo(**curves: Any) -> Run:
     flat = {"reward.mean": 0.3 + noise(N, 0.05)}
     return run(flat | {name.replace("__", "."): values for name, values in curves.items()}, algorithm="grpo")
@@ -88,3 +91,27 @@ def test_a_first_clip_fraction_and_a_first_ratio_have_their_own_levels() -> None
     for name, curve in apart.items():
         outcome = look(ID, run({name: curve, "reward.mean": 0.3 + noise(N, 0.05)}, algorithm="grpo"))
         assert outcome.status is (Status.FOUND if "clip" in name else Status.OK)
+
+
+def test_weights_that_stop_arriving_are_found_early() -> None:
+    drift = np.where(np.arange(100) < 40, 0.015, 0.015 + 0.003 * (np.arange(100) - 40)) * WOBBLE
+    finding = found(ID, grpo(rollout_train__logp_absdiff__mean=drift), Severity.CRITICAL)
+    assert finding.interval is not None
+    assert finding.interval[0] <= 50
+    assert finding.onset is not None
+    assert finding.onset >= 30
+
+
+def test_a_cache_that_survives_the_update_jumps_far_below_the_level_that_matters() -> None:
+    jump = np.where(np.arange(100) < 50, 0.001, 0.006) * WOBBLE
+    assert found(ID, grpo(rollout_train__kl=jump), Severity.WARNING).onset == pytest.approx(51, abs=3)
+    assert found(ID, grpo(rollout_train__prob_pearson=1 - np.geomspace(0.002, 0.1, 100) * WOBBLE))
+
+
+def test_no_growth_is_found_in_constant_numerics_nothing_or_one_spike() -> None:
+    spike = 0.02 * WOBBLE
+    assert silent(ID, grpo(rollout_train__logp_absdiff__mean=spike))
+    spike[90] = 2.0
+    assert silent(ID, grpo(rollout_train__logp_absdiff__mean=spike))
+    assert silent(ID, grpo(rollout_train__kl=1e-6 * np.linspace(1, 50, 100) * WOBBLE))
+    assert silent(ID, grpo(rollout_train__kl=[0.0] * 30))

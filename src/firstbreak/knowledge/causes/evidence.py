@@ -30,7 +30,8 @@ LOST = -2.0
 #: share of the gain so far: of 85 runs with such a fault 2 lost so much in between, of 437 with one of environment or update 174
 FELL_BACK = 0.8
 GAINED = 0.3  #: of the range of the reward: a smaller gain is lost to noise (convention)
-MIN_POINTS = 20  #: rewards: fewer show no fall in between (convention)
+MIN_POINTS = 20  #: fewer show no fall in between, and no growth (convention)
+GROWN = 3.0  #: times its early level: a distance of the engines that does not come from numerics (convention)
 
 
 def reward_lost(inputs: Inputs) -> list[Weight]:
@@ -147,7 +148,13 @@ def built_without_wrappers(inputs: Inputs) -> list[Weight]:
 
 
 def sampled_otherwise(inputs: Inputs) -> list[Weight]:
-    """With sampling options other than 1, a difference is more probably theirs."""
+    """With sampling options other than 1, a difference is more probably theirs; numerics alone give a constant one."""
+    logged = inputs.run.series
+    apart = (inputs.first_ratio, logged.get("rollout_train.kl"), logged.get("rollout_train.logp_absdiff.mean"))
+    for curve in (s.finite for s in apart if s is not None and len(s.finite) >= MIN_POINTS):
+        early, late = (median(np.abs(part.values)) for part in (curve.head(0.2), curve.tail(0.25)))
+        if late >= GROWN * early:
+            return _because(curve.name, -1.5, f"{curve.name} grows, and numerics give a constant difference")
     known = [inputs.run.config.number(name) for name in ("temperature", "top_p")]
     if any(value is not None and value != 1 for value in known):
         return _because("config", -1.0, "rollouts are sampled with a temperature or top-p other than 1")
