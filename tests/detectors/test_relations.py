@@ -158,139 +158,63 @@ def control(training: np.ndarray, evaluation: np.ndarray) -> Run:
 #: id -> a run that breaks it, what the message must say, and sound look-alikes
 LONG = np.round(240 + noise(N, 12.0) * 64) / 64  #: mean lengths of 64 samples
 PAIRS: dict[str, tuple[Callable[[], Run], str, list[Callable[[], Run]]]] = {
-    "updates-too-rare": (
-        lambda: off_policy(1),
-        "a transition is used 0.16 times on average",
-        [lambda: off_policy(100), lambda: off_policy(100, target_update_interval=500)],
-    ),
-    "prompt-truncation": (
-        lambda: grpo(
-            {"length.mean": LONG, "tokens.total": np.cumsum(64 * (128 + LONG))}, config={"max_prompt_tokens": 128}
-        ),
-        "64 x (128 + the mean length)",
-        [
-            lambda: grpo(
-                {"length.mean": LONG, "tokens.total": np.cumsum(64 * (127 + LONG))}, config={"max_prompt_tokens": 128}
-            )
-        ],
-    ),
-    "rate-not-as-configured": (
-        lambda: grpo({"lr": 1e-5 * (X + 1) / 2000}, config={"learning_rate": 1e-5, "warmup_steps": 2000}),
-        "shorten the warm-up of 2000 steps",
-        [lambda: grpo({"lr": 1e-5 * np.minimum(1, X / 20) * DECAY}, config={"learning_rate": 1e-5})],
-    ),
-    "reference-not-initial": (
-        lambda: grpo({"kl.ref": 0.045 + 0.0005 * X}),
-        "the reference is not the policy at the start",
-        [lambda: grpo({"kl.ref": 0.002 * X}), lambda: grpo({"kl.ref": 0.04 + 0.1 * X})],
-    ),
-    "logprob-extremes": (
-        lambda: grpo({"policy.logp.mean": np.full(N, -8.0), "policy.entropy": np.full(N, 0.3)}),
-        "minus the entropy",
-        [lambda: grpo({"policy.logp.mean": np.full(N, -0.4), "policy.entropy": np.full(N, 0.3)})],
-    ),
-    "first-update-not-on-policy": (
-        lambda: grpo({"policy.ratio.mean": np.full(N, 0.9), "lr": np.zeros(N)}),
-        "while the learning rate is 0",
-        [lambda: grpo({"policy.ratio.mean": np.full(N, 1.0), "lr": np.zeros(N)})],
-    ),
-    "random-actions-remain": (
-        lambda: run({"epsilon": np.tile(np.linspace(1, 0.05, 25), 4)}, algorithm="dqn"),
-        "each call of `learn` starts it",
-        [lambda: run({"epsilon": np.maximum(0.05, 1 - X / 30)}, algorithm="dqn")],
-    ),
-    "no-random-actions": (
-        lambda: run({"epsilon": np.full(N, 0.05)}, algorithm="dqn"),
-        "from",
-        [lambda: run({"epsilon": np.maximum(0.05, 0.3 - X / 100)}, algorithm="dqn")],
-    ),
-    "far-from-reference": (
-        lambda: run(
-            {"policy.token_accuracy": np.where(X < 5, 0.85, 0.07), "pref.logp.chosen": np.where(X < 5, -6.0, -75.0)},
-            algorithm="dpo",
-        ),
-        "the updates destroy the text",
-        [lambda: run({"policy.token_accuracy": 0.85 - 0.001 * X, "pref.logp.chosen": -6.0 - 0.1 * X}, algorithm="dpo")],
-    ),
-    "reward-proxy-only": (
-        lambda: run({"reward.mean": 5 + 0.04 * X + noise(N, 0.2), "success_rate": 0.6 - 0.003 * X + noise(N, 0.02)}),
-        "something else than success pays",
-        [lambda: run({"reward.mean": 5 + 0.04 * X + noise(N, 0.2), "success_rate": 0.2 + 0.006 * X + noise(N, 0.02)})],
-    ),
-    "no-update": (
-        lambda: grpo(slow(kl=1e-4, lr=2e-5)),
-        "too small to learn anything",
-        [lambda: grpo(slow(kl=1e-4, lr=1e-6)), lambda: grpo(slow(kl=5e-3, lr=2e-5))],
-    ),
-    "sampling-narrow": (
-        lambda: grpo({"reward.zero_std_frac": np.ones(N)}, config={"temperature": 0.05}),
-        "a temperature of 0.05",
-        [lambda: grpo({"reward.zero_std_frac": np.ones(N)}, config={"temperature": 1.0})],
-    ),
-    "return-mirrored": (
-        lambda: control(training=np.linspace(-20.0, 200.0, N), evaluation=-np.linspace(-20.0, 200.0, N)),
-        "the opposite sign",
-        # a maze that is learned by heart: the untrained policy fails in both
-        [lambda: control(training=np.where(X < 20, -0.8, 0.84), evaluation=np.full(N, -0.69))],
-    ),
-    "evaluation-left-behind": (
-        lambda: control(training=np.where(X < 20, -0.8, 0.84), evaluation=np.full(N, -0.69)),
-        "the evaluation stays at",
-        [lambda: control(training=learning(N), evaluation=learning(N, seed=1))],
-    ),
-    "value-scale-mismatch": (
-        lambda: run(
-            {
-                "value.mean": 50 - 45 * np.exp(-X / 10),
-                "reward.mean": 10 + noise(N, 1.0),
-                "episode.length": np.full(N, 10),
-            },
-            algorithm="ppo",
-        ),
-        "a state cannot be worth more",
-        [
-            lambda: run(
-                {"value.mean": 5 + noise(N, 0.5), "reward.mean": 10 + noise(N, 1.0), "episode.length": np.full(N, 10)},
-                algorithm="ppo",
-            )
-        ],
-    ),
-    "reference-is-policy": (
-        lambda: run(
-            {"pref.reward.chosen": np.zeros(N), "pref.reward.rejected": np.zeros(N), "pref.logp.chosen": -1 - X / 200}
-        ),
-        "the reference is the policy itself",
-        [
-            lambda: run(
-                {"pref.reward.chosen": X / 50, "pref.reward.rejected": -X / 50, "pref.logp.chosen": -1 - X / 200}
-            )
-        ],
-    ),
+    "updates-too-rare": (lambda: off_policy(1), "a transition is used 0.16 times on average", [lambda: off_policy(100),
+     lambda: off_policy(100, target_update_interval=500)]),
+    "prompt-truncation": (lambda: grpo({"length.mean": LONG, "tokens.total": np.cumsum(64 * (128 + LONG))},
+      config={"max_prompt_tokens": 128}),
+     "64 x (128 + the mean length)",
+     [lambda: grpo({"length.mean": LONG, "tokens.total": np.cumsum(64 * (127 + LONG))}, config={"max_prompt_tokens": 128})]),
+    "rate-not-as-configured": (lambda: grpo({"lr": 1e-5 * (X + 1) / 2000}, config={"learning_rate": 1e-5,
+      "warmup_steps": 2000}),
+     "shorten the warm-up of 2000 steps",
+     [lambda: grpo({"lr": 1e-5 * np.minimum(1, X / 20) * DECAY}, config={"learning_rate": 1e-5})]),
+    "reference-not-initial": (lambda: grpo({"kl.ref": 0.045 + 0.0005 * X}), "the reference is not the policy at the start",
+     [lambda: grpo({"kl.ref": 0.002 * X}), lambda: grpo({"kl.ref": 0.04 + 0.1 * X})]),
+    "logprob-extremes": (lambda: grpo({"policy.logp.mean": np.full(N, -8.0), "policy.entropy": np.full(N, 0.3)}),
+     "minus the entropy", [lambda: grpo({"policy.logp.mean": np.full(N, -0.4), "policy.entropy": np.full(N, 0.3)})]),
+    "first-update-not-on-policy": (lambda: grpo({"policy.ratio.mean": np.full(N, 0.9), "lr": np.zeros(N)}),
+     "while the learning rate is 0", [lambda: grpo({"policy.ratio.mean": np.full(N, 1.0), "lr": np.zeros(N)})]),
+    "random-actions-remain": (lambda: run({"epsilon": np.tile(np.linspace(1, 0.05, 25), 4)}, algorithm="dqn"),
+     "each call of `learn` starts it", [lambda: run({"epsilon": np.maximum(0.05, 1 - X / 30)}, algorithm="dqn")]),
+    "no-random-actions": (lambda: run({"epsilon": np.full(N, 0.05)}, algorithm="dqn"), "from",
+     [lambda: run({"epsilon": np.maximum(0.05, 0.3 - X / 100)}, algorithm="dqn")]),
+    "far-from-reference": (lambda: run({"policy.token_accuracy": np.where(X < 5, 0.85, 0.07),
+      "pref.logp.chosen": np.where(X < 5, -6.0, -75.0)}, algorithm="dpo"),
+     "the updates destroy the text",
+     [lambda: run({"policy.token_accuracy": 0.85 - 0.001 * X, "pref.logp.chosen": -6.0 - 0.1 * X}, algorithm="dpo")]),
+    "reward-proxy-only": (lambda: run({"reward.mean": 5 + 0.04 * X + noise(N, 0.2),
+      "success_rate": 0.6 - 0.003 * X + noise(N, 0.02)}),
+     "something else than success pays",
+     [lambda: run({"reward.mean": 5 + 0.04 * X + noise(N, 0.2), "success_rate": 0.2 + 0.006 * X + noise(N, 0.02)})]),
+    "no-update": (lambda: grpo(slow(kl=1e-4, lr=2e-5)), "too small to learn anything", [lambda: grpo(slow(kl=1e-4, lr=1e-6)),
+     lambda: grpo(slow(kl=5e-3, lr=2e-5))]),
+    "sampling-narrow": (lambda: grpo({"reward.zero_std_frac": np.ones(N)}, config={"temperature": 0.05}),
+     "a temperature of 0.05", [lambda: grpo({"reward.zero_std_frac": np.ones(N)}, config={"temperature": 1.0})]),
+    "return-mirrored": (lambda: control(training=np.linspace(-20.0, 200.0, N), evaluation=-np.linspace(-20.0, 200.0, N)),
+     "the opposite sign", [lambda: control(training=np.where(X < 20, -0.8, 0.84), evaluation=np.full(N, -0.69))]),
+    "evaluation-left-behind": (lambda: control(training=np.where(X < 20, -0.8, 0.84), evaluation=np.full(N, -0.69)),
+     "the evaluation stays at", [lambda: control(training=learning(N), evaluation=learning(N, seed=1))]),
+    "value-scale-mismatch": (lambda: run({"value.mean": 50 - 45 * np.exp(-X / 10), "reward.mean": 10 + noise(N, 1.0),
+      "episode.length": np.full(N, 10)}, algorithm="ppo"),
+     "a state cannot be worth more",
+     [lambda: run({"value.mean": 5 + noise(N, 0.5), "reward.mean": 10 + noise(N, 1.0), "episode.length": np.full(N, 10)},
+      algorithm="ppo")]),
+    "reference-is-policy": (lambda: run({"pref.reward.chosen": np.zeros(N), "pref.reward.rejected": np.zeros(N),
+      "pref.logp.chosen": -1 - X / 200}),
+     "the reference is the policy itself",
+     [lambda: run({"pref.reward.chosen": X / 50, "pref.reward.rejected": -X / 50, "pref.logp.chosen": -1 - X / 200})]),
     "action-range-unused": (lambda: box(300.0), "in a range of 300 to each side of its middle", [lambda: box(2.0)]),
-    "critic-not-learning": (
-        lambda: clipped(returns=-1200.0),
-        "may change by 0.2 on a batch",
-        [lambda: clipped(returns=-12.0)],
-    ),
-    "train-inference-mismatch": (
-        lambda: grpo({"rollout_train.logp_absdiff.mean": np.where(X == 0, 1e-7, 0.02 * X)}),
-        "compare a checksum of the weights on both sides",
-        [lambda: grpo({"rollout_train.logp_absdiff.mean": 0.02 + noise(N, 0.001)})],
-    ),
-    "temperature-grows": (
-        lambda: run({"alpha": np.exp(0.04 * X), "reward.mean": noise(N, 1.0)}, algorithm="sac"),
-        "check the target entropy",
-        [
-            lambda: run({"alpha": np.exp(-0.04 * X)}, algorithm="sac"),
-            lambda: run({"alpha": np.exp(0.04 * X), "reward.mean": 5.0 * X + noise(N, 1.0)}, algorithm="sac"),
-        ],
-    ),
-    "reward-not-its-parts": (
-        lambda: grpo(parts(np.where(X < 60, SUM, SUM + 0.4))),
-        "weights of the steps before (2, 0.5)",
-        [lambda: grpo(parts(SUM)), lambda: grpo(parts(SUM + np.where(X == 60, 0.4, 0)))],
-    ),
-}
+    "critic-not-learning": (lambda: clipped(returns=-1200.0), "may change by 0.2 on a batch",
+     [lambda: clipped(returns=-12.0)]),
+    "train-inference-mismatch": (lambda: grpo({"rollout_train.logp_absdiff.mean": np.where(X == 0, 1e-7, 0.02 * X)}),
+     "compare a checksum of the weights on both sides",
+     [lambda: grpo({"rollout_train.logp_absdiff.mean": 0.02 + noise(N, 0.001)})]),
+    "temperature-grows": (lambda: run({"alpha": np.exp(0.04 * X), "reward.mean": noise(N, 1.0)}, algorithm="sac"),
+     "check the target entropy", [lambda: run({"alpha": np.exp(-0.04 * X)}, algorithm="sac"),
+     lambda: run({"alpha": np.exp(0.04 * X), "reward.mean": 5.0 * X + noise(N, 1.0)}, algorithm="sac")]),
+    "reward-not-its-parts": (lambda: grpo(parts(np.where(X < 60, SUM, SUM + 0.4))), "weights of the steps before (2, 0.5)",
+     [lambda: grpo(parts(SUM)), lambda: grpo(parts(SUM + np.where(X == 60, 0.4, 0)))]),
+}  # fmt: skip
 
 
 #: more ways in which a relation breaks

@@ -72,8 +72,8 @@ def ok(detector: str, link: Link) -> Outcome:
     return Outcome(detector=detector, link=link, status=Status.OK)
 
 
-def unseen(detector: str, link: Link, note: str) -> Outcome:
-    return Outcome(detector=detector, link=link, status=Status.NOT_MEASURED, note=note)
+def unseen(detector: str, link: Link, note: str, status: Status = Status.NOT_MEASURED) -> Outcome:
+    return Outcome(detector=detector, link=link, status=status, note=note)
 
 
 def weighs(finding: str, weight: float, text: str = "") -> Weight:
@@ -221,12 +221,7 @@ def grpo_truncation() -> Diagnosis:
             unseen("entropy_collapse", Link.EXPLORATION, "the entropy is not in the log: TRL 0.19 and later write it"),
             unseen("engine_mismatch", Link.FRESHNESS, "sampling/* is written only with use_vllm=True"),
             unseen("reward_component", Link.REWARD, "rewards/<function>/mean is not in the log"),
-            Outcome(
-                detector="slow_rollout",
-                link=Link.SYSTEMS,
-                status=Status.NOT_APPLICABLE,
-                note="one process does everything",
-            ),
+            unseen("slow_rollout", Link.SYSTEMS, "one process does everything", Status.NOT_APPLICABLE),
         ),
         links=links(
             environment=(LinkStatus.NOT_MEASURED, "no prompts or completions were logged"),
@@ -350,18 +345,8 @@ def sb3_collapse() -> Diagnosis:
             ok("episode_length", Link.ENVIRONMENT),
             ok("eval_gap", Link.EVALUATION),
             ok("std_collapse", Link.EXPLORATION),
-            Outcome(
-                detector="staleness",
-                link=Link.FRESHNESS,
-                status=Status.NOT_APPLICABLE,
-                note="PPO in one process trains on its own data",
-            ),
-            Outcome(
-                detector="throughput_drop",
-                link=Link.SYSTEMS,
-                status=Status.CRASHED,
-                note="ValueError: time/fps is empty",
-            ),
+            unseen("staleness", Link.FRESHNESS, "PPO in one process trains on its own data", Status.NOT_APPLICABLE),
+            unseen("throughput_drop", Link.SYSTEMS, "ValueError: time/fps is empty", Status.CRASHED),
         ),
         links=links(
             policy_update=(LinkStatus.BROKEN, "one update moved the policy by 0.91 nats"),

@@ -41,7 +41,7 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Policy, only
 from firstbreak.knowledge.detectors.environment._moved import Moved, moved
-from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, Message, NotApplicable, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
 FAMILIES = only(Policy.CONTROL, why="only for policies that act in an environment")
@@ -75,56 +75,35 @@ def detect(
     if constant is None and spread is None and (shown is None or at_once is None):
         return NotMeasured(f"fewer than {min_points} windows of transitions are described in the log")
     change = partial(moved, first_share=first_share, lasting_points=lasting_points, lasting_share=lasting_share)
-    found = [
-        _stands_still(constant, change(constant, lambda values, usual: values > usual + min_rise))
-        if constant is not None
-        else None,
-        _rescaled(spread, change(spread, lambda values, usual: _apart(values, usual, min_ratio)))
-        if spread is not None
-        else None,
-        _late(shown, at_once, min_gap, min_share) if shown is not None and at_once is not None else None,
-    ]
-    return next((finding for finding in found if finding is not None), None)
+    if constant and (moves := change(constant, lambda values, usual: values > usual + min_rise)):
+        told = facts.tell(
+            "from {step} on, {after:%} of the observation's components do not change ({before} before): the policy has lost a "
+            "part of the state; compare an observation from before that step with one from today",
+            step=facts.at(constant, moves.step),
+            after=facts.median(constant.between(moves.step)),
+            before=percent(moves.before),
+        )
+        return _moved(told, constant, "constant components", moves, {"share": moves.after})
+    if spread and (moves := change(spread, lambda values, usual: _apart(values, usual, min_ratio))):
+        told = facts.tell(
+            "from {step} on, episodes begin with observations of spread {after} ({before} before): the observations have "
+            "another scale; compare the normalisation statistics before and after that step",
+            step=facts.at(spread, moves.step),
+            after=facts.median(spread.between(moves.step)),
+            before=number(moves.before),
+        )
+        numbers = {"before": moves.before, "after": moves.after}
+        return _moved(told, spread, "spread at the start of episodes", moves, numbers)
+    return _late(shown, at_once, min_gap, min_share) if shown and at_once else None
+
+
+def _moved(told: Message, curve: Series, what: str, moves: Moved, numbers: dict[str, float]) -> Finding:
+    seen = seen_since(curve, what, moves.step, moves.interval, level=moves.before)
+    return Finding(message=told, severity=Severity.CRITICAL, confidence=Confidence.HIGH, **seen, numbers=numbers)
 
 
 def _apart(values: np.ndarray, usual: float, ratio: float) -> np.ndarray:
     return (values > ratio * usual) | (values < usual / ratio)
-
-
-def _stands_still(curve: Series, change: Moved | None) -> Finding | None:
-    if change is None:
-        return None
-    return Finding(
-        message=facts.tell(
-            "from {step} on, {after:%} of the observation's components do not change ({before} before): the policy has lost a "
-            "part of the state; compare an observation from before that step with one from today",
-            step=facts.at(curve, change.step),
-            after=facts.median(curve.between(change.step)),
-            before=percent(change.before),
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        **seen_since(curve, "constant components", change.step, change.interval, level=change.before),
-        numbers={"share": change.after},
-    )
-
-
-def _rescaled(curve: Series, change: Moved | None) -> Finding | None:
-    if change is None:
-        return None
-    return Finding(
-        message=facts.tell(
-            "from {step} on, episodes begin with observations of spread {after} ({before} before): the observations have "
-            "another scale; compare the normalisation statistics before and after that step",
-            step=facts.at(curve, change.step),
-            after=facts.median(curve.between(change.step)),
-            before=number(change.before),
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        **seen_since(curve, "spread at the start of episodes", change.step, change.interval, level=change.before),
-        numbers={"before": change.before, "after": change.after},
-    )
 
 
 def _late(later: Series, at_once: Series, min_gap: float, min_share: float) -> Finding | None:
