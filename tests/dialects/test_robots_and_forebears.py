@@ -111,6 +111,20 @@ def test_imitation_is_scored_by_the_environment() -> None:
     assert found == {"EpTrueRewMean": "reward.mean", "EpRewMean": "reward.shaped.mean"}
 
 
+def test_methods_of_stable_baselines_2_use_one_name_for_several_things() -> None:
+    names = {"loss/entropy_loss", "loss/clip_factor", "loss/value_function_loss", "loss/approximate_kullback-leibler"}
+    ppo2 = meanings("baselines", names | {"input_info/old_value_pred"})
+    assert (ppo2["loss/entropy_loss"], ppo2["loss/clip_factor"]) == ("policy.entropy", "policy.clip_fraction")
+    assert meanings("baselines", names)["loss/entropy_loss"] == "custom.loss/entropy_loss"
+    trpo = meanings("baselines", names - {"loss/clip_factor"} | {"input_info/kl_clip_range"})
+    assert trpo["loss/approximate_kullback-leibler"] == "kl.old"
+
+
+def test_scores_of_chainerrl_are_evaluations() -> None:
+    found = meanings("generic", {"steps", "elapsed", "mean", "median", "stdev", "max", "average_value", "rlen"})
+    assert (found["mean"], found["stdev"], found["average_value"]) == ("eval.reward", "eval.reward.std", "value.mean")
+
+
 def test_garage_calls_its_training_batch_evaluation_where_it_is_on_policy() -> None:
     assert meanings("garage", {"Evaluation/AverageReturn"}) == {"Evaluation/AverageReturn": "reward.mean"}
     replayed = meanings("garage", {"Evaluation/AverageReturn", "QF/Qf1Loss"})

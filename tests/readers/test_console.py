@@ -516,6 +516,35 @@ def test_a_heading_of_counters_and_its_columns_are_one_row() -> None:
     assert values(recording, "test_return_mean") == [2.1, 2.2, 2.3, 2.4]
 
 
+_BLOCK = "  Learning iteration 7/9\nMean value loss: 0.1\nMean std: 0.5\nMean reward: 2.5\nMean entropy loss: 3\nMean length: 9\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (_BLOCK, {"Mean reward": [2.5]}),
+        ("trainer/QF1 Loss      1e+19\ntrainer/Q1 Predictions Std   3.5\n", {"trainer/QF1 Loss": [1e19]}),
+        ("-----  ---\nEpoch    1\nAvgRew   2\n-----  ---\nEpoch    2\nAvgRew   4\n", {"AvgRew": [2, 4]}),
+        ("steps  mean\n10  1.5\n20  nan\n", {"steps": [10, 20], "mean": [1.5, "nan"]}),
+        ("   reward  loss\n0  1.5  0.1\n1  2.5  0.2\n", {"step": [0, 1], "reward": [1.5, 2.5]}),
+        ("   episode  loss\n0  50  0.1\n1  100  0.2\n", {"episode": [50, 100], "loss": [0.1, 0.2]}),
+        ("[{'epoch': 1, 'loss': 0.5}, {'epoch': 2, 'loss': 0.25}]\n", {"loss": [0.5, 0.25]}),
+        ("Epoch 0:\nstats: {'kl': array(0.),\n 'logprobs': array([[-1., ...,\n -3.]])}\n", {"logprobs": [-2]}),
+        ("-----\nIter: \t 0\nMaxRew: \t 3 +- 1\n" * 2, {"MaxRew": [3, 3]}),
+        ("Time 08h 36m 42s, Avg Reward 0.5, Avg Loss 0.2, Best 0.5\n" * 2, {"Avg Reward": [0.5, 0.5]}),
+        ("train | iter 1 | loss 0.5\neval | iter 1 | loss 0.7\n", {"loss": [0.5], "eval/loss": [0.7]}),
+    ],
+)
+def test_what_people_paste(text: str, expected: dict[str, list[float]]) -> None:
+    recording = read(console, text, "pasted.txt")
+    assert {name: values(recording, name) for name in expected} == expected
+
+
+@pytest.mark.parametrize("text", ["cat  1\ndog  2\ncat  3\n", "the name\n1 2\n", "step by step\nmean 1\n1 2 3\n"])
+def test_a_list_of_words_and_numbers_is_no_log(text: str) -> None:
+    assert not console.sniff(Path("labels.txt"), text.encode())
+
+
 def test_lines_that_end_in_a_carriage_return_alone():
     recording = read(console, "".join(f"{{'step': {i}, 'loss': {i / 4}}}\r" for i in range(100)), "train.log")
     assert len(recording.curves["loss"].values) == 100

@@ -36,6 +36,9 @@ TABLES: list[tuple[str, str | bytes, str, dict[str, list[Any]]]] = [
      "step,metric,value\n40,em,0.1\n40,em,0.7\n", "case.csv", {"em": [(40, 0.1), (40, 0.7)]}),
     ("a tensorboard export with holes keeps values beside their steps",
      "Wall time,Step,Value\n1,100,\n2,,7\n3,300,0.5\n", "run-a-tag-loss.csv", {"loss": [(300, 0.5)]}),
+    ("a lone carriage return ends every line", "step,loss\r1,0.5\r2,0.25\r", "a.csv", {"loss": [0.5, 0.25]}),
+    ("a first column without a name is the saved index", ",loss\n0,0.5\n500,0.25\n", "a.csv", {"unnamed_0": [0, 500]}),
+    ("a counter says what it counts on", "step (cum),loss\n1,0.5\n2,0.25\n", "a.csv", {"step": [1, 2]}),
     ("a lone carriage return ends a line beside quotes", 'step,note\n1,"a"\r2,b\n3,"c"\n', "a.csv", {"step": [1, 2, 3]}),
 ]  # fmt: skip
 

@@ -33,6 +33,12 @@ def test_a_counter_says_how_far_the_run_is():
     assert points(recording, "Steps") == [(0, 80), (1, 160), (2, 240)]
 
 
+def test_underscores_inside_a_name_are_no_emphasis():
+    rows = "".join(f"| {i} | **{i}.5** | _{i}_ |\n" for i in range(3))
+    recording = read(markdown, f"| step (cum) | reward_mean | _kl_ |\n|---|---|---|\n{rows}", "log.md")
+    assert list(recording.curves) == ["step", "reward_mean", "kl"]
+
+
 def test_the_largest_table_is_the_run_with_those_of_the_same_steps():
     def rows(*steps: int, **names: float) -> str:
         cells = "".join(f"| {s} | {' | '.join(str(v * s) for v in names.values())} |\n" for s in steps)

@@ -1,6 +1,6 @@
 """OpenAI Baselines and Stable-Baselines 2: progress.csv, TensorBoard or a table on the console, under one name per method.
 
-Source: baselines/{ppo2,a2c,deepq,ddpg,her,ppo1,trpo_mpi,acer}; stable_baselines/{ppo2,a2c,sac,deepq}
+Source: baselines/{ppo2,a2c,deepq,ddpg,her,ppo1,trpo_mpi,acer}; stable_baselines/{ppo1,ppo2,a2c,sac,deepq,trpo_mpi}
 """
 
 from collections.abc import Mapping, Set
@@ -17,7 +17,8 @@ MARKS = word_set("""
     loss/clipfrac | loss/policy_entropy | mean 100 episode reward | % time spent exploring | EpRewMean | EpLenMean |
     EpThisIter | EpisodesSoFar | TimestepsSoFar | ev_tdlam_before | rollout/return_history | rollout/actions_std |
     reference_Q_mean | reference_action_std | train/param_noise_distance | total/steps_per_second | test/mean_Q |
-    stats_o/mean | stats_g/mean
+    stats_o/mean | stats_g/mean | loss/approximate_kullback-leibler | loss/clip_factor | input_info/advantage |
+    input_info/discounted_rewards | input_info/old_value_pred | input_info/old_neglog_action_probability
 """)
 
 AXIS = (
@@ -56,16 +57,17 @@ NAMES: dict[str, str | Name] = {
     "eval/return": Name("eval.reward@epoch", note="episodes of this epoch"),
     "test/success_rate": "eval.success_rate",
     # the policy
-    **dict.fromkeys(("policy_entropy", "loss/policy_entropy", "entropy", "loss_ent"), "policy.entropy"),
-    "approxkl": _KL,
-    "loss/approxkl": _KL,
+    **dict.fromkeys(words("policy_entropy loss/policy_entropy entropy loss_ent loss/entropy_loss"), "policy.entropy"),
+    **dict.fromkeys(("approxkl", "loss/approxkl", "loss/approximate_kullback-leibler"), _KL),
     "meankl": Name("kl.old", note="analytic, after the step"),
     "loss_kl": Name("kl.old", note="analytic, after the last epoch"),
-    "clipfrac": "policy.clip_fraction",
-    "loss/clipfrac": "policy.clip_fraction",
+    **dict.fromkeys(("clipfrac", "loss/clipfrac", "loss/clip_factor"), "policy.clip_fraction"),
+    "input_info/clip_range": "policy.clip_range",
+    "input_info/advantage": "advantage.mean",
     **dict.fromkeys(
         ("loss/policy_loss", "loss_pol_surr"), Name("policy.loss", note="advantages normalised: near 0 by construction")
     ),
+    "loss/policy_gradient_loss": "policy.loss",
     "optimgain": "policy.objective",
     "train/loss_actor": Name("policy.loss", note="minus a Q value: follows the scale of Q, lower is not better"),
     "rollout/actions_std": Name("action.std", note=f"over states and noise, {_SINCE_START}"),
@@ -75,7 +77,12 @@ NAMES: dict[str, str | Name] = {
     "misc/explained_variance": "value.explained_variance",
     "ev_tdlam_before": Name("value.explained_variance", note="of the TD(lambda) returns, before the update"),
     "loss/value_loss": Name("value.loss", note="half of the squared error"),
+    "loss/value_function_loss": Name("value.loss", note="half of the squared error"),
     **dict.fromkeys(("value_loss", "loss_vf_loss", "train/loss_critic", "qf1_loss"), "value.loss"),
+    "input_info/old_value_pred": "value.mean",
+    "input_info/discounted_rewards": "returns.mean",
+    "input_info/rewards": "reward.step.mean",
+    "episode_reward": "reward.episode",
     "qf2_loss": "value.loss@q2",
     "reference_Q_mean": Name("value.mean", note="of the same early states all along"),
     "rollout/Q_mean": Name("value.mean@since the start", note=_SINCE_START),
@@ -83,7 +90,7 @@ NAMES: dict[str, str | Name] = {
     "ent_coef": "alpha",
     "ent_coef_loss": "alpha.loss",
     # progress
-    "current_lr": "lr",
+    **dict.fromkeys(("current_lr", "input_info/learning_rate"), "lr"),
     "gradnorm": "grad.norm",
     "fps": "throughput.fps",
     "total/steps_per_second": Name("throughput.sps", note="since the start"),
@@ -127,7 +134,13 @@ LOG = {
 
 
 def context(names: Set[str]) -> dict[str, str | Name]:
-    """Imitation is judged by the environment's own reward, not by the discriminator's."""
+    """Imitation is judged by the environment's own reward, not by the discriminator's; other methods than ppo2 use its names."""
+    if "loss/clip_factor" in names and "input_info/old_value_pred" not in names:  # ppo1: times a coefficient; the range
+        other = {"loss/entropy_loss": "custom.loss/entropy_loss", "loss/clip_factor": "custom.loss/clip_factor"}
+        return {**other, "loss/approximate_kullback-leibler": "kl.old"}
+    if "input_info/kl_clip_range" in names:  # trpo: gains of the policy
+        other = {"loss/policy_gradient_loss": "policy.objective", "loss/approximate_kullback-leibler": "kl.old"}
+        return {**other, "loss/value_function_loss": "custom.loss/value_function_loss"}
     if "EpTrueRewMean" not in names:
         return {}
     return {
@@ -139,8 +152,8 @@ def context(names: Set[str]) -> dict[str, str | Name]:
 def algorithm(names: Set[str], config: Mapping[str, Any]) -> str | None:
     """From what only one method logs; hindsight replay is DDPG."""
     for method, own in (
-        ("ppo", {"loss/approxkl", "approxkl", "loss_pol_surr"}),
-        ("trpo", {"meankl", "optimgain"}),
+        ("ppo", {"loss/approxkl", "approxkl", "loss_pol_surr", "loss/clip_factor"}),
+        ("trpo", {"meankl", "optimgain", "input_info/kl_clip_range"}),
         ("dqn", {"% time spent exploring"}),
         ("sac", {"ent_coef"}),
         ("ddpg", {"reference_Q_mean", "rollout/Q_mean", "train/param_noise_distance", "test/mean_Q", "stats_o/mean"}),

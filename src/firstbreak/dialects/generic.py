@@ -24,7 +24,7 @@ MARKS: frozenset[str] = frozenset()
 AXIS = words("""
     step Step steps _step global_step global_steps total_steps training_step train_step train/global_step timestep
     timesteps total_timesteps env_steps env_step num_env_steps t_env frames frame iteration Iteration iterations iter
-    training_iteration update updates num_updates upd it episode Episode episodes n_episode n_episodes n_epi epoch Epoch
+    training_iteration update updates num_updates upd it episode Episode episodes n_episode n_episodes n_epi epoch Epoch unnamed_0
 """)
 
 # Lower case, "_" between words; `mean_x`, `x_avg`, `max_x` and the like need no entry of their own.
@@ -40,7 +40,7 @@ _GROUPS: Mapping[str, str] = {
     "reward.solve_none_frac": "all0",
     "reward.solve_all_frac": "all1",
     "reward.shaped.mean": "shaped_reward reward_shaped",
-    "reward.accuracy": "acc accuracy correct correct_rate correctness solve_rate exact exact_match em pass_rate",
+    "reward.accuracy": "acc accuracy correct correct_rate correctness outcome_correct solve_rate exact exact_match em pass_rate",
     "reward.pass_at_k": "pass_at_k pass_k",
     "reward.kl_penalty": "kl_reward kl_penalty_reward non_score_reward",
     "success_rate": "success_rate success win_rate winrate success_ratio is_success",
@@ -122,7 +122,7 @@ _GROUPS: Mapping[str, str] = {
     "memory.gpu_reserved": "peak_memory_reserved memory_reserved_gb gpu_memory_reserved",
     "tokens.total": "num_tokens total_tokens tokens",
     # progress
-    "progress.step": "step steps global_step global_steps training_step total_steps",
+    "progress.step": "step steps global_step global_steps training_step total_steps unnamed_0",
     "progress.env_steps": "timestep timesteps total_timesteps env_step env_steps total_env_steps num_env_steps frames"
     " num_frames total_frames t_env",
     "progress.iterations": "iteration iterations iter iters training_iteration",
@@ -229,8 +229,22 @@ def _listed(words: list[str]) -> Name | None:
 
 def context(names: Set[str]) -> dict[str, str | Name]:
     """What some names mean beside others: parts of a reward, the length of an episode, a proxy and what it stands for."""
-    parts = (_told_apart, _parts, _lengths, _time_limits, _proxy, _losses, _versions, _temperature)
+    parts = (_told_apart, _scores, _parts, _lengths, _time_limits, _proxy, _losses, _versions, _temperature)
     return {raw: meaning for part in parts for raw, meaning in part(names).items()}
+
+
+#: scores.txt of ChainerRL and PFRL: returns of an evaluation, and what the agent says of itself since the last one
+_EVALUATED = """
+    mean=eval.reward median=eval.reward.p50 stdev=eval.reward.std max=eval.reward.max min=eval.reward.min
+    average_q=value.mean average_q1=value.mean average_loss=value.loss average_q_func1_loss=value.loss rlen=replay.size
+    average_q2=value.mean@q2 average_q_func2_loss=value.loss@q2 temperature=alpha
+    steps=progress.env_steps cumulative_steps=progress.env_steps
+"""
+
+
+def _scores(names: Set[str]) -> dict[str, str | Name]:
+    pairs = (pair.split("=") for pair in _EVALUATED.split())
+    return {raw: signal for raw, signal in pairs if {raw, "elapsed", "mean", "median", "stdev"} <= names}
 
 
 #: of a loop that calls its losses by what they train, the best first

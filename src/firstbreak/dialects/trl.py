@@ -20,7 +20,7 @@ MARKS = word_set("""
     sampling/importance_sampling_ratio/mean | profiling/<path:span> | Training Loss | Validation Loss | num_tokens |
     mean_token_accuracy | rewards/chosen | rewards/margins | rewards/accuracies | logps/chosen | logits/chosen |
     objective/kl | objective/rlhf_reward | objective/non_score_reward | policy/approxkl_avg | val/clipfrac_avg |
-    ppo/mean_scores | ppo/policy/approxkl | ppo/returns/mean | env/reward_mean | self_distillation/<name> |
+    objective/logprobs | ppo/mean_scores | ppo/policy/approxkl | ppo/returns/mean | env/reward_mean | self_distillation/<name> |
     weight_sync_time_s | wait_scoring_ms | sample/staleness_mean | sample/rollout_queue_size | perf/weight_sync_s |
     train_runtime
 """)
@@ -73,6 +73,8 @@ NAMES: dict[str, str | Name] = {
     "reward": Name("reward.mean", note="weighted sum of the reward functions"),
     "objective/scores": Name("reward.mean", note="reward model score, after the penalty for a missing EOS"),
     "ppo/mean_scores": "reward.mean",
+    "objective/logprobs": "policy.logp.mean",
+    "objective/ref_logprobs": "policy.logp.ref",
     "env/reward_mean": "reward.mean",
     "reward_std": Name(
         "reward.std", note="over the whole batch from v0.27 on; up to v0.26 the mean spread within groups"

@@ -36,6 +36,7 @@ COUNTERS = frozenset(
     | {"timestep", "timesteps", "total_timesteps", "env_step", "env_steps", "frame", "frames", "update", "updates"}
     | {"time", "timestamp"}
 )
+_CUMULATIVE = pattern(r"\s*\((?:cum\w*\.?|total|so far)\)$", re.IGNORECASE)
 _COUNTED = 1024  #: points that are counted together
 _VARIES = object()
 _NONE = type(None)
@@ -46,6 +47,12 @@ def name_from_file(path: Path) -> str | None:
     """What a column without a name holds, where its file's name says so: `reinforce_rewards.npy` holds `rewards`."""
     found = _CONTENT_IN_NAME.search(plain(path).stem)
     return found[0] if found else None
+
+
+def counter(name: str) -> str:
+    """A counter without the words that it counts on: `step (cum)` is `step`. Other names stay as they are."""
+    bare = _CUMULATIVE.sub("", name)
+    return bare if bare.lower() in COUNTERS else name
 
 
 def exported_tag(path: Path) -> str:

@@ -16,13 +16,13 @@ _TOKEN = pattern(
     r"""\s*(?:
         (?P<string>[bBrRuU]{0,2}(?:'[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*"))
       | (?P<number>[+-]?(?:(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|(?:nan|inf|NaN|Infinity)\b))
-      | (?P<name>[A-Za-z_][\w.]*)
+      | (?P<name>[A-Za-z_][\w.]*|\.\.\.)
       | (?P<object><[^<>]*(?:<[^<>]*>[^<>]*)*>)
       | (?P<mark>[{}\[\]():,=])
     )""",
     re.VERBOSE | re.DOTALL,
 )
-_CONSTANTS = {"None": None, "null": None, "True": True, "true": True, "False": False, "false": False}
+_CONSTANTS = {"None": None, "null": None, "True": True, "true": True, "False": False, "false": False, "...": ...}
 _WRAPPED = pattern(
     r"""(?P<call>[A-Za-z_][\w.]*\()? (?P<list>\[)?
         (?P<quote>['"]?) (?P<number>[^\s'"\[\](),]+) (?P=quote)
@@ -31,6 +31,10 @@ _WRAPPED = pattern(
 )
 _CLOSING = (")", "]", "'", '"')
 _BOOLEANS = {"True": 1.0, "true": 1.0, "TRUE": 1.0, "False": 0.0, "false": 0.0, "FALSE": 0.0}
+
+
+class Array(list[Any]):
+    """What `array([...])` or `tensor([...])` holds, as a list; what numpy left out with dots is missing."""
 
 
 def parse(text: str) -> Any:
@@ -110,7 +114,8 @@ class _Parser:
         if kind == "number":
             return _number(token)
         if kind == "name":
-            return self.call(depth) if self.take("(") else _CONSTANTS.get(token, token)
+            called = self.call(depth) if self.take("(") else _CONSTANTS.get(token, token)
+            return Array(called) if token in ("array", "tensor") and isinstance(called, list) else called
         return token
 
     def items(self, closing: str, depth: int) -> list[Any]:
@@ -118,7 +123,7 @@ class _Parser:
         while not self.take(closing):
             values.append(self.value(depth + 1))
             self.separator(closing)
-        return values
+        return [value for value in values if value is not ...]
 
     def braces(self, depth: int) -> Any:
         """A dict, or a set as a list."""

@@ -24,7 +24,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from firstbreak.readers import Curve, Recording, Unreadable
+from firstbreak.readers import Curve, Recording, Unreadable, _columns
 from firstbreak.readers._cells import column, matrix
 from firstbreak.readers._columns import SPLIT_NAMES, Columns, exported_tag, name_from_file, on_split, split_prefix
 from firstbreak.readers._literal import number, parse
@@ -39,6 +39,7 @@ MAX_COLUMNS = 50_000
 MAX_HEADER = 1 << 22  # bytes
 MAX_PREAMBLE = 32  # lines of text before the header
 MAX_RECORD_LINES = 100
+INDEX = "unnamed_0"  #: a first column without a name: the index that pandas saved, "Unnamed: 0" when it is saved again
 
 _SEPARATORS = (",", "\t", ";")
 _ABSENT = frozenset({"", "None", "null", "NULL", "NA", "N/A", "<NA>"})
@@ -189,7 +190,8 @@ def _long(names: list[str]) -> tuple[int, int, int] | None:
 def _distinct(names: list[str]) -> Iterator[str]:
     """Column names without the spaces around them; a repeated one gets a number, as in pandas: loss, loss.1."""
     seen: dict[str, int] = {}
-    for name in (name.strip() or f"column {i}" for i, name in enumerate(names, 1)):
+    names = names if names[0].strip() not in ("", "Unnamed: 0") or len(names) == 1 else [INDEX, *names[1:]]
+    for name in (_columns.counter(name.strip()) or f"column {i}" for i, name in enumerate(names, 1)):
         count = seen.get(name, 0)
         seen[name] = count + 1
         yield f"{name}.{count}" if count else name

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from firstbreak.readers import Recording, Unreadable
-from firstbreak.readers._columns import COUNTERS, Columns
+from firstbreak.readers._columns import COUNTERS, Columns, counter
 from firstbreak.readers._literal import number
 from firstbreak.readers.console import Console
 from firstbreak.readers.opening import HEAD_BYTES, read_whole
@@ -42,7 +42,7 @@ _STEP = re.compile(
     re.IGNORECASE,
 )
 _RULE = re.compile(r"\|?[\s:|-]*-[\s:|-]*\|?")
-_MARKS = re.compile(r"[*`_]{1,3}(?=\S)|(?<=\S)[*`_]{1,3}(?=$|\s)")
+_MARKS = re.compile(r"(?:[*`]|(?<!\w)_){1,3}(?=\S)|(?<=\S)[*`_]{1,3}(?=$|\s)")
 _COUNT = re.compile(r"(?:\d+ ?[-\u2013] ?)?(?P<count>\d+)(?: ?/ ?\d+)?")  #: 80, 1-80, or 80/2200
 _VALUE = re.compile(r"(?P<number>\S+?)\s*(?P<percent>%)?")
 _AXES = COUNTERS - {"time", "timestamp"}
@@ -159,7 +159,7 @@ def _tables(text: str) -> Iterator[tuple[str | None, Table]]:
         line = line.strip()
         if "|" in line:
             if not _RULE.fullmatch(line):
-                table.append([_MARKS.sub("", cell.strip()).strip() for cell in line.strip("|").split("|")])
+                table.append([counter(_MARKS.sub("", cell.strip()).strip()) for cell in line.strip("|").split("|")])
             continue
         if len(table) > 1:
             yield step, table

@@ -18,6 +18,7 @@ from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import BinaryIO, cast
 
 from firstbreak.readers import Unreadable
@@ -26,6 +27,7 @@ HEAD_BYTES = 4096
 CONTEXT = "firstbreak-context.json"  #: what `firstbreak.context` writes beside a run
 MAX_UNPACKED = 1 << 31  #: bytes
 _CHUNK = 1 << 20
+_ROWS = {".csv", ".tsv", ".jsonl"}  #: whose lines end in a carriage return alone where a spreadsheet saved them so
 _PACKED = re.compile(r"\.(?:gz|bz2|xz|zst)$", re.IGNORECASE)
 _ENCODED = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _PIPE = re.compile(r"-|/dev/stdin|/(?:dev|proc/self)/fd/\d+")
@@ -179,11 +181,13 @@ def _decoded(file: BinaryIO, path: Path) -> BinaryIO:
         except _broken() as error:
             raise _damaged(path, error) from None
     encoding = next((name for mark, name in _ENCODED.items() if start.startswith(mark)), None)
+    if plain(path).suffix.lower() in _ROWS and b"\r" in (head := _peek(file, HEAD_BYTES)) and b"\n" not in head:
+        return cast(BinaryIO, SimpleNamespace(read=lambda size: file.read(size).replace(b"\r", b"\n")))
     return file if encoding is None else cast(BinaryIO, codecs.EncodedFile(file, "utf-8", encoding, "replace"))
 
 
-def _peek(file: BinaryIO) -> bytes:
-    return cast(io.BufferedReader, file).peek(6)[:6]
+def _peek(file: BinaryIO, size: int = 6) -> bytes:
+    return cast(io.BufferedReader, file).peek(size)[:size]
 
 
 def _on_disk(stream: BinaryIO, path: Path) -> BinaryIO:

@@ -27,7 +27,7 @@ from firstbreak.readers.console._reading import LineKind, ParsedLine
 from firstbreak.readers.console.bullets import Bullets
 from firstbreak.readers.console.events import Events
 from firstbreak.readers.console.progress_bars import InterleavedBars, ProgressBars
-from firstbreak.readers.console.records import DictLines
+from firstbreak.readers.console.records import DictLines, apart
 from firstbreak.readers.console.tables import Tables
 from firstbreak.readers.opening import open_file
 
@@ -40,6 +40,7 @@ SUFFIXES = {".log", ".out", ".err", ".stdout", ".stderr"}
 REPEATS = 3  #: how often a name comes in one step
 STEPS_OF_A_SCRIPT = 10  #: a log that tells so many steps apart counts those of the training
 _COUNTED = COUNTERS - {"epoch", "epochs", "time", "timestamp"}
+BLOCK = 5  #: names of one block behind its step, a reward among them: a log that ends there was pasted
 RARE = 200  #: a number without a step is a metric if its name comes again, and in a long log in one row of so many
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
@@ -176,9 +177,10 @@ class Console:
         again = self._again[weak] if self._reported < STEPS_OF_A_SCRIPT else 0
         has_steps = self._counts[weak][True] - again > self._counts[weak][False] + again
         curves = {name: _curve(points, has_steps) for name, points in self._points.items()}
+        alone = not curves and self._reported == 1 and len(self._weak) >= BLOCK and any(map(says_reward, self._weak))
         for name, points in self._weak.items():
             self._seen[name] += len(points)
-            if self._seen[name] > max(1, self._row // RARE) and name not in curves:
+            if (alone or self._seen[name] > max(1, self._row // RARE)) and name not in curves:
                 curves[name] = _curve(points, has_steps)
         if not has_steps and _COUNTED.isdisjoint(name.lower() for name in (*curves, *self._seen)):
             counted = self._bars.steps(self._row + 1)
@@ -208,4 +210,4 @@ def _clean(text: str) -> Iterable[str]:
         text = _ESCAPES.sub("", text)
     for line in text.replace("\r", "\n").split("\n"):
         if line:
-            yield _RAY.sub("", line, count=1) if line[0] in "([" else line
+            yield from apart(_RAY.sub("", line, count=1)) if line[0] in "([" else (line,)

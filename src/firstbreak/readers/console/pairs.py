@@ -15,6 +15,8 @@
     2026-03-03 08:12:04 INFO validation @ step 12: exact_match 0.49 avg_len 2.64
     iter   2 | kl 0.003 | action mean -0.02 std 0.48 min -0.96 max 0.94 | per vector step: env 1.23 ms, replay 0.78 ms
     iter    1 | ep_ret    27.700 +-   9.084 | kl 0.01113 | obs_rms n=554
+    train | iter 100 | loss 0.42        eval | iter 100 | reward 0.31
+    Avg Reward 0.064, Avg Accuracy 0.22, Avg Ep length 5.26              the same names in every line
 
 The counters of a line (global_step, epoch, episode, ...) become columns like the rest, in lower case.
 """
@@ -31,10 +33,10 @@ _COUNTER = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _LAP = re.compile(r"\bepoch\W{0,3}(\d{1,6})/\d{1,6}\W{0,3}\((\d{1,9})/(\d{1,9})\)", re.IGNORECASE)
-_ASSIGNED = re.compile(rf"[:=] {{0,12}}{VALUE}(?: s\b)?(?=[\s,;|)\]}}]|\.(?:\s|$)|$)")
+_ASSIGNED = re.compile(rf"[:=][ \t]{{0,12}}{VALUE}(?: s\b)?(?=[\s,;|)\]}}]|\.(?:\s|$)|$)")
 _NAME = re.compile(r"(?<![\w./@-])[A-Za-z_][\w/@%+-]*(?: [A-Za-z_(][\w/@%()+-]*){0,3} ?$")
 _SPOKEN = re.compile(
-    r"""\W* (?:(?:epoch|ep)[ ]+(?P<epoch>\d+)[ ,]+)?
+    r"""\W* (?:train[ ]\|[ ])? (?:(?:epoch|ep)[ ]+(?P<epoch>\d+)[ ,]+)?
         (?: s(?P<short>0\d+) | (?:(?:time|global|train|env|total)[ _])?
             (?:iter|iteration|it|step|epoch|update|upd|u|episode|ep)s? (?:\W{0,2}[ ]*) (?P<counted>\d+)
             | (?P<alone>\d+) (?=/|\]) )
@@ -45,7 +47,10 @@ _SPOKEN = re.compile(
 _STAMP = re.compile(
     r"\W{0,2}(?:\d{4}-\d\d-\d\d[ T])?\d\d:\d\d:\d\d(?:[.,]\d+)?\S{0,6}[\s\]|:-]+"
     r"(?:\[?(?:INFO|DEBUG|WARNING|TRACE|SUCCESS)\]?[\s|:-]+)?(?:[\w.]+: (?=[A-Za-z\[]))?"
+    r"|Time \d+h \d+m \d+s, "
 )
+#: `-257.4 +- 63.2`: the deviation says how sure the mean is, and is no metric of its own
+_DEVIATION = re.compile(rf"(?<=[\d.]) {{0,4}}(?:\+/?-|±) {{0,4}}{BARE}")
 #: `validation @ step 12: `: the numbers of the line are of held-out data
 _HELD = re.compile(
     r"\W*(?:(?:eval|evaluation|val|valid|validation|test)\b\W{0,4}(?:at\b\W*)?(?=(?:iter|iteration|it|step|epoch|update|episode|ep)\W{0,2}\d)"
@@ -97,7 +102,7 @@ def read(line: str) -> ParsedLine | None:
     if spoken and (not values or " | " in line):
         values = {**_said(spoken[0], _BRACKETS.sub("", line[spoken.end() :]).strip()), **values}
     if not values:
-        return None
+        return None if spoken else _enumerated(line)
     if held:
         values = {on_split(name, "eval/"): value for name, value in values.items()}
     counters = {_counter_name(found): float(found["count"]) for found in _COUNTER.finditer(line)}
@@ -119,6 +124,8 @@ def _plain(line: str) -> str:
     """Names without the window of a mean, and each statistic of `lag(min/mean/max)=0/1/3` as a pair of its own."""
     if "(" in line:
         line = _DIVERGENCE.sub(r"\1_\2_\3", _WINDOW.sub("", line))
+    if "+-" in line or "+/-" in line or "±" in line:
+        line = _DEVIATION.sub("", line)
     return _TOGETHER.sub(_each, line) if "/m" in line or "/std" in line else line
 
 
@@ -191,6 +198,13 @@ def _said(head: str, text: str) -> dict[str, float]:
     barred = bars and len(cells) + sum(match is not None for match in found) > len(found) / 2
     said = {match["name"]: scaled(match) for match in found if match}
     return {name: v for cell in (*cells, said) for name, v in cell.items()} if enough and (all(found) or barred) else {}
+
+
+def _enumerated(line: str) -> ParsedLine | None:
+    """Three or more `name number` between commas, and nothing else."""
+    found = [_SAID.fullmatch(part) for part in line.split(",")] if line.count(",") > 1 else []
+    values = {match["name"]: scaled(match) for match in found if match and len(match["name"]) > 1}
+    return ParsedLine(values, weak=True) if values and len(values) == len(found) else None
 
 
 def _cell(text: str) -> dict[str, float]:

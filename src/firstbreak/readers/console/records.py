@@ -4,6 +4,8 @@
     ... Global step 12: {'policy_loss': 0.1, 'rollout/reward_mean': ...}   OpenRLHF
     ... model.py:904 - step 12: {'train/loss': np.float64(0.1), ...}       slime (step, rollout, perf, eval, ...)
     {"loss": 0.1, "global_step/max_steps": "12/547", ...}                  ms-swift
+    stats: {'objective/kl': array([0.1, 0.2]), ...}                        TRL up to 0.11; the mean of an array
+    [{'step': 1, 'loss': 0.5}, {'step': 2, ...}]                           a history that was printed at the end
     metrics_tag: {"step": 12, "metrics": {...}}                            ROLL
     Step 12:  + a dict over several lines                                  SkyRL
 
@@ -16,8 +18,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from firstbreak.readers._columns import as_float, leaves, of_group, progress
-from firstbreak.readers._literal import number, parse
+from firstbreak.readers._literal import Array, number, parse
 from firstbreak.readers.console._reading import NOTHING, LineKind, ParsedLine
 
 MAX_LINES = 5000  #: of one dict
@@ -29,7 +33,7 @@ _STEP = re.compile(
 )
 _CONFIG = re.compile(r"config|\bcfg\b|\b(?:kw)?args\b|meta info|arguments|hyper|param|setting|options", re.IGNORECASE)
 _METRIC = re.compile(r"(?:^|/)(?:eval_)?(?:loss|rewards?)(?:/|$)")
-_COUNTED = ("step", "global_step", "_step", "epoch")
+_COUNTED = ("step", "global_step", "_step", "epoch", "iteration", "episode", "update")
 _STEP_KEYS = ("step", "global_step", "_step")
 _ENVELOPES = ("metrics", "data")
 
@@ -82,7 +86,8 @@ def _reading(text: str, before: str, several_lines: bool) -> ParsedLine | None:
     if not isinstance(record, Mapping):
         return None
     step = _step_in(before)
-    if _CONFIG.search(before) or (several_lines and step is None and not _is_logged(record)):
+    logged = not several_lines or step is not None or before.rstrip().endswith("stats:") or _is_logged(record)
+    if _CONFIG.search(before) or not logged:
         return ParsedLine(config=dict(leaves(record, ".")), kind=LineKind.BREAK)
     if "train_runtime" in record:  # the HF Trainer's summary of the run is no point of a curve
         return ParsedLine(kind=LineKind.BREAK)
@@ -123,6 +128,7 @@ def _numbers(record: Mapping[str, Any]) -> dict[str, float]:
         if isinstance(leaf, str) and (counted := progress(str(name), leaf)):
             name, leaf = counted
         value = number(leaf) if isinstance(leaf, str) else leaf
+        value = _mean(value) if isinstance(value, Array) else value
         if isinstance(value, list) and len(value) == 1:
             value = value[0]
         if group := of_group(str(name), value):
@@ -131,3 +137,17 @@ def _numbers(record: Mapping[str, Any]) -> dict[str, float]:
         if isinstance(value, (int, float)):
             values[str(name)] = as_float(value)
     return values
+
+
+def _mean(array: Array) -> float | None:
+    try:
+        return float(np.mean(np.array(array, dtype=float))) if array else None
+    except (ValueError, TypeError):
+        return None
+
+
+def apart(line: str) -> list[str]:
+    """The dicts of a list that was printed in one line, where each of them counts something; else the line itself."""
+    dicts = re.split(r"(?<=\}), *(?=\{)", line[1:-1]) if line.startswith("[{") and line.endswith("}]") else [""]
+    whole = all(text.count("{") == text.count("}") and any(f"'{name}'" in text for name in _COUNTED) for text in dicts)
+    return dicts if whole else [line]

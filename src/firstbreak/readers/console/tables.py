@@ -7,14 +7,17 @@
     │ objective │ verifiable_reward: 0.41 | kl2_avg: 0.00 │   open-instruct: a prefix, then its pairs
     | Step | Loss |  and  | 10 | 0.5 |                        a header, then rows of numbers
     Step | Loss   and   -- | --   and   10 | 0.5              the same, copied from a notebook into an issue
+    steps   mean    and   10000   119.2                       the same between spaces: ChainerRL, a printed DataFrame
+    trainer/QF1 Loss      1.3e+19                             rlkit, garage: a name and its value between spaces
 
 The lower border of a table ends its row.
 """
 
 import re
 
+from firstbreak.readers._columns import COUNTERS, counter, says_reward
 from firstbreak.readers._literal import number
-from firstbreak.readers.console._reading import NOTHING, LineKind, ParsedLine
+from firstbreak.readers.console._reading import NOTHING, VALUE, LineKind, ParsedLine, scaled
 
 _LINES = "|│┃║"
 _SPLIT = re.compile(f"[{_LINES}]")
@@ -22,6 +25,12 @@ _BORDER = re.compile(r"[\s|+=\-\u2500-\u257f]{5,}")
 _CLOSING = frozenset("└╰╘┗╚")
 _NAME = re.compile(r"[A-Za-z_][\w./@() +-]*")
 _PAIR = re.compile(r"([A-Za-z_][\w./@ -]*): (\S+)")
+_GAP = re.compile(r"\s{2,}|\t")
+_ALIGNED = re.compile(
+    rf"\s*(?P<name>[A-Za-z_][\w/%-]*(?: [A-Za-z(][\w/()%-]*){{0,4}})(?: ?\t\s*|\s{{2,}}){VALUE}(?: sec(?:ond)?s)?\s*"
+)
+#: what rlkit, garage and their like put before the names of a table
+_PANEL = re.compile(r"(?:train|explor|eval|replay_?buffer|rollout|policy|loss|time|sampl|algo)\w*/", re.IGNORECASE)
 
 
 class Tables:
@@ -30,6 +39,8 @@ class Tables:
     def __init__(self) -> None:
         self.section = ""
         self.header: list[str] = []
+        self.above: list[str] = []  #: the header of columns between spaces
+        self.ruled = False  #: a line of dashes was printed
 
     def read(self, line: str) -> ParsedLine | None:
         """A fragment of the table, or a break at its lower border."""
@@ -37,7 +48,7 @@ class Tables:
             return self._border(line)
         start = line.lstrip()[:1]
         if not start or start not in _LINES:
-            return self._open_row(line) if " | " in line else None
+            return self._open_row(line) if " | " in line else self._aligned(line)
         raw = _SPLIT.split(line.strip()[1:].rstrip(_LINES))
         cells = [cell.strip() for cell in raw]
         numbers = [number(cell) for cell in cells]
@@ -47,7 +58,7 @@ class Tables:
         if len(self.header) == len(cells) > 1 and None not in numbers:
             return ParsedLine({n: v for n, v in zip(self.header, numbers, strict=True) if v is not None})
         if not any(value is not None for value in numbers) and all(map(_NAME.fullmatch, cells)):
-            self.header = cells
+            self.header = [*map(counter, cells)]
             return NOTHING
         values = _pairs_in_cells(cells) or _side_by_side(cells, numbers)
         if self.section and raw[0].startswith("    "):
@@ -69,8 +80,28 @@ class Tables:
             return None
         return ParsedLine({n: v for n, v in zip(self.header, numbers, strict=True) if v is not None})
 
+    def _aligned(self, line: str) -> ParsedLine | None:
+        """A name and its value, or a row below a header that counts something; an index without a name is the step."""
+        above, self.above = self.above, []
+        if pair := _ALIGNED.fullmatch(line):
+            weak, value = not _PANEL.match(pair["name"]), {pair["name"]: scaled(pair)}
+            return None if weak and not self.ruled else ParsedLine(value, kind=LineKind.FRAGMENT, weak=weak)
+        numbers = [number(cell) for cell in line.split()]
+        if numbers and None not in numbers:
+            numbers = numbers[len(numbers) - len(above) == 1 :]  # the index of a DataFrame beside a counter
+            self.above = above if len(above) == len(numbers) else []
+            row = {n: v for n, v in zip(self.above, numbers, strict=False) if v is not None}
+            return ParsedLine(row) if row else None
+        cells = _GAP.split(line.strip()) if _GAP.search(line.strip()) else line.split()
+        if len(cells) > 1 and all(map(_NAME.fullmatch, cells)):
+            counts = not COUNTERS.isdisjoint(cell.lower() for cell in cells)
+            indexed = not counts and line[:1] == " " and any(map(says_reward, cells))
+            self.above = cells if counts else ["step", *cells] if indexed else []
+        return None
+
     def _border(self, line: str) -> ParsedLine:
         text = line.strip()
+        self.ruled = self.ruled or set(text) <= {"-", " "}
         closes = text[:1] in _CLOSING or set(text) <= {"-"}
         if closes:
             self.section, self.header = "", []
