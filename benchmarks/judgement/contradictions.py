@@ -200,9 +200,9 @@ def stopped_on_a_good_score(said: Said) -> Iterator[str]:
 
 def healthy_and_stopped(said: Said) -> Iterator[str]:
     """The run is stopped, or called broken for sure, while "nothing is wrong" is more probable than the links that are named."""
-    top, first = next(iter(said.report["causes"]), None), said.report["first_break"]
+    top, named = next(iter(said.report["causes"]), None), (said.report["first_break"] or {}).get("probability", 0.0)
     sure = said.action in STOPS or said.verdict("summary").startswith("First break at")
-    if top is not None and top["id"] == "healthy" and sure and top["probability"] > (first or {}).get("probability", 0.0):
+    if top is not None and top["id"] == "healthy" and sure and top["probability"] > named:
         yield f"{top['probability']:.0%} healthy / {said.verdict('summary')}"
 
 
