@@ -91,3 +91,10 @@ def test_a_finding_states_its_numbers() -> None:
     found = {o.detector: o.finding for o in check(lost) if o.finding is not None}["score-lost"]
     assert isinstance(found.message, Message)
     assert [fact.statistic for fact in found.stated] == [Statistic.COURSE, Statistic.STEP, Statistic.COURSE]
+
+
+def test_a_level_is_told_with_the_last_values_where_these_lie_elsewhere() -> None:
+    falls = np.r_[np.linspace(1.0, 0.5, 57), 0.3, 0.3, 0.9]
+    for values, said in ((falls, "(its last 3 values: 0.3 to 0.9)"), (np.linspace(1.0, 0.5, 60), "")):
+        curve = series("reward.mean", values)
+        assert facts.but_for(curve, trajectory(curve)).strip() == said

@@ -154,3 +154,10 @@ def test_an_evaluation_without_the_chat_template_asks_another_question(form: str
     asked = [Sample(step=1.0, prompt=of[k].format(i), completion="x", meta={"split": k}) for k in of for i in range(9)]
     made = run({"reward.mean": learning(N, 0.3, 0.6)}, algorithm="grpo", samples=Samples(lambda: iter(asked), ("a",)))
     assert (look(ID, made).status is Status.FOUND) == says
+
+
+def test_a_fall_from_one_evaluation_to_the_next_is_no_jump() -> None:
+    falls = np.array([0.613, 0.59, 0.588, 0.54, 0.503, 0.51, 0.492, 0.39, 0.43, 0.425, 0.395])
+    rising = series("reward.mean", 0.3 + 0.3 * np.arange(120) / 120 + noise(120, 0.03), np.arange(1, 121))
+    curves = {"eval.accuracy": series("eval.accuracy", falls, np.linspace(1, 120, 11)), "reward.mean": rising}
+    assert silent(ID, replace(run(algorithm="grpo"), series=curves))

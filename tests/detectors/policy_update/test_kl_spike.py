@@ -22,6 +22,12 @@ def test_one_at_the_very_end_has_not_come_back_yet() -> None:
     assert silent(ID, run({"kl.ref": kl}))
 
 
+def test_one_before_an_end_as_high_has_not_come_back() -> None:
+    kl = 0.05 + np.abs(noise(120, 0.005))
+    kl[[104, 118, 119]] = 0.3, 0.2, 0.18
+    assert silent(ID, run({"kl.ref": kl}))
+
+
 def test_a_slow_rise_is_no_spike() -> None:
     assert silent(ID, run({"kl.ref": np.linspace(0, 0.5, 100) + noise(100, 0.01)}))
 
