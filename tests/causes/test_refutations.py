@@ -40,6 +40,12 @@ def refuted(made: Run, name: str) -> list[Weight]:
             "equal groups are right ones",
         ),
         (
+            "rewards-not-computed",
+            {"reward.mean": FLAT, "grad.norm": np.r_[np.ones(99), np.inf]},
+            {"reward.mean": np.r_[FLAT[:99], np.nan], "grad.norm": np.r_[np.ones(99), np.inf]},
+            "is a number",
+        ),
+        (
             "advantage-sign-wrong",
             {"eval.reward": 1 - RISE, "reward.mean": RISE},
             {"eval.reward": 1 - RISE, "reward.mean": 1 - RISE},

@@ -131,3 +131,20 @@ def test_a_growth_that_a_jump_dates_later_does_not_come_first() -> None:
         broke = first_break_of(found, (), found, Harm.LOST)
         assert broke is not None
         assert broke.link is link
+
+
+@pytest.mark.parametrize(("falls", "action"), [(False, Action.WATCH), (True, Action.ROLLBACK)])
+def test_a_few_evaluations_of_a_control_policy_fall_for_good_where_training_falls_too(
+    falls: bool, action: Action
+) -> None:
+    at = np.arange(5000, 40000, 5000)
+    means = np.array([160.0, 300, 450, 440, 120, 115, 110])
+    evaluation = {
+        "eval.reward": series("eval.reward", means, at),
+        "eval.reward.std": series("eval.reward.std", np.full(7, 30.0), at),
+        "eval.reward.count": series("eval.reward.count", np.full(7, 10.0), at),
+    }
+    level = np.interp(np.arange(N), [0, 90, N], [20, 200, 60 if falls else 260]) + noise(N, 5.0)
+    training = series("reward.mean", level, np.linspace(200, 35000, N))
+    said = diagnose(Run(path="a-run", series=evaluation | {"reward.mean": training}, algorithm="dqn"))
+    assert said.verdict.action is action

@@ -15,12 +15,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from firstbreak.engine.common_settings import OUTSIDE
+from firstbreak.engine.families import Policy
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.likelihood import HEALTHY
 from firstbreak.engine.rank import by_link
 from firstbreak.engine.stats.agreement import denies, informed
 from firstbreak.engine.stats.agreement import fall as fall_of
-from firstbreak.engine.stats.direction import recovers
+from firstbreak.engine.stats.direction import fell_since, recovers
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.shape import trajectory as shape_of
 from firstbreak.engine.stats.trend import trend
@@ -178,10 +179,24 @@ def _lost(inputs: Inputs, shape: Trajectory) -> bool:
     large = shape.lost and shape.drop_fraction >= LARGE_LOSS and shape.drop >= MATERIAL * size
     if inputs.score is None or not large or shape.drop_interval[0] <= 0:  # the best of many equal levels lies too high
         return False
-    if (shape.n < FEW and inputs.score_error is None) or recovers(inputs.score, shape.best, shape.best_step):
+    if shape.n < FEW and (inputs.score_error is None or _fell_alone(inputs, shape.best_step)):
+        return False
+    if recovers(inputs.score, shape.best, shape.best_step):
         return False
     evaluation = inputs.eval_score
     return evaluation is None or inputs.score is evaluation or not denies(evaluation, shape)
+
+
+def _fell_alone(inputs: Inputs, since: float) -> bool:
+    """Whether the evaluation of a control policy fell, and the return of training since then did not.
+
+    The episodes of one evaluation tell the error of one policy. Policies differ by more from one evaluation to the next, and
+    a few evaluations do not show by how much: what is lost for good, training loses too.
+    """
+    training = inputs.second_score
+    if training is None or inputs.policy is not Policy.CONTROL:
+        return False
+    return not fell_since(since, training)
 
 
 def _surely_fell(outcomes: Sequence[Outcome]) -> bool:

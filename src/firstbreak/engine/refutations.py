@@ -166,6 +166,14 @@ def right_answer_first(inputs: Inputs) -> str | None:
     return "the right answer never gets less than an empty text" if turned == 0 else None
 
 
+def rewards_are_numbers(inputs: Inputs) -> str | None:
+    """Every mean reward of a batch that was logged is a number."""
+    reward = inputs.run.series.get("reward.mean")
+    if reward is None or not len(reward) or len(reward.finite) < len(reward):
+        return None
+    return f"each of the {len(reward)} values of {reward.name} is a number"
+
+
 def right_ones_unpaid(inputs: Inputs) -> str | None:
     """Right completions occur, and get no more than wrong ones."""
     unpaid = inputs.run.series.get("proof.reward_unpaid")

@@ -94,10 +94,6 @@ def test_one_line_of_a_log_whose_loss_and_gradient_are_nan_stops_the_run() -> No
     assert "kl.ref" in finding.message
 
 
-def test_a_gradient_that_was_never_a_number_beside_a_loss_that_is_tells_nothing() -> None:
-    assert silent(ID, run({"policy.loss": [0.1], "grad.norm": [NAN]}))
-
-
 def test_an_infinite_reward_is_seen_where_the_trainer_hides_its_loss() -> None:
     finding = found(ID, run({"reward.mean": broken(slice(60, None), INF), "loss.total": broken([])}))
     assert (finding.metric, finding.onset) == ("reward.mean", 61)
@@ -115,7 +111,8 @@ def test_a_critic_that_is_not_there_has_no_gradient() -> None:
 
 def test_a_loss_that_is_printed_as_zero_because_it_is_nan() -> None:
     assert found(ID, run({"loss.total": [0.0] * 4, "grad.norm": [np.nan] * 4}), Severity.CRITICAL).onset == 1
-    assert silent(ID, run({"loss.total": [0.7] * 4, "grad.norm": [np.nan] * 4}))
+    norms = found(ID, run({"loss.total": [0.7] * 4, "grad.norm": [np.nan] * 4}), Severity.WARNING)
+    assert norms.confidence is Confidence.LOW
 
 
 def test_an_infinite_loss_is_no_gap_of_a_table() -> None:
@@ -136,3 +133,69 @@ def test_a_last_row_of_another_kind_and_a_scaler_are_no_end() -> None:
     assert found(ID, row).severity is Severity.WARNING
     norms = {"grad.norm": broken([-1]), "value.grad_norm": broken([-1]), "reward.mean": 1 + noise(N)}
     assert found(ID, run(norms)).severity is Severity.WARNING
+
+
+@pytest.mark.parametrize(
+    ("rows", "severity"), [(1, Severity.WARNING), (3, Severity.CRITICAL)], ids=["the last row", "three rows"]
+)
+@pytest.mark.parametrize("n", [1, 15, 100], ids=["one row before", "few", "many"])
+def test_finite_numbers_that_no_update_survives(n: int, rows: int, severity: Severity) -> None:
+    curves = {
+        "reward.mean": np.r_[39 + noise(n, 1), np.full(rows, -9.5e5)],
+        "value.loss": np.r_[0.1 + noise(n, 0.01), np.full(rows, 1e12)],
+    }
+    finding = found(ID, run(curves), severity)
+    assert finding.onset == n + 1
+    assert "reward.mean is -950000 (at most" in finding.message
+    assert "value.loss is 1000000000000 (at most" in finding.message
+
+
+def test_a_divergence_and_a_gradient_norm_far_above_all_they_were() -> None:
+    curves = {"kl.ref": np.r_[0.9 + noise(N, 0.1), 55], "grad.norm": np.r_[1 + noise(N, 0.1), 1e5]}
+    assert found(ID, run(curves), Severity.WARNING).onset == N + 1
+
+
+def test_one_row_with_a_loss_of_no_size_that_a_loss_has() -> None:
+    assert (
+        "policy.loss is -46200000000000"
+        in found(ID, run({"policy.loss": np.array([-4.62e13])}), Severity.WARNING).message
+    )
+
+
+@pytest.mark.parametrize(
+    "curves",
+    [
+        {
+            "reward.mean": np.r_[np.zeros(50), np.full(50, 5e4)],
+            "value.loss": np.r_[np.full(50, 1e-3), np.full(50, 1e8)],
+        },
+        {
+            "grad.norm": np.r_[np.full(50, 0.1), np.full(50, 1e4)],
+            "value.loss": np.r_[np.full(50, 1.0), np.full(50, 1e8)],
+        },
+        {"grad.norm": np.r_[np.ones(99), 1e5], "reward.mean": np.full(100, 0.8)},
+        {"kl.ref": np.r_[0.9 + noise(N, 0.1), 55, 0.9], "grad.norm": np.r_[1 + noise(N, 0.1), 1e5, 1]},
+        {"kl.old.k1": np.r_[1e-9, np.full(99, 0.02)], "grad.norm": np.r_[1e-3, np.full(99, 0.5)]},
+    ],
+    ids=["a first success", "a first large return", "one norm", "it came back", "a first row near 0"],
+)
+def test_large_numbers_that_learning_or_one_batch_explains(curves: dict[str, np.ndarray]) -> None:
+    silent(ID, run(curves))
+
+
+def test_a_gradient_norm_of_one_row_that_is_no_number() -> None:
+    curves = {"policy.loss": np.array([0.1]), "grad.norm": np.array([NAN]), "reward.mean": np.array([0.5])}
+    assert "holds no number in its one row" in found(ID, run(curves), Severity.WARNING).message
+    silent(ID, run({"grad.norm": np.array([NAN])}))
+
+
+def test_a_gradient_that_is_no_number_where_the_learning_rate_stands_still_was_a_skipped_step() -> None:
+    norms, taken = broken([1, 17, 60]), np.ones(N)
+    taken[[1, 17, 60]] = 0
+    curves = {"grad.norm": norms, "lr": 1e-4 * (1 - np.r_[0, np.cumsum(taken)[:-1]] / N)}
+    outcome = look(ID, run(curves))
+    assert outcome.finding is None
+    assert outcome.expected
+    assert "skipped" in outcome.note
+    found(ID, run({"grad.norm": norms, "lr": np.linspace(1e-4, 0, N)}), Severity.WARNING)
+    found(ID, run({"grad.norm": norms, "lr": np.full(N, 1e-4)}), Severity.WARNING)  # a constant rate tells nothing

@@ -1,4 +1,4 @@
-"""A loss, gradient or policy statistic is NaN or infinite.
+"""A loss, gradient or policy statistic is NaN, infinite, or far beyond all that it was.
 
 ## What it looks for
 NaN and infinities in the quantities that an update computes (losses, gradient norms, KL divergences, entropy, ratios,
@@ -6,7 +6,10 @@ values, log-probabilities), after they had been finite: whether they stay, or co
 end a log in NaN, in a row that holds a reward. A curve that was never finite counts only if it is a loss, and in a short piece
 of a log only if the gradient norm was never finite either; such a norm alone is worth a look. Hugging Face's Trainer prints 0
 for a loss that is NaN (`logging_nan_inf_filter`): a loss of exactly 0 beside a gradient norm that is always NaN is such a
-loss.
+loss. Also numbers that no update survives although they are finite: two quantities of different kinds (a gradient norm, a
+divergence, a value loss, a reward far below 0) that are all, from one row to the end, far above what they ever were (100
+times, in the geometric mean);
+and a policy loss of 1e10, whatever it was before.
 
 ## Why it matters
 One NaN in a gradient reaches every weight, and everything that the policy does afterwards is noise. There are usually
@@ -15,7 +18,8 @@ signs before: a growing gradient norm, extreme log-probabilities, outliers of th
 ## When it is a false alarm
 Quantities that are undefined for a batch (episode statistics before the first episode ends, explained variance of equal
 returns, the mean length of no completion) are not checked. NaN at regular intervals is the padding of a table. The scaler
-of mixed precision makes single infinite norms on purpose.
+of mixed precision makes single infinite norms on purpose: where the learning rate stands still at exactly these steps, they
+were skipped.
 
 ## Fix
 - Go back to the last checkpoint before the first non-finite value.
@@ -42,9 +46,21 @@ from typing import NamedTuple
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in
+from firstbreak.engine.checks import at, from_point, seen_in
 from firstbreak.engine.stats.spikes import period
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Run, Series, Severity
+from firstbreak.model import (
+    Confidence,
+    Evidence,
+    Expected,
+    Finding,
+    Message,
+    NotMeasured,
+    Role,
+    Run,
+    Series,
+    Severity,
+    Statistic,
+)
 
 ROLES = (Role.WEIGHTS_LOST,)
 
@@ -58,6 +74,18 @@ REWARD = re.compile(r"reward\.(rollout\.|episode\.|component\..+\.)?(mean|max|mi
 LASTING = 3  #: non-finite points up to the end of the curve that are no longer an accident
 FEW = 10  #: rows: a gradient norm that is NaN in fewer may yet be computed
 MIN_CURVES = 2  #: of an update that end in NaN together: one of them may be undefined for a batch
+LEAP = 10.0  #: times the largest size so far: of each of two quantities at once
+LEAPS = 1e4  #: of both multiplied: no batch does that, and no learning in one row
+ABSURD = 1e10  #: no policy loss, gradient or divergence has this size, whatever the rewards
+#: kind of quantity -> what belongs to it, and the size from which a leap of it is one: small numbers leap for nothing
+KINDS = {
+    "gradient": (re.compile(r"(value\.)?grad[._]norm"), 1e3),
+    "divergence": (re.compile(r"kl\..+|policy\.ratio\.mean"), 10.0),
+    "loss": (re.compile(r"policy\.loss"), 1e3),
+    "value": (re.compile(r"loss\.total|value\.loss|value\.(pred\.)?mean|returns\.mean|td_error"), 1e3),
+    "reward": (REWARD, 1e3),
+}
+DECISIVE = {"divergence", "reward"}  #: the others may leap together when a first large reward is found
 NETWORKS = {"grad.norm": "loss", "value.grad_norm": "value.loss"}  # a gradient norm, and what its losses are called
 
 
@@ -70,7 +98,7 @@ def detect(
     padding_share: float = at(
         0.5, "share", "A column that is mostly empty belongs to rows of another kind, such as evaluations."
     ),
-) -> Finding | NotMeasured | None:
+) -> Finding | Expected | NotMeasured | None:
     watched = [s for name, s in run.series.items() if COMPUTED.fullmatch(name) and len(s)]
     watched += [_logged(s) for name, s in run.series.items() if REWARD.fullmatch(name) and np.isinf(s.values).any()]
     if not watched:
@@ -80,7 +108,9 @@ def detect(
     poisoned = any(norm in never and any(loss in name for name in empty) for norm, loss in NETWORKS.items())
     broken = [b for s in watched if (b := _break(s, poisoned, lasting_points, padding_share)) is not None]
     if not broken:
-        return _never(watched)
+        return _out_of_scale(run, lasting_points) or _never(watched, run)
+    if (skipped := _skipped(broken, run.series.get("lr"))) is not None:
+        return skipped
     ended = {b.series.name for b in broken if _ends(b, run)}
     if len(ended) >= MIN_CURVES and not all("grad" in name for name in ended):  # the run ended, or stands, at that
         broken = [b._replace(lasting=b.lasting or b.series.name in ended) for b in broken]
@@ -120,18 +150,111 @@ def detect(
     )
 
 
-def _never(watched: list[Series]) -> Finding | None:
+def _skipped(broken: list[_Break], lr: Series | None) -> Expected | None:
+    """Gradient norms that are no numbers where the learning rate does not move on, and only there: steps that were skipped."""
+    bad = [float(step) for b in broken for step in b.series.steps[~np.isfinite(b.series.values)]]
+    if lr is None or any(b.series.name not in NETWORKS or b.lasting for b in broken):
+        return None
+    stands = lr.steps[:-1][np.diff(lr.values) == 0]
+    others = [step for step in stands if step not in bad]
+    if not np.isin(bad, stands).all() or len(others) >= min(len(bad), len(lr) / 10):
+        return None
+    return Expected(
+        f"{broken[0].series.name} is not finite at {len(bad)} of {len(lr)} points, and the learning rate stands still exactly "
+        "there: the loss scaler of mixed precision skipped these steps"
+    )
+
+
+def _never(watched: list[Series], run: Run) -> Finding | None:
     """A gradient norm that was logged and was never a number: no check sees it, and there may be none to see."""
-    norm = next((s for s in watched if s.name in NETWORKS and len(s) >= FEW and not len(s.finite)), None)
+    losses = (run.series.get(name) for name in ("policy.loss", "loss.total"))
+    updated = any(loss is not None and len(loss.finite) for loss in losses)
+    rows = {"grad.norm": 1 if updated else FEW, "value.grad_norm": FEW}
+    norm = next((s for s in watched if len(s) >= rows.get(s.name, np.inf) and not len(s.finite)), None)
     if norm is None:
         return None
     return Finding(
-        message=f"{norm.name} holds no number in any of its {len(norm)} rows: it is logged and not computed, or every update is "
-        "lost; compute the norm of one gradient by hand",
+        message=f"{norm.name} holds no number in {'its one row' if len(norm) == 1 else f'any of its {len(norm)} rows'}: it is "
+        "logged and not computed, or every update is lost; compute the norm of one gradient by hand",
         severity=Severity.WARNING,
         confidence=Confidence.LOW,
         **seen_in(norm, norm.name),
     )
+
+
+class _Leap(NamedTuple):
+    kind: str
+    series: Series  #: without what is not finite
+    first: int  #: the point from which on every size is out of scale
+    times: float  #: how many times the largest size before the least size is
+
+
+def _out_of_scale(run: Run, lasting_points: int) -> Finding | None:
+    """Numbers to the end of the log that are finite, and that no update survives."""
+    leaps = [leap for s in run.series.values() if (leap := _leap(s.finite)) is not None]
+    by_step: dict[float, list[_Leap]] = {}
+    for leap in leaps:
+        by_step.setdefault(float(leap.series.steps[leap.first]), []).append(leap)
+    found = next((leaps for _, leaps in sorted(by_step.items()) if _no_learning(leaps)), None)
+    if found is None:
+        return None
+    found = list({leap.kind: leap for leap in reversed(found)}.values())[::-1]  # one curve of each kind
+    first = found[0]
+    since, interval = from_point(first.series, first.first)
+    lasting = len(first.series) - first.first >= lasting_points
+    sizes = (
+        facts.tell(
+            "{curve} is {value}{before}", curve=leap.series.name, value=facts.last(leap.series), before=_before(leap)
+        )
+        for leap in found
+    )
+    return Finding(
+        message=facts.tell(
+            "{sizes}, since {since}: no update of ordinary size gives such numbers; keep the checkpoint before, and look at the "
+            "batch of that step{then}",
+            sizes=facts.joined(sizes),
+            since=facts.at(first.series, since),
+            then="" if lasting else ", and at the next rows, before you go on",
+        ),
+        severity=Severity.CRITICAL if lasting else Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric=first.series.name,
+        onset=since,
+        interval=interval,
+        evidence=tuple(Evidence(text=leap.series.name, series=leap.series, since=since) for leap in found),
+        sudden=True,
+        numbers={"metrics": [leap.series.name for leap in found]},
+    )
+
+
+def _no_learning(leaps: list[_Leap]) -> bool:
+    """Whether no batch and no first success explains what leaps at one step."""
+    times = {leap.kind: leap.times for leap in sorted(leaps, key=lambda leap: leap.times)}
+    absurd = any(leap.kind not in ("value", "reward") and np.abs(leap.series.values[-1]) >= ABSURD for leap in leaps)
+    return absurd or (len(times) > 1 and not DECISIVE.isdisjoint(times) and np.prod(list(times.values())) >= LEAPS)
+
+
+def _before(leap: _Leap) -> Message | str:
+    """The largest size before, in brackets."""
+    if not leap.first:
+        return ""
+    earlier = leap.series.head(leap.first / len(leap.series))
+    return facts.tell(" (at most {size} before)", size=facts.of(Statistic.LARGEST, earlier))
+
+
+def _leap(points: Series) -> _Leap | None:
+    """Where every size to the end lies far above every size before; or the first of a log that is out of scale at once."""
+    kind = next((name for name, (names, _) in KINDS.items() if names.fullmatch(points.name)), None)
+    if kind is None or not len(points):
+        return None
+    least = KINDS[kind][1]
+    values = -points.values if kind == "reward" else np.abs(points.values)  # a reward that leaps up is a success
+    rest = np.minimum.accumulate(values[::-1])[::-1]
+    if kind not in ("value", "reward") and rest[0] >= ABSURD:
+        return _Leap(kind, points, 0, 1.0)
+    before = np.maximum.accumulate(np.abs(points.values))[:-1]
+    out = np.flatnonzero((before > 0) & (rest[1:] >= np.maximum(LEAP * before, least)))
+    return _Leap(kind, points, int(out[0]) + 1, float(rest[out[0] + 1] / before[out[0]])) if len(out) else None
 
 
 def _ends(broken: _Break, run: Run) -> bool:

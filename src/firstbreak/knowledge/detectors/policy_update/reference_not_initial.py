@@ -4,7 +4,7 @@
 Before the first update, the recorder compares the log-probabilities of policy and reference. The check reports a mean
 distance above `above`. Without the recorder, it looks at the first logged divergence of a log that begins at the first step:
 it must be 0. The check reports one above `logged` that the next values do not leave far behind, as those of a policy that moves
-do.
+do. The first row of a log may be a mean over several updates: there it reports one above `averaged`.
 
 ## Why it matters
 The penalty, or the margin of a pair, pulls the policy towards another model.
@@ -22,6 +22,8 @@ Log the divergence before the first update: it must be 0.
 https://arxiv.org/abs/2305.18290
 """
 
+import numpy as np
+
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.stats.points import median
@@ -32,6 +34,7 @@ from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Run
 ROLES = (Role.RELATION, Role.PROOF)
 BEFORE = frozenset({"trl", "verl", "openrlhf"})  #: trainers that log the divergence of a batch before its update
 NEXT = 4  #: divergences after the first one
+FIRST_ROW = 2.0  #: intervals between two rows after 0: steps in epochs are rounded (convention)
 STEADY = 0.7  #: of the first one: the distance of another reference stays, that of a first update comes and goes (convention)
 
 
@@ -46,6 +49,7 @@ def detect(
     *,
     above: float = at(0.05, "nats", "16-bit arithmetic gives 0.01."),
     logged: float = at(0.03, "nats per token", "Arithmetic of 16 bits, and dropout, give a tenth to a third of it."),
+    averaged: float = at(0.3, "nats per token", "A first row may be a mean over several updates, which move a little."),
 ) -> Finding | NotMeasured | None:
     start = proof_reference_start if proof_reference_start is not None else _begun(proof_reference_gap)
     if (
@@ -53,9 +57,10 @@ def detect(
         and kl_ref is not None
         and run is not None
         and run.trainer in BEFORE
-        and _from_the_start(kl_ref.finite)
+        and (begins := _begins(kl_ref.finite)) is not None
     ):
-        return _apart(kl_ref.finite, logged, bool(solved) or (trajectory is not None and trajectory.learned))
+        learned = bool(solved) or (trajectory is not None and trajectory.learned)
+        return _apart(kl_ref.finite, logged if begins == "step" else averaged, begins, learned)
     if start is None:
         return NotMeasured("policy and reference were not compared before the first update")
     return proved(
@@ -72,27 +77,31 @@ def _begun(gap: Series | None) -> Series | None:
     return points.head(0.0) if points is not None and len(points) and points.steps[0] <= 1 else None
 
 
-def _from_the_start(curve: Series) -> bool:
-    """Whether the first value is that of the first batch: no mean over several, and no later part of a run."""
-    if len(curve) <= NEXT or curve.axis != "step":
-        return False
+def _begins(curve: Series) -> str | None:
+    """What the first value is of: the first "step", the first "row" of a log from its start; None: a later part of a run."""
+    if len(curve) <= NEXT:
+        return None
     first, second = curve.steps[:2]
-    return bool(first <= 1 and second - first <= 1)
+    if curve.axis == "step" and first <= 1 and second - first <= 1:
+        return "step"
+    return "row" if 0 < first <= FIRST_ROW * median(np.diff(curve.steps)) else None
 
 
-def _apart(curve: Series, logged: float, learned: bool) -> Finding | None:
+def _apart(curve: Series, logged: float, begins: str, learned: bool) -> Finding | None:
     first, after = float(curve.values[0]), median(curve.values[1 : 1 + NEXT])
     if first <= logged or after > 2 * first or float(curve.values[1 : 1 + NEXT].min()) < STEADY * first:
         return None
     return Finding(
         message=facts.tell(
-            "{curve} is {first} nats at the first step, before any update, and must be 0: the reference is not the policy at the "
+            "{curve} is {first} nats at the first {begins}, and must be {near}0: the reference is not the policy at the "
             "start; load both from the same weights, and compute both log-probabilities in the same way",
             curve=curve.name,
             first=facts.first(curve),
+            begins="step, before any update" if begins == "step" else "row of the log",
+            near="" if begins == "step" else "near ",
         ),
         severity=Severity.WARNING,
-        confidence=Confidence.MEDIUM if learned else Confidence.HIGH,
+        confidence=Confidence.HIGH if begins == "step" and not learned else Confidence.MEDIUM,
         **seen_in(curve, "divergence from the reference", level=0.0),
         numbers={"first": first},
     )
