@@ -148,3 +148,38 @@ def test_a_few_evaluations_of_a_control_policy_fall_for_good_where_training_fall
     training = series("reward.mean", level, np.linspace(200, 35000, N))
     said = diagnose(Run(path="a-run", series=evaluation | {"reward.mean": training}, algorithm="dqn"))
     assert said.verdict.action is action
+
+
+def test_an_evaluation_whose_episodes_fail_more_often_does_not_still_rise() -> None:
+    at = np.arange(5000, 110000, 5000)
+    means = [
+        -3980,
+        -26,
+        -20,
+        -23,
+        -25,
+        -24,
+        -22,
+        -19,
+        -1020,
+        -13,
+        -1020,
+        -1020,
+        -20,
+        -13,
+        -1010,
+        -3010,
+        -13,
+        -1010,
+        -1010,
+        -18,
+        -18,
+    ]
+    spread = np.where(np.array(means) < -1000, 2000.0, 4.0)
+    curves = {"eval.reward": means, "eval.reward.std": spread, "eval.reward.count": np.full(21, 5.0)}
+    evaluation = {name: series(name, values, at) for name, values in curves.items()}
+    returns = [-706, -543, -400, -321, -261, -224, -138, -89, -56, -61, -64, -49, -45]
+    training = series("reward.mean", returns, np.linspace(8192, 106496, 13))
+    said = diagnose(Run(path="a-run", series=evaluation | {"reward.mean": training}, algorithm="ppo"))
+    assert said.score is not None
+    assert said.score.course != "rising"

@@ -20,7 +20,7 @@ from firstbreak.engine.stats.agreement import Fall, going_on, informed, won_late
 from firstbreak.engine.stats.agreement import fall as fall_of
 from firstbreak.engine.stats.granularity import binomial_error, problems
 from firstbreak.engine.stats.points import median
-from firstbreak.engine.stats.shape import Trajectory
+from firstbreak.engine.stats.shape import Trajectory, sinks_late
 from firstbreak.engine.stats.shape import trajectory as shape_of
 from firstbreak.engine.stats.smooth import without_spikes
 from firstbreak.model import Config, Interval, Run, Series
@@ -394,7 +394,9 @@ def trajectory(
     """
     error = None if score_error is None else score_error.values
     shape = informed(shape_of(score, sd=error), fall)
-    return shape if second_score is None else going_on(shape, won_late(score, error), won_late(second_score))
+    if second_score is None or (error is not None and sinks_late(score)):
+        return shape
+    return going_on(shape, won_late(score, error), won_late(second_score))
 
 
 def eval_trajectory(

@@ -88,6 +88,8 @@ def trajectory(curve: Series | np.ndarray, sd: np.ndarray | None = None) -> Traj
     luck = quantile(1 - 0.5 / len(level))  # the best of k equal levels lies about so many errors too high
     sure = luck + (3.0 if sd is not None else z_to_t(3.0, (len(values) - 1) / 2))  # t: few points tell the error badly
     kind = _kind(calm, level, middle, error, sure, known=sd is not None)
+    if kind == "rising" and sd is not None and _sinks(reached):
+        kind = "plateau"
     if _swings(level, max(sure * sampling, SWING * float(np.ptp(level)))) >= SWINGS:
         kind = "oscillating"
     return Trajectory(
@@ -112,6 +114,12 @@ def _back(level: float, centre: float, scale: float) -> float:
     """A level in the curve's own unit: 0 where only the rounding of the two steps is left."""
     value = float(centre + scale * level)
     return 0.0 if abs(value) < 1e-12 * (abs(centre) + scale) else value
+
+
+def sinks_late(curve: Series) -> bool:
+    """Whether a score of few points ends lower than it was, no point taken for a spike: it does not still rise."""
+    values = points(curve)[1]
+    return MIN_POINTS <= len(values) < WINDOWS and _sinks(values)
 
 
 @once_a_curve
@@ -174,6 +182,12 @@ def _still_rising(level: np.ndarray, error: float) -> bool:
     below = best < 2 * len(level) // 3 and drop > IMMATERIAL * gain
     enough = max(STILL_RISING * gain, min(2 * doubt, gain / 6))  # where noise hides it: half of a steady rise, gain / 3
     return not below and (recent >= enough or _steady(level, gain, recent, doubt))
+
+
+def _sinks(level: np.ndarray) -> bool:
+    """Whether the last third lies below the third before, each point counted: evaluations with failed episodes are no spikes."""
+    third = len(level) // 3
+    return third > 1 and float(np.mean(level[-third:])) < float(np.mean(level[-2 * third : -third]))
 
 
 def _steady(level: np.ndarray, gain: float, recent: float, doubt: float) -> bool:
