@@ -44,3 +44,9 @@ def test_a_token_that_the_two_engines_see_quite_differently_again_and_again() ->
     assert silent(ID, run(text | {"rollout_train.logp_absdiff.max": calm + once}))
     rare_tokens_of_a_large_model = 9 + noise(120, 1.5)
     assert silent(ID, run(text | {"rollout_train.logp_absdiff.max": rare_tokens_of_a_large_model}))
+
+
+def test_one_row_of_a_model_whose_logits_are_all_equal() -> None:
+    uniform = TEXT | {"policy.logp.mean": [-10.373491]}
+    assert "-ln 32000" in found(ID, run(uniform), Severity.WARNING).message
+    assert look(ID, run(uniform | {"policy.logp.mean": [-10.3741]})).finding is None

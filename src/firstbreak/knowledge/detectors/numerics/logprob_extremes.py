@@ -33,7 +33,7 @@ https://arxiv.org/abs/2510.26788
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, from_point, seen_since
+from firstbreak.engine.checks import at, from_point, seen_in, seen_since
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.changes import for_good
 from firstbreak.engine.stats.onset import first_sustained
@@ -42,6 +42,24 @@ from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMe
 from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
+#: sizes of the vocabularies of models that people train
+VOCABULARIES = (
+    32000,
+    32064,
+    49152,
+    50257,
+    50304,
+    65024,
+    100352,
+    102400,
+    128256,
+    129280,
+    151936,
+    152064,
+    256000,
+    262144,
+)
+EXACT = 1e-6  #: nats: six digits after the point are printed, and 32-bit arithmetic leaves as much
 FAMILIES = only(Policy.TEXT, why="the log-density of a continuous action may take any value")
 
 
@@ -81,6 +99,8 @@ def detect(
         found = _unlike_entropy(policy_logp_mean.finite, policy_entropy.finite, unlike, min_points)
         if found is not None:
             return found
+    if policy_logp_mean is not None and (uniform := _uniform(policy_logp_mean.finite)) is not None:
+        return uniform
     if not recorded:
         return NotMeasured(f"no log-probability of sampled tokens is logged for {min_points} steps")
     extreme = [(s, limit) for s, limit in recorded if late_median(s, 0.5) < limit]
@@ -105,6 +125,28 @@ def detect(
         interval=None if onset is None else (onset, onset),
         evidence=tuple(Evidence(text=s.name, series=s, since=onset, level=at) for s, at in extreme),
         numbers={"logp": late_median(curve, 0.5)},
+    )
+
+
+def _uniform(logp: Series) -> Finding | None:
+    """Every token has the same probability, that of a uniform choice from a whole vocabulary."""
+    size = next(
+        (size for size in VOCABULARIES if len(logp) and np.all(np.abs(logp.values + np.log(size)) <= EXACT)), None
+    )
+    if size is None:
+        return None
+    return Finding(
+        message=facts.tell(
+            "{logp} is {value} = -ln {size}, that of a uniform choice from {size} tokens: all logits are equal, the weights of "
+            "the model or of its head were not loaded; compute the loss of one known text with the loaded model",
+            logp=logp.name,
+            value=facts.last(logp),
+            size=str(size),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        **seen_in(logp, "log-probability"),
+        numbers={"vocabulary": size},
     )
 
 
