@@ -33,6 +33,13 @@ def grpo(series: dict[str, Any], **more: Any) -> Run:
     return run(series, trainer="trl", algorithm="grpo", **more)
 
 
+def penalised(coefficient: float, printed: float = 1.0) -> Run:
+    """A reward for which the divergence counts; some logs print its part with the other sign."""
+    apart, task = 10 * (1 - np.exp(-X / 30)), 0.2 + noise(N, 0.05)
+    curves = {"kl.ref.seq_sum": apart, "reward.kl_penalty": printed * coefficient * apart, "reward.mean": task}
+    return grpo(curves | {"reward.shaped.mean": task + coefficient * apart})
+
+
 def slow(kl: float, lr: float) -> dict[str, Any]:
     """A flat reward, and a divergence that levels off."""
     return {"reward.mean": 1.2 + noise(N, 0.1), "kl.ref": kl * (1 - np.exp(-X / 20)), "lr": np.full(N, lr)}
@@ -219,6 +226,8 @@ PAIRS: dict[str, tuple[Callable[[], Run], str, list[Callable[[], Run]]]] = {
 
 #: more ways in which a relation breaks
 MORE: list[tuple[str, Callable[[], Run], str, list[Callable[[], Run]]]] = [
+    ("reward-not-its-parts", lambda: penalised(0.15), "pays the policy for leaving the reference",
+     [lambda: penalised(-0.15)]),
     ("critic-not-learning", lambda: clip_logged(1.7e4), "squared distance from the returns", [lambda: clip_logged(9.0)]),
     ("evaluation-left-behind", lambda: from_one_state(-1.0), "all of them start from one state",
      [lambda: from_one_state(-250.0)]),
@@ -381,6 +390,10 @@ def check_pair(name: str, broken: Callable[[], Run], says: str, sound: list[Call
     assert says in found(name, broken()).message
     for one in sound:
         silent(name, one())
+
+
+def test_a_penalty_that_is_printed_without_its_sign_is_not_judged() -> None:
+    assert look("reward-not-its-parts", penalised(-0.15, printed=-1.0)).status is Status.NOT_MEASURED
 
 
 def test_the_report_says_how_many_relations_hold_and_which_do_not() -> None:

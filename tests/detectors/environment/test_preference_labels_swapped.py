@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from firstbreak.model import Severity, Status
+from firstbreak.model import Run, Severity, Status
 from firstbreak.readers.read import read
 from firstbreak.values import replace
 from tests.detectors.look import found, look, silent
-from tests.make import noise, run
+from tests.make import noise, run, series
 
 ID = "preference-labels-swapped"
 N = 80
@@ -102,3 +102,16 @@ def test_chosen_answers_that_become_more_probable_while_the_score_falls_are_not_
     curves = {"eval.accuracy": 0.6 - 0.2 * RISE, "eval.pref.reward.margin": RISE, "eval.pref.logp.chosen": logp}
     logged = run({**curves, "pref.reward.accuracy": RIGHT, "pref.reward.margin": RISE}, algorithm="dpo")
     assert "are not the right ones" in found(ID, logged).message if logp[-1] > logp[0] else silent(ID, logged)
+
+
+def test_a_few_accuracies_of_many_held_out_pairs_are_enough() -> None:
+    def of(right: list[int], pairs: int) -> Run:
+        at = np.arange(1, 7) * 50
+        curves = {
+            "eval.pref.reward.accuracy": np.array(right) / pairs,
+            "eval.pref.reward.margin": -0.2 * np.arange(1, 7),
+        }
+        return Run(path="a-run", algorithm="dpo", series={name: series(name, v, at) for name, v in curves.items()})
+
+    assert found(ID, of([19, 19, 18, 20, 22, 21], 128)).metric == "eval.pref.reward.accuracy"
+    assert look(ID, of([6, 5, 6, 4, 7, 6], 16)).finding is None  # sixteen pairs do not tell 0.35 from one half

@@ -3,7 +3,8 @@
 ## What it looks for
 The share of pairs whose chosen answer has the higher implicit reward, over the last quarter of the run. A finding is a
 share clearly below one half, with a margin that is negative and has fallen. Held-out pairs are checked first, because
-training on swapped labels drives the training accuracy up and the held-out accuracy down. Or such a share beside a margin
+training on swapped labels drives the training accuracy up and the held-out accuracy down; three held-out accuracies are enough
+where the number of pairs shows that each lies certainly below. Or such a share beside a margin
 that is positive all along: then most margins are exactly 0, and both answers of a pair are the same tokens.
 
 And, in a data file beside the run, ratings of both answers (`rating_chosen` and `rating_rejected`, `chosen_score` and
@@ -47,6 +48,7 @@ import numpy as np
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Method, only
+from firstbreak.engine.stats.granularity import problems
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.points import late_median
 from firstbreak.engine.stats.proportion import wilson
@@ -68,6 +70,7 @@ ROLES = (Role.RELATION,)
 RATED = re.compile(
     r"(?:rating|score|quality|gold_reward)s?[_.-]chosen|chosen[_.-](?:\w+_)?(?:rating|score|quality)s?", re.I
 )
+FEW = 3  #: evaluations, each of which is certain
 FAMILIES = only(Method.PREFERENCE, why="no pairs of a chosen and a rejected answer")
 
 
@@ -106,7 +109,7 @@ def detect(
         if learned and not eval_score.name.startswith("eval.pref.") and trend(eval_score.finite).falling:
             return _teach_wrong(eval_score.finite)
     pairs = ((eval_pref_reward_accuracy, eval_pref_reward_margin), (pref_reward_accuracy, pref_reward_margin))
-    long_enough = [(a, m) for a, m in pairs if a is not None and len(a.finite) >= min_points]
+    long_enough = [(a, m) for a, m in pairs if a is not None and _enough(a.finite, accuracy_critical, min_points)]
     if not long_enough:
         return NotMeasured(f"fewer than {min_points} accuracies are logged")
     tied = next((a for a, m in long_enough if m is not None and _tied(a, m, accuracy_critical)), None)
@@ -141,6 +144,15 @@ def detect(
         ),
         numbers={"accuracy": late_median(accuracy)},
     )
+
+
+def _enough(accuracy: Series, certain: float, min_points: int) -> bool:
+    """Whether so many accuracies tell a level: a few do where each is a share of so many pairs that it is certainly low."""
+    if len(accuracy) >= min_points:
+        return True
+    pairs = problems(accuracy.values)
+    worst = float(np.max(accuracy.values, initial=0.0))
+    return len(accuracy) >= FEW and pairs is not None and wilson(round(worst * pairs), pairs)[1] < certain
 
 
 def _rated_against(run: Run, min_pairs: int) -> Finding | None:
