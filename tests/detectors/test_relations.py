@@ -529,6 +529,12 @@ def test_an_engine_that_refuses_the_weights_samples_with_other_ones(
     assert not broken or "do not reach the weights that sample" in found("samples-of-other-weights", sampled).message
 
 
+@pytest.mark.parametrize("line", ["loaded ckpt/step_50.pt", "Resuming training from out/50", "Restored checkpoint 50"])
+def test_a_fall_at_a_line_that_says_that_the_run_was_resumed(tmp_path: Path, line: str) -> None:
+    lost = np.where(X < 50, RISE, RISE - 0.3)
+    assert line in found("reported-in-text", console(tmp_path, lost, {50: line})).message
+
+
 def test_a_second_monitor_that_begins_after_the_first_is_a_resumed_run(tmp_path: Path) -> None:
     for i, (start, returns) in enumerate(((0.0, range(50, 150)), (1000.0, range(20, 60)))):
         rows = [f"{r}.0,{r},{j + 1}.0" for j, r in enumerate(returns)]

@@ -25,7 +25,7 @@ _KINDS = (
     ),
     (
         Happened.RESUMED,
-        r"\bresum(?:ed|ing)\b.{0,40}\b(?:from|at|training)\b|\b(?:load(?:ed|ing)|restor(?:ed|ing))\b.{0,30}\bcheckpoint\b"
+        r"\bresum(?:ed|ing)\b.{0,40}\b(?:from|at|training)\b|\b(?:load(?:ed|ing)|restor(?:ed|ing))\b.{0,30}\b(?:checkpoint|ckpt)\b"
         r"|\bcontinuing training from\b|\bloaded\b.{0,120}\bcontinu|\brequeued?\b",
     ),
     (Happened.TIMEOUT, r"\btime[d-]?[ -]?out\b(?!\s*[:=]\s*\d)"),
