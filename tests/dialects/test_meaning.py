@@ -34,6 +34,7 @@ def read(*names: str) -> dict[str, str]:
         ("VLoss", "value.loss"),
         ("approxKL", "kl.old"),
         ("grad_scale", "optim.loss_scale"),
+        ("total score", "reward.mean"),
     ],
 )
 def test_words_compose_a_meaning(name: str, signal: str) -> None:

@@ -105,7 +105,7 @@ def test_nemo_rl_results_belong_to_the_step_before_them():
     assert points(recording, "Loss") == [(12, 0.0123), (13, -0.001)]
     assert points(recording, "Generation KL Error") == [(12, 0.0009)]
     assert points(recording, "Total step time") == [(12, 35.2)]
-    assert points(recording, "Validation/Accuracy") == [(12, 0.51)]
+    assert points(recording, "eval/Accuracy") == [(12, 0.51)]
 
 
 def test_prime_rl_lines():
@@ -548,3 +548,87 @@ def test_a_list_of_words_and_numbers_is_no_log(text: str) -> None:
 def test_lines_that_end_in_a_carriage_return_alone():
     recording = read(console, "".join(f"{{'step': {i}, 'loss': {i / 4}}}\r" for i in range(100)), "train.log")
     assert len(recording.curves["loss"].values) == 100
+
+
+_BLOCKS = "".join(
+    f"Eval metrics at step {i}:\n  Reward: mean={r}, std=1.5\n  Steps:  mean={n}\n"
+    for i, r, n in ((0, 3.5, 9.0), (6, "nan", 0.0))
+)
+_TWO_LINES = (
+    "[INFO] episode 86207    episode step: 58        total score: -549\n"
+    "total loss: -4.5e13        policy loss: -4.75e13       value loss: 2.5e12\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "steps", "expected"),
+    [
+        (_BLOCKS, [0, 6], {"eval.reward": [3.5, "nan"], "eval.episode_length": [9, 0], "eval.reward.std": [1.5, 1.5]}),
+        (_TWO_LINES, [86207], {"reward.mean": [-549], "policy.loss": [-4.75e13], "episode.length": [58]}),
+        (
+            "".join(f"\n---- Iteration #{i} ----\nAverage Return: {i}.5\nAverage Loss: nan\n-----\n" for i in (7, 8)),
+            [7, 8],
+            {"reward.mean": [7.5, 8.5], "loss.total": ["nan", "nan"]},
+        ),
+        (
+            "".join(f"10:00:0{i},1 INFO  iteration {i}/9\n10:00:0{i},2 INFO  epoch 1/4\nloss=0.{i}, kl=1.5\n" for i in (7, 8)),
+            [7, 8],
+            {"loss.total": [0.7, 0.8]},
+        ),
+        (
+            "".join(f"Epoch {i}/9\n  train: loss=0.{i}, reward=1.5\n  val:   loss=0.5, reward=2.{i}\n" for i in (1, 2)),
+            [1, 2],
+            {"reward.mean": [1.5, 1.5], "eval.reward": [2.1, 2.2], "loss.total": [0.1, 0.2]},
+        ),
+        (
+            "".join(f"Step {i:>9,} | Mean reward: {i / 8} | Replay size: 1.5k | Success rate: 50%\n" for i in (8, 10000)),
+            [8, 10000],
+            {"reward.mean": [1, 1250], "replay.size": [1500, 1500], "success_rate": [0.5, 0.5]},
+        ),
+        (
+            "".join(f"Train: {i}0%|# | {i}/9 [00:01<00:09, 9it/s]Episode {i}, avg return: 0.{i}, ε: 0.5\n" for i in (1, 2)),
+            [1, 2],
+            {"reward.mean": [0.1, 0.2], "epsilon": [0.5, 0.5]},
+        ),
+        (
+            "".join(f"Updates {i}, FPS 9\n Last 9 episodes: mean/median reward {i}.5/2.0, min/max reward 0/9\n" for i in (1, 2)),
+            [1, 2],
+            {"reward.mean": [1.5, 2.5], "reward.max": [9, 9]},
+        ),
+    ],
+)  # fmt: skip
+def test_blocks_and_updates_of_several_lines(tmp_path, text, steps, expected) -> None:
+    (tmp_path / "console.txt").write_text(text)
+    series = read_run(tmp_path).series
+    read_ = {name: (series[name].steps.tolist(), [str(v) for v in series[name].values.tolist()]) for name in expected}
+    assert read_ == {name: (steps, [str(float(v)) for v in curve]) for name, curve in expected.items()}
+
+
+def test_an_evaluation_between_lines_that_count_themselves(tmp_path: Path) -> None:
+    rows = "Episode: {0}00, Avg Reward: {0}.5, Avg Steps: 20\n"
+    text = rows.format(1) + rows.format(2) + "\nEvaluation Results:\nAverage Reward: 9.5\n\n" + rows.format(3)
+    (tmp_path / "log.txt").write_text(text)
+    series = read_run(tmp_path).series
+    assert (series["eval.reward"].steps.tolist(), series["eval.reward"].values.tolist()) == ([200], [9.5])
+    assert series["reward.mean"].values.tolist() == [1.5, 2.5, 3.5]
+    assert series["episode.length"].steps.tolist() == [100, 200, 300]
+
+
+def test_headings_count_with_the_tables_between_them() -> None:
+    table = "-----\n| time/total_timesteps | {0}000 |\n| rollout/ep_rew_mean | {0}.5 |\n-----\n"
+    block = "Evaluation at step {0}000:\n  Return: mean={0}, std=0.5\n"
+    recording = read(console, table.format(4) + block.format(5) + table.format(8) + block.format(9), "run.log")
+    assert values(recording, "time/total_timesteps") == [4000, 5000, 8000, 9000]
+    assert values(recording, "eval/Return/mean") == [5, 9]
+
+
+def test_a_heading_of_something_else_counts_nothing() -> None:
+    text = "".join(
+        f"Episode {i} | reward: {i}.5\nSaved checkpoint at step {i}000\n=== Step 2 of 5 ===\n" for i in range(9)
+    )
+    assert set(read(console, text, "run.log").curves) == {"episode", "reward"}
+
+
+def test_what_is_left_out_is_said() -> None:
+    recording = read(console, "step 1 | loss 0.5 | lr 0.1\nApples per day: 4\n", "run.log")
+    assert recording.notes == ["printed once, without a step, and left out: Apples per day"]

@@ -102,7 +102,7 @@ _SYNONYMS = {
     "interact": "interacts interactions",
     "noise": "sigma",
     "importance": "is",
-    "epsilon": "eps",
+    "epsilon": "eps ε",
     "rnd": "icm curiosity",
     "rm": "rewardmodel",
     "total": "cumulative overall",
@@ -184,7 +184,7 @@ _TEXT = "completion|gen"
 _SPREADS = frozenset({"reward.group_std", "action.std"})  #: quantities that are a standard deviation
 # signal, the atoms that it needs ("a|b": either), further atoms that it may have
 _QUANTITIES: tuple[tuple[str, str, str], ...] = (
-    ("reward.mean", "reward|return", "episode epoch iter total task"),
+    ("reward.mean", "reward|return|score", "episode epoch iter total task"),
     ("reward.group_std", "group *std", "reward score"),
     ("reward.zero_std_frac", f"flat {_SHARE}", "group prompt reward sample completion"),
     ("reward.solve_all_frac", f"solveall {_SHARE}|group", f"prompt {_SHARE} group"),
@@ -342,7 +342,7 @@ def read(words: list[str], company: Company) -> Name | None:
     reading = _sorted(words)
     if reading is None:
         return None
-    signal = _by_company(reading.atoms, company) or _by_rule(reading) or _part(words, company)
+    signal = _by_company(reading, company) or _by_rule(reading) or _part(words, company)
     found = lookup(_with_statistic(signal, reading.statistic)) if signal else None
     if found is None or (reading.held_out and found.link is Link.SYSTEMS):
         return None
@@ -408,8 +408,11 @@ def _by_rule(reading: _Reading) -> str | None:
     return max(fitting, key=lambda rule: (rule.spread, len(rule.needs))).signal if fitting else None
 
 
-def _by_company(atoms: Set[str], company: Company) -> str | None:
+def _by_company(reading: _Reading, company: Company) -> str | None:
     """Words with two meanings, told apart by the names beside them."""
+    atoms = reading.atoms
+    if atoms == {"step"} and reading.statistic and not company.language:  # a mean of steps is one of episodes
+        return "episode.length" if reading.held_out or (company.control and reading.statistic == "mean") else None
     if "kl" in atoms and atoms <= {"kl", "token", "policy", "sample"}:
         if company.reference and company.critic:
             return "kl.old"

@@ -86,7 +86,7 @@ _GROUPS: Mapping[str, str] = {
     "entropy.coef": "entropy_coef ent_coef entropy_coeff",
     "alpha": "alpha sac_alpha",
     "alpha.loss": "alpha_loss ent_coef_loss",
-    "epsilon": "epsilon eps exploration_rate exploration_epsilon",
+    "epsilon": "epsilon eps ε exploration_rate exploration_epsilon",
     "action.std": "action_std policy_std std_action",
     "diversity.distinct": "distinct distinct_frac distinct_outputs unique_frac unique_outputs unique_completions",
     "diversity.self_bleu": "self_bleu",
@@ -157,7 +157,7 @@ NOT_CONVERTED = {
 
 
 _AMBIGUOUS = _GUESSES.keys() | word_set(
-    "r q return returns value values ratio correct score scores eps alpha tokens truncated turns updates length"
+    "r q return returns value values ratio correct score scores eps alpha tokens truncated turns updates length total_score"
     " clip_ratio policy_kl total_reward reward_margin throughput"
 )
 _SCORES = word_set("correct return returns score scores total_reward")

@@ -6,26 +6,28 @@ without one belongs to the step before it; otherwise the rows are numbered, and 
 heading such as "Step 2/5" that the same names follow again and again is the step of a script and none of the training;
 rows without any step take it from the progress bar beside them.
 
-Colours are taken off, a carriage return ends a line, and whatever no grammar knows is passed over.
+Colours are taken off, a carriage return ends a line, whatever no grammar knows is passed over, and what is left out is noted.
 """
 
 import copy
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from firstbreak.dialects import generic
 from firstbreak.readers import Curve, Recording, Unreadable
 from firstbreak.readers._columns import COUNTERS, says_reward
 from firstbreak.readers._tail import MAX_LINE, Lines, still_holds
 from firstbreak.readers.budget import NAME, POINT, spend
-from firstbreak.readers.console import options, pairs, prime_rl, steps, verl
-from firstbreak.readers.console._reading import LineKind, ParsedLine
-from firstbreak.readers.console.bullets import Bullets
+from firstbreak.readers.console import options, pairs, prime_rl, verl
+from firstbreak.readers.console._reading import NOTHING, LineKind, ParsedLine
 from firstbreak.readers.console.events import Events
+from firstbreak.readers.console.headings import Headings, counts, kind, step
 from firstbreak.readers.console.progress_bars import InterleavedBars, ProgressBars
 from firstbreak.readers.console.records import DictLines, apart
 from firstbreak.readers.console.tables import Tables
@@ -45,6 +47,9 @@ RARE = 200  #: a number without a step is a metric if its name comes again, and 
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 _RAY = re.compile(r"\(\w[\w.<>]* pid=\d+(?:, ip=[\d.]+)?\) ?|\[(?:default\d+|rank ?\d+)\]: ?")
+_BESIDE_BAR = re.compile(
+    r"([^|]*%\|[^|]*\|\s*\d+/\d+ \[(?:[^\[\]]|\[[^\[\]]*\])*\])\s*([^\s{\d].*)"
+)  #: and what was printed
 _WHOLE, _PREAMBLE = 1 << 12, 1 << 17  #: bytes: a shorter beginning is a whole file; largest part that is searched
 _LOG_NAME = re.compile(r"log|stdout|stderr|console|nohup|terminal|train", re.IGNORECASE)
 
@@ -107,20 +112,16 @@ class Console:
             options.read,
             prime_rl.read,
             DictLines().read,
-            steps.read,
+            step,
             ProgressBars().read,
             Tables().read,
-            Bullets().read,
             pairs.read,
         ]
         self._row = -1
         self._open: set[str] = set()  #: names in the open block
         self._block = False
         self._step: float | None = None
-        self._counts: dict[bool, Counter[bool]] = {
-            False: Counter(),
-            True: Counter(),
-        }  #: weak -> numbers with a step or not
+        self._counts: Counter[tuple[bool, bool]] = Counter()  #: weak, with a step -> numbers
         self._bars = InterleavedBars()
         self._reported = 0  #: steps that numbers came with
         self._repeats: Counter[str] = Counter()  #: how often each name came since the last step
@@ -129,6 +130,9 @@ class Console:
         self._nulls: dict[str, list[tuple[int, float | None, float]]] = {}
         self._weak: dict[str, list[tuple[int, float | None, float]]] = {}
         self._seen: Counter[str] = Counter()  #: points of weak names, over all reads
+        self._sure: set[str] = set()  #: weak names that a line or a block names beside others that are understood
+        self._headings = Headings()
+        self._counted: dict[str, list[tuple[int, float | None, float]]] = {}  #: what headings count
         self._config: dict[str, Any] = {}
         self._events = Events()
 
@@ -136,52 +140,57 @@ class Console:
         """Reads whole lines."""
         for line in _clean(text):
             self._bars.see(line)
-            for grammar in self._grammars:
-                reading = grammar(line)
-                if reading is not None:
-                    self._take(reading)
-                    break
-            if reading is None or not reading.values:
+            found = (grammar(line) for grammar in self._grammars if line)
+            reading = next((reading for reading in found if reading is not None), NOTHING)
+            self._take(reading, self._headings.see(line, reading))
+            if line and not reading.values:
                 self._events.see(line, self._row, self._step)
 
-    def _take(self, reading: ParsedLine) -> None:
+    def _take(self, reading: ParsedLine, values: Mapping[str, float]) -> None:
         self._config.update(reading.config)
-        if reading.kind is LineKind.BREAK:
-            self._block = False
+        self._block = self._block and reading.kind not in (LineKind.BREAK, LineKind.HEADING)
         if reading.step is not None:
             self._step = reading.step
             self._reported += bool(self._repeats) or not self._reported
             self._repeats.clear()
-        if not reading.values:
+        if not values:
             return
-        if reading.kind is LineKind.ROW or not self._block or not self._open.isdisjoint(reading.values):
+        if reading.kind is LineKind.ROW or not self._block or not self._open.isdisjoint(values):
             self._row += 1
             self._open = set()
             self._bars.row(self._row)
         self._block = reading.kind is LineKind.FRAGMENT
-        self._open.update(reading.values)
+        self._open.update(values)
+        for name, value in self._headings.counters.items():
+            self._counted.setdefault(name, []).append((self._row, self._step, value))
+        self._headings.counters.clear()
+        if reading.weak and (len(values) > 1 or self._headings.inside) and all(map(generic.translate, values)):
+            self._sure.update(values)
         points = self._weak if reading.weak else self._points
-        spend(POINT * len(reading.values) + NAME * len(reading.values.keys() - points.keys()))
-        self._counts[reading.weak][self._step is not None] += len(reading.values)
+        spend(POINT * len(values) + NAME * len(values.keys() - points.keys()))
+        self._counts[reading.weak, self._step is not None] += len(values)
         if self._step is not None:
-            self._repeats.update(reading.values.keys())
-            self._again[reading.weak] += sum(self._repeats[name] > REPEATS for name in reading.values)
-        for name, value in reading.values.items():
+            self._repeats.update(values.keys())
+            self._again[reading.weak] += sum(self._repeats[name] > REPEATS for name in values)
+        for name, value in values.items():
             points.setdefault(name, []).append((self._row, self._step, value))
         for name in filter(says_reward, reading.nulls):
             self._nulls.setdefault(name, []).append((self._row, self._step, 0.0))
 
     def recording(self) -> Recording:
         """What was fed since the last call."""
-        weak = not self._counts[False]  # the weak numbers decide where there are no others
+        weak = not self._counts[False, True] + self._counts[False, False]  # they decide where nothing else is
         again = self._again[weak] if self._reported < STEPS_OF_A_SCRIPT else 0
-        has_steps = self._counts[weak][True] - again > self._counts[weak][False] + again
+        has_steps = self._counts[weak, True] - again > self._counts[weak, False] + again
+        if not has_steps:
+            self._take_headings()
         curves = {name: _curve(points, has_steps) for name, points in self._points.items()}
         alone = not curves and self._reported == 1 and len(self._weak) >= BLOCK and any(map(says_reward, self._weak))
         for name, points in self._weak.items():
             self._seen[name] += len(points)
-            if (alone or self._seen[name] > max(1, self._row // RARE)) and name not in curves:
+            if (alone or name in self._sure or self._seen[name] > max(1, self._row // RARE)) and name not in curves:
                 curves[name] = _curve(points, has_steps)
+        left = ", ".join(name for name in self._weak if name not in curves)
         if not has_steps and _COUNTED.isdisjoint(name.lower() for name in (*curves, *self._seen)):
             counted = self._bars.steps(self._row + 1)
             if counted and counted[0] not in curves:
@@ -193,9 +202,19 @@ class Console:
             indexed_by="step" if has_steps else "row",
             config=dict(self._config),
             events=self._events.told(self._row, has_steps),
+            notes=[f"printed once, without a step, and left out: {left:.200}"] if left else [],
         )
-        self._points, self._weak, self._nulls = {}, {}, {}
+        self._points, self._weak, self._nulls, self._counted = {}, {}, {}, {}
         return recording
+
+    def _take_headings(self) -> None:
+        """What headings count becomes a column; where lines count the same themselves, points of theirs."""
+        own = [name for name in self._points if counts(name)]
+        for name, points in self._counted.items():
+            for like in [other for other in own if kind(other) == kind(name)] if own else [name]:
+                joined = sorted([*self._points.get(like, ()), *points])
+                if not own or all(before[2] <= after[2] for before, after in pairwise(joined)):
+                    self._points[like] = joined
 
 
 def _curve(points: list[tuple[int, float | None, float]], has_steps: bool) -> Curve:
@@ -208,6 +227,6 @@ def _clean(text: str) -> Iterable[str]:
     """The lines without colours, carriage returns and the marks of Ray and torchrun."""
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)
-    for line in text.replace("\r", "\n").split("\n"):
-        if line:
-            yield from apart(_RAY.sub("", line, count=1)) if line[0] in "([" else (line,)
+    for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
+        bar = _BESIDE_BAR.match(line) if "%|" in line else None
+        yield from bar.groups() if bar else apart(_RAY.sub("", line, count=1)) if line[:1] in ("(", "[") else (line,)

@@ -16,6 +16,7 @@
     iter   2 | kl 0.003 | action mean -0.02 std 0.48 min -0.96 max 0.94 | per vector step: env 1.23 ms, replay 0.78 ms
     iter    1 | ep_ret    27.700 +-   9.084 | kl 0.01113 | obs_rms n=554
     train | iter 100 | loss 0.42        eval | iter 100 | reward 0.31
+      • Total step time: 35.20s                                          NeMo-RL, below "Training Results:"
     Avg Reward 0.064, Avg Accuracy 0.22, Avg Ep length 5.26              the same names in every line
 
 The counters of a line (global_step, epoch, episode, ...) become columns like the rest, in lower case.
@@ -23,18 +24,19 @@ The counters of a line (global_step, epoch, episode, ...) become columns like th
 
 import re
 
-from firstbreak.readers._columns import of_group, on_split
+from firstbreak.readers._columns import of_group, on_split, split_prefix
 from firstbreak.readers.console._reading import BARE, VALUE, LineKind, ParsedLine, scaled
+from firstbreak.values import replace
 
 _COUNTER = re.compile(
-    r"""(?<!steps/)\b(?P<name> (?:(?:global|total|train)[_ ])?
+    r"""(?<!steps/) (?<!episode[ ]) (?<!ep[ ]) \b(?P<name> (?:(?:global|total|train)[_ ])?
         (?:(?:step|time[_ ]?step|frame|iteration|iter|update|episode|epoch)s?|ep|t_env) )\b
         [ :=#]* \[? (?P<count>\d+) (?!\d|\.\d)""",
     re.VERBOSE | re.IGNORECASE,
 )
 _LAP = re.compile(r"\bepoch\W{0,3}(\d{1,6})/\d{1,6}\W{0,3}\((\d{1,9})/(\d{1,9})\)", re.IGNORECASE)
 _ASSIGNED = re.compile(rf"[:=][ \t]{{0,12}}{VALUE}(?: s\b)?(?=[\s,;|)\]}}]|\.(?:\s|$)|$)")
-_NAME = re.compile(r"(?<![\w./@-])[A-Za-z_][\w/@%+-]*(?: [A-Za-z_(][\w/@%()+-]*){0,3} ?$")
+_NAME = re.compile(r"(?<![\w./@-])[^\W\d][\w/@%+-]*(?: [A-Za-z_(][\w/@%()+-]*){0,3} ?$")
 _SPOKEN = re.compile(
     r"""\W* (?:train[ ]\|[ ])? (?:(?:epoch|ep)[ ]+(?P<epoch>\d+)[ ,]+)?
         (?: s(?P<short>0\d+) | (?:(?:time|global|train|env|total)[ _])?
@@ -54,7 +56,7 @@ _DEVIATION = re.compile(rf"(?<=[\d.]) {{0,4}}(?:\+/?-|±) {{0,4}}{BARE}")
 #: `validation @ step 12: `: the numbers of the line are of held-out data
 _HELD = re.compile(
     r"\W*(?:(?:eval|evaluation|val|valid|validation|test)\b\W{0,4}(?:at\b\W*)?(?=(?:iter|iteration|it|step|epoch|update|episode|ep)\W{0,2}\d)"
-    r"|(?:eval|evaluation|dev|val|validation|test)\W{1,3}(?=\w+ ?=))",
+    r"|(?:eval|evaluation|dev|val|validation|test)\W{1,8}(?=\w+ ?=))",
     re.IGNORECASE,
 )
 _APART = re.compile(r"\s*[|,;]\s*|\s{2,}|\s-\s")
@@ -70,15 +72,21 @@ _TOGETHER = re.compile(
     rf"(?P<name>[A-Za-z_]\w{{0,40}})[ (](?P<statistics>{_STATISTIC}(?:/{_STATISTIC}){{1,4}})\)?[:=]? *"
     rf"(?P<values>{BARE}(?:/ {{0,12}}{BARE}){{1,4}})"
 )
+_SWAPPED = re.compile(rf"\b({_STATISTIC}(?:/{_STATISTIC}){{1,4}}) ([A-Za-z_]\w{{0,40}})(?=[:=]? *{BARE}/)")
+_THOUSANDS = re.compile(r"(?<![\w.,\[(])\d{1,3}(?:,\d{3})+(?![\w,])")
+#: `Reward: mean=3.1, std=1.4`: what the statistics are of
+_OF = re.compile(rf"\s*(?P<name>[A-Za-z_][\w -]{{0,40}}): *(?={_STATISTIC} ?=)")
+_TITLE, _TITLE_WORDS = 80, 8  #: characters and words of a heading
 #: `ret(100)`, `kl(mu||pi)`: of the last 100 episodes, and of one policy from another
 _WINDOW = re.compile(r"(?<=[a-z])\(\d{2,5}\)(?= ?[:=]| +[\d-])")
 _DIVERGENCE = re.compile(r"\b(kl)\((\w+)\|\|(\w+)\)", re.IGNORECASE)
-_MEAN_OF_EPISODES = re.compile(r"\W*(?:eval|evaluation|test) over \d+ episodes?(?=: )", re.IGNORECASE)
+_MEAN_OF_EPISODES = re.compile(r"\W*(?:eval|evaluation|test) (?:over|using|on) \d+ episodes?(?=: )", re.IGNORECASE)
 #: `action mean -0.02 std 0.48`: statistics of one name in a cell; `per step: env 1.2 ms, replay 0.8 ms`: times of one
 _STATISTICS = re.compile(rf"(?P<name>[A-Za-z_]\w{{0,40}})(?P<each>(?: {_STATISTIC} {BARE}){{2,6}})")
 _TIMES = re.compile(
     rf"(?:[A-Za-z ]{{1,40}}: )?(?P<each>[A-Za-z_]\w{{0,40}} {BARE} ms(?:,? [A-Za-z_]\w{{0,40}} {BARE} ms){{1,8}})"
 )
+_BULLET = re.compile(rf"\s*[•▶]\s*(?P<name>[A-Za-z_][\w /().-]*?):\s*{VALUE}")
 _NAME_LENGTH = 80
 _LIST = re.compile(rf"[:=] ?\[(?P<items>{BARE}(?:[,\s] ?{BARE}){{1,4095}})\]")
 _NONE = re.compile(r"[:=] ?(?:None|null)(?=[\s,;|)\]}]|$)")
@@ -91,18 +99,25 @@ def read(line: str) -> ParsedLine | None:
     """A whole row: with its counters, if the line has any; a weak one without."""
     if len(line) > _MAX_LINE:
         return None
+    if "•" in line and (bullet := _BULLET.match(line)):
+        return ParsedLine({bullet["name"]: scaled(bullet)}, kind=LineKind.FRAGMENT)
     stamp = _STAMP.match(line)
     line = _plain(line[stamp.end() :] if stamp else line)
+    if ":" in line and (of := _OF.match(line)) and (each := read(line[of.end() :])):
+        return replace(each, values={on_split(name, f"{of['name']}/"): v for name, v in each.values.items()})
     held = _HELD.match(line)
     line = line[held.end() :] if held else line
-    if "over" in line and (of_episodes := _MEAN_OF_EPISODES.match(line)):
-        held, line = of_episodes, f"return{line[of_episodes.end() :]}"
+    if "episode" in line and (of_episodes := _MEAN_OF_EPISODES.match(line)):
+        held, rest = of_episodes, line[of_episodes.end() + 2 :]
+        line = rest if rest[:1].isalpha() else f"return: {rest}"
     spoken = _SPOKEN.match(line)
     values = _pairs(line[spoken.end() :] if spoken and spoken["short"] else line) if ":" in line or "=" in line else {}
-    if spoken and (not values or " | " in line):
-        values = {**_said(spoken[0], _BRACKETS.sub("", line[spoken.end() :]).strip()), **values}
+    if (spoken or held) and (not values or " | " in line):
+        text = line[spoken.end() if spoken else 0 :]
+        values = {**_said(spoken[0] if spoken else ":", _BRACKETS.sub("", text).strip()), **values}
     if not values:
-        return None if spoken else _enumerated(line)
+        several = not spoken and " | " not in line and line.count(",") > 1
+        return _heading(line, held is not None) or (_weak(line, _said(":", line.strip())) if several else None)
     if held:
         values = {on_split(name, "eval/"): value for name, value in values.items()}
     counters = {_counter_name(found): float(found["count"]) for found in _COUNTER.finditer(line)}
@@ -126,7 +141,22 @@ def _plain(line: str) -> str:
         line = _DIVERGENCE.sub(r"\1_\2_\3", _WINDOW.sub("", line))
     if "+-" in line or "+/-" in line or "±" in line:
         line = _DEVIATION.sub("", line)
-    return _TOGETHER.sub(_each, line) if "/m" in line or "/std" in line else line
+    line = _THOUSANDS.sub(lambda found: found[0].replace(",", ""), line) if "," in line else line
+    return _TOGETHER.sub(_each, _SWAPPED.sub(r"\2 \1", line)) if "/m" in line or "/std" in line else line
+
+
+def _heading(line: str, held: bool) -> ParsedLine | None:
+    """`Epoch 3/10`, `---- Iteration #50 ----`, `Eval metrics at step 6:`, `Evaluation Results:`; a sentence is none."""
+    if len(line) > _TITLE or len(line.split()) > _TITLE_WORDS:
+        return None
+    counters = {_counter_name(found): float(found["count"]) for found in _COUNTER.finditer(line)}
+    rest = re.sub(r"/\d+", "", _COUNTER.sub("", line)).rstrip() if counters else line.rstrip()
+    words = re.findall(r"[^\W\d_]+", rest)
+    held = held or any(map(split_prefix, words))
+    named = (rest and rest[-1] in ":=-#*]>─━") or (counters and (held or not words))
+    if not (counters or held) or not named or re.search(r"\d", rest):
+        return None
+    return ParsedLine(counters, kind=LineKind.HEADING, prefix="eval/" if held else "")
 
 
 def _each(found: re.Match[str]) -> str:
@@ -198,13 +228,6 @@ def _said(head: str, text: str) -> dict[str, float]:
     barred = bars and len(cells) + sum(match is not None for match in found) > len(found) / 2
     said = {match["name"]: scaled(match) for match in found if match}
     return {name: v for cell in (*cells, said) for name, v in cell.items()} if enough and (all(found) or barred) else {}
-
-
-def _enumerated(line: str) -> ParsedLine | None:
-    """Three or more `name number` between commas, and nothing else."""
-    found = [_SAID.fullmatch(part) for part in line.split(",")] if line.count(",") > 1 else []
-    values = {match["name"]: scaled(match) for match in found if match and len(match["name"]) > 1}
-    return ParsedLine(values, weak=True) if values and len(values) == len(found) else None
 
 
 def _cell(text: str) -> dict[str, float]:
