@@ -35,6 +35,9 @@ def read(*names: str) -> dict[str, str]:
         ("approxKL", "kl.old"),
         ("grad_scale", "optim.loss_scale"),
         ("total score", "reward.mean"),
+        ("ret20", "reward.mean"),
+        ("avg_return_last_100", "reward.mean"),
+        ("reward_ma100", "reward.mean"),
     ],
 )
 def test_words_compose_a_meaning(name: str, signal: str) -> None:

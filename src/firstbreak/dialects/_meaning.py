@@ -155,6 +155,8 @@ _PHRASES = {
     }.items()
     for phrase in phrases.split("|")
 }
+#: a return over the last so many episodes: `ret20`, `return_mean_100`, `reward_ma100`
+_WINDOW = pattern(r"\b(rets?|returns?|rews?|rewards?|scores?|mean|avg|ma|last) ?\d{2,4}\b")
 _PASS_AT = pattern(r"\bpass (at )?(\d+|k|n)\b")
 _LONGEST = max(len(phrase.split()) for phrase in _PHRASES)
 
@@ -176,7 +178,7 @@ _COUNTS = word_set("episodes iterations timesteps steps updates epochs")
 #: words that say how or where a number was taken, and nothing of what it is
 _SILENT = word_set(
     "of the in to from vs with per by at and for over train training batch minibatch running current cur curr raw scalar"
-    " chart charts metric metrics stat stats info loop global agent main algo ppo grpo rloo hparam hparams"
+    " chart charts metric metrics stat stats info loop global agent main algo ppo grpo rloo hparam hparams last ma moving rolling"
 )
 
 _SHARE = "share|percent|ratio"
@@ -388,8 +390,8 @@ def _unplaced(words: list[str]) -> list[str]:
 
 
 def _atoms(words: list[str]) -> Iterator[str]:
-    """Words as atoms, the longest phrases first. The number of `pass@8` is in the configuration, and no part of the meaning."""
-    words = _PASS_AT.sub("passk", " ".join(words)).split()
+    """Words as atoms, the longest phrases first. The numbers of `pass@8` and of `ret20` are no part of the meaning."""
+    words = _WINDOW.sub(r"\1", _PASS_AT.sub("passk", " ".join(words))).split()
     start = 0
     while start < len(words):
         for size in range(min(_LONGEST, len(words) - start), 0, -1):
