@@ -69,7 +69,7 @@ def detect(
     return Finding(
         message=facts.tell(
             "entropy is {late} nats at the end of {n} logged updates, {share} of the entropy of random actions, although the "
-            "score has changed: lower the {weight}",
+            "score has changed; lower the {weight}",
             late=facts.median(entropy.tail(0.2)),
             n=facts.count(entropy),
             share=percent(late / uniform),

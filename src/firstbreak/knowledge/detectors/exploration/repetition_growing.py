@@ -63,7 +63,7 @@ def detect(
     lost = trajectory is not None and trajectory.lost
     return Finding(
         message=facts.tell(
-            "{late:%} of the completions repeat themselves, {early} did before: read ten of them, and compare their rewards "
+            "{late:%} of the completions repeat themselves, {early} did before; read ten of them, and compare their rewards "
             "with those of the others",
             late=facts.settled(share),
             early=facts.tell("{before:%}", before=facts.median(before)) if len(before) else percent(early),

@@ -64,7 +64,7 @@ def detect(
     what = "the weights of old data have no cap" if decoupled else "the loss treats old data as fresh"
     return Finding(
         message=facts.tell(
-            "data may be {limit} versions old and {what}: decouple the loss and cap its weights at 5, or train 20 steps on "
+            "data may be {limit} versions old and {what}; decouple the loss and cap its weights at 5, or train 20 steps on "
             "fresh data and compare",
             limit=facts.setting(config, "max_staleness"),
             what=what,

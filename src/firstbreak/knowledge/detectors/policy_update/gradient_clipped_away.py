@@ -44,7 +44,7 @@ def detect(
     start = float(norms.steps[0])
     return Finding(
         message=facts.tell(
-            "the gradient's norm is {usual}, and is clipped to {limit} ({option}): raise the limit",
+            "the gradient's norm is {usual}, and is clipped to {limit} ({option}); raise the limit",
             usual=facts.median(norms),
             limit=number(limit),
             option=config.option("grad_clip"),

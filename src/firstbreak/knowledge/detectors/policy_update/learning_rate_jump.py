@@ -54,7 +54,7 @@ def detect(
     since, was, now = float(rates.steps[at]), float(values[at - 1]), float(np.max(values[at : at + within_points]))
     return Finding(
         message=facts.tell(
-            "the learning rate went from {was} to {now} at {since}: check whether a restart lost the schedule, and resume from "
+            "the learning rate went from {was} to {now} at {since}; check whether a restart lost the schedule, and resume from "
             "before the jump with the old learning rate",
             was=facts.last(rates.between(float(rates.steps[at - 1]), float(rates.steps[at - 1]))),
             now=facts.highest(rates.between(since, float(rates.steps[min(at + within_points, len(rates)) - 1]))),

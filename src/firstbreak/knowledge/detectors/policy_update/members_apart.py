@@ -61,7 +61,7 @@ def detect(
     earliest = min(falls, key=lambda fall: fall[0])
     return Finding(
         message=facts.tell(
-            "{fell} of {n} members lost much of what they had learned ({shown}): diagnose each of these members alone",
+            "{fell} of {n} members lost much of what they had learned ({shown}); diagnose each of these members alone",
             fell=f"{len(fell)}",
             n=f"{len(shapes)}",
             shown=shown,

@@ -49,7 +49,7 @@ def detect(
     began, step = float(points.steps[0]), float(late.steps[0])
     return Finding(
         message=facts.tell(
-            "the training pairs are told apart in {share:%} of the cases, as by chance: label twenty by hand and compare",
+            "the training pairs are told apart in {share:%} of the cases, as by chance; label twenty by hand and compare",
             share=facts.mean(late),
         ),
         severity=Severity.WARNING,

@@ -77,7 +77,7 @@ def detect(
     return Finding(
         message=facts.tell(
             "training returns have the opposite sign of the evaluation ({there} against {scores}, in {share} of the evaluations "
-            "from {step} on): look for a wrong minus sign in the reward of the training environment",
+            "from {step} on); look for a wrong minus sign in the reward of the training environment",
             there=number(float(np.median(there[scores.steps >= step]))),
             scores=facts.median(scores.between(step)),
             share=percent(float(mirrored.between(step).values.mean())),

@@ -61,7 +61,7 @@ def detect(
         return None
     return Finding(
         message=facts.tell(
-            "completions shrank from {early} to {late} tokens while {judge} {course}: check the reward of an empty "
+            "completions shrank from {early} to {late} tokens while {judge} {course}; check the reward of an empty "
             "completion",
             early=facts.median(length.between(-np.inf, since[0])),
             late=facts.settled(length),

@@ -70,7 +70,7 @@ def detect(
             return None
     return Finding(
         message=facts.tell(
-            "completions grew from {early} to {late} tokens while {judge} {course}: compare the rewards of short and long "
+            "completions grew from {early} to {late} tokens while {judge} {course}; compare the rewards of short and long "
             "completions of one prompt",
             early=facts.median(length.between(-np.inf, since[0])),
             late=facts.settled(length),

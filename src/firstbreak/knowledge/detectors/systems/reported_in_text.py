@@ -87,7 +87,7 @@ def _ended(run: Run, event: Event) -> Finding | None:
     where = facts.tell("{where}", where=f" after step {step:g}" if step is not None else "")
     return Finding(
         message=facts.tell(
-            '{source} ends{where} with "{line}": read the lines above it',
+            '{source} ends{where} with "{line}"; read the lines above it',
             source=event.source,
             where=where,
             line=event.text,
@@ -153,7 +153,7 @@ def _fell(event: Event, score: Series, min_fall: float, min_size: float, around:
     first = float(after.steps[0])
     return Finding(
         message=facts.tell(
-            'the training reward falls from {before} to {after} where {source} says "{line}": find what was not restored or not '
+            'the training reward falls from {before} to {after} where {source} says "{line}"; find what was not restored or not '
             "scored there",
             before=facts.median(before.tail(around / len(before))),
             after=facts.median(after.head(around / len(after))),
