@@ -4,8 +4,8 @@ import numpy as np
 
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.changes import departed
+from firstbreak.engine.stats.noise import spread
 from firstbreak.engine.stats.points import median
-from firstbreak.engine.stats.trend import trend
 from firstbreak.model import Config, Run, Series
 
 #: trainers whose update stands in the user's script; a library stores the old log-probabilities
@@ -54,12 +54,12 @@ def without_effect(
     show whether the policy moves (`witnesses`) must be at their level; a gradient that is gone, or a last part below a tenth of
     the run, shows nothing, and neither does a distance that comes to 0 step by step.
     """
-    setting = run.config.number("learning_rate")
-    if not len(distance) or not witnesses or ((lr is None or not len(lr.finite)) and setting is None):
+    logged = lr.finite if lr is not None and len(lr.finite) else None
+    rates: np.ndarray | float | None = run.config.number("learning_rate")
+    if logged is not None:
+        rates = np.interp(distance.steps, logged.steps, logged.values)
+    if not len(distance) or not witnesses or rates is None:
         return None
-    rates = (
-        setting if lr is None or not len(lr.finite) else np.interp(distance.steps, lr.finite.steps, lr.finite.values)
-    )
     least = np.broadcast_to(MOVED_BY[policy] * np.square(rates), distance.values.shape)
     sizes, judged = np.abs(distance.values), least >= ROUNDING / 100
     first = int(np.max(np.flatnonzero(judged & (sizes > np.minimum(ROUNDING, least))), initial=-1)) + 1
@@ -76,7 +76,13 @@ def without_effect(
 
 
 def _stands(curve: Series) -> bool:
-    """Whether a curve of the policy that does more than one thing stays at its level within its noise."""
-    if len(curve) < MIN_POINTS or abs(median(curve.values)) < CERTAIN:
+    """Whether a curve of the policy that does more than one thing stays at its level within its noise.
+
+    One policy gives values that hardly depend on each other, so what neighbours differ by is all of the noise.
+    """
+    values, part = curve.values, len(curve) // 3
+    if len(values) < MIN_POINTS or abs(median(values)) < CERTAIN:
         return False
-    return not trend(curve, 0.99).direction and departed(curve) is None
+    error = spread(np.diff(values)) / part**0.5  # of the difference of two means of a third
+    moved = abs(float(np.mean(values[-part:]) - np.mean(values[:part])))
+    return moved <= max(4 * error, 1e-6 * abs(median(values))) and departed(curve) is None

@@ -109,10 +109,9 @@ def _apart(
             target = -dims if (dims := _dimensions(config)) is not None else None
         if target is not None:
             return np.asarray(np.interp(alpha.steps, level.steps, level.values) - target)
-    weight = {"sb3": np.log, "rllib": np.log, "cleanrl": np.asarray}.get(trainer or "")
-    if loss is None or weight is None or not len(loss.finite):
+    if loss is None or trainer not in ("sb3", "rllib", "cleanrl") or not len(loss.finite):
         return None
-    scale = weight(alpha.values)
+    scale = alpha.values if trainer == "cleanrl" else np.log(alpha.values)
     scale = np.where(np.abs(scale) < NO_WEIGHT, np.nan, scale)  # a temperature of 1 leaves nothing of the loss
     return np.asarray(np.interp(alpha.steps, loss.finite.steps, loss.finite.values) / scale)
 

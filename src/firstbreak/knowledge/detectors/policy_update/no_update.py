@@ -113,9 +113,8 @@ def detect(
     reward = training_score if training_score is not None else score
     #: a divergence that is 0 by mistake or by construction leaves the policy to move: what shows that it does not
     asked = [(pref_reward_chosen, [pref_logp_chosen], True), (kl_ref, [policy_entropy, reward], _zero(kl_old))]
-    same = (
-        policy_entropy is not None and not learned and float(np.ptp(policy_entropy.finite.tail(0.9).values)) < nothing
-    )
+    levels = policy_entropy.finite.tail(0.9).values if policy_entropy is not None and not learned else np.zeros(0)
+    same = len(levels) > 0 and float(np.ptp(levels)) < nothing
     again = same or several(run, policy_clip_fraction, policy)
     asked.append((kl_old, [policy_entropy or reward, value_loss or policy_entropy or reward], again))
     for distance, witnesses, fits in asked:
