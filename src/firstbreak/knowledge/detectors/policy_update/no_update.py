@@ -11,7 +11,7 @@ a flat reward; sooner where the configuration keeps the optimizer in bfloat16.
 Or steps without effect: learning rate and gradient norm (where logged) are not 0, and a divergence is 0 within rounding
 (1e-7, less for a small rate) in all rows to the end. It is that from the old policy after several updates on a batch, or beside
 an entropy that is the same to rounding, with a clip fraction of 0; that from the reference; or DPO's reward of the chosen answer.
-Entropy and value loss (pairs: the chosen answer's log-probability) stay at their level too; where they move,
+Entropy and, of a script, value loss (pairs: the chosen answer's log-probability) stay at their level too; where they move,
 `ratio-always-one` or `reference-is-policy` tells of it. After one update on a batch, the divergence from the reference counts.
 
 ## Why it matters
@@ -51,7 +51,7 @@ from firstbreak.engine.stats.changes import for_good, rounded_away
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.trend import trend
-from firstbreak.knowledge.detectors._updates import several, without_effect
+from firstbreak.knowledge.detectors._updates import OWN, several, without_effect
 from firstbreak.model import Confidence, Config, Expected, Finding, NotMeasured, Role, Run, Series, Severity, Statistic
 from firstbreak.patterns import pattern
 from firstbreak.words import number, percent
@@ -116,7 +116,8 @@ def detect(
     levels = policy_entropy.finite.tail(0.9).values if policy_entropy is not None and not learned else np.zeros(0)
     same = len(levels) > 0 and float(np.ptp(levels)) < nothing
     again = same or several(run, policy_clip_fraction, policy)
-    asked.append((kl_old, [policy_entropy or reward, value_loss or policy_entropy or reward], again))
+    critic = value_loss if run.trainer in OWN else None  # a library's count of updates needs no second witness
+    asked.append((kl_old, [policy_entropy or reward, critic or policy_entropy or reward], again))
     for distance, witnesses, fits in asked:
         curves = [curve for curve in witnesses if curve is not None]
         if distance is None or not fits or solved or len(curves) < len(witnesses):

@@ -97,7 +97,7 @@ def detect(
         return NotMeasured("how often a batch is used is not recorded, and with one update the ratio is always 1")
     if curve.name.startswith("kl") and policy_entropy is not None and _three_decimals(policy_entropy.finite.values):
         return NotMeasured("the log prints three decimals, and a healthy KL divergence from the old policy is smaller")
-    shows = [curve for curve in (policy_entropy, value_loss) if curve is not None]
+    shows = [s for s in (policy_entropy, value_loss if run.trainer in OWN else None) if s is not None]
     if kl_old is not None and without_effect(run, kl_old.finite, shows, grad_norm, lr, policy) is not None:
         return None  # nothing of the policy moves: `no-update` tells of it
     if lr is not None and not lr.finite.values.any():
