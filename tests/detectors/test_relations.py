@@ -265,6 +265,13 @@ MORE: list[tuple[str, Callable[[], Run], str, list[Callable[[], Run]]]] = [
      "weights in bfloat16 round small steps away", [lambda: grpo(slow(kl=8e-4, lr=5e-6) | {"grad.norm": 1 + X / 1000})]),
     ("temperature-grows", lambda: run({"alpha": 1.3 * 1.5 ** np.arange(11)}, algorithm="sac"), "still grows",
      [lambda: run({"alpha": 1.3 * 0.9 ** np.arange(30)}, algorithm="sac")]),
+    ("temperature-grows", lambda: tempered(0.02 * X, entropy=0.5), "nats above its target",
+     [lambda: tempered(0.02 * X, entropy=-3.5), lambda: tempered(-0.02 * X, entropy=0.5)]),
+    ("temperature-grows", lambda: tempered(-0.02 * X, entropy=-2.0), "nats below its target", []),
+    ("temperature-grows", lambda: tempered(0.02 * X, loss=1.0), "it steps the wrong way",
+     [lambda: tempered(-0.02 * X, loss=1.0)]),
+    ("temperature-grows", lambda: tempered(0.04 * X, loss=-0.5), "below its target by",
+     [lambda: tempered(0.04 * X, loss=0.0)]),
     ("reference-is-policy", lambda: grpo({"kl.ref": np.where(X < 40, 0.2, 0.005 * (X - 40))}), "is 0 again at step 41",
      [lambda: grpo({"kl.ref": 0.005 * X}), lambda: grpo({"kl.ref": np.abs(noise(N, 0.02))})]),
     ("value-scale-mismatch", lambda: support(-10.0), "set v_min and v_max", [lambda: support(-100.0)]),
@@ -286,6 +293,15 @@ def stored(reward: float) -> Run:
         "value.loss": np.full(N, 1e-6),
     }
     return run(curves, algorithm="dqn")
+
+
+def tempered(log: np.ndarray, entropy: float | None = None, loss: float = 0.0) -> Run:
+    """A temperature, beside the entropy of a policy with one action and its target of 0, or beside its loss alone."""
+    scale = np.where(log == 0, 0.0, log - 1)
+    curves = {"alpha": np.exp(log - 1), "alpha.loss": scale * (loss + noise(N, 0.05)), "reward.mean": noise(N)}
+    if entropy is not None:
+        curves |= {"policy.entropy": entropy + noise(N, 0.05)}
+    return run(curves, algorithm="sac", trainer="sb3", config={} if entropy is None else {"target_entropy": 0.0})
 
 
 def support(low: float) -> Run:

@@ -2,12 +2,17 @@
 
 ## What it looks for
 A gradient norm of 0, or of rounding, in `min_share` of the updates of a run, or of its last part. A learning rate of 0
-from the start (`learning-rate-gone` reports one that ends there). Or a policy that stands still: in every update, the
-KL divergence from the old policy is 0 and the entropy stays the same, both to rounding. Or most updates that the KL
-limit ends before their first step. Or one that hardly moves: several epochs on each batch, a gradient and a learning
-rate as at first, and yet a divergence below `unmoved` and most of the first entropy. Or exploration that has ended by
-its schedule, in a log without a single loss, although this trainer logs losses from the first gradient step on. Or a
-divergence that stays near 0 beside a flat reward; sooner where the configuration keeps the optimizer in bfloat16.
+from the start (`learning-rate-gone` reports one that ends there). Or most updates that the KL limit ends before their
+first step. Or one that hardly moves: several epochs on each batch, a gradient and a learning rate as at first, and yet
+a divergence below `unmoved` and most of the first entropy. Or exploration that has ended by its schedule, in a log without
+a single loss, although this trainer logs losses from the first gradient step on. Or a divergence that stays near 0 beside
+a flat reward; sooner where the configuration keeps the optimizer in bfloat16.
+
+Or steps without effect: learning rate and gradient norm (where logged) are not 0, and a divergence is 0 within rounding
+(1e-7, less for a small rate) in all rows to the end. It is that from the old policy after several updates on a batch, or beside
+an entropy that is the same to rounding, with a clip fraction of 0; that from the reference; or DPO's reward of the chosen answer.
+Entropy and, of a script, value loss (pairs: the chosen answer's log-probability) stay at their level too; where they move,
+`ratio-always-one` or `reference-is-policy` tells of it. After one update on a batch, the divergence from the reference counts.
 
 ## Why it matters
 The samples and the rewards have no effect on the weights: the run costs as much as a working one, and cannot learn.
@@ -19,7 +24,8 @@ batches in which all groups are zero-variance groups: then the break lies in the
 the entropy moves or the score rises, the divergence was measured before the step, as with one epoch of one batch.
 
 ## Fix
-- Check {learning_rate} and its schedule, which parameters require gradients, and whether the optimizer holds them.
+- Check {learning_rate} and its schedule, which parameters require gradients, and whether the optimizer holds them: make it
+  after the model is final (made anew, copied, moved, frozen, given adapters).
 - If critic and policy share one gradient clip, a value loss of millions leaves nothing for the policy: scale the rewards
   or normalise the returns.
 - Off-policy: {learning_starts} must be far below the number of steps of the run, and must end before the exploration.
@@ -40,10 +46,12 @@ import numpy as np
 
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.changes import for_good, rounded_away
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.trend import trend
+from firstbreak.knowledge.detectors._updates import OWN, several, without_effect
 from firstbreak.model import Confidence, Config, Expected, Finding, NotMeasured, Role, Run, Series, Severity, Statistic
 from firstbreak.patterns import pattern
 from firstbreak.words import number, percent
@@ -63,6 +71,12 @@ def detect(
     zero_variance_groups: Series | None = None,
     policy_entropy: Series | None = None,
     kl_old: Series | None = None,
+    kl_ref: Series | None = None,
+    policy_clip_fraction: Series | None = None,
+    value_loss: Series | None = None,
+    pref_reward_chosen: Series | None = None,
+    pref_logp_chosen: Series | None = None,
+    policy: Policy = Policy.TEXT,
     policy_stop_iter: Series | None = None,
     epsilon: Series | None = None,
     trajectory: Trajectory | None = None,
@@ -75,7 +89,6 @@ def detect(
     min_share: float = at(0.8, "share", "From there on, hardly any update reaches the weights."),
     min_end: float = at(0.1, "share", "The end of a schedule may be 0 for a smaller part of a run."),
     nothing: float = at(1e-6, "gradient norm", "What rounding in float32 leaves of a gradient that cancels."),
-    tolerance: float = at(1e-6, "nats", "Log-probabilities in float32 differ by this much where nothing has changed."),
     min_idle_share: float = at(
         0.5, "share", "From half of the log on, learning should have begun before the exploration ended."
     ),
@@ -96,9 +109,24 @@ def detect(
         ended := _ended_at_once(policy_stop_iter.finite, min_idle_share, 2 * min_points)
     ):
         return ended
-    still = _stands_still(policy_entropy, kl_old, tolerance, 2 * min_points)
-    if still is not None and not (trajectory is not None and trajectory.learned):
-        return still
+    learned = trajectory is not None and trajectory.learned
+    reward = training_score if training_score is not None else score
+    #: a divergence that is 0 by mistake or by construction leaves the policy to move: what shows that it does not
+    asked = [(pref_reward_chosen, [pref_logp_chosen], True), (kl_ref, [policy_entropy, reward], _zero(kl_old))]
+    levels = policy_entropy.finite.tail(0.9).values if policy_entropy is not None and not learned else np.zeros(0)
+    same = len(levels) > 0 and float(np.ptp(levels)) < nothing
+    again = same or several(run, policy_clip_fraction, policy)
+    critic = value_loss if run.trainer in OWN else None  # a library's count of updates needs no second witness
+    asked.append((kl_old, [policy_entropy or reward, critic or policy_entropy or reward], again))
+    for distance, witnesses, fits in asked:
+        curves = [curve for curve in witnesses if curve is not None]
+        if distance is None or not fits or solved or len(curves) < len(witnesses):
+            continue
+        since = without_effect(run, distance.finite, curves, grad_norm, lr, policy)
+        if since is None or _all_equal(zero_variance_groups, since, min_share):
+            continue
+        if policy_clip_fraction is None or _zero(policy_clip_fraction.between(since)):
+            return _idle(run.config, distance.finite, curves[0], grad_norm, lr, since)
     pure_half = _half_configured(run.config)
     stands = trajectory is not None and trajectory.kind == "flat"
     stands = stands or (pure_half and training_score is not None and not trend(training_score.finite).direction)
@@ -151,6 +179,39 @@ def detect(
     return None
 
 
+def _zero(curve: Series | None) -> bool:
+    """Whether nothing else is logged of it."""
+    return curve is None or not curve.finite.values.any()
+
+
+def _idle(
+    config: Config, distance: Series, shows: Series, grad: Series | None, lr: Series | None, since: float
+) -> Finding | None:
+    """The optimizer is called with a rate, and as far as is logged with a gradient, and the policy stays where it was."""
+    if distance.name == "kl.ref" and _zero(distance) and not config.recorded("kl_coef"):
+        return None  # a column that nobody fills
+    rest = distance.between(since)
+    return _finding(
+        distance,
+        facts.tell(
+            "the policy does not move: {name} is {largest} at most in {n} rows from {since} on{norm} at a learning rate of "
+            "{rate}, and {shows} stays at {level}: the optimizer holds other parameters than the policy that acts (made before "
+            "the model was made anew, copied, moved, or given adapters), or the weights are restored after its steps",
+            name=distance.raw or distance.name,
+            largest=facts.of(Statistic.LARGEST, rest),
+            n=facts.count(rest),
+            since=facts.at(distance, since),
+            norm=", its gradient not logged,"
+            if grad is None
+            else facts.tell(", with a gradient norm of {it}", it=facts.median(grad.finite.between(since))),
+            rate=facts.setting(config, "learning_rate") if lr is None else facts.median(lr.finite.between(since)),
+            shows=shows.raw or shows.name,
+            level=facts.median(shows.finite.between(since)),
+        ),
+        since,
+    )
+
+
 def _half_configured(config: Config) -> bool:
     """Whether the states of the optimizer are configured in bfloat16, so that no copy in float32 collects small steps."""
     states = (value for name, value in config.raw.items() if OPTIMIZER_TYPE.search(name))
@@ -191,25 +252,6 @@ def _all_equal(groups: Series | None, since: float, min_share: float) -> bool:
     """Whether nearly all groups of a group-relative method have equal rewards, so that there is nothing to learn from."""
     late = groups.between(since).finite.values if groups is not None else np.zeros(0)
     return bool(len(late)) and float(np.mean(late)) >= min_share
-
-
-def _stands_still(entropy: Series | None, kl: Series | None, tolerance: float, min_points: int) -> Finding | None:
-    """No update has moved the policy: its entropy is the same, and so is the policy before the update."""
-    curves = [s.finite.tail(0.9) for s in (entropy, kl) if s is not None]  # the first update may be another one
-    if len(curves) < 2 or min(map(len, curves)) < min_points:
-        return None
-    entropy, kl = curves
-    if not entropy.values.any():  # a column that the loop never fills: no sampled text has an entropy of exactly 0
-        return None
-    moved = max(float(np.ptp(entropy.values)), float(np.max(np.abs(kl.values))))
-    if moved > tolerance * max(1.0, abs(float(entropy.values[0]))):
-        return None
-    what = facts.tell(
-        "in {n} updates the KL divergence from the old policy is {largest} nats at most, and the entropy stays the same",
-        n=facts.count(kl),
-        largest=facts.of(Statistic.LARGEST, kl),
-    )
-    return _finding(kl, what, float(kl.steps[0]))
 
 
 def _hardly_moves(

@@ -11,7 +11,8 @@ log-probabilities are computed again by the policy in training. Then the clip bo
 policy as if it were the first.
 
 ## When it is a false alarm
-One update per batch: the ratio is 1 by construction. A learning rate of 0. A policy that has become certain. A log that
+One update per batch: the ratio is 1 by construction. A learning rate of 0. An entropy that stays where it was as well:
+then the policy does not move, and `no-update` says so. A policy that has become certain. A log that
 prints three decimals, in which a KL divergence of 0.0004 reads as 0.
 
 ## Fix
@@ -29,14 +30,11 @@ import numpy as np
 from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.onset import first_sustained
-from firstbreak.knowledge.detectors._updates import recorded_updates
+from firstbreak.knowledge.detectors._updates import OWN, recorded_updates, without_effect
 from firstbreak.model import Confidence, Config, Expected, Finding, NotMeasured, Role, Run, Series, Severity
 from firstbreak.words import percent, quoted
 
 ROLES = (Role.RELATION,)
-
-#: trainers whose update stands in the user's script; a library stores the old log-probabilities
-OWN = (None, "cleanrl")
 
 
 def detect(
@@ -48,6 +46,8 @@ def detect(
     lr: Series | None = None,
     policy_entropy: Series | None = None,
     zero_variance_groups: Series | None = None,
+    grad_norm: Series | None = None,
+    value_loss: Series | None = None,
     policy: Policy = Policy.TEXT,
     *,
     min_share: float = at(0.6, "share", "In most updates of the second half nothing moves."),
@@ -97,6 +97,9 @@ def detect(
         return NotMeasured("how often a batch is used is not recorded, and with one update the ratio is always 1")
     if curve.name.startswith("kl") and policy_entropy is not None and _three_decimals(policy_entropy.finite.values):
         return NotMeasured("the log prints three decimals, and a healthy KL divergence from the old policy is smaller")
+    shows = [s for s in (policy_entropy, value_loss if run.trainer in OWN else None) if s is not None]
+    if kl_old is not None and without_effect(run, kl_old.finite, shows, grad_norm, lr, policy) is not None:
+        return None  # nothing of the policy moves: `no-update` tells of it
     if lr is not None and not lr.finite.values.any():
         return None  # such a policy cannot move: another finding says so
     if policy_entropy is not None and len(policy_entropy.finite):  # nor can one that always does the same

@@ -10,7 +10,7 @@ while the policy leaves the reference within its updates.
 The divergence is always 0: nothing holds the policy near its start.
 
 ## When it is a false alarm
-A reference that is set to the policy in every update on purpose.
+A reference that is set to the policy in every update on purpose. A policy that does not move at all: `no-update` says so.
 
 ## Fix
 - Make the reference a copy: `copy.deepcopy(model)`, or load it a second time.
@@ -26,8 +26,10 @@ import numpy as np
 
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, from_point, seen_in, seen_since
+from firstbreak.engine.families import Policy
 from firstbreak.knowledge.detectors._proof import proved
-from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.knowledge.detectors._updates import without_effect
+from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Run, Series, Severity
 
 ROLES = (Role.RELATION, Role.PROOF)
 MIN_POINTS = 3  #: later batches (convention)
@@ -44,6 +46,9 @@ def detect(
     pref_reward_chosen: Series | None = None,
     pref_reward_rejected: Series | None = None,
     pref_logp_chosen: Series | None = None,
+    grad_norm: Series | None = None,
+    lr: Series | None = None,
+    run: Run | None = None,
     *,
     left: float = at(0.01, "nats", "A policy that was so far from its reference does not come back to it by training."),
     above: float = at(0.5, "share", "Models may share an embedding on purpose."),
@@ -52,7 +57,11 @@ def detect(
         what = "{value:%} of the trainable weights are the reference's as well: make the reference a copy"
         return proved(proof_reference_shared, config, what, above=above)
     if proof_reference_gap is None and pref_reward_chosen is not None and pref_reward_rejected is not None:
-        return _of_pairs(pref_reward_chosen.finite, pref_reward_rejected.finite, pref_logp_chosen)
+        chosen = pref_reward_chosen.finite
+        shows = [] if pref_logp_chosen is None else [pref_logp_chosen]
+        if run is not None and without_effect(run, chosen, shows, grad_norm, lr, Policy.TEXT) is not None:
+            return None  # the policy does not move either: `no-update` tells of it
+        return _of_pairs(chosen, pref_reward_rejected.finite, pref_logp_chosen)
     if proof_reference_gap is None and kl_ref is not None and len(kl_ref.finite) > 2 * STEADY:
         return _taken_anew(kl_ref.finite, left)
     if proof_reference_gap is None or kl_ref is None or len(proof_reference_gap.finite) <= MIN_POINTS:
