@@ -136,3 +136,9 @@ def test_an_abbreviation_is_what_its_brackets_say() -> None:
 def test_short_names_of_loops_beside_each_other(names: tuple[str, ...], signals: tuple[str | None, ...]) -> None:
     found = read(*names)
     assert tuple(found.get(name) for name in names) == signals
+
+
+@pytest.mark.parametrize("section", ["algo", "rl", "rlhf", "method", "ppo_config"])
+def test_options_in_the_section_of_the_algorithm_are_read(section: str) -> None:
+    values = dialects.hyperparameters("generic", {section: {"kl_coef": 0.02, "epochs_per_batch": 2}, "eval": {"n": 8}})
+    assert (values.number("kl_coef"), values.number("epochs_per_batch")) == (0.02, 2)

@@ -121,7 +121,7 @@ HYPERPARAMETERS: Mapping[str, Hyperparameter] = MappingProxyType({row[0]: Hyperp
 TRAINING_WRAPPERS = "wrappers_of_training_only"
 #: sections in which hydra and others keep the options of the algorithm
 _SECTION = pattern(
-    r"(?:algo|algorithm|agent|learner|train|training|trainer|args|arguments|cfg|config|params|parameters|hparams"
+    r"(?:algo|algorithm|rl|rlhf|method|agent|learner|train|training|trainer|args|arguments|cfg|config|params|parameters|hparams"
     r"|hyper_?param(eter)?s|ppo|sac|dqn|td3|a2c|ddpg|trpo|grpo|rloo|dpo|optim|optimi[sz]er|loss|generation|sampling|rollouts?|sampler|replay"
     r"|exploration|update)"
     r"(?:_?(?:config|cfg|args|arguments|kwargs|params))?",

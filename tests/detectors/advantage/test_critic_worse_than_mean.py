@@ -75,3 +75,9 @@ def test_a_critic_that_was_better_in_this_run_is_a_sure_sign() -> None:
     finding = found(ID, run({"value.explained_variance": variance, "value.loss": np.full(100, 0.5)}))
     assert finding.confidence is Confidence.HIGH
     assert finding.onset == pytest.approx(81, abs=2)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_value_loss_that_was_never_a_number_leaves_the_critic_to_learn() -> None:
+    curves = {"value.explained_variance": noise(80, 1e-4), "value.loss": [np.inf] * 80, "reward.mean": noise(80, 1, 1)}
+    assert found(ID, run(curves)).severity is Severity.WARNING

@@ -116,7 +116,8 @@ def detect(
 
 def _errs(value_loss: Series | None, min_value_loss: float) -> bool:
     """Whether the critic still has something to learn: a loss of 0 beside no explained variance is a constant return."""
-    return value_loss is None or bool(np.median(value_loss.finite.tail(0.5).values) > min_value_loss)
+    late = np.zeros(0) if value_loss is None else value_loss.finite.tail(0.5).values
+    return not len(late) or bool(np.median(late) > min_value_loss)
 
 
 def _loss_left(value_loss: Series | None, min_points: int) -> float | None:

@@ -1,4 +1,4 @@
-"""A loss, gradient or policy statistic is not finite, or far beyond all that it was.
+"""A loss, gradient or policy statistic is not finite, or far beyond what it was.
 
 ## What it looks for
 NaN and infinities in the quantities that an update computes (losses, gradient norms, KL divergences, entropy, ratios,
