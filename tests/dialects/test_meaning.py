@@ -4,6 +4,7 @@ import pytest
 
 from firstbreak import dialects
 from firstbreak.dialects import Origin
+from firstbreak.dialects.hyperparameters import canonical_config
 from tests.lazy import lazy
 
 benchmarks = lazy("benchmarks")
@@ -140,5 +141,6 @@ def test_short_names_of_loops_beside_each_other(names: tuple[str, ...], signals:
 
 @pytest.mark.parametrize("section", ["algo", "rl", "rlhf", "method", "ppo_config"])
 def test_options_in_the_section_of_the_algorithm_are_read(section: str) -> None:
-    values = dialects.hyperparameters("generic", {section: {"kl_coef": 0.02, "epochs_per_batch": 2}, "eval": {"n": 8}})
-    assert (values.number("kl_coef"), values.number("epochs_per_batch")) == (0.02, 2)
+    recorded = {section: {"kl_coef": 0.02, "epochs_per_batch": 2}, "eval": {"n": 8}}
+    values = canonical_config(recorded, dialects.dialects()["generic"]).values
+    assert (values["kl_coef"], values["epochs_per_batch"]) == (0.02, 2)
