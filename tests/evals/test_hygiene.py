@@ -12,6 +12,7 @@ from firstbreak.evals.protocol import protocol
 from firstbreak.evals.reuse import improvements, ladder_bound, luck
 from firstbreak.evals.splits import KINDS, Split, Use, declare, history, record
 from firstbreak.model import Severity
+from tests.there import there
 
 
 @pytest.fixture
@@ -112,8 +113,7 @@ def test_only_looks_that_steer_count_as_reuse(ledger: Ledger) -> None:
     assert explained(history(ledger), "dev") is None
     for score in (0.5, 0.6, 0.55, 0.7):
         look(ledger, "dev", "tune", score)
-    found = explained(history(ledger), "dev")
-    assert found is not None
+    found = there(explained(history(ledger), "dev"))
     assert (found.steering, found.improvements, found.best) == (4, 2, 0.7)
     assert found.bound is not None
     assert found.luck is not None

@@ -21,6 +21,7 @@ from tests.every import every
 from tests.make import learning, noise
 from tests.make import run as of
 from tests.reports import fixtures
+from tests.there import there
 
 DATA = Path(__file__).parent.parent / "data"
 SHIPPED = [RUN, *sorted(DATA.iterdir())]
@@ -106,8 +107,7 @@ def test_causes_stand_with_what_they_explain_and_without_nats() -> None:
 
 def test_a_wide_screen_has_the_score_beside_the_first_curve() -> None:
     dx = diagnose(read(RUN))
-    finding = brief.findings(dx)[0].finding
-    assert finding is not None
+    finding = there(brief.findings(dx)[0].finding)
     captions = [brief.caption(one) for one in (brief.curve(dx, finding), brief.score(dx)) if one is not None]
     rows = {width: screen.render(dx, width=width).split("\n") for width in (100, 140)}
     assert [any(all(c in row for c in captions) for row in rows[width]) for width in (100, 140)] == [False, True]

@@ -19,8 +19,9 @@ from firstbreak.audit.selection import SelectedSample
 from firstbreak.audit.shift import SideMetric
 from firstbreak.audit.split_truth import PolicySample
 from firstbreak.model import Finding, Outcome, Series, Status
-from firstbreak.reports import content, sparkline
-from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle
+from firstbreak.reports import sparkline
+from firstbreak.reports.terminal import named
+from firstbreak.reports.terminal_style import Page, TerminalStyle
 from firstbreak.reports.text import count
 from firstbreak.words import link_word, moment, number
 
@@ -108,7 +109,7 @@ def _side_dict(side: SideMetric) -> dict[str, Any]:
     curve = side.curve
     return {
         "id": side.metric.id,
-        **{name: getattr(side, name) for name in ("early", "late", "effect", "shifted", "interval")},
+        **_fields(side, "early", "late", "effect", "shifted", "interval"),
         "onset": side.step,
         "paid": side.rewarded,
         "in_group": None if side.in_group is None else vars(side.in_group),
@@ -186,11 +187,7 @@ def _section(title: str, parts: Iterator[RenderableType], how: TerminalStyle) ->
 def _finding(outcome: Outcome, domain: tuple[float, float], how: TerminalStyle) -> Iterator[RenderableType]:
     finding = outcome.finding
     assert finding is not None
-    severity = finding.severity
-    yield Text.assemble(
-        Text(f"{how.symbol[severity]} {content.SEVERITY_WORD[severity].upper()} ", style=STYLE[severity]),
-        how.text(outcome.detector, "bold"),
-    )
+    yield named(outcome, how)
     since = moment("step", finding.onset, finding.interval)
     facts = (link_word(outcome.link), f"since {since}" if since else "", finding.confidence.phrase)
     yield how.indented(how.text(", ".join(filter(None, facts)), "dim"))

@@ -10,9 +10,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
 
-from firstbreak.model import Action, LinkStatus, Outcome, Severity, Status
+from firstbreak.model import Action, LinkStatus, Outcome, Status
 from firstbreak.preflight import Bars, Exhibit, Report, ReportTable, Stacks
 from firstbreak.reports import content, json
+from firstbreak.reports.terminal import named
 from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle
 from firstbreak.reports.text import count
 from firstbreak.words import link_word, number
@@ -105,12 +106,7 @@ def _findings(outcomes: tuple[Outcome, ...], how: TerminalStyle) -> Iterator[Ren
         assert finding is not None
         if i:
             yield Text()
-        severity: Severity = finding.severity
-        yield Text.assemble(
-            Text(f"{how.symbol[severity]} {content.SEVERITY_WORD[severity].upper()} ", style=STYLE[severity]),
-            how.text(outcome.detector, "bold"),
-            how.text(f"  {link_word(outcome.link)}", "dim"),
-        )
+        yield named(outcome, how, how.text(f"  {link_word(outcome.link)}", "dim"))
         yield how.indented(how.text(finding.message))
         for shown in finding.evidence:
             yield how.indented(how.text(shown.text, "dim"))

@@ -5,6 +5,7 @@ import random
 from firstbreak.audit.audit import audit
 from firstbreak.model import Sample, Severity, Status
 from tests.audit.dumps import dump, honest, plain, row, series
+from tests.there import there
 
 ID = "tool-hacking"
 
@@ -31,14 +32,12 @@ def thorough(rng: random.Random, t: float) -> Sample:
 
 
 def test_calls_that_change_nothing_are_found() -> None:
-    found = row(audit(series(wasteful)), ID).finding
-    assert found is not None
+    found = there(row(audit(series(wasteful)), ID).finding)
     assert "change nothing" in found.message
 
 
 def test_calls_that_are_rewarded_for_themselves_are_found() -> None:
-    found = row(audit(series(busy)), ID).finding
-    assert found is not None
+    found = there(row(audit(series(busy)), ID).finding)
     assert "the component calls" in found.message
 
 
@@ -58,8 +57,7 @@ def paid_by_another_name(rng: random.Random, t: float, wins: float) -> Sample:
 
 
 def test_paid_calls_without_a_finished_task_are_a_warning_by_the_recorded_outcome() -> None:
-    found = row(audit(series(lambda rng, t: paid_by_another_name(rng, t, 0.25))), ID).finding
-    assert found is not None
+    found = there(row(audit(series(lambda rng, t: paid_by_another_name(rng, t, 0.25))), ID).finding)
     assert found.severity is Severity.WARNING
     assert "success does not rise" in found.message
 
