@@ -17,7 +17,7 @@ from firstbreak.preflight.critic.rollouts import Rollouts
 from firstbreak.readers import Unreadable
 from tests.command import printed
 from tests.lazy import lazy
-from tests.preflight.reports import found
+from tests.preflight.reports import found, page
 
 critics = lazy("tests.preflight.critics")
 
@@ -226,7 +226,7 @@ def test_the_command_prints_a_page_and_sets_the_exit_code(tmp_path: Path) -> Non
     data = walk()
     through = targets_of(data, 0.97, 0.9, np.zeros((STEPS, ENVS), bool))
     path = saved(tmp_path, data, returns=through)
-    assert "critic-terminal-mask" in printed(command, path, code=1)
+    assert "critic-terminal-mask" in page(command, path, code=1)
     said = json.loads(printed(command, path, "--format", "json", "--fail-on", "never"))
     assert said["findings"][0]["link"] == "advantage"
 

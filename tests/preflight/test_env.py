@@ -15,6 +15,7 @@ from firstbreak.readers import Unreadable
 from tests.command import printed
 from tests.lazy import lazy
 from tests.preflight.defects import BROKEN, BROKEN_ELSEWHERE, HEALTHY
+from tests.preflight.reports import page
 from tests.waiting import PATIENCE
 
 gym = lazy("gymnasium")
@@ -105,8 +106,7 @@ def test_the_expert_is_shown_beside_random_with_an_interval() -> None:
 
 
 def test_the_command_prints_a_page_and_sets_the_exit_code() -> None:
-    healthy = printed(command, f"{HERE}:Corridor", "--episodes", "20", "--steps", "1000")
-    assert "a linear rule returns" in healthy
+    assert "a linear rule returns" in page(command, f"{HERE}:Corridor", "--episodes", "20", "--steps", "1000")
     broken = printed(command, f"{HERE}:RewardNaN", "--format", "json", code=1)
     assert json.loads(broken)["findings"][0]["detector"] == "env-reward-is-number"
 

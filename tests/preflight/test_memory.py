@@ -33,6 +33,7 @@ from firstbreak.preflight.memory.ledger import (
 from firstbreak.readers import Unreadable
 from tests.command import printed
 from tests.lazy import lazy
+from tests.preflight.reports import page
 
 benchmarks_memory = lazy("benchmarks.memory")
 
@@ -370,7 +371,5 @@ def test_a_replay_buffer_larger_than_the_host_is_found() -> None:
 
 def test_on_the_command_line(config: Path) -> None:
     arguments = ["check", "memory", "--model", str(config), "--algo", "dpo", "--gpus", "2", "--format", "json"]
-    result = printed(app, *arguments, code=1)
-    assert json.loads(result)["verdict"]["action"] == "stop"
-    drawn = printed(app, *arguments[:-2], "--gpus", "8", "--shard", "fsdp")
-    assert "█" in drawn
+    assert json.loads(printed(app, *arguments, code=1))["verdict"]["action"] == "stop"
+    assert "█" in page(app, *arguments[:-2], "--gpus", "8", "--shard", "fsdp")

@@ -20,7 +20,7 @@ from firstbreak.readers import Unreadable
 from firstbreak.reports.preflight import renderable
 from tests.command import printed
 from tests.lazy import lazy
-from tests.preflight.reports import found
+from tests.preflight.reports import found, page
 from tests.preflight.rewards import SCORES
 
 stats = lazy("scipy.stats")
@@ -148,7 +148,7 @@ def test_a_file_that_cannot_be_scored_says_what_is_missing(
 
 
 def test_the_command_prints_a_page_and_sets_the_exit_code(samples: Path) -> None:
-    printed(command, f"{HERE}:sound", samples)
+    page(command, f"{HERE}:sound", samples)
     bad = printed(command, f"{HERE}:substring", samples, "--column", "answer=answer", "--format", "json", code=1)
     assert json.loads(bad)["numbers"]["false_positive"] > 0.2
 

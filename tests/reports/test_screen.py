@@ -68,12 +68,13 @@ def test_what_a_log_names_fills_no_screen() -> None:
     assert long > 100
 
 
-def test_shipped_runs_fit_on_one_screen() -> None:
-    def one(path: Path) -> None:
-        dx = diagnose(read(path))
-        fits(dx)
-        tells(dx)
+def one(path: Path) -> None:
+    dx = diagnose(read(path))
+    fits(dx)
+    tells(dx)
 
+
+def test_shipped_runs_fit_on_one_screen() -> None:
     every(SHIPPED, one, name=lambda p: p.name)
 
 
@@ -81,12 +82,6 @@ def test_shipped_runs_fit_on_one_screen() -> None:
 def test_published_runs_fit_on_one_screen(shared: Path) -> None:
     runs = sorted(path for path in (shared / "runs").iterdir() if path.is_dir())
     assert len(runs) >= 41
-
-    def one(path: Path) -> None:
-        dx = diagnose(read(path))
-        fits(dx)
-        tells(dx)
-
     every(runs, one, name=lambda p: p.name)
 
 

@@ -25,15 +25,19 @@ pytestmark = pytest.mark.browser
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_onset_is_framed_and_the_address_keeps_it(page: Page, site: Served, runs: Path) -> None:
-    first = there(diagnose(read(runs / "demo")).first_break)
-    assert first.interval is not None
+def framed(page: Page, site: Served, runs: Path) -> tuple[float, float]:
+    """The curves of a run, after a click on its onset, whose interval it is."""
     open_curves(page, site, "demo")
     page.locator("[data-zoom=onset]").click()
+    return there(there(diagnose(read(runs / "demo")).first_break).interval)
+
+
+def test_the_onset_is_framed_and_the_address_keeps_it(page: Page, site: Served, runs: Path) -> None:
+    earliest, latest = framed(page, site, runs)
     until(page, "document.querySelector('#range').textContent.includes(' to ')")
     low, high = (float(part) for part in page.locator("#range").inner_text().split(" to "))
-    assert low <= first.interval[0] + 1
-    assert first.interval[1] - 1 <= high < 160  # not the whole run
+    assert low <= earliest + 1
+    assert latest - 1 <= high < 160  # not the whole run
     address = page.url
     page.goto("about:blank")
     page.goto(address)
@@ -45,12 +49,8 @@ def test_the_onset_is_framed_and_the_address_keeps_it(page: Page, site: Served, 
 def test_the_onset_button_shows_the_interval_that_the_report_says_and_steps_can_be_written(
     page: Page, site: Served, runs: Path
 ) -> None:
-    first = there(diagnose(read(runs / "demo")).first_break)
-    assert first.interval is not None
-    open_curves(page, site, "demo")
-    page.locator("[data-zoom=onset]").click()
+    low, high = framed(page, site, runs)
     fields = [page.locator("#from"), page.locator("#to")]
-    low, high = first.interval
     assert [float(field.input_value()) for field in fields] == [math.floor(low), math.ceil(high)]
     fields[0].fill("20")
     fields[1].fill("40")

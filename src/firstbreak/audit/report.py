@@ -19,7 +19,7 @@ from firstbreak.audit.selection import SelectedSample
 from firstbreak.audit.shift import SideMetric
 from firstbreak.audit.split_truth import PolicySample
 from firstbreak.model import Finding, Outcome, Series, Status
-from firstbreak.reports import sparkline
+from firstbreak.reports import content, sparkline
 from firstbreak.reports.terminal import named
 from firstbreak.reports.terminal_style import Page, TerminalStyle
 from firstbreak.reports.text import count
@@ -93,8 +93,7 @@ def _fields(thing: object, *names: str) -> dict[str, Any]:
 
 
 def _finding_dict(outcome: Outcome) -> dict[str, Any]:
-    finding = outcome.finding
-    assert finding is not None
+    finding = content.found(outcome)
     return {
         "id": outcome.detector,
         "link": outcome.link.value,
@@ -179,14 +178,12 @@ def _section(title: str, parts: Iterator[RenderableType], how: TerminalStyle) ->
     """A heading with its content, or nothing."""
     for i, part in enumerate(parts):
         if not i:
-            yield Text()
-            yield how.heading(title)
+            yield from how.section(title)
         yield part
 
 
 def _finding(outcome: Outcome, domain: tuple[float, float], how: TerminalStyle) -> Iterator[RenderableType]:
-    finding = outcome.finding
-    assert finding is not None
+    finding = content.found(outcome)
     yield named(outcome, how)
     since = moment("step", finding.onset, finding.interval)
     facts = (link_word(outcome.link), f"since {since}" if since else "", finding.confidence.phrase)

@@ -523,10 +523,15 @@ def in_words(series: Series) -> str:
     )
 
 
+def found(outcome: Outcome) -> Finding:
+    """What an outcome found that did find something."""
+    assert outcome.finding is not None
+    return outcome.finding
+
+
 def finding_facts(dx: Diagnosis, outcome: Outcome) -> tuple[str, ...]:
     """Link, onset and confidence of a finding."""
-    finding = outcome.finding
-    assert finding is not None
+    finding = found(outcome)
     time = moment(dx.run.axis_of(finding.metric), finding.onset, finding.interval)
     since = f"since {time}" if finding.onset is not None else time
     return tuple(filter(None, (link_word(outcome.link), since, finding.confidence.phrase)))

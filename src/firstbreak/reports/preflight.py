@@ -69,18 +69,18 @@ def renderable(report: Report) -> Page:
 def _parts(report: Report, how: TerminalStyle) -> Iterator[RenderableType]:
     yield from _head(report, how)
     if report.findings:
-        yield from _under("What was found", how)
+        yield from how.section("What was found")
         yield from _findings(report.findings, how)
     for exhibit in report.exhibits:
-        yield from _under(exhibit.title, how)
+        yield from how.section(exhibit.title)
         yield _drawn(exhibit, how)
     for status, (heading, mark) in QUIET.items():
         quiet = [outcome for outcome in report.outcomes if outcome.status is status]
         if quiet:
-            yield from _under(heading, how)
+            yield from how.section(heading)
             yield _lines(quiet, mark, how)
     if report.checked:
-        yield from _under("What was checked", how)
+        yield from how.section("What was checked")
         yield how.table([content.ReportLine(*line) for line in report.checked])
 
 
@@ -95,15 +95,9 @@ def _head(report: Report, how: TerminalStyle) -> Iterator[RenderableType]:
     yield how.text(summary(report), "bold")
 
 
-def _under(heading: str, how: TerminalStyle) -> Iterator[RenderableType]:
-    yield Text()
-    yield how.heading(heading)
-
-
 def _findings(outcomes: tuple[Outcome, ...], how: TerminalStyle) -> Iterator[RenderableType]:
     for i, outcome in enumerate(outcomes):
-        finding = outcome.finding
-        assert finding is not None
+        finding = content.found(outcome)
         if i:
             yield Text()
         yield named(outcome, how, how.text(f"  {link_word(outcome.link)}", "dim"))

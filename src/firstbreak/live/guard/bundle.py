@@ -37,7 +37,7 @@ _SHAPE: Mapping[str, type] = {
     "exact": bool,
 }
 
-FileContent = bytes | Callable[[BinaryIO], None]  #: the content of a file, or a function that writes the file
+FileContent = bytes | Callable[[BinaryIO], object]  #: the content of a file, or a function that writes the file
 
 
 def write(folder: Path, name: str, contents: Mapping[str, FileContent], about: Mapping[str, Any]) -> Path:
