@@ -12,18 +12,20 @@ from pathlib import Path
 import pytest
 
 from firstbreak.cli import COMMANDS, SECTIONS, _output, main
+from tests.command import FIRSTBREAK
 from tests.make import learning
 from tests.waiting import PATIENCE, until
 
 DEMO = Path(__file__).parent.parent / "src" / "firstbreak" / "cli" / "demo" / "run"
 
 
-def firstbreak(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """What the command says and how it ends, in this process."""
+def firstbreak(*arguments: object, code: int | None = None) -> subprocess.CompletedProcess[str]:
+    """What the command says and how it ends, in this process: with this exit code, where one is given."""
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as end:
-        main(arguments)
+        main([str(argument) for argument in arguments])
     said, complained = (stream.buffer.getvalue().decode() for stream in (out, err))
+    assert code is None or int(end.value.code or 0) == code, complained
     return subprocess.CompletedProcess(arguments, int(end.value.code or 0), said, complained)
 
 
@@ -65,22 +67,22 @@ program()
 
 
 def test_a_broken_run_ends_with_1_and_a_healthy_one_with_0(tmp_path: Path) -> None:
-    assert firstbreak("diagnose", str(DEMO)).returncode == 1
+    assert firstbreak("diagnose", DEMO).returncode == 1
     assert firstbreak("diagnose", str(healthy(tmp_path))).returncode == 0
-    assert firstbreak("diagnose", str(DEMO), "--fail-on", "never").returncode == 0
+    assert firstbreak("diagnose", DEMO, "--fail-on", "never").returncode == 0
 
 
 @pytest.mark.parametrize("format_", ["terminal", "json", "html", "markdown"])
 def test_every_format_can_be_written_to_a_file(tmp_path: Path, format_: str) -> None:
     out = tmp_path / "report"
-    done = firstbreak("diagnose", str(DEMO), "--format", format_, "-o", str(out), "--fail-on", "never")
+    done = firstbreak("diagnose", DEMO, "--format", format_, "-o", str(out), "--fail-on", "never")
     assert done.stdout == ""
     assert "length" in out.read_text(encoding="utf-8")
 
 
 def test_several_runs_are_a_list_in_json_and_progress_goes_to_stderr(tmp_path: Path) -> None:
     path = healthy(tmp_path)
-    done = firstbreak("diagnose", str(path), str(path), "--format", "json")
+    done = firstbreak("diagnose", path, path, "--format", "json")
     assert [d["schema"] for d in json.loads(done.stdout)] == ["firstbreak.diagnosis/1"] * 2
     assert "[2/2]" in done.stderr
 
@@ -88,13 +90,12 @@ def test_several_runs_are_a_list_in_json_and_progress_goes_to_stderr(tmp_path: P
 def test_several_runs_are_a_table_that_can_be_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
     quiet = str(healthy(tmp_path))
-    done = firstbreak("diagnose", quiet, str(DEMO))
+    done = firstbreak("diagnose", quiet, DEMO)
     head, first, *others = done.stdout.splitlines()
     assert head.split()[:2] == ["verdict", "run"]
     assert first.startswith(("rollback", "stop"))
     assert any("metrics.jsonl" in line for line in others)
-    whole = firstbreak("diagnose", quiet, str(DEMO), "--full")
-    assert whole.returncode == 1
+    whole = firstbreak("diagnose", quiet, DEMO, "--full", code=1)
     assert len(whole.stdout.splitlines()) > 100
 
 
@@ -117,8 +118,7 @@ def test_several_runs_are_a_table_that_can_be_searched(tmp_path: Path, monkeypat
     ],
 )
 def test_a_wrong_call_is_one_clear_line_and_2(arguments: tuple[str, ...], says: str) -> None:
-    done = firstbreak(*arguments)
-    assert done.returncode == 2
+    done = firstbreak(*arguments, code=2)
     assert says in done.stderr
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
@@ -127,15 +127,14 @@ def test_a_wrong_call_is_one_clear_line_and_2(arguments: tuple[str, ...], says: 
 def test_one_run_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path) -> None:
     path, note = healthy(tmp_path), tmp_path / "note.txt"
     note.write_text("this one is better\n")
-    done = firstbreak("diagnose", str(note), str(path), "--format", "json")
-    assert done.returncode == 2
+    done = firstbreak("diagnose", note, path, "--format", "json", code=2)
     assert [d["run"]["path"] for d in json.loads(done.stdout)] == [str(path)]
     assert f"firstbreak: {note}: not a training log" in done.stderr
 
 
 def test_one_line_of_a_log_is_too_few_and_said_to_be_one(tmp_path: Path) -> None:
     (tmp_path / "metrics.jsonl").write_text('{"step": 1, "reward": 0.5, "kl": 0.01}\n')
-    assert "1 score is too few to see a shape" in firstbreak("diagnose", str(tmp_path)).stdout
+    assert "1 score is too few to see a shape" in firstbreak("diagnose", tmp_path).stdout
 
 
 def test_control_characters_of_a_path_are_made_visible(tmp_path: Path) -> None:
@@ -148,9 +147,7 @@ def test_control_characters_of_a_path_are_made_visible(tmp_path: Path) -> None:
     "name", ["reward", "truncation", "reward-pays-for-length", "kl.ref", "group_size", "trl", "csv", "readers"]
 )
 def test_everything_can_be_explained(name: str) -> None:
-    done = firstbreak("explain", name)
-    assert done.returncode == 0
-    assert len(done.stdout.splitlines()) >= 3
+    assert len(firstbreak("explain", name, code=0).stdout.splitlines()) >= 3
 
 
 @pytest.mark.parametrize(
@@ -180,18 +177,15 @@ def test_explain_without_a_name_lists_all() -> None:
 
 
 def test_inspect_says_what_each_metric_really_is() -> None:
-    text = firstbreak("inspect", str(DEMO)).stdout
+    text = firstbreak("inspect", DEMO).stdout
     assert "frac_reward_zero_std" in text
     assert "reward.zero_std_frac" in text
-    json.loads(firstbreak("inspect", str(DEMO), "--format", "json").stdout)
+    json.loads(firstbreak("inspect", DEMO, "--format", "json").stdout)
 
 
 def test_an_ascii_locale_does_not_break_the_output() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", "from firstbreak.cli import main; main()", "demo"],
-        capture_output=True,
-        env={**os.environ, "LC_ALL": "C", "PYTHONIOENCODING": "ascii"},
-    )
+    plain = {**os.environ, "LC_ALL": "C", "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([*FIRSTBREAK, "demo"], capture_output=True, env=plain)
     assert done.returncode == 0
     assert "ROLL BACK" in done.stdout.decode("utf-8")
 
@@ -200,16 +194,8 @@ def test_watch_follows_a_run_that_grows(tmp_path: Path) -> None:
     path = healthy(tmp_path)
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(lines[:30]))
-    command = [
-        sys.executable,
-        "-c",
-        "from firstbreak.cli import main; main()",
-        "watch",
-        str(tmp_path),
-        "--every",
-        "0.2",
-    ]
-    process = subprocess.Popen([*command, "--for", str(PATIENCE)], stdout=subprocess.PIPE, text=True, encoding="utf-8")
+    command = [*FIRSTBREAK, "watch", str(tmp_path), "--every", "0.2", "--for", str(PATIENCE)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, encoding="utf-8")
     assert process.stdout is not None
     try:
         assert process.stdout.readline().startswith("step 29")
@@ -243,8 +229,7 @@ def test_a_long_wait_shows_its_seconds_and_a_short_one_nothing(monkeypatch: pyte
 def test_the_output_takes_the_place_of_no_log(tmp_path: Path, inside: bool) -> None:
     path = healthy(tmp_path)
     before = path.read_bytes()
-    done = firstbreak("diagnose", str(tmp_path if inside else path), "-o", str(path))
-    assert done.returncode == 2
+    done = firstbreak("diagnose", str(tmp_path if inside else path), "-o", path, code=2)
     assert "is a log that is read here" in done.stderr
     assert path.read_bytes() == before
 
@@ -257,8 +242,7 @@ def test_an_older_report_outlives_a_full_disk(tmp_path: Path, monkeypatch: pytes
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", full)
-    done = firstbreak("diagnose", str(healthy(tmp_path)), "--format", "html", "-o", str(report))
-    assert done.returncode == 2
+    done = firstbreak("diagnose", str(healthy(tmp_path)), "--format", "html", "-o", report, code=2)
     assert f"{report}: No space left on device; free some space" in done.stderr
     assert report.read_text() == "the older one"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["metrics.jsonl", "report.html"]

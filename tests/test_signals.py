@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from firstbreak.dialects import signals
 from firstbreak.model import Link
 from tests.every import every
+from tests.there import there
 
 
 def test_parameters_are_unique() -> None:
@@ -39,25 +40,21 @@ def test_a_mean_has_one_spelling() -> None:
         ("eval.reward.mean", "eval.reward"),
         ("eval.turns.mean", "eval.turns.mean"),
     ):
-        found = signals.lookup(spelling)
-        assert found is not None
+        found = there(signals.lookup(spelling))
         assert found.name == canonical
 
 
 def test_a_statistic_belongs_to_its_signal() -> None:
-    largest = signals.lookup("length.max")
-    assert largest is not None
+    largest = there(signals.lookup("length.max"))
     assert largest.link is Link.ROLLOUT
     assert largest.unit == "tokens"
     assert largest.meaning.startswith("largest of: tokens of a completion")
-    spread = signals.lookup("reward.std")
-    assert spread is not None
+    spread = there(signals.lookup("reward.std"))
     assert spread.better is None  # more reward is better, more spread is not
 
 
 def test_an_estimator_is_named_only_for_divergences() -> None:
-    found = signals.lookup("rollout_train.kl.k3")
-    assert found is not None
+    found = there(signals.lookup("rollout_train.kl.k3"))
     assert found.estimator == "k3"
     assert found.link is Link.FRESHNESS
     assert signals.lookup("policy.loss.k3") is None
@@ -73,8 +70,7 @@ def test_the_four_divergences_stay_apart() -> None:
 
 
 def test_a_member_of_a_family_knows_its_family() -> None:
-    found = signals.lookup("reward.component.format_reward.std")
-    assert found is not None
+    found = there(signals.lookup("reward.component.format_reward.std"))
     assert (found.family, found.member) == ("reward.component.<func>.std", "format_reward")
     assert signals.BY_PARAMETER["reward_component_std"].family == found.family
 
@@ -106,8 +102,7 @@ def test_a_slice_has_the_meaning_of_the_whole() -> None:
 )
 def test_the_same_number_on_held_out_data(trained: str, held_out: str) -> None:
     assert signals.evaluation(trained) == held_out
-    found = signals.lookup(held_out)
-    assert found is not None
+    found = there(signals.lookup(held_out))
     assert found.link is Link.EVALUATION
 
 
@@ -126,8 +121,7 @@ def test_any_text_can_be_looked_up(name: str) -> None:
 
 @given(st.sampled_from(sorted(signals.all_names())))
 def test_the_canonical_spelling_is_a_fixed_point(name: str) -> None:
-    found = signals.lookup(name)
-    assert found is not None
+    found = there(signals.lookup(name))
     assert found.name == name
 
 

@@ -177,7 +177,7 @@ def load(folder: str | os.PathLike[str]) -> Context | None:
 def differences(before: Context, after: Context) -> list[Difference]:
     """What is not the same, in the order in which a reader would suspect it: configuration, seeds, code, packages, ..."""
     pairs: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = [
-        ("config", dict(_leaves(before.config)), dict(_leaves(after.config))),
+        ("config", dict(leaves(before.config)), dict(leaves(after.config))),
         ("seeds", before.seeds, after.seeds),
         ("code", _identity(before.code), _identity(after.code)),
         ("packages", {"python": before.python, **before.packages}, {"python": after.python, **after.packages}),
@@ -322,16 +322,15 @@ def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") and getattr(value, "size", 0) == 1 else str(value)
 
 
-def _leaves(tree: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+def leaves(tree: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """The values of a nested mapping, under their keys joined by dots."""
     for key, value in tree.items():
-        if isinstance(value, Mapping) and value:
-            yield from _leaves(value, f"{before}{key}.")
-        else:
-            yield f"{before}{key}", value
+        inner = isinstance(value, Mapping) and value
+        yield from leaves(value, f"{before}{key}.") if inner else ((f"{before}{key}", value),)
 
 
 def _seeds(options: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
-    for name, value in _leaves(options):
+    for name, value in leaves(options):
         if "seed" in name.rpartition(".")[2].lower() and isinstance(value, int) and not isinstance(value, bool):
             yield name, value
 

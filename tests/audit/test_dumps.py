@@ -19,6 +19,7 @@ from firstbreak.readers import read as engine_read
 from firstbreak.readers.read import read
 from tests.audit.dumps import by_length, dump, longer_and_longer
 from tests.lazy import lazy
+from tests.there import there
 
 firstbreak_lab_corpus = lazy("firstbreak_lab.corpus")
 pa = lazy("pyarrow")
@@ -254,8 +255,7 @@ def test_several_processes_find_exactly_the_same(tmp_path: Path, monkeypatch: py
             for step in range(16):
                 lines = [json.dumps(row) + "\n" for row in rows if row["step"] == step]
                 (tmp_path / f"completions_{step}.jsonl").write_text("".join(lines))
-    samples = table_samples(tmp_path / "dump.csv", COLUMNS) if kind == "csv" else read(tmp_path).samples
-    assert samples is not None
+    samples = there(table_samples(tmp_path / "dump.csv", COLUMNS) if kind == "csv" else read(tmp_path).samples)
     assert len(list(samples.parts())) > 2 or kind == "csv"
     one, two = (audit(samples, processes=n) for n in (1, 2))
     assert one.findings

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from firstbreak.cli.audit import command
 from firstbreak.cli.demo import RUN
 from firstbreak.model import Sample
 from firstbreak.readers import Unreadable
+from tests.command import printed
 from tests.lazy import lazy
 
 model2vec = lazy("model2vec")
@@ -60,9 +60,8 @@ def test_what_means_the_same_is_one_strategy(model: Path) -> None:
 
 
 def test_the_command_takes_a_folder(model: Path) -> None:
-    result = CliRunner().invoke(command, [str(RUN), "--embeddings", str(model), "--fail-on", "never"])
-    assert result.exit_code == 0
-    assert "effective number of strategies" in result.output
+    result = printed(command, RUN, "--embeddings", model, "--fail-on", "never")
+    assert "effective number of strategies" in result
 
 
 def test_what_is_no_model_is_refused_in_a_line(tmp_path: Path, model: Path) -> None:

@@ -14,6 +14,7 @@ from firstbreak.audit.metrics._answer import final_answer
 from firstbreak.audit.split_truth import PolicySample, split
 from firstbreak.model import Sample
 from tests.audit.dumps import dump, honest, plain
+from tests.there import there
 
 PROSE = "The train leaves at nine and needs two hours, so it arrives at eleven, as the second line of the table says. "
 
@@ -87,8 +88,7 @@ def test_a_template_is_one_text_that_other_prompts_get_too() -> None:
     def filled(i: int) -> PolicySample:
         return PolicySample(prompt=str(i), completion=f"First we look at {i}. Then Mary has {7 * i} apples in all.")
 
-    share = metrics()["templates"].among
-    assert share is not None
+    share = there(metrics()["templates"].among)
     own = [PolicySample(prompt=str(i), completion=" ".join(PROSE.split()[i:])) for i in range(4)]
     assert list(share([filled(i) for i in range(4)])) == [1.0] * 4
     assert list(share(own)) == [0.0] * 4

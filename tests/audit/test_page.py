@@ -14,6 +14,7 @@ from firstbreak.audit.report import renderable
 from firstbreak.model import Sample
 from tests.audit import browser
 from tests.audit.dumps import by_length, dump, longer_and_longer
+from tests.there import there
 
 BREAK = "document.documentElement.id='broken'"
 HOSTILE = (
@@ -63,8 +64,7 @@ def test_the_report_has_every_table_of_the_terminal_open(found: Audit) -> None:
 
 def test_the_page_asks_for_nothing_and_allows_nothing(found: Audit) -> None:
     page = render(found)
-    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
-    assert policy is not None
+    policy = there(re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page))
     assert policy[1].startswith("default-src &#x27;none&#x27;")
     assert "unsafe" not in policy[1]
     assert "connect-src" not in policy[1]

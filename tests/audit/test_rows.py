@@ -10,6 +10,7 @@ from firstbreak.audit.rows import rows
 from firstbreak.engine.checks import Check
 from firstbreak.model import Link, Sample, Status
 from tests.audit.dumps import WORDS, dump, honest, plain, row, series
+from tests.there import there
 
 EVERY = pytest.mark.parametrize("checked", list(rows().values()), ids=lambda checked: checked.id)
 
@@ -47,8 +48,7 @@ def test_outputs_that_have_become_alike() -> None:
             )
         )
     )
-    said = row(found, "outputs-alike").finding
-    assert said is not None
+    said = there(row(found, "outputs-alike").finding)
     assert said.interval is not None
     assert said.interval[1] < 20, "from step 15 on nothing else is written"
     assert found.diversity is not None
@@ -63,8 +63,7 @@ def test_strategies_that_become_one_are_found_though_no_text_is_repeated() -> No
             reward=rng.random(),
         )
 
-    said = row(audit(series(sample)), "outputs-alike").finding
-    assert said is not None
+    said = there(row(audit(series(sample)), "outputs-alike").finding)
     assert "1 in effect" in said.message
 
 

@@ -16,6 +16,7 @@ from firstbreak.model import Sample
 from firstbreak.readers import Unreadable
 from tests.audit.dumps import by_length, dump, honest, longer_and_longer, plain
 from tests.lazy import lazy
+from tests.there import there
 
 stats = lazy("scipy.stats")
 
@@ -71,8 +72,7 @@ def test_human_marks_feed_the_correlation(tmp_path: Path) -> None:
     file = tmp_path / "marks.json"
     save(file, marks)
     result = audit(samples, marks=load(file))
-    said = next(o.finding for o in result.outcomes if o.detector == "reward-truth-mismatch")
-    assert said is not None
+    said = there(next(o.finding for o in result.outcomes if o.detector == "reward-truth-mismatch"))
     assert "human marks" in said.message
     found = result.hacking_test.agreements[0]
     assert found.source == "human marks"
@@ -92,8 +92,7 @@ def known(samples: Iterable[Sample]) -> TruthStore:
 
 def test_honesty_is_told_from_a_step_on() -> None:
     truth_store = known(dump(plain, honest))
-    found = truth_store.truth_correlation(0)
-    assert found is not None
+    found = there(truth_store.truth_correlation(0))
     assert found.correlation == pytest.approx(1.0)
     assert found.source == "right answer"
     assert truth_store.truth_correlation(1e9) is None
@@ -113,14 +112,12 @@ def test_what_reward_and_truth_both_gain_over_the_run_is_no_honesty() -> None:
 
 
 def test_a_reward_that_pays_right_and_wrong_alike_goes_by_no_truth() -> None:
-    found = known(dump(plain, lambda text, right: {"format": 1.0}, skill=lambda t: 0.5)).late_correlation(0)
-    assert found is not None
+    found = there(known(dump(plain, lambda text, right: {"format": 1.0}, skill=lambda t: 0.5)).late_correlation(0))
     assert found.interval == (0.0, 0.0)
 
 
 def test_where_all_are_right_and_earn_alike_there_is_nothing_to_get_wrong() -> None:
-    found = known(dump(plain, honest, skill=lambda t: 1.0)).truth_correlation()
-    assert found is not None
+    found = there(known(dump(plain, honest, skill=lambda t: 1.0)).truth_correlation())
     assert found.correlation == 1.0
 
 
@@ -146,8 +143,7 @@ def test_a_verdict_is_a_truth_only_beside_the_reward() -> None:
     """A verifier that is the whole reward cannot be its own witness; one whose word is paid by the way can."""
     alone = known(dump(plain, honest, reference=False))
     assert alone.truth_correlation() is None
-    beside = known(dump(longer_and_longer, by_length, reference=False)).truth_correlation()
-    assert beside is not None
+    beside = there(known(dump(longer_and_longer, by_length, reference=False)).truth_correlation())
     assert beside.source == OWN
     recorded = known(
         Sample(step=0.0, prompt=str(i), completion="x", reward=float(i % 3), meta={"acc": i % 2}) for i in range(48)

@@ -100,19 +100,8 @@ def test_seeds_of_one_setting_are_summed_up(tmp_path: Path) -> None:
     runs = [make_run(tmp_path / f"s{i}", seed=i) for i in range(3)]
     other = make_run(tmp_path / "other", seed=5, extra=1)
     out = tmp_path / "out"
-    closeout(
-        runs[0],
-        "-o",
-        out,
-        "--seed-run",
-        runs[1],
-        "--seed-run",
-        runs[2],
-        "--seed-run",
-        other,
-        "--ledger",
-        tmp_path / "no",
-    )
+    seeds = [word for run in (*runs[1:], other) for word in ("--seed-run", run)]
+    closeout(runs[0], "-o", out, *seeds, "--ledger", tmp_path / "no")
     rows = json.loads((out / "seeds" / "scores.json").read_text())
     assert [row["seed"] for row in rows] == [0, 1, 2]
     assert (out / "seeds" / "scores.svg").exists()

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from firstbreak.cli.diagnose import command
 from firstbreak.compare import baseline
@@ -14,6 +13,7 @@ from firstbreak.engine.diagnose import diagnose
 from firstbreak.model import Diagnosis, Run, Series
 from firstbreak.readers.read import read
 from firstbreak.reports import json as report
+from tests.command import printed
 from tests.lazy import lazy
 
 jsonschema = lazy("jsonschema")
@@ -72,9 +72,7 @@ def history(tmp_path: Path) -> Path:
 
 
 def diagnosed(*arguments: object) -> str:
-    result = CliRunner().invoke(command, [str(a) for a in (*arguments, "--fail-on", "never")])
-    assert result.exit_code == 0, result.output
-    return " ".join(result.stdout.split())
+    return " ".join(printed(command, *arguments, "--fail-on", "never").split())
 
 
 def test_a_run_like_the_others_stays_in_their_band(tmp_path: Path, history: Path) -> None:
@@ -152,10 +150,7 @@ def test_the_newest_are_taken(tmp_path: Path) -> None:
 
 def test_json_holds_it_under_the_schema(tmp_path: Path, history: Path) -> None:
     new = write(tmp_path / "new", seed=9, kl_from=40)
-    result = CliRunner().invoke(
-        command, [str(new), "--baseline", str(history), "--format", "json", "--fail-on", "never"]
-    )
-    payload = json.loads(result.stdout)
+    payload = json.loads(printed(command, new, "--baseline", history, "--format", "json", "--fail-on", "never"))
     jsonschema.validate(payload, report.schema())
     assert payload["baseline"]["departures"][0]["metric"] == "kl.ref.k1"
     assert len(payload["baseline"]["runs"]) == 5

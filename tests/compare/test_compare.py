@@ -3,12 +3,12 @@
 import json
 import re
 import zipfile
+from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 import yaml
-from click.testing import CliRunner
 
 from firstbreak import context
 from firstbreak.cli.compare import command
@@ -19,7 +19,9 @@ from firstbreak.compare.plots import scores
 from firstbreak.compare.sentences import no_difference
 from firstbreak.model import Link
 from firstbreak.readers.read import read
+from tests.command import printed
 from tests.compare.runs import write
+from tests.there import there
 
 
 def compared(*folders: Path) -> list[Arm]:
@@ -76,8 +78,7 @@ def test_five_seeds_against_five_are_two_sides(tmp_path: Path, seeded: bool) -> 
     found = arms([(str(f), [read(run) for run in sorted(f.iterdir())]) for f in folders])
     assert [(arm.name, len(arm.members)) for arm in found] == [("low", 5), ("high", 5)]
     assert [d.name for d in differences(found)] == (["total"] if seeded else [])
-    judged = judge(*found)
-    assert judged is not None
+    judged = there(judge(*found))
     assert judged.real
 
 
@@ -176,8 +177,7 @@ def test_seeds_of_one_setting_do_not_part(tmp_path: Path) -> None:
         *(write(tmp_path / f"b{i}", seed=10 + i, total=9) for i in range(4)),
     )
     assert first_differences(left, right) == []
-    found = judge(left, right)
-    assert found is not None
+    found = there(judge(left, right))
     assert found.real is False
 
 
@@ -186,17 +186,13 @@ def test_a_real_difference_is_called_real(tmp_path: Path) -> None:
         *(write(tmp_path / f"a{i}", seed=i, level=0.5) for i in range(3)),
         *(write(tmp_path / f"b{i}", seed=i, level=0.9, total=9) for i in range(3)),
     )
-    found = judge(left, right)
-    assert found is not None
+    found = there(judge(left, right))
     assert found.real
     assert found.improvement.value == 1
     assert found.difference.value == pytest.approx(0.4, abs=0.03)
 
 
-def run(*arguments: object) -> str:
-    result = CliRunner().invoke(command, [str(a) for a in arguments])
-    assert result.exit_code == 0, result.output
-    return result.stdout
+run = partial(printed, command)
 
 
 def test_three_seeds_that_cannot_tell_say_how_many_could(tmp_path: Path) -> None:
@@ -207,8 +203,7 @@ def test_three_seeds_that_cannot_tell_say_how_many_could(tmp_path: Path) -> None
     printed = run(tmp_path / "one", tmp_path / "other")
     words = " ".join(printed.split())
     assert "3 seeds are not enough to decide." in printed
-    needed = re.search(r"about (\d+) runs on each side would show it \(normal theory, 80 % power\)", words)
-    assert needed is not None
+    needed = there(re.search(r"about (\d+) runs on each side would show it \(normal theory, 80 % power\)", words))
     assert int(needed[1]) > 3
     assert max(map(len, printed.splitlines())) <= 80
 
@@ -314,9 +309,9 @@ def test_first_lines_of_measurements_are_no_settings(tmp_path: Path) -> None:
 
 def test_what_is_not_recorded_is_not_called_the_same(tmp_path: Path) -> None:
     runs = [told_log(tmp_path / name, "begin", rise) for name, rise in (("a", 0.01), ("b", 0.02))]
-    for printed in (run(*runs), run(*runs, "--format", "html")):
-        assert "so it is unknown what differs" in printed
-        assert "the same." not in printed
+    for shown in (run(*runs), run(*runs, "--format", "html")):
+        assert "so it is unknown what differs" in shown
+        assert "the same." not in shown
     (written,) = {no_difference(compared(write(tmp_path / "c", seed=0), write(tmp_path / "d", seed=0, level=0.2)))}
     assert written == "No recorded setting differs: configuration is the same. Not recorded by all: code and data."
 

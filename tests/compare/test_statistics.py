@@ -20,6 +20,7 @@ from firstbreak.compare.statistics import (
     smallest_visible,
 )
 from tests.lazy import lazy
+from tests.there import there
 
 scipy = lazy("scipy")
 
@@ -121,8 +122,7 @@ def test_one_run_gives_no_interval() -> None:
 def test_the_number_of_runs_needed_really_finds_the_difference() -> None:
     rng = np.random.default_rng(3)
     left, right = [rng.normal(0, 1, 2000)], [rng.normal(0.8, 1, 2000)]
-    n = runs_needed(left, right)
-    assert n is not None
+    n = there(runs_needed(left, right))
     found = sum(
         scipy.stats.ttest_ind(rng.normal(0, 1, n), rng.normal(0.8, 1, n), equal_var=False).pvalue < 0.05
         for _ in range(1000)

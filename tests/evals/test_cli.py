@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 from firstbreak.cli.eval import command
 from firstbreak.evals.ledger import Ledger
 from tests.compare.runs import write as make_run
+from tests.there import there
 
 DATA = Path(__file__).parent / "data"
 
@@ -198,8 +199,7 @@ def test_a_return_has_a_range_of_its_own() -> None:
     assert "`eval split` with --range LOW HIGH gives a bound" in said
     good("split", "dev", "--kind", "dev", "--size", 20, "--range", 0, 500)
     said = " ".join(good("log").split())
-    found = re.search(r"luck alone raises the best score by about ([\d.]+)", said)
-    assert found is not None
+    found = there(re.search(r"luck alone raises the best score by about ([\d.]+)", said))
     assert 15 < float(found[1]) < 30  # the error of 20 episodes of 0 or 500, times 0.85 for the best of three
 
 

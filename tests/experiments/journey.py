@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.command import FIRSTBREAK
+
 HERE = Path(__file__).parent
 FROZEN, UNSEEN = HERE / "scripts", HERE / "unseen_scripts"
 #: script -> the lines that a user adds to the file that `experiment init` has written: none so far
@@ -105,7 +107,7 @@ def _experiment(run: str, place: Path, home: Path) -> None:
 
 
 def _firstbreak(stage: str, *arguments: str, cwd: Path) -> str:
-    command = [sys.executable, "-c", "from firstbreak.cli import main; main()", *arguments]
+    command = [*FIRSTBREAK, *arguments]
     done = subprocess.run(command, cwd=cwd, env=ENVIRONMENT, capture_output=True, text=True)
     _must(done.returncode in (0, 1), stage, done.stderr)
     return done.stdout

@@ -23,6 +23,7 @@ from firstbreak.experiments.plan import propose
 from firstbreak.experiments.settings import ExperimentSettings, TrialLimits
 from firstbreak.model import Config, Run
 from firstbreak.readers.read import read
+from tests.command import FIRSTBREAK
 
 TRAINER = str(Path(__file__).with_name("trainer.py"))
 
@@ -129,15 +130,7 @@ def test_a_terminal_shows_a_bar_with_the_time_left(original: Run, tmp_path: Path
     (tmp_path / "firstbreak.toml").write_text(
         f'[experiment]\ncommand = {command}\nlogs = "{{folder}}/run"\nsyntax = "flags"\n{options}\nnow = {{ gamma = 0.3 }}\n'
     )
-    line = [
-        sys.executable,
-        "-c",
-        "from firstbreak.cli import main; main()",
-        "experiment",
-        "run",
-        "long-horizon",
-        "original",
-    ]
+    line = [*FIRSTBREAK, "experiment", "run", "long-horizon", "original"]
     mine, theirs = pty.openpty()
     with subprocess.Popen(
         line, cwd=tmp_path, stdout=subprocess.PIPE, stderr=theirs, env={**os.environ, "TERM": "xterm", "COLUMNS": "100"}

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.command import FIRSTBREAK
 from tests.seeds.sitecustomize import SEED
 
 HERE = Path(__file__).parent
@@ -24,7 +25,7 @@ GRPO = (
 
 
 def firstbreak(*arguments: str, cwd: Path) -> str:
-    command = [sys.executable, "-c", "from firstbreak.cli import main; main()", *arguments]
+    command = [*FIRSTBREAK, *arguments]
     env = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=env)
     assert done.returncode in (0, 1), done.stderr

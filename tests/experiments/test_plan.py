@@ -31,6 +31,7 @@ from firstbreak.experiments.plan import (
 from firstbreak.experiments.settings import ExperimentSettings
 from firstbreak.model import Config, Run, Series, Weight, WeightKind
 from firstbreak.readers.read import read
+from tests.there import there
 
 DEMO = Path(__file__).parents[2] / "src" / "firstbreak" / "cli" / "demo" / "run"
 
@@ -127,8 +128,7 @@ def test_what_a_trial_can_show_is_known_before_it_is_run() -> None:
         keys = {"gamma": "gamma", "total_steps": "steps"}
         run = Run(path="x", trainer="cleanrl", algorithm="ppo", series={"reward.mean": curve}, config=Config(keys=keys))
         design = replace(catalogue()["long-horizon"], length=0.1)
-        found = power_of(design, run, ExperimentSettings(command=("train", "{overrides}")))
-        assert found is not None
+        found = there(power_of(design, run, ExperimentSettings(command=("train", "{overrides}"))))
         return found
 
     steady, noisy = power(0.01), power(0.25)

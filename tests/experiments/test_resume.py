@@ -26,6 +26,7 @@ from firstbreak.experiments.settings import ExperimentSettings, TrialLimits
 from firstbreak.live import hooks
 from firstbreak.model import Config, Run, Series
 from firstbreak.readers.read import read
+from tests.command import printed
 
 TRL = ExperimentSettings(command=("train", "{overrides}"))
 DESIGN = catalogue()["zero-rate"]
@@ -340,6 +341,5 @@ def test_a_dry_run_shows_the_files_that_a_trial_would_get(tmp_path: Path) -> Non
         "[experiment.now]\ntotal_steps = 500\nlearning_rate = 0.001\n"
     )
     arguments = ["experiment", "run", "rate-tenth", str(tmp_path / "run"), "--settings", str(settings), "--dry-run"]
-    done = CliRunner().invoke(app, arguments)
-    assert done.exit_code == 0, done.output
-    assert "#   lr: 0.0001\n#   steps: 75\n" in done.output
+    done = printed(app, *arguments)
+    assert "#   lr: 0.0001\n#   steps: 75\n" in done

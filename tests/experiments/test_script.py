@@ -20,6 +20,7 @@ from firstbreak.model import Run
 from firstbreak.readers import Unreadable
 from firstbreak.readers import _script as script
 from firstbreak.readers._script import changed, read_script
+from tests.command import printed
 
 HEALTHY = str(Path(__file__).parents[1] / "data" / "trl_grpo_healthy")
 
@@ -192,9 +193,8 @@ def test_init_keeps_the_other_sections_and_asks_before_it_replaces_its_own(
     monkeypatch.chdir(tmp_path)
     Path("train.py").write_text("LEARNING_RATE = 0.1\nsteps = 100\n")
     Path("firstbreak.toml").write_text("[thresholds]\na = 1\n")
-    first = CliRunner().invoke(command, ["init", "train.py"])
-    assert first.exit_code == 0, first.output
-    assert "learning_rate          LEARNING_RATE" in first.output
+    first = printed(command, "init", "train.py")
+    assert "learning_rate          LEARNING_RATE" in first
     written = tomllib.loads(Path("firstbreak.toml").read_text())
     assert written["thresholds"] == {"a": 1}
     assert written["experiment"]["syntax"] == "source"
@@ -211,19 +211,17 @@ def test_a_plan_needs_no_file_and_says_what_comes_before_a_trial(
     monkeypatch.chdir(tmp_path)
     rows = [{"step": i, "reward": 0.1, "kl": 0.001, "entropy": 0.5} for i in range(1, 41)]
     Path("log.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    planned = CliRunner().invoke(command, ["plan", "log.jsonl"])
-    assert planned.exit_code == 0, planned.output
-    assert "Next: firstbreak experiment init --run log.jsonl SCRIPT" in planned.output
+    planned = printed(command, "plan", "log.jsonl")
+    assert "Next: firstbreak experiment init --run log.jsonl SCRIPT" in planned
 
 
 def test_a_run_in_which_nothing_is_accused_is_left_alone_unless_experiments_are_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    planned = CliRunner().invoke(command, ["plan", HEALTHY])
-    assert planned.exit_code == 0, planned.output
-    assert "nothing is accused here" in planned.output
-    assert not [name for name in catalogue() if name in planned.output]
+    planned = printed(command, "plan", HEALTHY)
+    assert "nothing is accused here" in planned
+    assert not [name for name in catalogue() if name in planned]
     assert json.loads(CliRunner().invoke(command, ["plan", HEALTHY, "--json"]).output)["proposals"] == []
     assert "toy-reward" in CliRunner().invoke(command, ["plan", HEALTHY, "--all"]).output
 

@@ -5,7 +5,6 @@ import json
 import os
 import pty
 import subprocess
-import sys
 import time
 from collections.abc import Iterable, Iterator
 from itertools import count, islice
@@ -19,11 +18,12 @@ from firstbreak.live.guard import view
 from firstbreak.live.guard.synchronous import settings, snippet
 from firstbreak.model import Link
 from firstbreak.readers.read import read
+from tests.command import FIRSTBREAK
 from tests.guard.runs import collapsing
 from tests.guard.test_notify import Hook
 from tests.waiting import PATIENCE, until
 
-WATCH = [sys.executable, "-c", "from firstbreak.cli import main; main()", "watch"]
+WATCH = [*FIRSTBREAK, "watch"]
 
 
 def rows(n: int, at: int) -> list[str]:
@@ -37,28 +37,25 @@ def collapsed() -> Iterator[str]:
         yield json.dumps({"step": i, **first[i if i < 260 else 200 + i % 60]}) + "\n"
 
 
-def test_a_console_through_a_pipe_ends_with_its_verdict(tmp_path: Path) -> None:
-    text = "".join(rows(200, at=100))
-    done = subprocess.run(
-        [*WATCH, "-", "--every", "0.1", "--trainer", "trl"], input=text, capture_output=True, text=True
-    )
-    assert done.returncode == 1, done.stderr
-    assert done.stdout.splitlines()[-1].startswith("step 199  rollback: First break at")
+def watched(*arguments: object, code: int, text: str | None = None) -> subprocess.CompletedProcess[str]:
+    """What `watch` prints about a path, or the `text` on its standard input; it ends with this exit code."""
+    done = subprocess.run([*WATCH, *map(str, arguments)], input=text, capture_output=True, text=True)
+    assert done.returncode == code, done.stderr
+    return done
 
 
-def test_a_healthy_console_ends_with_0() -> None:
-    text = "".join(rows(100, at=200))
-    done = subprocess.run(
-        [*WATCH, "-", "--every", "0.1", "--trainer", "trl"], input=text, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    assert "continue" in done.stdout
+@pytest.mark.parametrize(
+    ("n", "at", "code", "said"),
+    [(200, 100, 1, "step 199  rollback: First break at"), (100, 200, 0, "step 99  continue")],
+)
+def test_a_console_through_a_pipe_ends_with_its_verdict(n: int, at: int, code: int, said: str) -> None:
+    done = watched("-", "--every", "0.1", "--trainer", "trl", code=code, text="".join(rows(n, at=at)))
+    assert done.stdout.splitlines()[-1].startswith(said)
 
 
 @pytest.mark.parametrize("text", ["hello\n" * 9, "", "step 1 loss 2\nstep 2 loss 1\n"])
 def test_what_never_was_a_log_does_not_end_as_if_all_were_well(text: str) -> None:
-    done = subprocess.run([*WATCH, "-", "--every", "0.1"], input=text, capture_output=True, text=True)
-    assert done.returncode == 2
+    done = watched("-", "--every", "0.1", code=2, text=text)
     assert done.stderr.splitlines()[-1].startswith("firstbreak: console: no")
 
 
@@ -66,8 +63,7 @@ def test_several_runs_are_not_watched_as_one(tmp_path: Path) -> None:
     for name in "ab":
         (tmp_path / name).mkdir()
         (tmp_path / name / "metrics.jsonl").write_text("".join(rows(20, at=100)))
-    done = subprocess.run([*WATCH, str(tmp_path), "--for", "1"], capture_output=True, text=True)
-    assert done.returncode == 2
+    done = watched(tmp_path, "--for", "1", code=2)
     assert (
         f"holds 2 runs; name one of {tmp_path}/a, {tmp_path}/b, or use `firstbreak serve` to follow all of them"
         in done.stderr
@@ -94,10 +90,7 @@ def test_a_folder_that_does_not_exist_yet_is_waited_for(tmp_path: Path) -> None:
 
 
 def test_a_path_that_never_comes_is_one_line_when_the_time_is_over(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [*WATCH, str(tmp_path / "no"), "--every", "0.1", "--for", "0.3"], capture_output=True, text=True
-    )
-    assert done.returncode == 2
+    done = watched(tmp_path / "no", "--every", "0.1", "--for", "0.3", code=2)
     assert "no such file or folder" in done.stderr.splitlines()[-1]
 
 
@@ -132,9 +125,7 @@ def test_a_stop_runs_the_command_once_and_sends_one_message(tmp_path: Path) -> N
 
 
 def test_a_wrong_target_is_one_line_before_anything_is_read(tmp_path: Path) -> None:
-    done = subprocess.run([*WATCH, str(tmp_path), "--notify", "nobody"], capture_output=True, text=True)
-    assert done.returncode == 2
-    assert len(done.stderr.splitlines()) == 1
+    assert len(watched(tmp_path, "--notify", "nobody", code=2).stderr.splitlines()) == 1
 
 
 def test_on_a_terminal_the_screen_stays_in_place() -> None:

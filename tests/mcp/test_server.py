@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -24,6 +23,7 @@ from firstbreak.engine.diagnose import diagnose
 from firstbreak.readers.read import read
 from firstbreak.reports import json as report
 from tests.attack.injections import ORDER, hostile_run
+from tests.command import FIRSTBREAK
 from tests.lazy import lazy
 from tests.make import write_jsonl
 from tests.waiting import PATIENCE
@@ -116,18 +116,14 @@ def test_a_diagnosis_is_the_json_of_the_command_line(root: Path) -> None:
 
 
 def test_over_standard_input_and_output(root: Path) -> None:
-    server = mcp.StdioServerParameters(
-        command=sys.executable, args=["-c", MAIN, "mcp", "--root", str(root)], env=dict(os.environ)
-    )
+    program, *arguments = [*FIRSTBREAK, "mcp", "--root", str(root)]
+    server = mcp.StdioServerParameters(command=program, args=arguments, env=dict(os.environ))
     assert of_the_run(call(server, "diagnose", path="demo")) == expected(root)
-
-
-MAIN = "from firstbreak.cli import main; main()"
 
 
 @pytest.fixture(scope="module")
 def over_http(root: Path) -> Iterator[str]:
-    command = [sys.executable, "-c", MAIN, "mcp", "--root", str(root), "--http", "--port", "0"]
+    command = [*FIRSTBREAK, "mcp", "--root", str(root), "--http", "--port", "0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         said = process.stderr.readline()

@@ -1,7 +1,17 @@
 """What tests ask of the report of a pre-flight check."""
 
+import click
+
 from firstbreak.model import Outcome, Status
 from firstbreak.preflight import Report
+from tests.command import printed
+
+
+def page(command: click.Command, *arguments: object, code: int = 0) -> str:
+    """What a check prints, which ends with this exit code, in at most 80 columns."""
+    said = printed(command, *arguments, code=code)
+    assert max(map(len, said.splitlines())) <= 80
+    return said
 
 
 def outcome(report: Report, probe: str) -> Outcome:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,8 +15,9 @@ from firstbreak.preflight import critic
 from firstbreak.preflight.critic import targets, training
 from firstbreak.preflight.critic.rollouts import Rollouts
 from firstbreak.readers import Unreadable
+from tests.command import printed
 from tests.lazy import lazy
-from tests.preflight.reports import found
+from tests.preflight.reports import found, page
 
 critics = lazy("tests.preflight.critics")
 
@@ -226,11 +226,8 @@ def test_the_command_prints_a_page_and_sets_the_exit_code(tmp_path: Path) -> Non
     data = walk()
     through = targets_of(data, 0.97, 0.9, np.zeros((STEPS, ENVS), bool))
     path = saved(tmp_path, data, returns=through)
-    page = CliRunner().invoke(command, [path])
-    assert page.exit_code == 1
-    assert "critic-terminal-mask" in page.output
-    assert max(map(len, page.output.splitlines())) <= 80
-    said = json.loads(CliRunner().invoke(command, [path, "--format", "json", "--fail-on", "never"]).output)
+    assert "critic-terminal-mask" in page(command, path, code=1)
+    said = json.loads(printed(command, path, "--format", "json", "--fail-on", "never"))
     assert said["findings"][0]["link"] == "advantage"
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,7 +15,7 @@ from firstbreak.model import Action, Severity, Status
 from firstbreak.preflight import Report, ReportTable, data
 from firstbreak.preflight.data import pairs, tokens
 from firstbreak.readers import Unreadable
-from tests.preflight.reports import message, outcome
+from tests.preflight.reports import message, outcome, page
 
 CHATML = (
     "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
@@ -399,10 +398,7 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     rows = [row | {"chosen": row["rejected"], "rejected": row["chosen"]} for row in good_pairs()]
     for row in rows:
         row["score_chosen"], row["score_rejected"] = row["score_rejected"], row["score_chosen"]
-    result = CliRunner().invoke(app, ["check", "data", write(tmp_path, rows)])
-    assert result.exit_code == 1
-    assert "data-swapped" in result.stdout
-    assert max(map(len, result.stdout.splitlines())) <= 80
+    assert "data-swapped" in page(app, "check", "data", write(tmp_path, rows), code=1)
 
 
 # --- episodes with tools ----------------------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from firstbreak.cli.check.env import command
 from firstbreak.model import Action, Finding, NotMeasured, Severity, Status
@@ -13,8 +12,10 @@ from firstbreak.preflight import Report, env
 from firstbreak.preflight.env import baseline, contract, ends, episodes, worlds
 from firstbreak.preflight.env.episodes import Episode
 from firstbreak.readers import Unreadable
+from tests.command import printed
 from tests.lazy import lazy
 from tests.preflight.defects import BROKEN, BROKEN_ELSEWHERE, HEALTHY
+from tests.preflight.reports import page
 from tests.waiting import PATIENCE
 
 gym = lazy("gymnasium")
@@ -105,13 +106,9 @@ def test_the_expert_is_shown_beside_random_with_an_interval() -> None:
 
 
 def test_the_command_prints_a_page_and_sets_the_exit_code() -> None:
-    healthy = CliRunner().invoke(command, [f"{HERE}:Corridor", "--episodes", "20", "--steps", "1000"])
-    assert healthy.exit_code == 0
-    assert "a linear rule returns" in healthy.output
-    assert max(map(len, healthy.output.splitlines())) <= 80
-    broken = CliRunner().invoke(command, [f"{HERE}:RewardNaN", "--format", "json"])
-    assert broken.exit_code == 1
-    assert json.loads(broken.output)["findings"][0]["detector"] == "env-reward-is-number"
+    assert "a linear rule returns" in page(command, f"{HERE}:Corridor", "--episodes", "20", "--steps", "1000")
+    broken = printed(command, f"{HERE}:RewardNaN", "--format", "json", code=1)
+    assert json.loads(broken)["findings"][0]["detector"] == "env-reward-is-number"
 
 
 @pytest.mark.parametrize("target", ["NoSuchEnv-v0", "nowhere:make", f"{HERE}:Missing", f"{HERE}:FAR"])

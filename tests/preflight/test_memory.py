@@ -31,7 +31,9 @@ from firstbreak.preflight.memory.ledger import (
     worst,
 )
 from firstbreak.readers import Unreadable
+from tests.command import printed
 from tests.lazy import lazy
+from tests.preflight.reports import page
 
 benchmarks_memory = lazy("benchmarks.memory")
 
@@ -369,10 +371,5 @@ def test_a_replay_buffer_larger_than_the_host_is_found() -> None:
 
 def test_on_the_command_line(config: Path) -> None:
     arguments = ["check", "memory", "--model", str(config), "--algo", "dpo", "--gpus", "2", "--format", "json"]
-    result = CliRunner().invoke(app, arguments)
-    assert result.exit_code == 1
-    assert json.loads(result.stdout)["verdict"]["action"] == "stop"
-    drawn = CliRunner().invoke(app, [*arguments[:-2], "--gpus", "8", "--shard", "fsdp"])
-    assert drawn.exit_code == 0, drawn.output
-    assert "█" in drawn.stdout
-    assert max(map(len, drawn.stdout.splitlines())) <= 80
+    assert json.loads(printed(app, *arguments, code=1))["verdict"]["action"] == "stop"
+    assert "█" in page(app, *arguments[:-2], "--gpus", "8", "--shard", "fsdp")

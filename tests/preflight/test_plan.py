@@ -15,7 +15,9 @@ from firstbreak.model import Action, Status
 from firstbreak.preflight import ReportTable, plan
 from firstbreak.preflight import context as recorded
 from firstbreak.readers import Unreadable
+from tests.command import printed
 from tests.preflight.reports import outcome
+from tests.there import there
 
 MODEL = {
     "model_type": "llama", "vocab_size": 32000, "hidden_size": 2048, "intermediate_size": 5632, "num_hidden_layers": 22,
@@ -109,9 +111,8 @@ def test_a_folder_without_a_plan_says_so(tmp_path: Path) -> None:
 
 def test_on_the_command_line(project: Path) -> None:
     arguments = ["check", "plan", write(project, SECTIONS), "--only", "memory", "--format", "json"]
-    result = CliRunner().invoke(app, arguments)
-    assert result.exit_code == 0, result.output
-    assert [check["check"] for check in json.loads(result.stdout)["numbers"]["checks"]] == ["memory", "memory"]
+    result = printed(app, *arguments)
+    assert [check["check"] for check in json.loads(result)["numbers"]["checks"]] == ["memory", "memory"]
 
 
 def test_the_help_lists_the_keys_of_every_section() -> None:
@@ -152,8 +153,7 @@ def test_a_record_is_right_until_the_code_changes(tmp_path: Path, repository: Pa
     assert recorded.check(str(tmp_path), code=str(repository)).findings == ()
     (repository / "train.py").write_text("lr = 1e-2\n")
     found = recorded.check(str(tmp_path), code=str(repository))
-    finding = outcome(found, "context-unchanged").finding
-    assert finding is not None
+    finding = there(outcome(found, "context-unchanged").finding)
     assert "code (1)" in finding.message
 
 
@@ -167,10 +167,8 @@ def test_a_record_without_seed_code_or_options_says_what_is_missing(tmp_path: Pa
 def test_a_record_can_be_written_by_the_check(tmp_path: Path, repository: Path) -> None:
     (tmp_path / "args.yaml").write_text("learning_rate: 0.001\nseed: 5\n")
     arguments = ["check", "context", str(tmp_path / "run"), "--record", "--config", str(tmp_path / "args.yaml")]
-    result = CliRunner().invoke(app, [*arguments, "--code", str(repository)])
-    assert result.exit_code == 0, result.output
-    found = context.load(tmp_path / "run")
-    assert found is not None
+    printed(app, *arguments, "--code", repository)
+    found = there(context.load(tmp_path / "run"))
     assert found.config == {"learning_rate": 0.001, "seed": 5}
     assert found.seeds == {"seed": 5}
 
@@ -182,8 +180,7 @@ def test_checkpoint_logs_and_the_evaluation_are_kept_without_secrets(tmp_path: P
     (tmp_path / "last.zip").touch()
     (tmp_path / "metrics.csv").touch()
     firstbreak.context.record(tmp_path, checkpoint=tmp_path / "last.zip", logs="metrics.csv", evaluation=command)
-    found = context.load(tmp_path)
-    assert found is not None
+    found = there(context.load(tmp_path))
     assert found.checkpoint == str(tmp_path / "last.zip")
     assert found.logs == ("metrics.csv",)
     assert found.evaluation.startswith("python evaluate.py --api-key ")

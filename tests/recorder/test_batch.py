@@ -15,6 +15,7 @@ from firstbreak.live.recorder.identities import repeated_scores
 from tests.detectors.look import proved
 from tests.detectors.recorded import BATCH
 from tests.lazy import lazy
+from tests.there import there
 
 torch = lazy("torch")
 
@@ -68,8 +69,7 @@ def test_a_sound_loop_is_measured_and_proves_nothing(tmp_path: Path) -> None:
 def test_a_plus_for_a_minus_is_proved(tmp_path: Path) -> None:
     run = train(tmp_path, sign=1.0)
     assert proved(run) == {"loss-turned-round"}
-    found = firstbreak.diagnose(run).first_break
-    assert found is not None
+    found = there(firstbreak.diagnose(run).first_break)
     assert found.step == 1
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import firstbreak
 from firstbreak.live import hooks
+from tests.command import FIRSTBREAK
 from tests.recorder.trainers_code import TRACKERS, needs_tracker, proved
 
 ROOT = Path(__file__).parent.parent.parent
@@ -18,7 +19,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 def record(folder: Path, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run `firstbreak record` in a process of its own."""
-    start = [sys.executable, "-c", "from firstbreak.cli import main; main()", "record", "-o", str(folder), "--"]
+    start = [*FIRSTBREAK, "record", "-o", str(folder), "--"]
     path = os.pathsep.join([environment.pop("first", ""), str(ROOT / "src"), str(ROOT), str(TRACKERS)])
     env = {**os.environ, "PYTHONPATH": path.strip(os.pathsep), **environment}
     return subprocess.run([*start, *command], capture_output=True, text=True, env=env, cwd=ROOT, check=False)

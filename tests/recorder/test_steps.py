@@ -13,6 +13,7 @@ import pytest
 import firstbreak
 from tests.detectors.look import proved
 from tests.lazy import lazy
+from tests.there import there
 
 gymnasium = lazy("gymnasium")
 torch = lazy("torch")
@@ -199,8 +200,7 @@ def test_a_fault_in_ppo_is_proved(fault: str, tmp_path: Path) -> None:
     change, check = PPO[fault]
     run = train_ppo(tmp_path, change)
     assert check in proved(run)
-    found = firstbreak.diagnose(run).first_break
-    assert found is not None
+    found = there(firstbreak.diagnose(run).first_break)
     assert found.step <= 1
 
 

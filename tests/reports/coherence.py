@@ -29,6 +29,7 @@ from firstbreak.model import (
 from firstbreak.reports import content, html, inspection, markdown, terminal
 from firstbreak.reports import json as json_report
 from firstbreak.words import link_word, number
+from tests.there import there
 
 STOPS = (Action.STOP, Action.ROLLBACK)
 NAMED = 0.1  #: the probability from which on a cause is named, as in verdict.py
@@ -163,8 +164,7 @@ def places_are_in_the_run(dx: Diagnosis) -> Iterator[str]:
         return
     last = {axis: max(s.steps[-1] for s in run.series.values() if s.axis == axis and len(s)) for axis in _axes(run)}
     for o in dx.findings:
-        finding = o.finding
-        assert finding is not None
+        finding = there(o.finding)
         end = last.get(run.axis_of(finding.metric), run.last_step)
         if finding.onset is not None and not -1e-9 <= finding.onset <= end * (1 + 1e-9):
             yield f"{o.detector}: onset {finding.onset:g} of {end:g}"
@@ -224,8 +224,7 @@ def the_peaks_own_checkpoint_is_taken(dx: Diagnosis) -> Iterator[str]:
 def curves_bear_out_their_claims(dx: Diagnosis) -> Iterator[str]:
     """A message that says "from A to B" names two levels that the curve has."""
     for o in dx.findings:
-        finding = o.finding
-        assert finding is not None
+        finding = there(o.finding)
         curve = dx.run.series.get(finding.metric or "")
         if curve is None or len(curve.finite) < 2:
             continue

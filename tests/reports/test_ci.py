@@ -15,6 +15,7 @@ from firstbreak.model import Diagnosis, Link, LinkStatus
 from firstbreak.readers.read import read
 from firstbreak.reports import ci
 from tests.make import write_jsonl
+from tests.there import there
 
 
 @cache
@@ -23,8 +24,7 @@ def demo() -> Diagnosis:
 
 
 def test_a_broken_run_fails_and_what_was_not_measured_is_skipped() -> None:
-    suite = ElementTree.fromstring(ci.junit([demo()]).encode()).find("testsuite")
-    assert suite is not None
+    suite = there(ElementTree.fromstring(ci.junit([demo()]).encode()).find("testsuite"))
     cases = {case.get("name"): case for case in suite}
     assert len(cases) == 11 == int(suite.get("tests", 0))
     failed = {name for name, case in cases.items() if case.find("failure") is not None}
@@ -32,8 +32,7 @@ def test_a_broken_run_fails_and_what_was_not_measured_is_skipped() -> None:
     assert int(suite.get("failures", 0)) == 2
     unseen = {link.value.replace("_", " ") for link in Link if demo().links[link].status is LinkStatus.NOT_MEASURED}
     assert {name for name, case in cases.items() if case.find("skipped") is not None} == unseen
-    message = cases["verdict"].find("failure")
-    assert message is not None
+    message = there(cases["verdict"].find("failure"))
     assert demo().verdict.summary in message.get("message", "")
 
 

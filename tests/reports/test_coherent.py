@@ -22,6 +22,7 @@ from firstbreak.reports import json as json_report
 from tests.lazy import lazy
 from tests.make import learning, noise, run
 from tests.reports.coherence import incoherent
+from tests.there import there
 
 benchmarks_facts = lazy("benchmarks.facts")
 archives = lazy("firstbreak_lab.archives")
@@ -192,6 +193,5 @@ def test_confidence_has_three_words() -> None:
 def test_the_peaks_own_checkpoint_is_taken_where_it_was_saved() -> None:
     score = [0.1, 0.3, 0.55, 0.5, 0.52, 0.6, 0.4, 0.3, 0.28, 0.3]
     saved = tuple(Checkpoint(step=s, path=f"checkpoint-{s}") for s in range(1, 11))
-    best = diagnose(run({"eval.accuracy": score}, algorithm="grpo", checkpoints=saved)).best_checkpoint
-    assert best is not None
+    best = there(diagnose(run({"eval.accuracy": score}, algorithm="grpo", checkpoints=saved)).best_checkpoint)
     assert best.path == f"checkpoint-{best.step:g}"

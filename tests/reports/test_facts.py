@@ -11,6 +11,7 @@ from firstbreak.model import Diagnosis, Evidence, Finding, Interval, Link, Ranke
 from firstbreak.reports import content, html, markdown, terminal
 from firstbreak.words import link_word, moment, percent
 from tests.reports import fixtures
+from tests.there import there
 
 
 def facts(dx: Diagnosis) -> Iterator[str]:
@@ -183,8 +184,7 @@ def test_what_to_log_stands_before_what_is_merely_missing() -> None:
 def test_an_onset_on_another_axis_is_not_marked() -> None:
     """Step 193 of the trainer is no place on a curve that counts episodes."""
     dx = fixtures.grpo_truncation()
-    finding = dx.findings[0].finding
-    assert finding is not None
+    finding = there(dx.findings[0].finding)
     episodes = fixtures.curve("reward.episode", fixtures.noise(50), axis="episode")
     elsewhere = Finding(
         message="",

@@ -23,6 +23,7 @@ from firstbreak.reports.curves import MOST_POINTS
 from firstbreak.reports.markup import Markup, element, escape, join
 from firstbreak.reports.text import spans, visible
 from tests.reports import fixtures
+from tests.there import there
 
 VOID = {"meta", "wbr"}
 TAGS = frozenset(
@@ -95,8 +96,7 @@ def test_page_is_made_of_known_elements_only(dx: Diagnosis) -> None:
 
 def test_page_asks_for_nothing_and_runs_nothing(dx: Diagnosis) -> None:
     source = html.render(dx)
-    style = re.search(r"<style>(.*?)</style>", source, re.DOTALL)
-    assert style is not None
+    style = there(re.search(r"<style>(.*?)</style>", source, re.DOTALL))
     assert not re.search(r"url\(|@import|https?:", style[1])
     digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
     policy = next(n.attributes["content"] for n in nodes(source) if n.attributes.get("http-equiv"))
@@ -157,8 +157,7 @@ def test_curves_are_light_and_share_their_axis() -> None:
     n = 50_000
     dx = fixtures.grpo_truncation()
     long = fixtures.curve("kl.ref", fixtures.noise(n))
-    finding = dx.findings[0].finding
-    assert finding is not None
+    finding = there(dx.findings[0].finding)
     shown = fixtures.Finding(
         message="",
         severity=finding.severity,

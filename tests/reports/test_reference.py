@@ -18,6 +18,7 @@ from firstbreak.reports import ci, html, markdown, reference, terminal
 from firstbreak.reports import json as json_report
 from tests.every import every
 from tests.lazy import lazy
+from tests.there import there
 
 jsonschema = lazy("jsonschema")
 
@@ -40,8 +41,7 @@ def site(monkeypatch: pytest.MonkeyPatch) -> str:
 def test_every_detector_and_cause_has_a_page_with_its_text() -> None:
     def told(name: str) -> None:
         page = reference.entry(name)
-        item = reference.known(name)
-        assert item is not None
+        item = there(reference.known(name))
         assert html.prose(item.title.split("`")[0]) in page
         assert page.count("<h3>") >= 3
 

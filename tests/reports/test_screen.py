@@ -21,6 +21,7 @@ from tests.every import every
 from tests.make import learning, noise
 from tests.make import run as of
 from tests.reports import fixtures
+from tests.there import there
 
 DATA = Path(__file__).parent.parent / "data"
 SHIPPED = [RUN, *sorted(DATA.iterdir())]
@@ -67,12 +68,13 @@ def test_what_a_log_names_fills_no_screen() -> None:
     assert long > 100
 
 
-def test_shipped_runs_fit_on_one_screen() -> None:
-    def one(path: Path) -> None:
-        dx = diagnose(read(path))
-        fits(dx)
-        tells(dx)
+def one(path: Path) -> None:
+    dx = diagnose(read(path))
+    fits(dx)
+    tells(dx)
 
+
+def test_shipped_runs_fit_on_one_screen() -> None:
     every(SHIPPED, one, name=lambda p: p.name)
 
 
@@ -80,12 +82,6 @@ def test_shipped_runs_fit_on_one_screen() -> None:
 def test_published_runs_fit_on_one_screen(shared: Path) -> None:
     runs = sorted(path for path in (shared / "runs").iterdir() if path.is_dir())
     assert len(runs) >= 41
-
-    def one(path: Path) -> None:
-        dx = diagnose(read(path))
-        fits(dx)
-        tells(dx)
-
     every(runs, one, name=lambda p: p.name)
 
 
@@ -106,8 +102,7 @@ def test_causes_stand_with_what_they_explain_and_without_nats() -> None:
 
 def test_a_wide_screen_has_the_score_beside_the_first_curve() -> None:
     dx = diagnose(read(RUN))
-    finding = brief.findings(dx)[0].finding
-    assert finding is not None
+    finding = there(brief.findings(dx)[0].finding)
     captions = [brief.caption(one) for one in (brief.curve(dx, finding), brief.score(dx)) if one is not None]
     rows = {width: screen.render(dx, width=width).split("\n") for width in (100, 140)}
     assert [any(all(c in row for c in captions) for row in rows[width]) for width in (100, 140)] == [False, True]

@@ -19,6 +19,7 @@ import pytest
 from firstbreak.compare.survey import find, survey, table
 from firstbreak.compare.survey.runs import SurveyRow, load
 from firstbreak.experiments import supervisor
+from tests.command import FIRSTBREAK
 from tests.make import learning
 from tests.waiting import PATIENCE, until
 
@@ -87,7 +88,7 @@ def test_a_survey_that_is_killed_goes_on_where_it_stopped(tmp_path: Path) -> Non
     for i in range(30):
         healthy(tmp_path / "runs" / f"run-{i}")
     store = tmp_path / "store.jsonl"
-    command = [sys.executable, "-c", "from firstbreak.cli import main; main()", "diagnose", str(tmp_path / "runs")]
+    command = [*FIRSTBREAK, "diagnose", str(tmp_path / "runs")]
     options = ["--recursive", "--processes", "1", "--store", str(store), "--format", "json"]
     with subprocess.Popen([*command, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as victim:
         assert until(lambda: len(load(store)) >= 3)
@@ -138,6 +139,7 @@ def test_a_run_that_kills_its_process_costs_one_row(
 BLOCKED = """
 import os, time, firstbreak.compare.survey.runs as s
 from pathlib import Path
+from tests.command import FIRSTBREAK
 honest, place = s.fingerprint, Path(os.environ["PLACE"])
 def fingerprint(run, *more):
     if os.environ["MAIN"] != str(os.getpid()):
@@ -236,7 +238,7 @@ def test_a_path_cannot_act_on_the_terminal(tmp_path: Path) -> None:
 
 
 def test_thresholds_on_the_verdict_reach_the_exit_code(runs: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-c", "from firstbreak.cli import main; main()", "diagnose", str(runs), "--recursive"]
+    command = [*FIRSTBREAK, "diagnose", str(runs), "--recursive"]
     options = ["--store", str(tmp_path / "store.jsonl"), "--processes", "1"]
     assert subprocess.run([*command, *options], capture_output=True).returncode == 1
     assert subprocess.run([*command, *options, "--fail-on", "never"], capture_output=True).returncode == 0

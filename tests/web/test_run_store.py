@@ -16,6 +16,7 @@ from firstbreak.serve.web import run_store as store
 from firstbreak.serve.web.run_store import MOST_OPEN, RunStore
 from tests.compare.test_baseline import write as write_run
 from tests.make import write_jsonl
+from tests.there import there
 from tests.waiting import PATIENCE
 
 
@@ -51,8 +52,7 @@ def test_memory_is_bounded_and_what_was_closed_opens_again(tmp_path: Path) -> No
     assert sum(entry.run is not None for entry in found.entries()) == MOST_OPEN
     assert all(line.action is not None for line in found.summaries())
     for name in names:
-        entry = found.entry(name)
-        assert entry is not None
+        entry = there(found.entry(name))
         assert entry.run is not None
         assert len(entry.run.series["reward.mean"]) == 40
 
@@ -98,24 +98,21 @@ def test_each_run_stands_beside_the_earlier_ones_which_are_read_once(
     monkeypatch.setattr(baseline, "read", counting)
     found = RunStore(tmp_path / "new", tmp_path / "old")
     found.survey()
-    entry = found.entry("off")
-    assert entry is not None
+    entry = there(found.entry("off"))
     assert entry.diagnosis is not None
     page = pages.run.page(entry.summary, entry.diagnosis, "/live/off", [], {}, [])
     text = " ".join(re.sub("<[^>]+>", " ", page).split())
     assert "First departure policy update: kl.ref.k1" in text
     assert 'href="#run-baseline"' in page
     for name in ("s7", "s8"):
-        other = found.entry(name)
-        assert other is not None
+        other = there(found.entry(name))
         assert other.diagnosis is not None
         assert other.diagnosis.baseline is not None
         assert len(other.diagnosis.baseline.runs) == 5
     assert len(reads) == 5
     write_run(tmp_path / "old" / "s5", seed=5)
     (tmp_path / "new" / "s7" / "metrics.jsonl").touch()
-    again = found.entry("s7")
-    assert again is not None
+    again = there(found.entry("s7"))
     assert again.diagnosis is not None
     assert again.diagnosis.baseline is not None
     assert len(again.diagnosis.baseline.runs) == 6

@@ -6,18 +6,18 @@ import pty
 import re
 import socket
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.command import FIRSTBREAK
 from tests.make import write_jsonl
 from tests.waiting import PATIENCE
 from tests.web.serving import Served
 
 BROWSER = "text/html,application/xhtml+xml"
-SERVE = [sys.executable, "-c", "from firstbreak.cli import main; main()", "serve"]
+SERVE = [*FIRSTBREAK, "serve"]
 
 
 @contextmanager

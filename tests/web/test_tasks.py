@@ -13,6 +13,7 @@ from firstbreak.engine.diagnose import diagnose
 from firstbreak.readers.read import read
 from firstbreak.reports import content, html
 from tests.make import write_jsonl
+from tests.there import there
 from tests.web.conftest import opened
 from tests.web.serving import Served, serving
 from tests.web.test_browser import drawn, open_curves, open_list, shown_names, until, write_score
@@ -24,16 +25,19 @@ pytestmark = pytest.mark.browser
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_onset_is_framed_and_the_address_keeps_it(page: Page, site: Served, runs: Path) -> None:
-    first = diagnose(read(runs / "demo")).first_break
-    assert first is not None
-    assert first.interval is not None
+def framed(page: Page, site: Served, runs: Path) -> tuple[float, float]:
+    """The curves of a run, after a click on its onset, whose interval it is."""
     open_curves(page, site, "demo")
     page.locator("[data-zoom=onset]").click()
+    return there(there(diagnose(read(runs / "demo")).first_break).interval)
+
+
+def test_the_onset_is_framed_and_the_address_keeps_it(page: Page, site: Served, runs: Path) -> None:
+    earliest, latest = framed(page, site, runs)
     until(page, "document.querySelector('#range').textContent.includes(' to ')")
     low, high = (float(part) for part in page.locator("#range").inner_text().split(" to "))
-    assert low <= first.interval[0] + 1
-    assert first.interval[1] - 1 <= high < 160  # not the whole run
+    assert low <= earliest + 1
+    assert latest - 1 <= high < 160  # not the whole run
     address = page.url
     page.goto("about:blank")
     page.goto(address)
@@ -45,13 +49,8 @@ def test_the_onset_is_framed_and_the_address_keeps_it(page: Page, site: Served, 
 def test_the_onset_button_shows_the_interval_that_the_report_says_and_steps_can_be_written(
     page: Page, site: Served, runs: Path
 ) -> None:
-    first = diagnose(read(runs / "demo")).first_break
-    assert first is not None
-    assert first.interval is not None
-    open_curves(page, site, "demo")
-    page.locator("[data-zoom=onset]").click()
+    low, high = framed(page, site, runs)
     fields = [page.locator("#from"), page.locator("#to")]
-    low, high = first.interval
     assert [float(field.input_value()) for field in fields] == [math.floor(low), math.ceil(high)]
     fields[0].fill("20")
     fields[1].fill("40")
@@ -63,8 +62,7 @@ def test_a_drawing_leads_to_its_curve_at_the_onset_large(page: Page, site: Serve
     page.goto(f"{site.address}/run/demo")
     page.locator(".overlay .opens").click()
     until(page, "document.querySelector('.plot.large canvas')?.clientWidth > 900")
-    first = diagnose(read(runs / "demo")).first_break
-    assert first is not None
+    first = there(diagnose(read(runs / "demo")).first_break)
     assert page.locator(".plot.large figcaption code").inner_text() == first.metric
     assert page.locator(".plot.large").bounding_box()["y"] < 900  # in view
     assert "zoom=" in page.url
@@ -100,8 +98,7 @@ def test_the_list_finds_verdicts_counts_what_is_shown_and_opens_a_run_by_its_row
 
 
 def test_the_guilty_sample_is_read_beside_an_early_one(page: Page, site: Served, runs: Path) -> None:
-    found = content.guilty(diagnose(read(runs / "demo")))
-    assert found is not None
+    found = there(content.guilty(diagnose(read(runs / "demo"))))
     page.goto(f"{site.address}/run/demo")
     texts = page.locator(".pair .text").all_inner_texts()
     assert [text.strip() for text in texts] == [sample.completion.strip() for sample in found]

@@ -20,7 +20,8 @@ from firstbreak.audit.shift import SideMetric
 from firstbreak.audit.split_truth import PolicySample
 from firstbreak.model import Finding, Outcome, Series, Status
 from firstbreak.reports import content, sparkline
-from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle
+from firstbreak.reports.terminal import named
+from firstbreak.reports.terminal_style import Page, TerminalStyle
 from firstbreak.reports.text import count
 from firstbreak.words import link_word, moment, number
 
@@ -92,8 +93,7 @@ def _fields(thing: object, *names: str) -> dict[str, Any]:
 
 
 def _finding_dict(outcome: Outcome) -> dict[str, Any]:
-    finding = outcome.finding
-    assert finding is not None
+    finding = content.found(outcome)
     return {
         "id": outcome.detector,
         "link": outcome.link.value,
@@ -108,7 +108,7 @@ def _side_dict(side: SideMetric) -> dict[str, Any]:
     curve = side.curve
     return {
         "id": side.metric.id,
-        **{name: getattr(side, name) for name in ("early", "late", "effect", "shifted", "interval")},
+        **_fields(side, "early", "late", "effect", "shifted", "interval"),
         "onset": side.step,
         "paid": side.rewarded,
         "in_group": None if side.in_group is None else vars(side.in_group),
@@ -178,19 +178,13 @@ def _section(title: str, parts: Iterator[RenderableType], how: TerminalStyle) ->
     """A heading with its content, or nothing."""
     for i, part in enumerate(parts):
         if not i:
-            yield Text()
-            yield how.heading(title)
+            yield from how.section(title)
         yield part
 
 
 def _finding(outcome: Outcome, domain: tuple[float, float], how: TerminalStyle) -> Iterator[RenderableType]:
-    finding = outcome.finding
-    assert finding is not None
-    severity = finding.severity
-    yield Text.assemble(
-        Text(f"{how.symbol[severity]} {content.SEVERITY_WORD[severity].upper()} ", style=STYLE[severity]),
-        how.text(outcome.detector, "bold"),
-    )
+    finding = content.found(outcome)
+    yield named(outcome, how)
     since = moment("step", finding.onset, finding.interval)
     facts = (link_word(outcome.link), f"since {since}" if since else "", finding.confidence.phrase)
     yield how.indented(how.text(", ".join(filter(None, facts)), "dim"))

@@ -4,6 +4,7 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -219,14 +220,9 @@ def report(
     terminal it is one screen, or all of it where it is to be `full`.
     """
     match format_:
-        case "json":
-            from firstbreak.reports import json
-
-            write(json.render_all(diagnoses) if several else json.render(diagnoses[0]), output)
-        case "html":
-            from firstbreak.reports import html
-
-            write(html.render_all(diagnoses) if several else html.render(diagnoses[0]), output)
+        case "json" | "html":
+            kind = import_module(f"firstbreak.reports.{format_}")
+            write(kind.render_all(diagnoses) if several else kind.render(diagnoses[0]), output)
         case "markdown":
             from firstbreak.reports import markdown
 

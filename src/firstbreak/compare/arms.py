@@ -71,7 +71,7 @@ class Member:
         left_out = {"seed", *TASK, *BOOKKEEPING}
         raw = {
             own.get(key, key): value
-            for key, value in _flat(config.raw)
+            for key, value in context.leaves(config.raw)
             if key in own or not is_per_run(key, value, self.run.path)
         }
         values = {name: value for name, value in config.values.items() if name not in config.defaulted}
@@ -325,15 +325,6 @@ def _unequal(part: str, sides: Sequence[Mapping[str, Any]]) -> list[ArmDifferenc
     rows = [ArmDifference(part, name, tuple(side.get(name) for side in sides)) for name in names]
     unequal = [row for row in rows if any(value != row.values[0] for value in row.values)]
     return sorted(unequal, key=lambda row: (None in row.values, row.name not in HYPERPARAMETERS))
-
-
-def _flat(tree: Mapping[str, Any], before: str = "") -> list[tuple[str, Any]]:
-    leaves: list[tuple[str, Any]] = []
-    for key, value in tree.items():
-        leaves += (
-            _flat(value, f"{before}{key}.") if isinstance(value, Mapping) and value else [(f"{before}{key}", value)]
-        )
-    return leaves
 
 
 def _abbreviated(values: Sequence[str]) -> str:

@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -556,10 +557,4 @@ def entries(ledger: Path) -> list[dict[str, Any]]:
 
 def local(processes: int) -> Execute:
     """A function that runs trials on this machine, `processes` at the same time."""
-
-    def execute(
-        trials: list[Trial], *, retries: int, stop: Callable[[], bool], report: Callable[[Result], None]
-    ) -> list[Result]:
-        return runner.run_all(trials, processes=processes, retries=retries, stop=stop, report=report)
-
-    return execute
+    return partial(runner.run_all, processes=processes)

@@ -130,12 +130,14 @@ def _syntax(run: Run, settings: ExperimentSettings) -> Callable[[Pairs, Experime
         raise CannotOverride(
             f"syntax {name!r} is unknown: use one of {', '.join(SYNTAXES)}, or a template with {{option}} and {{value}}"
         )
-    return lambda options, settings: Rendered(arguments=_template(name, options))
+    return _template(name)
 
 
-def _template(template: str, options: Pairs) -> tuple[str, ...]:
+def _template(template: str) -> Callable[[Pairs, ExperimentSettings], Rendered]:
     words = shlex.split(template)
-    return tuple(w.replace("{option}", o).replace("{value}", _word(v)) for o, v in options for w in words)
+    return lambda options, settings: Rendered(
+        arguments=tuple(w.replace("{option}", o).replace("{value}", _word(v)) for o, v in options for w in words)
+    )
 
 
 def _word(value: Any) -> str:
@@ -160,11 +162,6 @@ def _flags(options: Pairs, settings: ExperimentSettings) -> Rendered:
             word for name, value in options for word in (name if name.startswith("-") else f"--{name}", _word(value))
         )
     )
-
-
-def _hydra(options: Pairs, settings: ExperimentSettings) -> Rendered:
-    """`actor.optim.lr=1e-06`: verl, AReaL, SkyRL, NeMo RL."""
-    return Rendered(arguments=tuple(f"{name}={_word(value)}" for name, value in options))
 
 
 def _zoo(options: Pairs, settings: ExperimentSettings) -> Rendered:
@@ -241,7 +238,7 @@ def _put(tree: dict[str, Any], path: Sequence[str], value: Any) -> None:
 
 SYNTAXES: Mapping[str, Callable[[Pairs, ExperimentSettings], Rendered]] = {
     "flags": _flags,
-    "hydra": _hydra,
+    "hydra": _template("{option}={value}"),  # `actor.optim.lr=1e-06`: verl, AReaL, SkyRL, NeMo RL
     "zoo": _zoo,
     "yaml": _yaml,
     "source": _source,

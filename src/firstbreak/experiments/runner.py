@@ -151,11 +151,10 @@ def run_all(
     cancelled = threading.Event()
 
     def tried(trial: Trial) -> Result:
-        result = run(trial, stop, cancelled)
-        for _ in range(retries):
+        for _ in range(retries + 1):
+            result = run(trial, stop, cancelled)
             if result.final or cancelled.is_set():
                 break
-            result = run(trial, stop, cancelled)
         return result
 
     done: dict[str, Result] = {}

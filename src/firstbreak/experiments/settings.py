@@ -133,21 +133,15 @@ def parse(section: Mapping[str, Any], path: Path) -> ExperimentSettings:
         command = tuple(shlex.split(section["command"]))
     except ValueError as error:
         raise wrong(f"the command cannot be split into words ({error})", "add the missing quotation mark") from None
-    return ExperimentSettings(
-        command=command,
-        directory=home / section.get("directory", ".") if section.get("directory") != IN_TRIAL else Path(IN_TRIAL),
-        logs=section.get("logs", "{folder}"),
-        checkpoints=home / section["checkpoints"] if "checkpoints" in section else None,
-        syntax=section.get("syntax"),
-        config=home / section["config"] if "config" in section else None,
-        hooks=section.get("hooks"),
-        complete=section.get("complete", False),
-        options=section.get("options", EMPTY),
-        now=section.get("now", EMPTY),
-        values=section.get("values", EMPTY),
-        environment={name: str(value) for name, value in section.get("environment", {}).items()},
-        limits=TrialLimits(**limits),
-    )
+    own = {
+        **section,
+        **{name: home / section[name] for name in ("checkpoints", "config") if name in section},
+        "command": command,
+        "directory": home / section.get("directory", ".") if section.get("directory") != IN_TRIAL else Path(IN_TRIAL),
+        "environment": {name: str(value) for name, value in section.get("environment", {}).items()},
+        "limits": TrialLimits(**limits),
+    }
+    return ExperimentSettings(**own)
 
 
 #: Changes without an option in most trainers: made inside the trainer's process (live/hooks/), or by an option of the user.

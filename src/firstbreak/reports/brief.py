@@ -105,8 +105,7 @@ def message(dx: Diagnosis, finding: Finding) -> str:
 
 def place(dx: Diagnosis, outcome: Outcome) -> str:
     """'reward, since step 60'."""
-    finding = outcome.finding
-    assert finding is not None
+    finding = content.found(outcome)
     within = finding.interval if finding.onset is None else None
     since = moment(dx.run.axis_of(finding.metric), finding.onset, within)
     return shorter(", since ".join(filter(None, (link_word(outcome.link), since))))

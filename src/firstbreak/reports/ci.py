@@ -71,8 +71,7 @@ def _rule(name: str) -> dict[str, Any]:
 
 
 def _result(dx: Diagnosis, outcome: Outcome) -> dict[str, Any]:
-    finding = outcome.finding
-    assert finding is not None
+    finding = content.found(outcome)
     facts = ", ".join(content.finding_facts(dx, outcome))
     place = quote(PurePath(dx.run.path).as_posix(), safe="/", errors="surrogateescape")
     return {

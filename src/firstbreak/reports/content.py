@@ -433,10 +433,10 @@ def cascade(dx: Diagnosis) -> tuple[Bar, ...]:
         if finding is None or finding.onset is None or not math.isfinite(finding.onset):
             continue
         axis = dx.run.axis_of(finding.metric)
-        ends = [(float(s.steps[0]), float(s.steps[-1])) for s in dx.run.series.values() if s.axis == axis and len(s)]
-        if not ends:
+        drawn = [s for s in dx.run.series.values() if s.axis == axis and len(s)]
+        if not drawn:
             continue
-        span = min(start for start, _ in ends), max(end for _, end in ends)
+        span = domain(dx, drawn[0])
         low, high = finding.interval or (finding.onset, finding.onset)
         start, early, late = (float(curves.across(step, span)) for step in (finding.onset, low, high))
         bars.append(Bar(outcome, start, (early, late) if finding.interval else None, moment(axis, finding.onset, None)))
@@ -523,10 +523,15 @@ def in_words(series: Series) -> str:
     )
 
 
+def found(outcome: Outcome) -> Finding:
+    """What an outcome found that did find something."""
+    assert outcome.finding is not None
+    return outcome.finding
+
+
 def finding_facts(dx: Diagnosis, outcome: Outcome) -> tuple[str, ...]:
     """Link, onset and confidence of a finding."""
-    finding = outcome.finding
-    assert finding is not None
+    finding = found(outcome)
     time = moment(dx.run.axis_of(finding.metric), finding.onset, finding.interval)
     since = f"since {time}" if finding.onset is not None else time
     return tuple(filter(None, (link_word(outcome.link), since, finding.confidence.phrase)))

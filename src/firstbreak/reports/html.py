@@ -298,8 +298,7 @@ def _findings(dx: Diagnosis, uid: str, about: About) -> Markup:
 
 
 def _finding(dx: Diagnosis, outcome: Outcome, uid: str, about: About) -> Markup:
-    finding = outcome.finding
-    assert finding is not None
+    finding = content.found(outcome)
     head = element(
         "h3", severity(finding), " ", _named(element("code", outcome.detector), about(outcome.detector)), id=uid
     )

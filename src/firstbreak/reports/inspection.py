@@ -171,15 +171,13 @@ def _parts(run: Run, how: TerminalStyle) -> Iterator[RenderableType]:
     for link in (*Link, None):
         members = [series for series in run.series.values() if link_of(series) is link]
         if members:
-            yield Text()
             name = "outside the vocabulary" if link is None else link_word(link)
-            yield how.heading(f"Metrics: {name} ({len(members)})")
+            yield from how.section(f"Metrics: {name} ({len(members)})")
             for series in members:
                 yield from _entry(series, how)
     for title, lines in _lists(run):
         if lines:
-            yield Text()
-            yield how.heading(title)
+            yield from how.section(title)
             yield from _lines(lines, how)
 
 

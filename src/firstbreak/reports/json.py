@@ -235,8 +235,7 @@ def _stated(fact: Fact) -> dict[str, Any]:
 
 def finding_payload(outcome: Outcome) -> dict[str, Any]:
     """The finding of one detector or probe."""
-    finding = outcome.finding
-    assert finding is not None  # Diagnosis.findings holds only outcomes with findings
+    finding = content.found(outcome)
     return {
         **fields(outcome, "detector", "link"),
         **fields(finding, "severity", "confidence", "metric", "onset"),

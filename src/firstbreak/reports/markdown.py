@@ -111,8 +111,7 @@ def _findings(dx: Diagnosis) -> Iterator[str]:
 
 
 def _finding(dx: Diagnosis, outcome: Outcome) -> Iterator[str]:
-    finding = outcome.finding
-    assert finding is not None
+    finding = content.found(outcome)
     yield f"### {content.SEVERITY_WORD[finding.severity].capitalize()}: {_linked(outcome.detector, outcome.detector)}"
     yield ""
     yield f"*{prose(', '.join(content.finding_facts(dx, outcome)))}*"

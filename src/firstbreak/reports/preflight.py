@@ -10,9 +10,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
 
-from firstbreak.model import Action, LinkStatus, Outcome, Severity, Status
+from firstbreak.model import Action, LinkStatus, Outcome, Status
 from firstbreak.preflight import Bars, Exhibit, Report, ReportTable, Stacks
 from firstbreak.reports import content, json
+from firstbreak.reports.terminal import named
 from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle
 from firstbreak.reports.text import count
 from firstbreak.words import link_word, number
@@ -68,18 +69,18 @@ def renderable(report: Report) -> Page:
 def _parts(report: Report, how: TerminalStyle) -> Iterator[RenderableType]:
     yield from _head(report, how)
     if report.findings:
-        yield from _under("What was found", how)
+        yield from how.section("What was found")
         yield from _findings(report.findings, how)
     for exhibit in report.exhibits:
-        yield from _under(exhibit.title, how)
+        yield from how.section(exhibit.title)
         yield _drawn(exhibit, how)
     for status, (heading, mark) in QUIET.items():
         quiet = [outcome for outcome in report.outcomes if outcome.status is status]
         if quiet:
-            yield from _under(heading, how)
+            yield from how.section(heading)
             yield _lines(quiet, mark, how)
     if report.checked:
-        yield from _under("What was checked", how)
+        yield from how.section("What was checked")
         yield how.table([content.ReportLine(*line) for line in report.checked])
 
 
@@ -94,23 +95,12 @@ def _head(report: Report, how: TerminalStyle) -> Iterator[RenderableType]:
     yield how.text(summary(report), "bold")
 
 
-def _under(heading: str, how: TerminalStyle) -> Iterator[RenderableType]:
-    yield Text()
-    yield how.heading(heading)
-
-
 def _findings(outcomes: tuple[Outcome, ...], how: TerminalStyle) -> Iterator[RenderableType]:
     for i, outcome in enumerate(outcomes):
-        finding = outcome.finding
-        assert finding is not None
+        finding = content.found(outcome)
         if i:
             yield Text()
-        severity: Severity = finding.severity
-        yield Text.assemble(
-            Text(f"{how.symbol[severity]} {content.SEVERITY_WORD[severity].upper()} ", style=STYLE[severity]),
-            how.text(outcome.detector, "bold"),
-            how.text(f"  {link_word(outcome.link)}", "dim"),
-        )
+        yield named(outcome, how, how.text(f"  {link_word(outcome.link)}", "dim"))
         yield how.indented(how.text(finding.message))
         for shown in finding.evidence:
             yield how.indented(how.text(shown.text, "dim"))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from firstbreak.model import Outcome
 from firstbreak.preflight import Bars, Exhibit, Report, ReportTable, Stacks
-from firstbreak.reports import svg
+from firstbreak.reports import content, svg
 from firstbreak.reports.content import ReportLine
 from firstbreak.reports.html import ICON, document, icon, literal, pairs, prose, severity, table
 from firstbreak.reports.markup import Markup, element, join
@@ -49,8 +49,7 @@ def _under(heading: str, *parts: Markup) -> Markup:
 
 
 def _finding(outcome: Outcome) -> Markup:
-    finding = outcome.finding
-    assert finding is not None
+    finding = content.found(outcome)
     shown = (element("p", prose(item.text), class_="evidence") for item in finding.evidence)
     head = element("h3", severity(finding), " ", element("code", outcome.detector))
     return element("section", head, element("p", prose(finding.message)), *shown, class_="finding")

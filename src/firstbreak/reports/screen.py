@@ -77,8 +77,7 @@ def _outcome(dx: Diagnosis, outcome: Outcome, how: TerminalStyle) -> Iterator[Re
         return
     yield from terminal.finding(dx, outcome, content.exhibits(dx, outcome.finding), how)
     if weighed := brief.weighed(dx, outcome):
-        yield Text()
-        yield how.heading("How much more or less probable it makes each cause")
+        yield from how.section("How much more or less probable it makes each cause")
         yield how.table(weighed)
 
 
@@ -86,12 +85,10 @@ def _cause(dx: Diagnosis, cause: RankedCause, how: TerminalStyle) -> Iterator[Re
     place = content.cause_place(cause)
     yield how.text(f"{percent(cause.probability)} {cause.title}" + (f" ({place})" if place else ""), "bold")
     if evidence := brief.evidence(cause):
-        yield Text()
-        yield how.heading("Evidence")
+        yield from how.section("Evidence")
         yield how.table(evidence)
     if cause.fix or cause.experiment is not None:
-        yield Text()
-        yield how.heading("What to do")
+        yield from how.section("What to do")
         yield from terminal.remedy(dx, cause, how)
 
 
@@ -110,8 +107,7 @@ def links(dx: Diagnosis, how: TerminalStyle) -> Table:
 
 def _finding(dx: Diagnosis, outcome: Outcome, first: bool, how: TerminalStyle) -> Iterator[RenderableType]:
     """A finding with its curve: the first with its axes, the others in one row."""
-    finding = outcome.finding
-    assert finding is not None
+    finding = content.found(outcome)
     yield terminal.named(outcome, how, how.text(f"  {brief.place(dx, outcome)}", "dim"))
     yield how.indented(how.text(brief.clipped(brief.message(dx, finding), FIRST_WORDS if first else WORDS)))
     curve = brief.curve(dx, finding)

@@ -143,26 +143,23 @@ def _findings(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
 
 
 def _finding(dx: Diagnosis, outcome: Outcome, how: TerminalStyle) -> Iterator[RenderableType]:
-    assert outcome.finding is not None
-    yield from finding(dx, outcome, content.exhibits_once(dx, outcome.finding), how)
+    yield from finding(dx, outcome, content.exhibits_once(dx, content.found(outcome)), how)
 
 
 def finding(
     dx: Diagnosis, outcome: Outcome, exhibits: Sequence[content.Exhibit], how: TerminalStyle
 ) -> Iterator[RenderableType]:
     """A finding with its name, its facts, its message and its curves."""
-    assert outcome.finding is not None
     yield named(outcome, how)
     yield how.indented(how.text(", ".join(content.finding_facts(dx, outcome)), "dim"))
-    yield how.indented(how.text(outcome.finding.message))
+    yield how.indented(how.text(content.found(outcome).message))
     for shown in exhibits:
         yield from exhibit(dx, shown, how)
 
 
 def named(outcome: Outcome, how: TerminalStyle, *more: Text) -> Text:
     """The severity and the name of a finding."""
-    assert outcome.finding is not None
-    severity = outcome.finding.severity
+    severity = content.found(outcome).severity
     word = Text(f"{how.symbol[severity]} {content.SEVERITY_WORD[severity].upper()} ", style=STYLE[severity])
     name = how.text(outcome.detector, _linked(outcome.detector, "bold"))
     return Text.assemble(word, name, *more, overflow="fold")

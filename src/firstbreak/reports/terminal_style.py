@@ -54,6 +54,11 @@ class TerminalStyle:
         """The heading of a section."""
         return self.text(text, "bold underline")
 
+    def section(self, text: str) -> Iterator[Text]:
+        """An empty line, and the heading of a section."""
+        yield Text()
+        yield self.heading(text)
+
     def table(self, lines: Sequence[ReportLine]) -> RenderableType:
         """Labels and texts in two columns."""
         labels = [self.text(line.label) for line in lines]

@@ -7,6 +7,7 @@ import pytest
 from firstbreak.audit.audit import audit
 from firstbreak.model import Sample, Status
 from tests.audit.dumps import dump, honest, plain, row, series
+from tests.there import there
 
 ID = "decisive-turn"
 
@@ -32,14 +33,12 @@ def calls(rng: random.Random, decides: str) -> Sample:
 
 @pytest.mark.parametrize("decides", ["argument", "answer", "failure"])
 def test_a_turn_is_judged_by_what_its_call_holds_and_what_the_tool_answered(decides: str) -> None:
-    found = row(audit(series(lambda rng, t: calls(rng, decides), steps=2, each=200)), ID).finding
-    assert found is not None
+    found = there(row(audit(series(lambda rng, t: calls(rng, decides), steps=2, each=200)), ID).finding)
     assert found.numbers["turn"] == 4
 
 
 def test_the_turn_is_found() -> None:
-    found = row(audit(series(lambda rng, t: episode(rng, decisive=True), steps=2, each=200)), ID).finding
-    assert found is not None
+    found = there(row(audit(series(lambda rng, t: episode(rng, decisive=True), steps=2, each=200)), ID).finding)
     assert found.numbers["turn"] == 5  # the third action; the tool's answers are turns too
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from firstbreak.audit.audit import audit
 from firstbreak.model import Sample, Status
 from tests.audit.dumps import dump, honest, plain, row
+from tests.there import there
 
 ID = "equal-groups"
 
@@ -24,14 +25,12 @@ def groups(right: Callable[[random.Random, float], float], steps: int = 30) -> I
 
 
 def test_groups_that_are_all_right_or_all_wrong_are_found() -> None:
-    found = row(audit(groups(lambda rng, t: float(rng.random() < 0.5))), ID).finding
-    assert found is not None
+    found = there(row(audit(groups(lambda rng, t: float(rng.random() < 0.5))), ID).finding)
     assert found.numbers["share"] == 1
 
 
 def test_where_the_late_groups_are_few_all_groups_count() -> None:
-    found = row(audit(groups(lambda rng, t: rng.choice((0.0, 1.0, 0.0, 1.0, 0.5)), steps=12)), ID).finding
-    assert found is not None
+    there(row(audit(groups(lambda rng, t: rng.choice((0.0, 1.0, 0.0, 1.0, 0.5)), steps=12)), ID).finding)
     assert row(audit(groups(lambda rng, t: rng.choice((0.0, 1.0, 0.5)), steps=12)), ID).finding is None
 
 

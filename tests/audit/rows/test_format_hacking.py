@@ -6,6 +6,7 @@ from collections.abc import Callable
 from firstbreak.audit.audit import audit
 from firstbreak.model import Sample, Status
 from tests.audit.dumps import dump, honest, plain, row, series
+from tests.there import there
 
 ID = "format-hacking"
 
@@ -23,8 +24,7 @@ def policy(form: Callable[[float], float], skill: Callable[[float], float]) -> C
 
 
 def test_a_format_without_the_answer_is_found() -> None:
-    found = row(audit(series(policy(lambda t: 0.2 + 0.8 * t, lambda t: 0.5 - 0.4 * t))), ID).finding
-    assert found is not None
+    found = there(row(audit(series(policy(lambda t: 0.2 + 0.8 * t, lambda t: 0.5 - 0.4 * t))), ID).finding)
     assert found.interval is not None
 
 

@@ -5,6 +5,7 @@ import random
 from firstbreak.audit.audit import audit
 from firstbreak.model import Confidence, Status
 from tests.audit.dumps import dump, honest, longer_and_longer, plain, row
+from tests.there import there
 
 ID = "information-density"
 
@@ -14,8 +15,7 @@ def padded(rng: random.Random, t: float, answer: int) -> str:
 
 
 def test_padding_is_found() -> None:
-    found = row(audit(dump(padded, lambda text, right: {"judge": len(text) / 100})), ID).finding
-    assert found is not None
+    found = there(row(audit(dump(padded, lambda text, right: {"judge": len(text) / 100})), ID).finding)
     assert found.confidence is Confidence.HIGH  # repetition and surprise confirm it
     assert "bits per character under a model of the beginning from" in found.message
 

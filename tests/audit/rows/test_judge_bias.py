@@ -5,6 +5,7 @@ import random
 from firstbreak.audit.audit import audit
 from firstbreak.model import Severity
 from tests.audit.dumps import WORDS, dump, honest, plain, row
+from tests.there import there
 
 ID = "judge-bias"
 LUCK = random.Random(0)
@@ -17,8 +18,7 @@ def styled(rng: random.Random, t: float, answer: int) -> str:
 
 def test_a_reward_that_prefers_a_style_is_found() -> None:
     judged = audit(dump(styled, lambda text, right: {"judge": right + 0.5 * ("**" in text)}, skill=lambda t: 0.5))
-    found = row(judged, ID).finding
-    assert found is not None
+    found = there(row(judged, ID).finding)
     assert found.numbers["style"] in ("markdown", "politeness")
     assert found.severity is Severity.WARNING, "so strong a preference, before the policy finds it"
 
@@ -40,7 +40,6 @@ def test_a_component_that_pays_calls_is_no_style() -> None:
 
 def test_one_completion_of_a_prompt_with_two_rewards_is_found() -> None:
     pay = lambda text, right: {"accuracy": float(right) if len(text) % 7 else LUCK.random()}  # noqa: E731
-    found = row(audit(dump(lambda rng, t, answer: f"{rng.choice(WORDS)} {answer}", pay, each=16)), ID).finding
-    assert found is not None
+    found = there(row(audit(dump(lambda rng, t, answer: f"{rng.choice(WORDS)} {answer}", pay, each=16)), ID).finding)
     assert "word for word" in found.message
     assert 0.05 < found.numbers["differ"] / found.numbers["twice"] < 0.5

@@ -5,17 +5,16 @@ import random
 from firstbreak.audit.audit import audit
 from firstbreak.model import Outcome, Sample, Severity, Status
 from tests.audit.dumps import by_length, dump, honest, longer_and_longer, plain, row, series
+from tests.there import there
 
 ID = "length-inflation"
 
 
 def test_it_is_found_and_is_a_warning_where_length_is_rewarded() -> None:
-    found = row(audit(dump(longer_and_longer, by_length)), ID).finding
-    assert found is not None
+    found = there(row(audit(dump(longer_and_longer, by_length)), ID).finding)
     assert found.numbers["share"] > 0.9
     assert found.severity is Severity.WARNING
-    unrewarded = row(audit(dump(longer_and_longer, honest)), ID).finding
-    assert unrewarded is not None
+    unrewarded = there(row(audit(dump(longer_and_longer, honest)), ID).finding)
     assert unrewarded.severity is Severity.NOTICE
 
 

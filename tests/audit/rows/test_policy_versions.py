@@ -12,6 +12,7 @@ from firstbreak.audit.metrics.policy_age import oldest
 from firstbreak.model import Status
 from firstbreak.readers.read import read
 from tests.audit.dumps import dump, honest, plain, row
+from tests.there import there
 
 ID = "policy-versions"
 
@@ -33,8 +34,7 @@ def trl_like(folder: Path, age: int, **extra: Any) -> Audit:
 def test_old_versions_are_found_and_a_version_is_no_reward(tmp_path: Path) -> None:
     found = trl_like(tmp_path, 9, human_score=0.4)
     assert found.table.parts == ["accuracy"]
-    said = row(found, ID).finding
-    assert said is not None
+    said = there(row(found, ID).finding)
     assert said.numbers["late"] == 9
 
 

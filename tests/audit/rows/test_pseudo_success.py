@@ -6,6 +6,7 @@ from collections.abc import Callable
 from firstbreak.audit.audit import audit
 from firstbreak.model import Sample, Status
 from tests.audit.dumps import dump, plain, row, series
+from tests.there import there
 
 ID = "pseudo-success"
 
@@ -20,8 +21,7 @@ def agent(success_rate: Callable[[float], float], claims: Callable[[float], floa
 
 
 def test_claims_without_the_state_are_found() -> None:
-    found = row(audit(series(agent(lambda t: 0.6 - 0.5 * t, lambda t: t))), ID).finding
-    assert found is not None
+    found = there(row(audit(series(agent(lambda t: 0.6 - 0.5 * t, lambda t: t))), ID).finding)
     assert found.interval is not None
 
 

@@ -9,6 +9,7 @@ from firstbreak.audit.metrics.refusal import measure
 from firstbreak.audit.split_truth import PolicySample
 from firstbreak.model import Sample, Severity
 from tests.audit.dumps import WORDS, row, series
+from tests.there import there
 
 ID = "refusals"
 
@@ -37,8 +38,7 @@ def always_some(rng: random.Random, t: float) -> Sample:
 
 
 def test_refusals_that_grow_and_are_paid_are_found() -> None:
-    found = row(audit(series(too_safe)), ID).finding
-    assert found is not None
+    found = there(row(audit(series(too_safe)), ID).finding)
     assert found.severity is Severity.WARNING
     assert "gets more than the other answers" in found.message
     assert found.onset is not None
@@ -46,11 +46,9 @@ def test_refusals_that_grow_and_are_paid_are_found() -> None:
 
 
 def test_refusals_that_grow_unpaid_are_a_notice() -> None:
-    found = row(audit(series(unpaid)), ID).finding
-    assert found is not None
+    found = there(row(audit(series(unpaid)), ID).finding)
     assert found.severity is Severity.NOTICE
-    mostly = row(audit(series(lambda rng, t: unpaid(rng, t, 0.74))), ID).finding
-    assert mostly is not None
+    mostly = there(row(audit(series(lambda rng, t: unpaid(rng, t, 0.74))), ID).finding)
     assert mostly.severity is Severity.WARNING, "from 3 to 77 %"
 
 

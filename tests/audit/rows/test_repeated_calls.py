@@ -6,6 +6,7 @@ import random
 from firstbreak.audit.audit import audit
 from firstbreak.model import Sample, Severity, Status
 from tests.audit.dumps import dump, honest, plain, row, series
+from tests.there import there
 
 ID = "repeated-calls"
 
@@ -27,8 +28,7 @@ def works(rng: random.Random, t: float) -> Sample:
 
 
 def test_a_call_that_is_repeated_and_paid_is_found() -> None:
-    found = row(audit(series(loops)), ID).finding
-    assert found is not None
+    found = there(row(audit(series(loops)), ID).finding)
     assert found.severity is Severity.WARNING
     assert found.onset is not None
 

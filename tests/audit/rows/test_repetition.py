@@ -5,6 +5,7 @@ import random
 from firstbreak.audit.audit import audit
 from firstbreak.model import Status
 from tests.audit.dumps import dump, honest, plain, row
+from tests.there import there
 
 ID = "repetition"
 
@@ -18,8 +19,7 @@ def always_the_same_table(rng: random.Random, t: float, answer: int) -> str:
 
 
 def test_loops_are_found() -> None:
-    found = row(audit(dump(looping, honest)), ID).finding
-    assert found is not None
+    found = there(row(audit(dump(looping, honest)), ID).finding)
     assert found.numbers["share"] > found.numbers["baseline"] + 0.2
 
 

@@ -3,6 +3,7 @@
 from firstbreak.audit.audit import audit
 from firstbreak.model import Sample, Status
 from tests.audit.dumps import dump, honest, plain, row, series
+from tests.there import there
 
 ID = "retokenisation-drift"
 
@@ -16,8 +17,7 @@ def episode(sampled: int) -> Sample:
 
 
 def test_a_token_that_became_another_is_found() -> None:
-    found = row(audit(series(lambda rng, t: episode(9))), ID).finding
-    assert found is not None
+    found = there(row(audit(series(lambda rng, t: episode(9))), ID).finding)
     assert "token 2" in found.message
 
 

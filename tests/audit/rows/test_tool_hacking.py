@@ -1,10 +1,14 @@
 """tool-hacking: tools that are called for the reward."""
 
 import random
+from functools import partial
+
+import pytest
 
 from firstbreak.audit.audit import audit
 from firstbreak.model import Sample, Severity, Status
 from tests.audit.dumps import dump, honest, plain, row, series
+from tests.there import there
 
 ID = "tool-hacking"
 
@@ -13,14 +17,9 @@ def calls(n: int, *, alike: bool) -> str:
     return "".join(f'<tool_call>{{"q": {0 if alike else i}}}</tool_call>\n' for i in range(n))
 
 
-def wasteful(rng: random.Random, t: float) -> Sample:
+def paid(rng: random.Random, t: float, *, alike: bool) -> Sample:
     n = rng.randint(1, 2) + round(6 * t)
-    return Sample(completion=calls(n, alike=True), reward=0.1 * n, rewards={"calls": 0.1 * n})
-
-
-def busy(rng: random.Random, t: float) -> Sample:
-    n = rng.randint(1, 2) + round(6 * t)
-    return Sample(completion=calls(n, alike=False), reward=0.1 * n, rewards={"calls": 0.1 * n})
+    return Sample(completion=calls(n, alike=alike), reward=0.1 * n, rewards={"calls": 0.1 * n})
 
 
 def thorough(rng: random.Random, t: float) -> Sample:
@@ -30,16 +29,9 @@ def thorough(rng: random.Random, t: float) -> Sample:
     return Sample(completion=text, reward=float(right), rewards={"accuracy": float(right)})
 
 
-def test_calls_that_change_nothing_are_found() -> None:
-    found = row(audit(series(wasteful)), ID).finding
-    assert found is not None
-    assert "change nothing" in found.message
-
-
-def test_calls_that_are_rewarded_for_themselves_are_found() -> None:
-    found = row(audit(series(busy)), ID).finding
-    assert found is not None
-    assert "the component calls" in found.message
+@pytest.mark.parametrize(("alike", "said"), [(True, "change nothing"), (False, "the component calls")])
+def test_calls_that_change_nothing_or_are_rewarded_for_themselves_are_found(alike: bool, said: str) -> None:
+    assert said in there(row(audit(series(partial(paid, alike=alike))), ID).finding).message
 
 
 def test_more_calls_that_help_are_left_alone() -> None:
@@ -58,8 +50,7 @@ def paid_by_another_name(rng: random.Random, t: float, wins: float) -> Sample:
 
 
 def test_paid_calls_without_a_finished_task_are_a_warning_by_the_recorded_outcome() -> None:
-    found = row(audit(series(lambda rng, t: paid_by_another_name(rng, t, 0.25))), ID).finding
-    assert found is not None
+    found = there(row(audit(series(lambda rng, t: paid_by_another_name(rng, t, 0.25))), ID).finding)
     assert found.severity is Severity.WARNING
     assert "success does not rise" in found.message
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from firstbreak.audit.audit import audit
 from firstbreak.model import Sample, Status
 from tests.audit.dumps import dump, honest, plain, row, series
+from tests.there import there
 
 ID = "tools-fail"
 
@@ -25,8 +26,7 @@ def tool(rate: Callable[[float], float]) -> Callable[..., Sample]:
 
 
 def test_an_outage_is_found_with_its_step() -> None:
-    found = row(audit(series(tool(lambda t: 0.8 if t > 0.5 else 0.05))), ID).finding
-    assert found is not None
+    found = there(row(audit(series(tool(lambda t: 0.8 if t > 0.5 else 0.05))), ID).finding)
     assert found.onset is not None
     assert 12 <= found.onset <= 18
 

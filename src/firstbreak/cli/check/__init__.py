@@ -1,7 +1,7 @@
 """firstbreak check NAME: one module of this package for each check, with a click command `command`.
 
-The body of a command calls the check and returns its Report. `@reported` adds the shared options, writes the report and sets
-the exit code.
+The body of a command returns the options of the check. `@reported` adds the shared options, calls the check, writes its report
+and sets the exit code.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,20 +49,26 @@ def command() -> None:
     """
 
 
-def reported(body: Callable[..., Report]) -> Callable[..., None]:
-    """A decorator for a command that returns a Report: adds the options, and writes the report. Use it below `@click.command`."""
+def reported(check: str, waiting: str = "") -> Callable[[Callable[..., dict[str, Any]]], Callable[..., None]]:
+    """A decorator for a command that returns the options of the check in preflight: adds the shared options, and writes the
+    report. Use it below `@click.command`. `waiting`: what takes long, with the options in braces."""
 
-    @_output.formats("terminal", "json", "html")
-    @_output.to_file
-    @_options.fail_on(FAILS, help="Exit code 1 on critical findings, on warnings as well, or never.")
-    @functools.wraps(body)
-    def written(*, format_: str, output: Path | None, fail_on: str, **options: Any) -> None:
-        report = body(**options)
-        write(report, format_, output)
-        if report.action.value in FAILS[fail_on]:
-            sys.exit(1)
+    def of(body: Callable[..., dict[str, Any]]) -> Callable[..., None]:
+        @_output.formats("terminal", "json", "html")
+        @_output.to_file
+        @_options.fail_on(FAILS, help="Exit code 1 on critical findings, on warnings as well, or never.")
+        @functools.wraps(body)
+        def written(*, format_: str, output: Path | None, fail_on: str, **options: Any) -> None:
+            given = body(**options)
+            with _output.waiting(waiting.format(**given)) if waiting else nullcontext():
+                report: Report = import_module(f"firstbreak.preflight.{check}").check(**given)
+            write(report, format_, output)
+            if report.action.value in FAILS[fail_on]:
+                sys.exit(1)
 
-    return written
+        return written
+
+    return of
 
 
 def write(report: Report, format_: str, output: Path | None = None) -> None:

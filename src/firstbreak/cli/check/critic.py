@@ -1,16 +1,11 @@
 """firstbreak check critic ROLLOUTS"""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from firstbreak.cli import _options
 from firstbreak.cli.check import reported
-
-if TYPE_CHECKING:
-    from firstbreak.preflight import Report
 
 
 @click.command("critic")
@@ -18,13 +13,11 @@ if TYPE_CHECKING:
 @click.option("--critic", metavar="MODULE:FACTORY", help="A torch module: (observations) -> values.")
 @click.option("--gamma", type=click.FloatRange(0, 1), help="The discount, if the targets of the trainer are not given.")
 @_options.count("--steps", 4000, help="Steps to collect from an off-policy model.", least=200)
-@reported
-def command(rollouts: str, critic: str | None, gamma: float | None, steps: int) -> Report:
+@reported("critic")
+def command(**options: Any) -> dict[str, Any]:
     """Train the value function alone on fixed rollouts, and check the targets where episodes end.
 
     ROLLOUTS is an .npz file with observations, rewards, terminated (and truncated, values, returns), each (steps, envs,
     ...), or module:factory of a Stable-Baselines3 model with an environment, which runs in this process.
     """
-    from firstbreak.preflight import critic as critics
-
-    return critics.check(rollouts, critic=critic, gamma=gamma, steps=steps)
+    return options

@@ -1,15 +1,10 @@
 """firstbreak check data PATH"""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from firstbreak.cli.check import reported
-
-if TYPE_CHECKING:
-    from firstbreak.preflight import Report
 
 
 @click.command("data")
@@ -25,17 +20,16 @@ if TYPE_CHECKING:
 @click.option(
     "--judge", metavar="MODULE:FUNCTION", help="(prompt, completion) -> number, higher for the better answer."
 )
-@reported
-def command(data: str, settings: tuple[str, ...], **options: Any) -> Report:
+@reported("data")
+def command(settings: tuple[str, ...], **options: Any) -> dict[str, Any]:
     """Check pairs, prompts, texts or recorded transitions before training.
 
     PATH is JSON lines, JSON, CSV, Parquet, a folder that Hugging Face datasets saved, or .npz or HDF5 of transitions.
     """
     from firstbreak.dialects.hyperparameters import plain
-    from firstbreak.preflight import data as check
     from firstbreak.readers import Unreadable
 
     pairs = [setting.partition("=") for setting in settings]
     if wrong := next((name for name, equals, _ in pairs if not equals), None):
         raise Unreadable("--set", f"{wrong!r} has no value", "write it like --set max_length=512")
-    return check.check(data, settings={name: plain(value) for name, _, value in pairs}, **options)
+    return options | {"settings": {name: plain(value) for name, _, value in pairs}}

@@ -1,15 +1,10 @@
 """firstbreak check plan [PATH]"""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from firstbreak.cli.check import reported
-
-if TYPE_CHECKING:
-    from firstbreak.preflight import Report
 
 
 class WithKeys(click.Command):
@@ -29,12 +24,10 @@ class WithKeys(click.Command):
 @click.command("plan", cls=WithKeys)
 @click.argument("plan", metavar="[PATH]", default=".")
 @click.option("--only", metavar="CHECK", multiple=True, help="Run this check only (may be given several times).")
-@reported
-def command(plan: str, only: tuple[str, ...]) -> Report:
+@reported("plan")
+def command(**options: Any) -> dict[str, Any]:
     """Run every check that firstbreak.toml, or [tool.firstbreak.check] in pyproject.toml, asks for.
 
     PATH is the file or its folder. Each section is one check; its keys are listed below.
     """
-    from firstbreak.preflight import plan as plans
-
-    return plans.check(plan, only=only)
+    return options

@@ -1,16 +1,11 @@
 """firstbreak check reward FUNCTION [SAMPLES]"""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from firstbreak.cli import _options
 from firstbreak.cli.check import reported
-
-if TYPE_CHECKING:
-    from firstbreak.preflight import Report
 
 
 @click.command("reward")
@@ -25,17 +20,14 @@ if TYPE_CHECKING:
     metavar="ROLE=NAME",
     help="The role of a column: prompt, completion, answer, human, ...",
 )
-@reported
-def command(function: str, samples: str | None, pairs: str | None, group_size: int, columns: tuple[str, ...]) -> Report:
+@reported("reward")
+def command(columns: tuple[str, ...], **options: Any) -> dict[str, Any]:
     """Check a reward function or reward model before training.
 
     FUNCTION is module:function (file.py:function) with TRL's signature, verl's, or (prompt, completion). SAMPLES is a
     trainer's dump of completions, JSON lines or CSV. The function runs in this process.
     """
-    from firstbreak.preflight import reward
-
-    roles = dict(_role(column) for column in columns)
-    return reward.check(function, samples, pairs=pairs, group_size=group_size, column=roles)
+    return options | {"column": dict(_role(column) for column in columns)}
 
 
 def _role(text: str) -> tuple[str, str]:

@@ -37,7 +37,7 @@ _SHAPE: Mapping[str, type] = {
     "exact": bool,
 }
 
-FileContent = bytes | Callable[[BinaryIO], None]  #: the content of a file, or a function that writes the file
+FileContent = bytes | Callable[[BinaryIO], object]  #: the content of a file, or a function that writes the file
 
 
 def write(folder: Path, name: str, contents: Mapping[str, FileContent], about: Mapping[str, Any]) -> Path:
@@ -77,20 +77,23 @@ def sweep(folder: Path) -> None:
     """Remove what killed writers have left half written below a folder. A folder that is still written to is locked."""
     with contextlib.suppress(OSError), _alone(folder) as locked:
         for half in folder.glob(f".*{HALF}") if locked else ():
-            handle = _handle(half, os.O_NOFOLLOW)
-            try:
+            with _opened(half, os.O_NOFOLLOW) as handle:
                 if _lock(handle, wait=False):
                     shutil.rmtree(half, ignore_errors=True)
-            finally:
-                os.close(handle)
 
 
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[bool]:
     """No other writer begins, and none is swept, meanwhile. Whether the system can see to it."""
-    handle = _handle(folder)
-    try:
+    with _opened(folder) as handle:
         yield _lock(handle)
+
+
+@contextlib.contextmanager
+def _opened(folder: Path, flags: int = 0) -> Iterator[int]:
+    handle = _handle(folder, flags)
+    try:
+        yield handle
     finally:
         os.close(handle)
 
@@ -124,11 +127,8 @@ def _put(path: Path, content: FileContent) -> dict[str, Any]:
 
 def _flush(folder: Path) -> None:
     """Flush a folder: a rename or a new file is on the disk only after its folder was flushed."""
-    handle = _handle(folder)
-    try:
+    with _opened(folder) as handle:
         os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _free(folder: Path, name: str) -> Path:

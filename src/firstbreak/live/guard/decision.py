@@ -34,12 +34,9 @@ class GuardPolicy(enum.StrEnum):
     def _missing_(cls, value: object) -> None:
         raise ValueError(f"there is no policy {value!r}; use one of: {', '.join(cls)}")
 
-    def permits(self, act: Act) -> bool:
-        """Whether a guard with this policy may do this action."""
-        return act in _PERMITTED[self]
 
-
-_PERMITTED = {
+#: policy -> what a guard may do
+PERMITTED = {
     GuardPolicy.OBSERVE: frozenset({Act.CONTINUE}),
     GuardPolicy.SKIP_UPDATE: frozenset({Act.CONTINUE, Act.SKIP_UPDATE, Act.REDUCE}),
     GuardPolicy.STOP: frozenset(Act),

@@ -8,9 +8,10 @@ import subprocess
 import sys
 from collections.abc import Iterable, Mapping
 from functools import cache
+from importlib import import_module
 from importlib.metadata import distributions
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from firstbreak.live.guard.bundle import FileContent
 from firstbreak.masking import Mask
@@ -57,7 +58,7 @@ def files(
         "README.md": readme.encode(),
         "metrics.jsonl": _lines({"step": step, **numbers} for step, numbers in recent),
         "config.json": _json(mask.tree(dict(config))),
-        "origin.json": lambda file: _put(file, _json(origin())),
+        "origin.json": lambda file: file.write(_json(origin())),
     }
     if broke is not None:
         kept["broke.json"] = _json(mask.tree(broke.about))
@@ -65,8 +66,8 @@ def files(
     if rows := [sample(one) for one in samples]:
         kept["samples.jsonl"] = _lines(mask.tree(rows))
     if diagnosis is not None:
-        kept |= {"diagnosis.json": lambda file: _put(file, _diagnosis(diagnosis))}
-        kept |= {"diagnosis.md": lambda file: _put(file, _report(diagnosis))}
+        kept |= {"diagnosis.json": lambda file: file.write(_report("json", diagnosis))}
+        kept |= {"diagnosis.md": lambda file: file.write(_report("markdown", diagnosis))}
     return kept
 
 
@@ -130,17 +131,6 @@ def _json(value: Any) -> bytes:
     return json.dumps(value, indent=1, default=str).encode()
 
 
-def _put(file: BinaryIO, content: bytes) -> None:
-    file.write(content)
-
-
-def _diagnosis(diagnosis: Diagnosis) -> bytes:
-    from firstbreak.reports import json as report
-
-    return report.render(diagnosis).encode()
-
-
-def _report(diagnosis: Diagnosis) -> bytes:
-    from firstbreak.reports import markdown
-
-    return markdown.render(diagnosis).encode()
+def _report(kind: str, diagnosis: Diagnosis) -> bytes:
+    text: str = import_module(f"firstbreak.reports.{kind}").render(diagnosis)
+    return text.encode()

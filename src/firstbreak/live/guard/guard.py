@@ -16,7 +16,7 @@ from typing import Any
 
 from firstbreak import dialects
 from firstbreak.live.guard import bundle, evidence, schedule, synchronous
-from firstbreak.live.guard.decision import GO_ON, Act, GuardDecision, GuardPolicy
+from firstbreak.live.guard.decision import GO_ON, PERMITTED, Act, GuardDecision, GuardPolicy
 from firstbreak.live.guard.history import MetricHistory, number
 from firstbreak.live.guard.invariants import Violation, Watch, limits
 from firstbreak.model import Checkpoint, Confidence, Diagnosis, Finding, Run, Sample, Samples, Severity
@@ -404,7 +404,7 @@ class Guard:
             return GO_ON
         worst = max(advised, key=lambda d: d.advice.rank)
         acts = (worst.advice, Act.SKIP_UPDATE if worst.diagnosis is None else Act.CONTINUE, Act.CONTINUE)
-        permitted = next(act for act in acts if self.policy.permits(act) and act.rank <= worst.advice.rank)
+        permitted = next(act for act in acts if act in PERMITTED[self.policy] and act.rank <= worst.advice.rank)
         decision = replace(worst, act=permitted)
         if decision.stop:
             self._pending = decision

@@ -35,7 +35,7 @@ def _read(place: Path) -> Iterator[Row]:
         case ".json":
             return _json(place)
         case ".csv" | ".tsv":
-            return _csv(place)
+            return csv_rows(place)
         case ".parquet":
             return _parquet(place)
         case ".arrow":
@@ -82,7 +82,8 @@ def _mapping(row: Any, place: Path, number: int) -> Row:
     return row
 
 
-def _csv(place: Path) -> Iterator[Row]:
+def csv_rows(place: Path) -> Iterator[Row]:
+    """The rows of comma-separated values, or of tab-separated ones."""
     csv.field_size_limit(min(sys.maxsize, 1 << 30))
     with place.open(newline="", encoding="utf-8", errors="replace") as file:
         yield from csv.DictReader(file, delimiter="\t" if place.suffix.lower() == ".tsv" else ",")

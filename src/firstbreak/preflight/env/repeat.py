@@ -1,6 +1,8 @@
 """Does the same seed give the same episode: in a new environment, in a used one, and next to another one?"""
 
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -191,14 +193,12 @@ def _running_statistics(env: Any) -> str:
     return ""
 
 
-class _global_seed:
+@contextmanager
+def _global_seed() -> Iterator[None]:
     """numpy's and Python's global generators, seeded inside the block and put back after it."""
-
-    def __enter__(self) -> None:
-        self.before: tuple[Any, Any] = (np.random.get_state(), random.getstate())
-        np.random.seed(0)
-        random.seed(0)
-
-    def __exit__(self, *_: object) -> None:
-        np.random.set_state(self.before[0])
-        random.setstate(self.before[1])
+    before = np.random.get_state(), random.getstate()
+    np.random.seed(0)
+    random.seed(0)
+    yield
+    np.random.set_state(before[0])
+    random.setstate(before[1])

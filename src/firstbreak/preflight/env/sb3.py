@@ -12,7 +12,8 @@ import numpy as np
 
 from firstbreak.model import NotMeasured
 from firstbreak.preflight import Answer, critical, warning
-from firstbreak.preflight.env.vector import SEED, STEPS, starts
+from firstbreak.preflight.env import vector
+from firstbreak.preflight.env.vector import SEED, STEPS
 from firstbreak.preflight.env.worlds import WARM_UP, View, row
 
 
@@ -119,14 +120,12 @@ def batches(make: Callable[[], Any]) -> Answer:
 
 def seeds(make: Callable[[], Any]) -> Answer:
     """The environments do not all have the same episode."""
-    env = make()
-    if env.num_envs < 2:
-        return NotMeasured("there is only one environment")
-    env.seed(SEED)
-    first = env.reset()
-    env.seed(SEED + 1000)
-    other = env.reset()
-    return starts(env, first, other, "the batch has one episode many times; let each environment take its own seed")
+
+    def begun(env: Any, seed: int) -> Any:
+        env.seed(seed)
+        return env.reset()
+
+    return vector.seeds(make, begun, "the batch has one episode many times; let each environment take its own seed")
 
 
 def autoreset(make: Callable[[], Any]) -> Answer:

@@ -35,19 +35,17 @@ def batches(make: Callable[[], Any]) -> Answer:
     return f"{env.num_envs} environments, one row each"
 
 
-def seeds(make: Callable[[], Any]) -> Answer:
-    """The environments do not all have the same episode."""
+def seeds(
+    make: Callable[[], Any],
+    begun: Callable[[Any, int], Any] = lambda env, seed: reset(env, seed)[0],
+    why: str = "all got the same seed, and the batch has one episode many times; seed environment i with seed + i",
+) -> Answer:
+    """The environments do not all have the same episode, unless every seed gives the same start. `begun`: the first
+    observations of an environment with a seed. `why`: what makes all of them the same, and what to do."""
     env = make()
     if env.num_envs < 2:
         return NotMeasured("there is only one environment")
-    first, _ = reset(env, SEED)
-    other, _ = reset(env, SEED + 1000)
-    why = "all got the same seed, and the batch has one episode many times; seed environment i with seed + i"
-    return starts(env, first, other, why)
-
-
-def starts(env: Any, first: Any, other: Any, why: str) -> Answer:
-    """The rows of a batch of first observations differ, or are the same with another seed too. Else: `why`, and what to do."""
+    first, other = begun(env, SEED), begun(env, SEED + 1000)
     rows = [row(first, i) for i in range(env.num_envs)]
     if not all(same(r, rows[0]) for r in rows):
         return f"{env.num_envs} environments start differently"

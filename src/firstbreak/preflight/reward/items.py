@@ -1,12 +1,12 @@
 """Completions to score, with their other columns: a dump that a trainer wrote, or JSON lines or CSV."""
 
-import csv
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from firstbreak.model import Sample
+from firstbreak.preflight.data.rows import csv_rows
 from firstbreak.readers import Unreadable
 from firstbreak.readers._json import loads
 from firstbreak.readers._samples import as_text, number
@@ -91,12 +91,7 @@ def _rows(path: Path) -> Iterator[Mapping[str, Any]] | None:
     """The rows of JSON lines or CSV; None for anything else."""
     if not path.is_file() or path.suffix.lower() not in (".jsonl", ".ndjson", ".csv"):
         return None
-    return _csv_rows(path) if path.suffix.lower() == ".csv" else _json_rows(path)
-
-
-def _csv_rows(path: Path) -> Iterator[Mapping[str, Any]]:
-    with path.open(newline="", encoding="utf-8", errors="replace") as file:
-        yield from csv.DictReader(file)
+    return csv_rows(path) if path.suffix.lower() == ".csv" else _json_rows(path)
 
 
 def _json_rows(path: Path) -> Iterator[Mapping[str, Any]]:

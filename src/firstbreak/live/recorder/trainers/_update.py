@@ -43,11 +43,13 @@ def beginning(update: ActorUpdate, number: Callable[[Mapping[str, Any]], int | N
     return look
 
 
-def on_gradient(record: BatchRecorder, step: int, of: Any, given: Callable[[Any], Mapping[str, Any]]) -> None:
-    """Measure what is `given` by the gradient of a tensor, once the backward pass has it."""
+def on_gradient(
+    record: BatchRecorder, step: int, of: Any, shaped: Callable[[Any], Any] = lambda gradient: gradient, **given: Any
+) -> None:
+    """Measure the gradient of a tensor with what else is `given`, once the backward pass has it, in the shape of the rest."""
 
     def look(gradient: Any) -> None:
         with record.guarded("gradient"), record.measuring(Price.LOOK, step):
-            record.batch(step, **given(gradient))
+            record.batch(step, gradient=shaped(gradient), **given)
 
     of.register_hook(look)

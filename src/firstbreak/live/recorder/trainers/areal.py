@@ -153,17 +153,9 @@ def _loss(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
         advantages = table(data["advantages"])
         plain = not given["use_sapo_loss"] and given["importance_sampling_level"] == "token"
         whole = plain and given["rejection_sampling"] is None and given["m2_threshold"] is None
-
-        def with_gradient(gradient: Any) -> dict[str, Any]:
-            return {
-                "gradient": table(gradient),
-                "advantages": advantages,
-                "lengths": mask,
-                "fresh": whole and "logps" in seen,
-            }
-
         if data.get("teacher_logp") is None:
-            on_gradient(record, step, sampled, with_gradient)
+            fresh = whole and "logps" in seen
+            on_gradient(record, step, sampled, table, advantages=advantages, lengths=mask, fresh=fresh)
 
 
 SEAMS = (

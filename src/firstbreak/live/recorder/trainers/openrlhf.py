@@ -131,11 +131,7 @@ def _loss(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
         )
         # others leave tokens out on purpose
         whole = loss.policy_loss_type == "ppo" and loss.is_correction_level == "off"
-
-        def with_gradient(gradient: Any) -> dict[str, Any]:
-            return {"gradient": gradient, "advantages": given["advantages"], "lengths": mask, "fresh": whole}
-
-        on_gradient(record, step, sampled, with_gradient)
+        on_gradient(record, step, sampled, advantages=given["advantages"], lengths=mask, fresh=whole)
 
 
 SEAMS = (

@@ -82,11 +82,11 @@ def _loss(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
         record.batch(step, stages={"the loss": bool(torch.isfinite(made).all())})
         advantages, steep = array(batch["advantages"])[counts], array(slope)
 
-        def with_gradient(gradient: Any) -> dict[str, Any]:
-            along = (array(gradient) * steep).sum(1) / np.maximum((steep * steep).sum(1), 1e-12)
-            return {"gradient": along[counts, None], "advantages": advantages}
+        def along(gradient: Any) -> np.ndarray:
+            of_logps = (array(gradient) * steep).sum(1) / np.maximum((steep * steep).sum(1), 1e-12)
+            return np.asarray(of_logps[counts, None])
 
-        on_gradient(record, step, inputs, with_gradient)
+        on_gradient(record, step, inputs, along, advantages=advantages)
 
 
 GAE = "ray.rllib.connectors.learner.general_advantage_estimation"

@@ -166,18 +166,9 @@ def _loss(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
         record.batch(step, **seen)
         # others leave tokens out on purpose
         plain = given["config"].policy_loss.get("loss_mode", "vanilla") == "vanilla"
-        whole = plain and "rollout_is_weights" not in data
-
-        def with_gradient(gradient: Any) -> dict[str, Any]:
-            turned = no_padding_2_padding(gradient, data)
-            return {
-                "gradient": turned,
-                "advantages": held["advantages"],
-                "lengths": mask,
-                "fresh": whole and "logps" in seen,
-            }
-
-        on_gradient(record, step, sampled, with_gradient)
+        fresh = plain and "rollout_is_weights" not in data and "logps" in seen
+        used = {"advantages": held["advantages"], "lengths": mask, "fresh": fresh}
+        on_gradient(record, step, sampled, lambda gradient: no_padding_2_padding(gradient, data), **used)
 
 
 SEAMS = (
