@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from firstbreak.readers import Unreadable, console
-from firstbreak.readers.console import Console
+from firstbreak.readers.console import Console, pairs
 from firstbreak.readers.read import read as read_run
 from tests.readers.files import file_of, points, read, values
 
@@ -632,3 +632,17 @@ def test_a_heading_of_something_else_counts_nothing() -> None:
 def test_what_is_left_out_is_said() -> None:
     recording = read(console, "step 1 | loss 0.5 | lr 0.1\nApples per day: 4\n", "run.log")
     assert recording.notes == ["printed once, without a step, and left out: Apples per day"]
+
+
+@pytest.mark.parametrize(
+    ("line", "values"),
+    [
+        ("it 3 | rew 0.2 +- 0.4 | kl(ref) 0.01 | |g| 0.18 | 0.05s", {"step": 3, "rew": 0.2, "kl_ref": 0.01, "grad_norm": 0.18}),
+        ("[eval] it 15 heldout exact 0.188", {"step": 15, "heldout exact": 0.188}),
+        ("iter 3 | ||g||=0.3 | time(s)=4.0 | loss 0.4", {"iter": 3, "grad_norm": 0.3, "time_s": 4.0}),
+    ],
+)  # fmt: skip
+def test_names_with_what_they_are_of_in_brackets_and_norms_between_bars(line: str, values: dict[str, float]) -> None:
+    found = pairs.read(line)
+    assert found is not None
+    assert found.values == values

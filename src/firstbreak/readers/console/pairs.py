@@ -80,6 +80,9 @@ _TITLE, _TITLE_WORDS = 80, 8  #: characters and words of a heading
 #: `ret(100)`, `kl(mu||pi)`: of the last 100 episodes, and of one policy from another
 _WINDOW = re.compile(r"(?<=[a-z])\(\d{2,5}\)(?= ?[:=]| +[\d-])")
 _DIVERGENCE = re.compile(r"\b(kl)\((\w+)\|\|(\w+)\)", re.IGNORECASE)
+#: `kl(ref) 0.01`: what it is of; `|g| 0.18`: the norm of the gradient
+_OF_WHAT = re.compile(r"\b([A-Za-z_]\w*)\(([A-Za-z_]\w*)\)(?= ?[:=]| +[\d-])")
+_NORM = re.compile(r"(?<![\w.])\|{1,2}(?:g|grads?|∇\w?)\|{1,2}(?= ?[:=]| +\d)")
 _MEAN_OF_EPISODES = re.compile(r"\W*(?:eval|evaluation|test) (?:over|using|on) \d+ episodes?(?=: )", re.IGNORECASE)
 #: `action mean -0.02 std 0.48`: statistics of one name in a cell; `per step: env 1.2 ms, replay 0.8 ms`: times of one
 _STATISTICS = re.compile(rf"(?P<name>[A-Za-z_]\w{{0,40}})(?P<each>(?: {_STATISTIC} {BARE}){{2,6}})")
@@ -114,7 +117,8 @@ def read(line: str) -> ParsedLine | None:
     values = _pairs(line[spoken.end() :] if spoken and spoken["short"] else line) if ":" in line or "=" in line else {}
     if (spoken or held) and (not values or " | " in line):
         text = line[spoken.end() if spoken else 0 :]
-        values = {**_said(spoken[0] if spoken else ":", _BRACKETS.sub("", text).strip()), **values}
+        head = ":" if not spoken or (held and " | " not in line) else spoken[0]
+        values = {**_said(head, _BRACKETS.sub("", text).strip()), **values}
     if not values:
         several = not spoken and " | " not in line and line.count(",") > 1
         return _heading(line, held is not None) or (_weak(line, _said(":", line.strip())) if several else None)
@@ -138,7 +142,9 @@ def read(line: str) -> ParsedLine | None:
 def _plain(line: str) -> str:
     """Names without the window of a mean, and each statistic of `lag(min/mean/max)=0/1/3` as a pair of its own."""
     if "(" in line:
-        line = _DIVERGENCE.sub(r"\1_\2_\3", _WINDOW.sub("", line))
+        line = _OF_WHAT.sub(r"\1_\2", _DIVERGENCE.sub(r"\1_\2_\3", _WINDOW.sub("", line)))
+    if "|" in line:
+        line = _NORM.sub("grad_norm", line)
     if "+-" in line or "+/-" in line or "±" in line:
         line = _DEVIATION.sub("", line)
     line = _THOUSANDS.sub(lambda found: found[0].replace(",", ""), line) if "," in line else line
