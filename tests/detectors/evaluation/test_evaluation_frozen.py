@@ -76,10 +76,3 @@ def test_the_best_return_of_an_environment_without_chance_is_a_ceiling() -> None
 def test_of_a_share_near_1_the_same_few_problems_stay_unsolved(level: float, alarm: bool) -> None:
     learns = learning(200, 0.2, 0.9) + np.linspace(0, 0.2, 200)
     (found if alarm else silent)(ID, evaluated([level] * 12, **{"reward.mean": learns}))
-
-
-def test_an_evaluation_that_was_solved_before_training_measures_nothing() -> None:
-    rising = {"reward.mean": learning(200, 0.2, 0.9)}
-    assert "measures nothing" in found(ID, evaluated([1.0] * 10, **rising), Severity.WARNING).message
-    assert look(ID, evaluated([0.9, *[1.0] * 9], **rising)).finding is None  # it was not solved at first
-    assert look(ID, evaluated([1.0] * 10, **{"reward.mean": learning(200, 0.7, 0.95)})).finding is None

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from firstbreak.model import Severity, Status
+from firstbreak.model import Run, Severity, Status
 from tests.detectors.look import found, look, silent
 from tests.make import learning, noise, run
 
@@ -78,3 +78,12 @@ def test_a_few_evaluations_say_nothing(values: list[float]) -> None:
 def test_an_evaluation_that_jumps_to_its_ceiling_and_stays_is_not_noisy() -> None:
     at_once = [0.06, *[1.0] * 30]
     assert silent(ID, run({"eval.success_rate": at_once, "reward.mean": learning(31, 0, 1.4, sd=0.02)}))
+
+
+def test_an_evaluation_that_was_solved_before_training_measures_nothing() -> None:
+    def of(scores: list[float], start: float) -> Run:
+        return run({"eval.accuracy": scores, "reward.mean": learning(200, start, 0.9)})
+
+    assert "measure nothing" in found(ID, of([1.0] * 10, 0.2), Severity.WARNING).message
+    assert look(ID, of([0.9, *[1.0] * 9], 0.2)).finding is None  # it was not solved at first
+    assert look(ID, of([1.0] * 10, 0.7)).finding is None

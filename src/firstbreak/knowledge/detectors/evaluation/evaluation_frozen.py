@@ -2,8 +2,7 @@
 
 ## What it looks for
 The last `min_repeats` or more evaluations are equal to the last digit, while the training reward, the entropy or (for a
-language model) the KL divergence from the reference model has a trend over the same steps. Also an evaluation that is exactly 1
-from its first value on, while training, a share as well, rose from less than a half.
+language model) the KL divergence from the reference model has a trend over the same steps.
 
 ## Why it matters
 Two different policies hardly ever score the same to the last digit. A score that does not change comes from weights that
@@ -37,16 +36,11 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at, from_point, seen_since
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.inputs import AT_CEILING
-from firstbreak.engine.stats.agreement import shares
-from firstbreak.engine.stats.shape import trajectory
 from firstbreak.engine.stats.trend import trend
 from firstbreak.model import Confidence, Expected, Finding, NotMeasured, Role, Series, Severity
 from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
-UNSOLVED = (
-    0.5  #: share: a training that begins lower has harder problems than an evaluation that is solved (convention)
-)
 FAMILIES = without(Method.SUPERVISED)
 
 
@@ -84,13 +78,6 @@ def detect(
         return Expected(_all(eval_score, start, "because the score is at its maximum"))
     if natural and start and last == np.min(eval_score.values):
         return None
-    if (
-        not start
-        and last == 1
-        and reward_mean is not None
-        and (easy := _too_easy(eval_score, reward_mean.finite, min_points))
-    ):
-        return easy
     if _share_of_successes(eval_score) and last >= AT_CEILING:
         return Expected(_all(eval_score, start, "because hardly anything is left to solve"))
     since, interval = from_point(eval_score, start)
@@ -123,27 +110,6 @@ def detect(
             along={"training goes on": moving[0]},
         ),
         numbers={"value": last, "repeats": same},
-    )
-
-
-def _too_easy(scores: Series, rewards: Series, min_points: int) -> Finding | None:
-    """An evaluation of which all was solved before training began, where training itself, also a share, began far below."""
-    if len(rewards) < min_points or not shares(scores, rewards):
-        return None
-    training = trajectory(rewards)
-    if not training.learned or training.start > UNSOLVED:
-        return None
-    return Finding(
-        message=facts.tell(
-            "{all} and training rose from {start} to {end}: all of its problems were solved before training began, so that it "
-            "measures nothing and names no best checkpoint; evaluate on problems as hard as those of training",
-            all=_all(scores, 0, "from the first one on,"),
-            start=facts.start(rewards, training),
-            end=facts.end(rewards, training),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_since(scores, "evaluation", float(scores.steps[0]), level=1.0, beside={"training reward": rewards}),
     )
 
 

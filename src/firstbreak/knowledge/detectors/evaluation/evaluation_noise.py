@@ -1,9 +1,10 @@
-"""The evaluation is too noisy to show the gain of the run.
+"""The evaluation is too noisy, or too easy, to show the gain of the run.
 
 ## What it looks for
 The standard error of an evaluation where its episodes are recorded, else the scatter of neighbouring evaluations about a
 slow curve. This noise is compared with the gain that the evaluation should show: its own gain, or the gain of the training
-reward where both are rewards.
+reward where both are rewards. Also an evaluation that is exactly 1 from its first value on, while training, a share as well, rose
+from less than a half.
 
 ## Why it matters
 The best of several noisy evaluations is best by luck. Checkpoints, learning rates and seeds are then chosen by noise, and a
@@ -14,6 +15,7 @@ The policy itself changes much from one evaluation to the next (as in off-policy
 evaluated twice, gives the same score. Where every episode of the evaluations is recorded, the two can be separated.
 
 ## Fix
+- Evaluate on problems as hard as those of training.
 - Evaluate on more episodes or prompts: the noise falls with the square root of the number.
 - Use the same prompts and seeds at every evaluation, so that differences are paired.
 - Compare checkpoints by the mean of several evaluations.
@@ -32,12 +34,16 @@ import numpy as np
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Method, Policy, without
+from firstbreak.engine.stats.agreement import shares
 from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.engine.stats.shape import trajectory as shape_of
 from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity, Statistic
 from firstbreak.words import number
 
 FAMILIES = without(Method.SUPERVISED)
+UNSOLVED = (
+    0.5  #: share: a training that begins lower has harder problems than an evaluation that is solved (convention)
+)
 MANY = 100  #: times as many samples: beyond it the gain itself is hardly known
 
 
@@ -66,6 +72,12 @@ def detect(
 ) -> Finding | NotMeasured | None:
     if len(eval_score) < min_evaluations:
         return NotMeasured(f"{len(eval_score)} evaluations are too few to know their noise (needs {min_evaluations})")
+    if (
+        np.all(eval_score.values == 1)
+        and reward_mean is not None
+        and (easy := _too_easy(eval_score, reward_mean.finite))
+    ):
+        return easy
     # the number of problems tells the least that a share is uncertain by, and its episodes tell all of it
     known = score_error is not None and eval_reward_std is not None and eval_score.name == "eval.reward"
     noise = float(np.median(score_error.finite.values)) if known and score_error else noise_scale(eval_score.values)
@@ -89,6 +101,25 @@ def detect(
         confidence=Confidence.LOW if len(eval_score) < evaluations_warning else Confidence.MEDIUM,
         **seen_in(eval_score, f"evaluations, noise {number(noise)}", beside={"training reward": reward_mean}),
         numbers={"noise": noise, "gain": gain},
+    )
+
+
+def _too_easy(scores: Series, rewards: Series) -> Finding | None:
+    """An evaluation of which all was solved before training began, where training itself, also a share, began far below."""
+    training = shape_of(rewards)
+    if not training.learned or training.start > UNSOLVED or not shares(scores, rewards):
+        return None
+    return Finding(
+        message=facts.tell(
+            "all of {n} evaluations are exactly 1, while training rose from {start} to {end}: their problems were solved before "
+            "training began, so that they measure nothing; evaluate on problems as hard as those of training",
+            n=facts.count(scores),
+            start=facts.start(rewards, training),
+            end=facts.end(rewards, training),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        **seen_in(scores, "evaluation", level=1.0, beside={"training reward": rewards}),
     )
 
 
