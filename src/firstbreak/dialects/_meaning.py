@@ -54,7 +54,7 @@ _SYNONYMS = {
     "advantage": "adv advs advantages",
     "share": "frac fraction fracs fractions rate rates proportion prop freq frequency share",
     "percent": "pct percentage",
-    "acc": "accuracy accuracies",
+    "acc": "accuracy accuracies em",
     "correct": "right",
     "incorrect": "wrong",
     "success": "successes win wins winning solved successful",
@@ -161,7 +161,7 @@ _PASS_AT = pattern(r"\bpass (at )?(\d+|k|n)\b")
 _LONGEST = max(len(phrase.split()) for phrase in _PHRASES)
 
 _EDGE = word_set("valid")  #: says so at an end of a name only: there are valid samples too
-_HELD_OUT = word_set("eval evaluation val valid validation test heldout holdout dev greedy")
+_HELD_OUT = word_set("eval evaluation val valid validation test heldout holdout ho dev greedy")
 _STATISTICS = {
     **{s: s for s in ("min", "max", "std", "var", "p10", "p25", "p50", "p75", "p90", "p95", "p99")},
     **spelled(mean="mean avg average", p50="median", std="stddev sd", var="variance"),

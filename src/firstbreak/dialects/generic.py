@@ -24,7 +24,8 @@ MARKS: frozenset[str] = frozenset()
 AXIS = words("""
     step Step steps _step global_step global_steps total_steps training_step train_step train/global_step timestep
     timesteps total_timesteps env_steps env_step num_env_steps t_env frames frame iteration Iteration iterations iter
-    training_iteration update updates num_updates upd it episode Episode episodes n_episode n_episodes n_epi epoch Epoch unnamed_0
+    training_iteration update updates num_updates upd u it episode Episode episodes n_episode n_episodes n_epi epoch Epoch
+    unnamed_0
 """)
 
 # Lower case, "_" between words; `mean_x`, `x_avg`, `max_x` and the like need no entry of their own.
@@ -274,14 +275,17 @@ def _temperature(names: Set[str]) -> dict[str, str | Name]:
     return {raw: f"custom.{raw}" for raw, signal in found.items() if signal == "alpha" and len(names) > 1}
 
 
-_ACTORS = pattern(r"actors?_(?:v|ver|version)(?:_(?P<statistic>min|mean|max))?", re.IGNORECASE)
+_ACTORS = pattern(
+    r"(?:actors?|gen|generator|rollout|sampler)_(?:v|ver|version)(?:_(?P<statistic>min|mean|max))?", re.IGNORECASE
+)
 
 
 def _versions(names: Set[str]) -> dict[str, str | Name]:
-    """`actor_v` beside `v`: the version of the weights that sample, and of those in training."""
+    """`actor_v` or `gen_v`, beside `v` or not: the version of the weights that sample, and of those in training."""
     found = {raw: f"policy_version.{of['statistic'] or 'mean'}" for raw in names if (of := _ACTORS.fullmatch(raw))}
     own = next((raw for raw in ("v", "version", "learner_v", "learner_version") if raw in names), None)
-    return {**found, **({own: "policy_version.train"} if found and own else {})}
+    queue = {"q": "custom.q"} if found and "q" in names else {}
+    return {**found, **queue, **({own: "policy_version.train"} if found and own else {})}
 
 
 def _told_apart(names: Set[str]) -> dict[str, str | Name]:

@@ -105,6 +105,27 @@ def divergence(
     return replace(sums, values=sums.values / np.maximum(tokens, 1.0), note="per token, from the sum over a completion")
 
 
+def data_age(
+    staleness_mean: Series | None = None,
+    policy_version_mean: Series | None = None,
+    policy_version_train: Series | None = None,
+) -> Series | None:
+    """The age of the data, in policy versions: logged, or the version in training minus the version that sampled.
+
+    A version in training that is not logged is the number of the update, where the log begins with data of that version.
+    Log the version of the weights that sample.
+    """
+    if staleness_mean is not None or policy_version_mean is None:
+        return staleness_mean
+    sampled, train = policy_version_mean.finite, policy_version_train
+    if train is None:
+        counted = sampled.axis in ("step", "iteration") and len(sampled) and sampled.steps[0] - sampled.values[0] <= 1
+        train = replace(sampled, values=sampled.steps) if counted else sampled.head(0.0)
+    _, i, j = np.intersect1d(train.finite.steps, sampled.steps, return_indices=True)
+    ages = train.finite.values[i] - sampled.values[j]
+    return replace(sampled, steps=sampled.steps[j], values=ages) if len(ages) > 1 and ages.min() >= 0 else None
+
+
 def eval_score(
     eval_accuracy: Series | None = None,
     eval_success_rate: Series | None = None,
@@ -740,6 +761,7 @@ class Inputs:
 
     first_ratio = Derived(first_ratio)
     divergence = Derived(divergence)
+    data_age = Derived(data_age)
     eval_score = Derived(eval_score)
     independent = Derived(independent)
     machine = Derived(machine)

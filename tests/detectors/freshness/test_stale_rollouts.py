@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from firstbreak.model import Severity, Status
+from firstbreak.model import Confidence, Run, Severity, Status
 from tests.detectors.look import found, look, silent
 from tests.make import learning, noise, run
 
@@ -68,3 +68,15 @@ def test_a_default_limit_is_not_held_against_the_ages_that_are_logged() -> None:
     known = run({AGE: SETTLED, "staleness.max": np.full(N, 2.0)}, algorithm="grpo", config={"max_staleness": 0})
     assert "the limit is 0" in found(ID, known).message
     assert silent(ID, replace(known, config=replace(known.config, defaulted=frozenset({"max_staleness"}))))
+
+
+def test_versions_of_the_weights_that_sample_tell_the_age_of_the_data() -> None:
+    def of(oldest: int) -> Run:
+        sampled = np.maximum(0, np.arange(1, 321) - oldest)
+        return run({"policy_version.mean": sampled, "reward.mean": learning(320, 0.1, 0.5)}, algorithm="grpo")
+
+    finding = found(ID, of(128), Severity.WARNING)
+    assert "128 versions old" in finding.message
+    assert finding.confidence is Confidence.HIGH  # nobody trains so, although the score rises
+    assert found(ID, of(12)).severity is Severity.NOTICE
+    assert silent(ID, of(2))

@@ -53,12 +53,13 @@ class _Sight(NamedTuple):
 
 
 EITHER_SCORE = True
+FAR = 4.0  #: times the age up to which a decoupled loss trains well: nobody trains so, whatever the score does (convention)
 
 
 def detect(
     config: Config,
     family: Family,
-    staleness_mean: Series | None = None,
+    data_age: Series | None = None,
     staleness_max: Series | None = None,
     staleness_dropped: Series | None = None,
     staleness_generated: Series | None = None,
@@ -77,13 +78,13 @@ def detect(
     min_points: int = at(12, "points", "Fewer ages show no growth."),
 ) -> Finding | NotApplicable | NotMeasured | None:
     limit = config.number("max_staleness")
-    if staleness_mean is None and limit == 0:
+    if data_age is None and limit == 0:
         return NotApplicable("synchronous training: the staleness limit is 0")
     if "max_staleness" in config.defaulted:
         limit = None  # ages that are logged say more than a default
-    if staleness_mean is None:
+    if data_age is None:
         return nothing_recorded(family, "the age of the data is")
-    ages = staleness_mean.finite
+    ages = data_age.finite
     if len(ages) < min_points:
         return NotMeasured(f"{len(ages)} ages are too few (needs {min_points})")
     seen = (
@@ -99,8 +100,8 @@ def detect(
             "{what}; train 20 steps with a staleness limit of 0, and check whether the reward recovers", what=seen.what
         ),
         severity=seen.severity,
-        confidence=Confidence.MEDIUM if limit is None else Confidence.HIGH,
-        **seen_since(staleness_mean, seen.what, seen.onset, seen.interval, level=limit),
+        confidence=Confidence.MEDIUM if limit is None and late_median(ages) <= FAR * max_age else Confidence.HIGH,
+        **seen_since(data_age, seen.what, seen.onset, seen.interval, level=limit),
         numbers={"age": late_median(ages), "limit": limit},
     )
 
@@ -150,5 +151,7 @@ def _unusual(ages: Series, max_age: float, trajectory: Trajectory | None) -> _Si
         late=facts.median(ages.tail(0.25)),
         usual=number(max_age),
     )
-    harmless = trajectory is not None and trajectory.learned and not trajectory.lost
+    harmless = (
+        trajectory is not None and trajectory.learned and not trajectory.lost and late_median(ages) <= FAR * max_age
+    )
     return _Sight(what, Severity.NOTICE if harmless else Severity.WARNING, step)

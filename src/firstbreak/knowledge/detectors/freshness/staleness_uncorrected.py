@@ -32,15 +32,12 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
-from firstbreak.values import replace
 
 
 def detect(
     config: Config,
     staleness_max: Series | None = None,
-    staleness_mean: Series | None = None,
-    policy_version_mean: Series | None = None,
-    policy_version_train: Series | None = None,
+    data_age: Series | None = None,
     *,
     min_age: float = at(2.0, "versions", "Data that are one version old need no correction."),
     max_cap: float = at(20.0, "ratio", "A cap above this does not bound anything."),
@@ -56,8 +53,7 @@ def detect(
     cap = config.number("behave_weight_cap")
     if decoupled and cap is not None and cap <= max_cap:
         return None
-    behind = _behind(policy_version_train, policy_version_mean)
-    ages = next((s.finite for s in (staleness_max, staleness_mean, behind) if s is not None and len(s.finite)), None)
+    ages = next((s.finite for s in (staleness_max, data_age) if s is not None and len(s.finite)), None)
     if ages is not None and float(np.median(ages.tail(0.5).values)) < min_age:
         return None
     since = first_sustained(ages, lambda values: values >= min_age) if ages is not None else None
@@ -71,17 +67,9 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM if decoupled else Confidence.HIGH,
-        metric=None if ages is None else "policy_version.mean" if ages is behind else "staleness.max",
+        metric=None if ages is None else ages.name,
         onset=since,
         interval=None if since is None else (since, since),
         evidence=(Evidence(text="age of the data", series=ages, level=limit),) if ages is not None else (),
         numbers={"limit": limit, "decoupled": bool(decoupled)},
     )
-
-
-def _behind(train: Series | None, sampled: Series | None) -> Series | None:
-    """How many versions the data are behind the weights in training, where both versions are logged."""
-    if train is None or sampled is None:
-        return None
-    _, i, j = np.intersect1d(train.finite.steps, sampled.finite.steps, return_indices=True)
-    return replace(sampled, steps=train.finite.steps[i], values=train.finite.values[i] - sampled.finite.values[j])
