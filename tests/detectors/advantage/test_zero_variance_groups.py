@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from firstbreak.model import Severity, Status
+from firstbreak.model import Run, Severity, Status
 from tests.detectors.look import found, look, silent
 from tests.make import learning, noise, run
 
@@ -85,3 +85,13 @@ def test_advantages_that_lose_their_spread_although_few_groups_are_equal() -> No
     curves = {"reward.zero_std_frac": np.full(100, 0.1), "reward.mean": 0.5 + noise(100, 0.05)}
     assert "standard deviation" in found(ID, run({**curves, "advantage.std": spread})).message
     assert silent(ID, run({**curves, "advantage.std": np.exp(noise(100, 0.05))}))
+
+
+def test_prompts_that_differ_in_groups_that_never_do_are_answered_by_copies() -> None:
+    def of(reward: np.ndarray, share: float = 1.0) -> Run:
+        return run({"reward.zero_std_frac": np.full(60, share), "reward.mean": reward})
+
+    assert "apart" in found(ID, of(0.58 + noise(60, 0.03)), Severity.CRITICAL).message
+    assert "apart" in found(ID, of(np.linspace(0.3, 0.7, 60)), Severity.CRITICAL).message  # whatever the score does
+    assert "apart" not in found(ID, of(0.58 + noise(60, 0.03), 0.95)).message  # some groups differ
+    assert "harder prompts" in found(ID, of(0.97 + noise(60, 0.005))).message

@@ -44,18 +44,26 @@ from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.model import Confidence, Expected, Finding, Series, Severity
 from firstbreak.words import number, percent
 
+ALL = 0.99  #: share of the groups of every batch: where anything is sampled, some group differs (convention)
+MIXED = 0.1  #: share of right answers, and of wrong ones: groups of prompts that are known or beyond reach are equal (convention)
+
 
 class Place(enum.Enum):
     """What most answers in zero-variance groups are, as far as the mean reward shows."""
 
     RIGHT = enum.auto()
     WRONG = enum.auto()
+    COPIES = (
+        enum.auto()
+    )  #: the completions of a prompt are one text: prompts differ in their rewards, and groups never do
     UNKNOWN = enum.auto()
 
 
 ADVICE = {
     Place.RIGHT: "use harder prompts: in most of these groups all answers are right",
     Place.WRONG: "use easier prompts, or check the verifier: in most of these groups all answers are wrong",
+    Place.COPIES: "sample the completions of a prompt apart, with a temperature above 0, no top_k of 1 and random numbers of "
+    "their own: some prompts are answered rightly by all of them and the others by none",
     Place.UNKNOWN: "check whether the answers of these groups are all right or all wrong, then change the prompts or the "
     "group size",
 }
@@ -94,6 +102,8 @@ def detect(
     learns = trajectory is not None and trajectory.learned and not trajectory.lost
     severity = Severity.CRITICAL if share >= share_critical else Severity.WARNING
     place = _place(share, float(late.steps[0]), reward_mean, reward_min, reward_max)
+    if len(equal) >= min_points and equal.values.min() > ALL and _mixed(reward_mean):
+        place, learns = Place.COPIES, False
     if learns or place is Place.RIGHT:  # wasteful, but enough groups are left, or little is left to learn
         wasteful = share >= share_critical or began is not None
         severity = Severity.WARNING if wasteful and place is not Place.RIGHT else Severity.NOTICE
@@ -141,6 +151,12 @@ def _faded(spread: Series, equal: Series, normal: float, faded: float) -> Findin
         confidence=Confidence.HIGH,
         **seen_since(spread, "spread of the advantages", *from_point(spread, first)),
     )
+
+
+def _mixed(mean: Series | None) -> bool:
+    """Whether many answers are right and many are wrong, in every batch."""
+    values = mean.finite.values if mean is not None else np.zeros(0)
+    return len(values) > 0 and float(values.min()) >= MIXED and float(values.max()) <= 1 - MIXED
 
 
 def _place(share: float, since: float, mean: Series | None, lowest: Series | None, highest: Series | None) -> Place:

@@ -231,7 +231,7 @@ def _no_learning(leaps: list[_Leap]) -> bool:
     """Whether no batch and no first success explains what leaps at one step."""
     times = {leap.kind: leap.times for leap in sorted(leaps, key=lambda leap: leap.times)}
     absurd = any(leap.kind not in ("value", "reward") and np.abs(leap.series.values[-1]) >= ABSURD for leap in leaps)
-    return absurd or (len(times) > 1 and not DECISIVE.isdisjoint(times) and np.prod(list(times.values())) >= LEAPS)
+    return absurd or bool(len(times) > 1 and DECISIVE & times.keys() and np.prod(list(times.values())) >= LEAPS)
 
 
 def _before(leap: _Leap) -> Message | str:
