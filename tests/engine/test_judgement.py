@@ -12,15 +12,20 @@ from firstbreak.engine.verdict import _why
 from firstbreak.model import (
     Action,
     BreakKind,
+    Confidence,
     Finding,
     FirstBreak,
     Harm,
+    Interval,
     Link,
     Outcome,
     RankedCause,
+    Role,
     Run,
     Severity,
     Status,
+    Weight,
+    WeightKind,
 )
 from tests.make import noise, run, series
 
@@ -183,3 +188,65 @@ def test_an_evaluation_whose_episodes_fail_more_often_does_not_still_rise() -> N
     said = diagnose(Run(path="a-run", series=evaluation | {"reward.mean": training}, algorithm="ppo"))
     assert said.score is not None
     assert said.score.course != "rising"
+
+
+def seen(
+    name: str, link: Link, metric: str, began: Interval, *, sure: bool = True, roles: frozenset[Role] = frozenset()
+) -> Outcome:
+    """A critical finding, or a warning of medium confidence."""
+    finding = Finding(
+        message=name,
+        severity=Severity.CRITICAL if sure else Severity.WARNING,
+        confidence=Confidence.HIGH if sure else Confidence.MEDIUM,
+        metric=metric,
+        onset=began[1],
+        interval=began,
+    )
+    return Outcome(detector=name, link=link, status=Status.FOUND, finding=finding, roles=roles)
+
+
+def cause(name: str, link: Link, probability: float, *explains: str) -> RankedCause:
+    evidence = tuple(Weight(finding=each, weight=1.0, kind=WeightKind.FOUND, text=each) for each in explains)
+    return RankedCause(id=name, title=name, link=link, probability=probability, evidence=evidence)
+
+
+@pytest.mark.parametrize(("last", "link"), [(33.0, Link.POLICY_UPDATE), (20.0, Link.ADVANTAGE)])
+def test_a_critical_sign_that_the_one_cause_does_not_explain_comes_first_only_where_it_surely_did(
+    last: float, link: Link
+) -> None:
+    signs = (
+        seen("equal-groups", Link.ADVANTAGE, "reward.zero_std_frac", (last, last)),
+        seen("rate-jump", Link.POLICY_UPDATE, "lr", (32.0, 34.0)),
+    )
+    broke = first_break_of(signs, [cause("step", Link.POLICY_UPDATE, 0.97, "rate-jump")], signs, Harm.LOST)
+    assert broke is not None
+    assert broke.link is link
+
+
+@pytest.mark.parametrize(("second", "link"), [(0.4, Link.ENVIRONMENT), (0.0, Link.ADVANTAGE)])
+def test_two_causes_of_one_link_are_sure_of_it_together(second: float, link: Link) -> None:
+    critic = seen("critic", Link.ADVANTAGE, "value.explained_variance", (9.0, 9.0), roles=frozenset({Role.RELATION}))
+    ranked = [
+        cause("observations", Link.ENVIRONMENT, 0.5, "critic"),
+        cause("changed", Link.ENVIRONMENT, second, "critic"),
+    ]
+    broke = first_break_of([critic], ranked, [critic], Harm.LOST)
+    assert broke is not None
+    assert broke.link is link
+
+
+def test_a_drift_that_cost_nothing_is_named_only_where_it_is_sure() -> None:
+    for sure in (True, False):
+        drift = seen(
+            "drift", Link.POLICY_UPDATE, "kl.ref", (5.0, 5.0), sure=sure, roles=frozenset({Role.DRIFT_UNREWARDED})
+        )
+        broke = first_break_of([drift], (), [drift], Harm.APART)
+        assert (broke is not None) == sure
+
+
+def test_a_phase_that_takes_over_is_named_where_the_run_is_slower() -> None:
+    rollout = seen("rollout-share", Link.SYSTEMS, "time.rollout", (28.0, 28.0))
+    slower = seen("throughput-drop", Link.SYSTEMS, "throughput.tok_s", (28.0, 28.0))
+    for signs in ((rollout,), (slower,), (rollout, slower)):
+        broke = first_break_of(signs, (), signs, Harm.NONE_YET)
+        assert (broke is not None) == (len(signs) == 2)

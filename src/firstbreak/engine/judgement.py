@@ -33,6 +33,7 @@ from firstbreak.model import (
     Finding,
     FirstBreak,
     Harm,
+    Interval,
     Link,
     Outcome,
     RankedCause,
@@ -52,7 +53,7 @@ FEW = 10  #: scores whose error is not known: a dip among fewer may come back (c
 MIN_SCORES = 30  #: scores in which a rise would show through the noise (convention)
 PROBABLE = 0.3  #: a cause less probable than this is a guess: what separates the causes comes first (convention)
 INSEPARABLE = 2.0  #: ratio of two probabilities below which the log cannot separate them (convention)
-SURE = 2 / 3  #: a cause less probable than this moves no broken relation to another link (convention)
+SURE = 2 / 3  #: a link whose causes are less probable together draws no broken relation from another link (convention)
 SUSPECTED = 0.2  #: a cause less probable than this moves no sign to another link (convention)
 RESTATE = frozenset({Role.SCORE_FELL, Role.SCORE_UNMOVED})  #: findings that say what the score did, and not why
 
@@ -311,20 +312,22 @@ def first_break_of(
 
     A proof comes before every other sign, and that of the most probable cause before other proofs; what is sure comes before
     what is not.
-    A warning of another link that the one probable cause does not explain is of something else, and does not come first.
+    A sign of another link that the one probable cause does not explain is of something else, and comes first only where it is
+    critical and surely began before.
     Where there is harm and no sign, the doubts count, and then what says of the score that it fell. The link is that of the
     sign, or that of the most probable cause where it explains the sign.
     """
-    harmed = harm in (Harm.LOST, Harm.LOSING, Harm.APART)
     drift = harm is Harm.APART and not _found(Role.EVALUATION_APART, outcomes)  # nothing is lost yet
+    harmed = harm in (Harm.LOST, Harm.LOSING, Harm.APART) and not drift
     if harmed:  # slower is no reason why a score falls
         found = [o for o in signs if o.link is not Link.SYSTEMS or Role.RELATION in o.roles]
-        found = [o for o in found or _doubts(outcomes) or signs if not _slower_at_once(o)]
+        found = [o for o in found or _doubts(outcomes) or signs if not _only_slower(o, signs)]
     else:
-        found = [o for o in signs if _is_serious(o) and not (harm is Harm.NONE_YET and _slower_at_once(o))]
+        unharmed = drift or harm is Harm.NONE_YET
+        found = [o for o in signs if _is_serious(o) and not (unharmed and _only_slower(o, signs))]
     found = sorted(_without_consequences(found), key=lambda o: (bool(o.roles & RESTATE), _by_onset(o, outcomes)))
     if not found:
-        return _by_setting(outcomes, ranked) if harmed or harm is Harm.STALLED else None
+        return _by_setting(outcomes, ranked) if harmed or drift or harm is Harm.STALLED else None
     proofs = [o for o in found if Role.PROOF in o.roles]
     its = explained(max(ranked, key=lambda cause: cause.probability, default=None))
     sure = [o for o in found if _is_serious(o)]
@@ -335,7 +338,7 @@ def first_break_of(
     sound = next((cause.probability for cause in ranked if cause.id == HEALTHY), 0.0) > probability
     return FirstBreak(
         link=link,
-        kind=BreakKind.BREAK if harmed and not drift and not sound else BreakKind.FIRST_SIGN,
+        kind=BreakKind.BREAK if harmed and not sound else BreakKind.FIRST_SIGN,
         or_earlier=_or_earlier(link, outcomes),
         metric=sign.finding.metric,
         step=dated.onset,
@@ -368,13 +371,22 @@ def _or_earlier(link: Link, outcomes: Sequence[Outcome]) -> bool:
 
 
 def _explaining(signs: Sequence[Outcome], ranked: Sequence[RankedCause]) -> list[Outcome]:
-    """The signs without the warnings of something else, where one cause is more probable than all others together."""
+    """Where one cause is more probable than all others together: its signs, those of its link, and what is critical and
+    surely came before all of them."""
     top = max(ranked, key=lambda cause: cause.probability, default=None)
     if top is None or top.link is None or top.probability <= 0.5:
         return list(signs)
-    its = explained(top)
-    critical = {o.detector for o in signs if o.finding is not None and o.finding.severity is Severity.CRITICAL}
-    return [o for o in signs if o.detector in its | critical or o.link is top.link]
+    own = [o for o in signs if o.detector in explained(top) or o.link is top.link]
+    first = min((_interval(o)[0] for o in own), default=np.inf)
+    critical = [o for o in signs if o.finding is not None and o.finding.severity is Severity.CRITICAL]
+    return [o for o in signs if o in own or (o in critical and _interval(o)[1] < first)]
+
+
+def _interval(sign: Outcome) -> Interval:
+    """The steps between which a sign began."""
+    finding = sign.finding
+    onset = np.inf if finding is None or finding.onset is None else finding.onset
+    return (onset, onset) if finding is None or finding.interval is None else finding.interval
 
 
 def _without_consequences(signs: Sequence[Outcome]) -> list[Outcome]:
@@ -401,17 +413,17 @@ def _is_serious(sign: Outcome) -> bool:
     return finding is not None and (finding.severity is Severity.CRITICAL or finding.confidence is Confidence.HIGH)
 
 
-def _slower_at_once(sign: Outcome) -> bool:
-    """A machine that others use is slower from one step to the next: it costs time, and breaks nothing in a run that learns."""
+def _only_slower(sign: Outcome, signs: Sequence[Outcome]) -> bool:
+    """What costs time and breaks nothing in a run that learns: a machine that others use is slower from one step to the next,
+    and a filter or longer completions take more of a step while no speed falls."""
     finding = sign.finding
-    if (
-        finding is None
-        or sign.link is not Link.SYSTEMS
-        or not (finding.metric or "").startswith(("throughput", "time."))
-    ):
+    metric = "" if finding is None or sign.link is not Link.SYSTEMS else finding.metric or ""
+    if finding is None or not metric.startswith(("throughput", "time.")):
         return False
-    low, high = finding.interval or (-np.inf, np.inf)
-    return high - low <= AT_ONCE * abs(high)
+    if metric.startswith(("throughput", "time.step")):
+        low, high = finding.interval or (-np.inf, np.inf)
+        return high - low <= AT_ONCE * abs(high)
+    return not any(o.finding is not None and (o.finding.metric or "").startswith("throughput") for o in signs)
 
 
 def _doubts(outcomes: Sequence[Outcome]) -> list[Outcome]:
@@ -423,13 +435,12 @@ def _doubts(outcomes: Sequence[Outcome]) -> list[Outcome]:
 def _link_of(sign: Outcome, ranked: Sequence[RankedCause]) -> Link:
     """The link of a probable cause, where it explains the sign and no cause at the sign's own link is about as probable."""
     top = next((c for c in ranked if c.link is not None and c.probability >= SUSPECTED), None)
-    own = max((c.probability for c in ranked if c.link is sign.link and sign.detector in explained(c)), default=0.0)
-    if top is not None and own * INSEPARABLE > top.probability:
+    if top is None or top.link is None or sign.detector not in explained(top):
         return sign.link
-    exact = Role.PROOF in sign.roles or (Role.RELATION in sign.roles and top is not None and top.probability < SURE)
-    if top is not None and top.link is not None and sign.detector in explained(top) and not exact:
-        return top.link
-    return sign.link
+    own = max((c.probability for c in ranked if c.link is sign.link and sign.detector in explained(c)), default=0.0)
+    at_link = sum(c.probability for c in ranked if c.link is top.link)
+    exact = Role.PROOF in sign.roles or (Role.RELATION in sign.roles and at_link < SURE)
+    return sign.link if exact or own * INSEPARABLE > top.probability else top.link
 
 
 def explained(cause: RankedCause | None) -> set[str]:
