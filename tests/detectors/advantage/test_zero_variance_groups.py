@@ -3,12 +3,8 @@
 import numpy as np
 import pytest
 
-<<<<<<< HEAD
 from firstbreak.model import Run, Severity, Status
-=======
-from firstbreak.model import Severity, Status
 from firstbreak.values import replace
->>>>>>> regress
 from tests.detectors.look import found, look, silent
 from tests.make import learning, noise, run, series
 
