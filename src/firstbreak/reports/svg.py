@@ -131,9 +131,12 @@ def _short(step: str) -> list[str]:
     return [step] if len(step) <= MIDDLE else [words, number]
 
 
-def curve(exhibit: Exhibit, series: Series, domain: Interval, uid: str) -> Markup:
-    """A curve with the width of its container. Text keeps its size, and only the line is stretched."""
-    scale = curves.scale(series, exhibit.level)
+def curve(exhibit: Exhibit, series: Series, domain: Interval, uid: str, scale: curves.Scale | None = None) -> Markup:
+    """A curve with the width of its container. Text keeps its size, and only the line is stretched.
+
+    `scale`: that of the curves beside it; otherwise its own.
+    """
+    scale = scale or curves.scale(series, exhibit.level)
     level = None if scale is None else _level(exhibit, scale)
     gaps = (_gap(place) for place in curves.gaps(series, domain, 150))
     return _plot(exhibit, (series,), (scale,), domain, uid, _described(exhibit, series), level, *gaps)

@@ -5,7 +5,8 @@ The share of prompt groups whose completions all got the same reward: its mean o
 step from which it stays above `share_warning`. Where only the spread within groups is logged, a spread of exactly 0
 counts as such a step. Whether these groups are right or wrong follows from the mean reward: with a mean m, where rewards go
 from 0 to 1, at most 1 - m of the groups are all wrong.
-Also normalised advantages that lose their spread although fewer groups than that are equal.
+Also normalised advantages that lose their spread although fewer groups than that are equal; and prompts of which some are
+answered rightly and others not, in groups that never differ: their completions are copies of each other.
 
 ## Why it matters
 A group-relative advantage is the reward minus the mean of the group. Where all rewards of a group are equal, the
@@ -19,6 +20,7 @@ purpose; then the share counts what was dropped, not what was trained on.
 ## Fix
 - All wrong: easier prompts, a longer {max_new_tokens}, partial credit, or supervised warm-up first.
 - All right: harder prompts.
+- Copies: a {temperature} above 0, no top_k of 1, and random numbers of its own for each completion.
 - Raise {group_size}: with success rate p, a share p^G + (1-p)^G of the groups has zero variance.
 - Filter such groups ({dynamic_sampling}).
 
