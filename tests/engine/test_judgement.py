@@ -235,15 +235,6 @@ def test_two_causes_of_one_link_are_sure_of_it_together(second: float, link: Lin
     assert broke.link is link
 
 
-def test_a_drift_that_cost_nothing_is_named_only_where_it_is_sure() -> None:
-    for sure in (True, False):
-        drift = seen(
-            "drift", Link.POLICY_UPDATE, "kl.ref", (5.0, 5.0), sure=sure, roles=frozenset({Role.DRIFT_UNREWARDED})
-        )
-        broke = first_break_of([drift], (), [drift], Harm.APART)
-        assert (broke is not None) == sure
-
-
 def test_a_phase_that_takes_over_is_named_where_the_run_is_slower() -> None:
     rollout = seen("rollout-share", Link.SYSTEMS, "time.rollout", (28.0, 28.0))
     slower = seen("throughput-drop", Link.SYSTEMS, "throughput.tok_s", (28.0, 28.0))

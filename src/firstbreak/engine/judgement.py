@@ -317,8 +317,8 @@ def first_break_of(
     Where there is harm and no sign, the doubts count, and then what says of the score that it fell. The link is that of the
     sign, or that of the most probable cause where it explains the sign.
     """
+    harmed = harm in (Harm.LOST, Harm.LOSING, Harm.APART)
     drift = harm is Harm.APART and not _found(Role.EVALUATION_APART, outcomes)  # nothing is lost yet
-    harmed = harm in (Harm.LOST, Harm.LOSING, Harm.APART) and not drift
     if harmed:  # slower is no reason why a score falls
         found = [o for o in signs if o.link is not Link.SYSTEMS or Role.RELATION in o.roles]
         found = [o for o in found or _doubts(outcomes) or signs if not _only_slower(o, signs)]
@@ -327,7 +327,7 @@ def first_break_of(
         found = [o for o in signs if _is_serious(o) and not (unharmed and _only_slower(o, signs))]
     found = sorted(_without_consequences(found), key=lambda o: (bool(o.roles & RESTATE), _by_onset(o, outcomes)))
     if not found:
-        return _by_setting(outcomes, ranked) if harmed or drift or harm is Harm.STALLED else None
+        return _by_setting(outcomes, ranked) if harmed or harm is Harm.STALLED else None
     proofs = [o for o in found if Role.PROOF in o.roles]
     its = explained(max(ranked, key=lambda cause: cause.probability, default=None))
     sure = [o for o in found if _is_serious(o)]
@@ -338,7 +338,7 @@ def first_break_of(
     sound = next((cause.probability for cause in ranked if cause.id == HEALTHY), 0.0) > probability
     return FirstBreak(
         link=link,
-        kind=BreakKind.BREAK if harmed and not sound else BreakKind.FIRST_SIGN,
+        kind=BreakKind.BREAK if harmed and not drift and not sound else BreakKind.FIRST_SIGN,
         or_earlier=_or_earlier(link, outcomes),
         metric=sign.finding.metric,
         step=dated.onset,

@@ -43,7 +43,6 @@ from firstbreak.engine.stats.changes import turned
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.engine.stats.shape import trajectory as shape_of
 from firstbreak.model import Confidence, Expected, Finding, Series, Severity
 from firstbreak.words import number, percent
 
@@ -79,7 +78,6 @@ def detect(
     reward_max: Series | None = None,
     solved: bool | None = None,
     trajectory: Trajectory | None = None,
-    second_score: Series | None = None,
     advantage_std: Series | None = None,
     *,
     share_warning: float = at(0.5, "share", "With fewer such groups, most of the batch still teaches something."),
@@ -103,17 +101,16 @@ def detect(
         return Expected(f"{percent(share)} of the groups have equal rewards because the score is at its highest value")
     onset = first_sustained(zero_variance_groups, lambda values: values >= share_warning)
     few = len(zero_variance_groups) < min_points
-    courses = (trajectory, None if second_score is None else shape_of(second_score))
-    learns = any(course is not None and course.learned and not course.lost for course in courses)
+    learns = trajectory is not None and trajectory.learned and not trajectory.lost
     severity = Severity.CRITICAL if share >= share_critical else Severity.WARNING
     place = _place(share, float(late.steps[0]), reward_mean, reward_min, reward_max)
     if len(equal) >= min_points and equal.values.min() > ALL and _mixed(reward_mean):
         place, learns = Place.COPIES, False
     if learns or place is Place.RIGHT:  # wasteful, but enough groups are left, or little is left to learn
-        wasteful = share >= share_critical and place is not Place.RIGHT
-        severity = Severity.WARNING if wasteful else Severity.NOTICE
+        wasteful = share >= share_critical or began is not None
+        severity = Severity.WARNING if wasteful and place is not Place.RIGHT else Severity.NOTICE
     stuck = trajectory is not None and trajectory.kind == "flat"
-    sure = share >= share_critical or stuck
+    sure = share >= share_critical or began is not None or stuck
     confidence = Confidence.LOW if few else Confidence.HIGH if sure else Confidence.MEDIUM
     return Finding(
         message=facts.tell(
