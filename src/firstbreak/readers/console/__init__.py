@@ -211,6 +211,8 @@ class Console:
         """What headings count becomes a column; where lines count the same themselves, points of theirs."""
         own = [name for name in self._points if counts(name)]
         for name, points in self._counted.items():
+            if len(points) < STEPS_OF_A_SCRIPT and self._row >= REPEATS * len(points):
+                continue  # the parts of a script
             for like in [other for other in own if kind(other) == kind(name)] if own else [name]:
                 joined = sorted([*self._points.get(like, ()), *points])
                 if not own or all(before[2] <= after[2] for before, after in pairwise(joined)):
