@@ -47,6 +47,8 @@ def detect(
     rewards = reward_mean.finite
     if len(rewards) < min_points or len(eval_score) < min_evaluations:
         return NotMeasured(f"needs {min_points} training rewards and {min_evaluations} evaluations")
+    if float(np.mean(rewards.values == rewards.values.min())) > 0.5:
+        return NotMeasured("most training rewards are the lowest one, so that a level is that of a few successes")
     windows = [float(np.mean(part)) for part in np.array_split(rewards.values, 8)]
     best, late = max(windows), float(np.mean(windows[-2:]))
     room = best - float(np.min(rewards.values))
