@@ -111,7 +111,7 @@ def _opened(page: Page) -> None:
 SHOTS: dict[str, Shot] = {
     "first-screen": Shot("run/demo", ("Roll back", "Do this first", "First break", "reward-up-evaluation-down")),
     "first-screen-dark": Shot(
-        "run/agent-claims", ("Roll back", "one of two", "grad-norm-explosion"), width=1024, scheme="dark"
+        "run/agent-claims", ("Roll back", "First break at reward", "grad-norm-explosion"), width=1024, scheme="dark"
     ),
     "first-screen-phone": Shot("run/demo", ("Roll back", "The training loop"), width=390, height=844),
     "healthy": Shot("run/baseline-seed0", ("If the run continues", "eval.reward.component.accuracy.mean"), height=760),
