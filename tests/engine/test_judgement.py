@@ -8,6 +8,7 @@ import pytest
 
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.judgement import ACTIONS, Worst, first_break_of
+from firstbreak.engine.likelihood import HEALTHY
 from firstbreak.engine.verdict import _why
 from firstbreak.model import (
     Action,
@@ -241,3 +242,17 @@ def test_a_phase_that_takes_over_is_named_where_the_run_is_slower() -> None:
     for signs in ((rollout,), (slower,), (rollout, slower)):
         broke = first_break_of(signs, (), signs, Harm.NONE_YET)
         assert (broke is not None) == (len(signs) == 2)
+
+
+@pytest.mark.parametrize(("healthy", "kind"), [(0.6, BreakKind.FIRST_SIGN), (0.2, BreakKind.BREAK)])
+def test_a_break_is_only_a_sign_where_nothing_is_wrong_is_more_probable_than_its_links(
+    healthy: float, kind: BreakKind
+) -> None:
+    sign = seen("divergence", Link.POLICY_UPDATE, "kl.old", (20.0, 30.0))
+    sound = RankedCause(id=HEALTHY, title="Nothing is wrong", link=None, probability=healthy, evidence=())
+    others = (Link.ENVIRONMENT, Link.REWARD, Link.ADVANTAGE, Link.NUMERICS)
+    named = cause("step-size", Link.POLICY_UPDATE, 0.2, "divergence")
+    ranked = (sound, named, *(cause(link.value, link, 0.05) for link in others))
+    broke = first_break_of([sign], ranked, [sign], Harm.LOSING)
+    assert broke is not None
+    assert broke.kind is kind

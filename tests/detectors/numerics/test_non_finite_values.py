@@ -180,13 +180,13 @@ def test_one_row_with_a_loss_of_no_size_that_a_loss_has() -> None:
     ids=["a first success", "a first large return", "one norm", "it came back", "a first row near 0"],
 )
 def test_large_numbers_that_learning_or_one_batch_explains(curves: dict[str, np.ndarray]) -> None:
-    silent(ID, run(curves))
+    assert silent(ID, run(curves))
 
 
 def test_a_gradient_norm_of_one_row_that_is_no_number() -> None:
     curves = {"policy.loss": np.array([0.1]), "grad.norm": np.array([NAN]), "reward.mean": np.array([0.5])}
     assert "holds no number in its one row" in found(ID, run(curves), Severity.WARNING).message
-    silent(ID, run({"grad.norm": np.array([NAN])}))
+    assert silent(ID, run({"grad.norm": np.array([NAN])}))
 
 
 def test_a_gradient_that_is_no_number_where_the_learning_rate_stands_still_was_a_skipped_step() -> None:
