@@ -152,11 +152,12 @@ def low_risk_beside_a_break(said: Said) -> Iterator[str]:
 
 
 def low_risk_beside_a_loss(said: Said) -> Iterator[str]:
-    """The risk is low although a finding says that the score lost, or no longer follows the reward."""
+    """The risk is low although a finding says that the score lost, or gained far less than training since a step."""
     if said.verdict("risk").startswith("low"):
         for one in said.serious:
             if re.search(
-                r"gain is lost|gain and more is lost|fell without having risen|no longer follows it|while \S+ fell from",
+                r"gain is lost|gain and more is lost|fell without having risen|while \S+ fell from"
+                r"|gained (?:nothing|at most \S+ % as much) since",
                 one["message"],
             ):
                 yield f"{one['message']} / {said.verdict('risk')}"
@@ -269,9 +270,7 @@ def plateau_while_it_falls(said: Said) -> Iterator[str]:
         for one in said.serious:
             if trained and re.match(r"reward\.", one["message"]):
                 continue
-            if re.search(
-                r"may have peaked|of its gain is lost|while eval\S* (?:fell from|no longer follows)", one["message"]
-            ):
+            if re.search(r"may have peaked|of its gain is lost|while eval\S* fell from", one["message"]):
                 yield f"{stays[0]} / {one['message']}"
         if "was " in said.verdict("upside") and re.search(r"near zero: \S+ was \S+ at", said.verdict("upside")):
             yield f"{stays[0]} / {said.verdict('upside')}"

@@ -214,3 +214,9 @@ def test_groups_of_one_prompt_are_not_mixed() -> None:
     sound = {"proof.group_mixed": [0.0] * 10, "reward.mean": BAD}
     assert refuted(run(sound, algorithm="grpo"), "groups-mixed")
     assert not refuted(run(sound | {"proof.advantage_regrouped": [0.5] * 10}, algorithm="grpo"), "groups-mixed")
+
+
+def test_an_evaluation_by_the_same_reward_that_falls_as_completions_grow_pays_no_length() -> None:
+    curves = {"reward.mean": RISE, "length.mean": np.interp(np.arange(100), (0, 40, 99), (200, 200, 800))}
+    assert refuted(run({**curves, "eval.reward": PEAK}), "reward-pays-for-length")
+    assert not refuted(run({**curves, "eval.accuracy": PEAK}), "reward-pays-for-length")

@@ -236,11 +236,12 @@ def test_two_causes_of_one_link_are_sure_of_it_together(second: float, link: Lin
     assert broke.link is link
 
 
-def test_a_phase_that_takes_over_is_named_where_the_run_is_slower() -> None:
+@pytest.mark.parametrize("harm", [Harm.NONE_YET, Harm.STALLED])
+def test_a_phase_that_takes_over_is_named_where_the_run_is_slower(harm: Harm) -> None:
     rollout = seen("rollout-share", Link.SYSTEMS, "time.rollout", (28.0, 28.0))
     slower = seen("throughput-drop", Link.SYSTEMS, "throughput.tok_s", (28.0, 28.0))
     for signs in ((rollout,), (slower,), (rollout, slower)):
-        broke = first_break_of(signs, (), signs, Harm.NONE_YET)
+        broke = first_break_of(signs, (), signs, harm)
         assert (broke is not None) == (len(signs) == 2)
 
 

@@ -323,8 +323,7 @@ def first_break_of(
         found = [o for o in signs if o.link is not Link.SYSTEMS or Role.RELATION in o.roles]
         found = [o for o in found or _doubts(outcomes) or signs if not _only_slower(o, signs)]
     else:
-        unharmed = drift or harm is Harm.NONE_YET
-        found = [o for o in signs if _is_serious(o) and not (unharmed and _only_slower(o, signs))]
+        found = [o for o in signs if _is_serious(o) and not _only_slower(o, signs)]
     found = sorted(_without_consequences(found), key=lambda o: (bool(o.roles & RESTATE), _by_onset(o, outcomes)))
     if not found:
         return _by_setting(outcomes, ranked) if harmed or harm is Harm.STALLED else None
@@ -335,7 +334,9 @@ def first_break_of(
     assert sign.finding is not None
     link, dated = _link_of(sign, ranked), _dated(sign.finding, outcomes)
     also, probability = _told_apart(link, by_link(ranked))
-    sound = next((cause.probability for cause in ranked if cause.id == HEALTHY), 0.0) > probability
+    sound = sum(c.probability for c in ranked if c.id == HEALTHY) > sum(
+        c.probability for c in ranked if c.link is not None and c.link in (link, also)
+    )
     return FirstBreak(
         link=link,
         kind=BreakKind.BREAK if harmed and not drift and not sound else BreakKind.FIRST_SIGN,

@@ -81,18 +81,23 @@ def training_improved(inputs: Inputs) -> str | None:
 
 
 def paid_less_as_it_grew(inputs: Inputs) -> str | None:
-    """The training reward fell since its best level while completions grew."""
-    reward, length = inputs.training_score, inputs.length_mean
-    if reward is None or length is None or not len(length.finite):
-        return None
-    shape = trajectory(reward)
-    at_best = length.finite.between(shape.best_step)
-    if not shape.lost or len(at_best) < FIRST:
-        return None
-    then, now = median(at_best.head(0.1).values), median(at_best.tail(0.1).values)
-    if now <= LONGER * then:
-        return None
-    return f"{reward.name} fell while completions grew from {number(then)} to {number(now)} tokens: longer ones are not paid more"
+    """The reward, in training or in evaluation, fell since its best level while completions grew."""
+    length, evaluation = inputs.length_mean, inputs.eval_score
+    rewards = [
+        inputs.training_score,
+        evaluation if evaluation is not None and evaluation.name == "eval.reward" else None,
+    ]
+    for reward in rewards:
+        if reward is None or length is None or not (shape := trajectory(reward)).lost:
+            continue
+        at_best = length.finite.between(shape.best_step)
+        if len(at_best) < FIRST:
+            continue
+        then, now = median(at_best.head(0.1).values), median(at_best.tail(0.1).values)
+        if now > LONGER * then:
+            grew = f"completions grew from {number(then)} to {number(now)} tokens"
+            return f"{reward.name} fell while {grew}: longer ones are not paid more"
+    return None
 
 
 def hardly_any_is_cut(inputs: Inputs) -> str | None:

@@ -95,3 +95,19 @@ def test_prompts_that_differ_in_groups_that_never_do_are_answered_by_copies() ->
     assert "apart" in found(ID, of(np.linspace(0.3, 0.7, 60)), Severity.CRITICAL).message  # whatever the score does
     assert "apart" not in found(ID, of(0.58 + noise(60, 0.03), 0.95)).message  # some groups differ
     assert "harder prompts" in found(ID, of(0.97 + noise(60, 0.005))).message
+
+
+def test_a_batch_whose_rewards_became_alike_is_not_called_right() -> None:
+    n, alike = 120, np.arange(120) >= 60
+    made = run(
+        {
+            "reward.zero_std_frac": np.where(alike, 0.9, 0.05),
+            "reward.mean": 0.63 + noise(n, 0.005),
+            "reward.min": np.where(alike, 0.61, -0.2),
+            "reward.max": np.where(alike, 0.65, 1.4),
+        },
+        algorithm="grpo",
+    )
+    finding = found(ID, made, Severity.CRITICAL)
+    assert "all completions get about the same" in finding.message
+    assert finding.onset == 61

@@ -1,11 +1,13 @@
 """evaluation-noise: an evaluation that cannot show the gain."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from firstbreak.model import Run, Severity, Status
 from tests.detectors.look import found, look, silent
-from tests.make import learning, noise, run
+from tests.make import learning, noise, run, series
 
 ID = "evaluation-noise"
 
@@ -87,3 +89,7 @@ def test_an_evaluation_that_was_solved_before_training_measures_nothing() -> Non
     assert "measure nothing" in found(ID, of([1.0] * 10, 0.2), Severity.WARNING).message
     assert look(ID, of([0.9, *[1.0] * 9], 0.2)).finding is None  # it was not solved at first
     assert look(ID, of([1.0] * 10, 0.7)).finding is None
+    late = series("eval.accuracy", [1.0] * 10, np.arange(20, 201, 20))
+    assert (
+        look(ID, replace(of([], 0.2), series={**of([], 0.2).series, late.name: late})).finding is None
+    )  # solved since

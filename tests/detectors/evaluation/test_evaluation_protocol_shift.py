@@ -161,3 +161,18 @@ def test_a_fall_from_one_evaluation_to_the_next_is_no_jump() -> None:
     rising = series("reward.mean", 0.3 + 0.3 * np.arange(120) / 120 + noise(120, 0.03), np.arange(1, 121))
     curves = {"eval.accuracy": series("eval.accuracy", falls, np.linspace(1, 120, 11)), "reward.mean": rising}
     assert silent(ID, replace(run(algorithm="grpo"), series=curves))
+
+
+def test_two_evaluations_that_rise_together_did_not_jump() -> None:
+    at = np.arange(8.0, 81.0, 8.0)
+    exact = [0.25, 0.297, 0.344, 0.391, 0.469, 0.531, 0.562, 0.516, 0.5, 0.562]
+    paid = [0.413, 0.469, 0.522, 0.569, 0.656, 0.716, 0.747, 0.694, 0.684, 0.744]
+    name = "eval.reward.component.exact_match.mean"
+    hundredths = (
+        "26 38 37 40 19 43 40 36 43 25 31 42 47 44 43 51 53 49 52 33 41 43 61 43 68 56 54 61 82 62 68 77 60 "
+        "66 56 53 61 69 59 60 59 73 72 75 70 72 67 65 51 73 53 79 74 69 62 63 79 66 86 81 79 56 64 55 76 74 "
+        "89 69 61 79 74 74 85 73 80 73 78 77 71 79 "
+    )
+    made = run({"reward.mean": np.array(hundredths.split(), float) / 100}, algorithm="grpo")
+    both = {name: series(name, exact, at), "eval.reward": series("eval.reward", paid, at)}
+    assert silent(ID, replace(made, series={**made.series, **both}))

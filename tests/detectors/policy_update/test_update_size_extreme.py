@@ -1,11 +1,12 @@
 """update-size-extreme: what a few values can show."""
 
+import numpy as np
 import pytest
 
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.model import Link, Severity, Status
 from tests.detectors.look import found, look, silent
-from tests.make import learning, run
+from tests.make import learning, noise, run
 
 ID = "update-size-extreme"
 CURVES = {"kl.old": 3.0, "policy.clip_fraction": 0.97, "policy.ratio.mean": 40.0}
@@ -43,3 +44,22 @@ def test_a_pasted_table_of_huge_updates_names_the_update_among_the_links() -> No
     first = diagnose(run(curves, algorithm="ppo")).first_break
     assert first is not None
     assert Link.POLICY_UPDATE in first.links
+
+
+def test_a_norm_in_proportion_to_the_updates_is_that_of_all_gradients_so_far() -> None:
+    summed = 0.5 * np.arange(1, 61) * (1 + noise(60, 0.02))
+    finding = found(ID, run({"grad.norm": summed, "kl.old": [0.02] * 60, "reward.mean": noise(60)}))
+    assert "optimizer.zero_grad()" in finding.message
+    assert finding.onset == 1
+
+
+@pytest.mark.parametrize(
+    "norms",
+    [
+        0.5 * np.arange(1, 61) * np.exp(noise(60, 0.3)),  # as those of single batches scatter
+        0.5 * np.exp(0.08 * np.arange(60)) * (1 + noise(60, 0.02)),  # explodes
+        0.5 + 0.02 * np.arange(60),
+    ],
+)
+def test_other_growth_of_the_norm_is_not_a_sum(norms: np.ndarray) -> None:
+    assert look(ID, run({"grad.norm": norms, "kl.old": [0.02] * 60, "reward.mean": noise(60)})).finding is None

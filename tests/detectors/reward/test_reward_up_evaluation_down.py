@@ -1,11 +1,13 @@
 """reward-up-evaluation-down: the two curves separate."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from firstbreak.model import Severity, Status
 from tests.detectors.look import found, look, silent
-from tests.make import learning, noise, run
+from tests.make import learning, noise, run, series
 
 ID = "reward-up-evaluation-down"
 UP = learning(150)
@@ -69,3 +71,10 @@ def test_a_return_that_rises_because_fewer_actions_are_random_is_no_gain(falls_f
     rises = 20 + 150 * np.minimum(1, np.arange(150) / 50) + noise(150, 4)
     made = run({"epsilon": epsilon, "reward.mean": rises, "eval.reward": 120 + noise(150, 4, 1)}, algorithm="dqn")
     assert (look(ID, made).status is Status.FOUND) is separates
+
+
+def test_an_evaluation_that_rises_follows_whatever_its_unit() -> None:
+    shares = [0.469, 0.547, 0.641, 0.734, 0.734, 0.672, 0.75, 0.719, 0.797, 0.797]
+    made = run({"reward.mean": learning(80, 0.5, 0.9, sd=0.2)}, algorithm="grpo")
+    score = series("eval.accuracy", shares, np.arange(8, 81, 8))
+    assert look(ID, replace(made, series={**made.series, score.name: score})).finding is None

@@ -58,6 +58,7 @@ class Place(enum.Enum):
     COPIES = (
         enum.auto()
     )  #: the completions of a prompt are one text: prompts differ in their rewards, and groups never do
+    ALIKE = enum.auto()  #: one reward for a whole batch, neither the lowest nor the highest that was given before
     UNKNOWN = enum.auto()
 
 
@@ -66,6 +67,8 @@ ADVICE = {
     Place.WRONG: "use easier prompts, or check the verifier: in most of these groups all answers are wrong",
     Place.COPIES: "sample the completions of a prompt apart, with a temperature above 0, no top_k of 1 and random numbers of "
     "their own: some prompts are answered rightly by all of them and the others by none",
+    Place.ALIKE: "print the rewards of one batch and their parts: all completions get about the same, and others got more and "
+    "less before",
     Place.UNKNOWN: "check whether the answers of these groups are all right or all wrong, then change the prompts or the "
     "group size",
 }
@@ -170,6 +173,11 @@ def _place(share: float, since: float, mean: Series | None, lowest: Series | Non
         if lowest is None or highest is None or not min(len(lowest.finite), len(highest.finite))
         else (float(lowest.finite.values.min()), float(highest.finite.values.max()))
     )
+    if lowest is not None and highest is not None and low < high:
+        batch = median(highest.finite.between(since).values) - median(lowest.finite.between(since).values)
+        middle = low + MIXED * (high - low) < median(rewards.values) < high - MIXED * (high - low)
+        if middle and batch <= MIXED * (high - low):
+            return Place.ALIKE
     if high <= low or mean.finite.values.min() < low or mean.finite.values.max() > high:
         return Place.UNKNOWN
     right = (float(np.mean(rewards.values)) - low) / (high - low)

@@ -136,7 +136,7 @@ def detect(
     beside = next((curve for curve in lengths if curve is not None and _jumps_with(curve, jump)), None)
     others = (eval_accuracy, eval_success_rate, eval_pass_at_k, eval_reward)
     other = (_sides(o, jump, near_share) for o in others if o is not None and o.name != eval_score.name)
-    unmoved = next((sides.curve for sides in other if _stays(sides, jump, standard_errors)), None)
+    unmoved = next((sides.curve for sides in other if _stays(sides, score, standard_errors)), None)
     rises_count = in_one_unit and policy is Policy.TEXT
     if beside is None and unmoved is None and ((jump.direction > 0 and not rises_count) or not learned):
         return None  # skill that comes late, or chance where nothing was learned, looks the same
@@ -291,14 +291,15 @@ def _reached(score: _Sides, reward_mean: Series, jump: Change) -> bool:
     return rise > 0 and len(later) > 0 and float(np.max(smooth(later)[1])) >= score.before_mean + NEAR_TOP * rise
 
 
-def _stays(other: _Sides, jump: Change, standard_errors: float) -> bool:
-    """Whether another evaluation of the same policy moved by less than half of the jump, both as shares of their levels.
+def _stays(other: _Sides, jumped: _Sides, standard_errors: float) -> bool:
+    """Whether another evaluation of the same policy moved by less than half of what one did, both as shares of their levels.
 
     A curve that is too noisy to know does not stay.
     """
-    if min(len(other.before), len(other.after)) < 2 or other.before_mean <= 0 or jump.before <= 0:
+    if min(len(other.before), len(other.after)) < 2 or min(other.before_mean, jumped.before_mean) <= 0:
         return False
-    return other.largest_move(standard_errors) / other.before_mean < abs(jump.after - jump.before) / jump.before / 2
+    move = max(other.largest_move(standard_errors), abs(other.after_mean - other.before_mean))
+    return move / other.before_mean < abs(jumped.after_mean - jumped.before_mean) / jumped.before_mean / 2
 
 
 def _jumps_with(curve: Series, jump: Change) -> bool:

@@ -233,15 +233,17 @@ def _heavy(
     level = far_ratio * usual if many else upper.p95
     first = float(norms.steps[np.argmax(norms.values >= level)])
     clip = config.number("grad_clip")
+    bounded = clip is not None and 0 < clip < far_ratio * usual  # no batch counts so much more than the others
     return Finding(
         message=facts.tell(
-            "{share} above {level}, and the largest, {top}, is {times} times the median{clipped}: a few batches decide the "
-            "direction; check the batch of the largest norm",
+            "{share} above {level}, and the largest, {top}, is {times} times the median{clipped}{decide}; check the batch of the "
+            "largest norm",
             share=f"{int(far.sum())} gradient norms are" if many else "one gradient norm in twenty is",
             level=number(level),
             top=facts.highest(norms),
             times=number(float(norms.values.max()) / usual),
             clipped=facts.tell(" (clipped at {clip})", clip=facts.setting(config, "grad_clip")) if clip else "",
+            decide="" if bounded else ": a few batches decide the direction",
         ),
         severity=Severity.WARNING if many else Severity.NOTICE,
         confidence=Confidence.HIGH if many else Confidence.MEDIUM,

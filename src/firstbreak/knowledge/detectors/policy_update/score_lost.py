@@ -132,8 +132,8 @@ def detect(
     alone = eval_score is not None and score is not eval_score and denies(eval_score, trajectory)  # a training reward
     if alone and (not large or trajectory.drop < min_drop_alone * abs(trajectory.best)):
         return None
-    still_rises = reward_mean is not None and shape_of(reward_mean).kind == "rising"
-    too = ", and the training reward fell as well" if trajectory.beside and not still_rises else ""
+    stays = reward_mean is not None and shape_of(reward_mean).kind in ("rising", "plateau")
+    too = ", and the training reward fell as well" if trajectory.beside and not stays else ""
     material = trajectory.drop >= min_drop_critical * max(abs(trajectory.best), abs(trajectory.end))
     back = recovers(score, trajectory.best, trajectory.best_step)
     nearly = back and recovers(score, trajectory.best, trajectory.best_step, mostly)

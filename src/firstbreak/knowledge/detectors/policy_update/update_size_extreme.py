@@ -6,7 +6,8 @@ speak there: the median of the KL divergence per update is above `max_divergence
 `max_clipped`, or of the ratio outside 1 / `max_ratio` to `max_ratio`.
 
 Also, a logged norm of the gradient before the backward pass that is not 0 in nearly all updates, and grows more than `carried`
-times: a gradient that is not set to 0 is added to that of the next batch, so that every update repeats all before it.
+times: a gradient that is not set to 0 is added to that of the next batch, so that every update repeats all before it. The
+norm itself shows the same where it grows in proportion to the number of updates, and hardly scatters: that of one batch does.
 
 ## Why it matters
 The ratio of a clipped update lies near 1, and its KL divergence between 0.001 and 0.1. Beyond these levels the data were not
@@ -35,6 +36,8 @@ https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 
 import re
 
+import numpy as np
+
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_in, seen_since
 from firstbreak.engine.families import Method, without
@@ -45,6 +48,7 @@ from firstbreak.patterns import pattern
 ROLES = (Role.RELATION,)
 FAMILIES = without(Method.SUPERVISED, Method.PREFERENCE)
 BEFORE = pattern(r"before.?backward|after.?zero.?grad", re.IGNORECASE)
+PROPORTION = 0.75  #: power of the number of updates, at least, and at most one over it (convention)
 SURE = 3  #: values that are no slip of one batch (convention)
 
 
@@ -53,16 +57,20 @@ def detect(
     kl_old: Series | None = None,
     policy_clip_fraction: Series | None = None,
     policy_ratio_mean: Series | None = None,
+    grad_norm: Series | None = None,
     *,
     few: int = at(10, "points", "From so many values on, their course is judged."),
     max_divergence: float = at(1.0, "nats", "Ten times what counts as far in a course."),
     max_clipped: float = at(0.9, "share", "Hardly any sample has a gradient left."),
     max_ratio: float = at(10.0, "ratio", "Clips lie between 0.7 and 1.4."),
     carried: float = at(10.0, "ratio", "Gradients of so many batches are hardly added on purpose without a change."),
+    scatter: float = at(0.1, "share", "From one value to the next; norms of single batches scatter by more."),
 ) -> Finding | NotApplicable | NotMeasured | None:
     left = (s.finite for name, s in (*run.series.items(), *run.unknown.items()) if BEFORE.search(s.raw or name))
     if (before := next((s for s in left if len(s) >= few), None)) is not None and (summed := _summed(before, carried)):
         return summed
+    if grad_norm is not None and (piled := _piled(grad_norm.finite, carried, scatter)):
+        return piled
     asked: list[tuple[str, Series | None, float, float]] = [
         # a mean of log-ratios, as most trainers of language models log it, may be a little below 0
         ("the KL divergence per update is {size} nats", kl_old, -max_divergence, max_divergence),
@@ -102,13 +110,34 @@ def _summed(before: Series, carried: float) -> Finding | None:
     there = before.values > 0
     if there.mean() < 0.9 or median(before.tail(0.5).values) < carried * float(before.values[there][0]):
         return None
+    late = facts.median(before.tail(0.5))
+    return _not_zeroed(
+        before, facts.tell("before the backward pass is {late} in the second half, and not 0", late=late)
+    )
+
+
+def _piled(norms: Series, carried: float, scatter: float) -> Finding | None:
+    """The norm of the sum of all gradients so far: it grows by about one gradient in every update."""
+    if len(norms) < 2 * carried or norms.values.min() <= 0:
+        return None
+    log, updates = np.log(norms.values), np.log(np.arange(1, len(norms) + 1))
+    steps = np.diff(log - updates)[2:]  # 0 where the norm is proportional to the number of updates
+    slope = float(np.polyfit(updates, log, 1)[0])
+    if not (PROPORTION < slope < 1 / PROPORTION and np.ptp(log) > np.log(carried) and np.std(steps) < scatter):
+        return None
+    late = facts.median(norms.tail(0.25))
+    how = facts.tell("grows in proportion to the number of updates ({late} in the last quarter)", late=late)
+    return _not_zeroed(norms, how, Severity.WARNING)
+
+
+def _not_zeroed(norms: Series, how: str, severity: Severity = Severity.CRITICAL) -> Finding:
     return Finding(
         message=facts.tell(
-            "the norm of the gradient before the backward pass is {late} in the second half, and not 0: gradients are never set "
-            "to 0, so that each update repeats all before it; call optimizer.zero_grad()",
-            late=facts.median(before.tail(0.5)),
+            "the norm of the gradient {how}: gradients are never set to 0, so that each update repeats all before it; call "
+            "optimizer.zero_grad()",
+            how=how,
         ),
-        severity=Severity.CRITICAL,
+        severity=severity,
         confidence=Confidence.HIGH,
-        **seen_in(before, "norm before the backward pass", level=0.0),
+        **seen_in(norms, "norm of the gradient", level=0.0),
     )

@@ -91,6 +91,7 @@ def detect(
     in_one_unit = comparable(judged, reward)
     unmoved = shape.kind == "flat" or (shape.kind == "oscillating" and in_one_unit)
     judged_whole = trajectory is not None and score is not None and score.name == truth.name  # with its known error
+    unmoved = unmoved and not (judged_whole and trajectory and trajectory.learned)
     fell = found is not None or (shape.lost and not (judged_whole and trajectory and not trajectory.lost))
     parted = parting(judged, reward) if in_one_unit and not fell else None
     if not rises(reward) or shape_of(reward).lost or not (fell or parted or unmoved):
@@ -159,10 +160,10 @@ def _course(judged: Series, shape: Trajectory, fell: bool, parted: Parting | Non
         return facts.tell("fell from {best} to {end}", best=facts.best(judged, shape), end=facts.end(judged, shape))
     if parted is not None:
         return facts.tell(
-            "no longer follows it since {step} ({end} at the end; at most {share} of what training gained since then)",
+            "gained {share} since {step} ({end} at the end)",
+            share=f"at most {percent(parted.most)} as much" if parted.most > 0 else "nothing",
             step=facts.at(judged, parted.step),
             end=facts.end(judged, shape),
-            share=percent(max(parted.most, 0.0)),
         )
     return facts.tell("does not improve ({end} at the end)", end=facts.end(judged, shape))
 

@@ -135,7 +135,9 @@ def detect(
     first = min(
         (float(s.steps[0]) for s in learned), default=np.inf if method in (Method.VALUE_BASED, None) else -np.inf
     )
-    if first >= began.interval[0] and began.kind == "level" and began.step < (speed.steps[0] + speed.steps[-1]) / 2:
+    low, high = began.interval
+    its = first >= low and (began.kind == "level" or first <= high)
+    if its and began.step < (speed.steps[0] + speed.steps[-1]) / 2:
         return NotMeasured(
             f"{speed.name} fell at {facts.at(speed, began.step)}, and no update is logged before it: a run becomes "
             "slower at its first update"
