@@ -21,7 +21,7 @@ from firstbreak.engine.likelihood import HEALTHY
 from firstbreak.engine.rank import by_link
 from firstbreak.engine.stats.agreement import denies, informed
 from firstbreak.engine.stats.agreement import fall as fall_of
-from firstbreak.engine.stats.direction import fell_since, recovers
+from firstbreak.engine.stats.direction import came_back, fell_since, recovers
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.shape import trajectory as shape_of
 from firstbreak.engine.stats.trend import trend
@@ -182,7 +182,7 @@ def _lost(inputs: Inputs, shape: Trajectory) -> bool:
         return False
     if shape.n < FEW and (inputs.score_error is None or _fell_alone(inputs, shape.best_step)):
         return False
-    if recovers(inputs.score, shape.best, shape.best_step):
+    if recovers(inputs.score, shape.best, shape.best_step) or came_back(inputs.score, shape):
         return False
     evaluation = inputs.eval_score
     return evaluation is None or inputs.score is evaluation or not denies(evaluation, shape)

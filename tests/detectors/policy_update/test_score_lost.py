@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from firstbreak.model import Checkpoint, Confidence, Run, Series, Severity
+from firstbreak.engine.diagnose import diagnose
+from firstbreak.model import Action, Checkpoint, Confidence, Run, Series, Severity
 from tests.detectors.look import found, silent
 from tests.make import learning, noise, run, series
 
@@ -31,6 +32,14 @@ def test_a_fall_in_a_few_evaluations_does_not_stop_a_run() -> None:
     scores = {"eval.reward": [9.0, 250.0, 490.0, 500.0, 495.0, 10.0, 9.0, 11.0]}
     finding = found(ID, run({**scores, "eval.reward.std": [5.0] * 8, "eval.reward.count": [5.0] * 8}), Severity.WARNING)
     assert finding.confidence is Confidence.MEDIUM
+
+
+def test_a_loss_like_one_that_was_regained_is_a_swing() -> None:
+    # of a healthy run
+    swings = [15, 19, 42, 43, 84, 53, 112, 55, 41, 42, 36, 87, 84, 150, 75, 56, 32, 27, 30, 29, 36, 46]
+    once = [15, 19, 42, 43, 84, 90, 112, 105, 111, 112, 106, 107, 104, 110, 75, 56, 32, 27, 30, 29, 36, 46]
+    actions = [diagnose(run({"eval.reward": curve})).verdict.action for curve in (swings, once)]
+    assert actions == [Action.WATCH, Action.ROLLBACK]
 
 
 @pytest.mark.parametrize("shift", [-100.0, 0.0, 100.0])

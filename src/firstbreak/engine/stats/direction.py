@@ -8,13 +8,15 @@ from firstbreak.engine.stats.noise import autocorrelation, effective_size, noise
 from firstbreak.engine.stats.normal import t_to_z
 from firstbreak.engine.stats.onset import first_sustained, onset
 from firstbreak.engine.stats.points import median, points
-from firstbreak.engine.stats.shape import IMMATERIAL, trajectory
+from firstbreak.engine.stats.shape import IMMATERIAL, Trajectory, trajectory
 from firstbreak.engine.stats.smooth import means_from_here
 from firstbreak.engine.stats.trend import trend
 from firstbreak.model import Interval, Series
 from firstbreak.values import dataclass, replace
 
 NEAR = 0.15  # of the points, 3 at least: what a level beside a known step is taken from
+AGAIN = 2 / 3  # of a loss: one of this size that was regained shows that such losses are swings (convention)
+MUCH = 1 / 3  # of the gain: before that, a dip of the level is no loss (convention)
 SURE, LIKELY = 3.0, 2.0  # standard errors: the step is given, and no place is picked from many
 
 
@@ -82,6 +84,15 @@ def recovers(curve: Series, level: float, since: float, share: float = 1 / 3) ->
     low = began + int(np.argmin(levels[began:]))
     regained, fall = levels[-1] - levels[low], level - levels[low]
     return len(values) - low >= len(values) / 4 and regained >= share * fall and rises(curve.between(float(steps[low])))
+
+
+def came_back(curve: Series, shape: Trajectory) -> bool:
+    """Whether the score once lost about as large a share of its gain so far as it has lost now, and regained all of it."""
+    levels = means_from_here(points(curve)[1], max(3, shape.n // 10))
+    highest, later = np.maximum.accumulate(levels), np.maximum.accumulate(levels[::-1])[::-1]
+    gain = highest - shape.start
+    lost = np.divide(highest - levels, gain, out=np.zeros(len(levels)), where=gain > MUCH * shape.gain)
+    return bool(np.any((later >= highest) & (lost >= AGAIN * shape.drop_fraction)))
 
 
 def falls(curve: Series) -> bool:

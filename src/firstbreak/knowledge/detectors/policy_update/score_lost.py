@@ -41,7 +41,7 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.agreement import Fall, denies
-from firstbreak.engine.stats.direction import fall_from_best, recovers
+from firstbreak.engine.stats.direction import came_back, fall_from_best, recovers
 from firstbreak.engine.stats.shape import MIN_POINTS, Trajectory
 from firstbreak.engine.stats.shape import trajectory as shape_of
 from firstbreak.knowledge.detectors._start import continued
@@ -139,7 +139,13 @@ def detect(
     nearly = back and recovers(score, trajectory.best, trajectory.best_step, mostly)
     dip = policy is Policy.CONTROL and eval_score is None and not large  # nothing confirms it
     beyond = trajectory.drop_interval[0] > 0  # more than the picking of the best among equal levels explains
-    sure = large and material and beyond and trajectory.n >= min_points_critical and not back
+    sure = (
+        large
+        and material
+        and beyond
+        and trajectory.n >= min_points_critical
+        and not (back or came_back(score, trajectory))
+    )
     return Finding(
         message=facts.tell(
             "{score} was {best} at {step} and is {end} now{but}: {gone}{too}{back}; {better} than this one",
