@@ -1,14 +1,20 @@
 """The catalogue: what every experiment must say, and that causes and catalogue agree."""
 
+import tomllib
+from typing import Any
+
 import pytest
 
 from firstbreak.dialects.hyperparameters import HYPERPARAMETERS
+from firstbreak.engine import index
 from firstbreak.engine.catalogue import OF_OPTION, Design, catalogue, smallest
 from firstbreak.engine.families import Family, Method, Policy
 from firstbreak.engine.registry import causes, sections
 from firstbreak.engine.stats.sequential import MIN_SEEDS
 from firstbreak.experiments.plan import probability
 from firstbreak.experiments.settings import INTERVENTIONS
+from firstbreak.knowledge.experiments import _table
+from firstbreak.plugins import BadPlugin
 
 DESIGNS = list(catalogue().values())
 FAMILIES = [
@@ -72,12 +78,36 @@ def test_the_ladder_of_rewards_that_do_not_rise_branches_on_the_test_set() -> No
     assert rungs == ["usual-settings", "larger-batch", "higher-rate", "other-model", "sft-first"]
 
 
-def test_the_synchronous_switch_is_the_one_of_areals_guide() -> None:
-    overrides = {k.removesuffix("?"): v for k, v in catalogue()["synchronous"].overrides.items()}
-    assert overrides == {"max_staleness": 0, "recompute_logprob": False, "use_decoupled_loss": False}
-
-
 def test_an_experiment_on_chance_has_the_seeds_that_a_claim_needs() -> None:
-    design = catalogue()["three-seeds"]
-    assert design.seeds >= MIN_SEEDS
-    assert design.cost == pytest.approx(3 * design.length)
+    assert catalogue()["three-seeds"].seeds >= MIN_SEEDS
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("families", ["texts"], "families: 'texts' is none of text, control"),
+        ("asks", [["?", ["fall", "score"], "otherwise 0.1"]], "asks: 'fall' is none of "),
+        ("asks", [["?", "falls", "otherwise 0.1"]], "asks: 'falls' is none of "),
+        ("asks", [["?", ["falls"], "otherwise 0.1"]], "asks: TypeError"),
+        ("asks", [["?", ["falls", "score"], "healthy 0.1"]], "asks: KeyError('otherwise')"),
+        ("asks", [["?", ["falls", "score"], "otherwise much"]], "asks: ValueError"),
+        ("asks", [["?", ["falls", "score"], "otherwise 0.1", {"need": "hooks"}]], "asks: TypeError"),
+        ("asks", ["zero-rates"], "asks: 'zero-rates' is none of "),
+        ("asks", [["zero-rate", "does the score fall?"]], "asks: 'does the score fall?' is none of "),
+    ],
+)
+def test_what_a_row_says_wrong_is_told_with_file_row_and_key(key: str, value: Any, said: str) -> None:
+    row = {"title": "A trial", "overrides": [], "asks": [["?", ["falls", "score"], "otherwise 0.1"]]}
+    assert _table.design("my-trial", row).questions[0].otherwise == 0.1
+    with pytest.raises(BadPlugin, match=r"catalogue\.toml: \[my-trial\]: ") as told:
+        _table.design("my-trial", row | {key: value})
+    assert said in str(told.value)
+
+
+def test_the_index_and_the_pages_say_what_the_table_says() -> None:
+    """The texts are read without the reader of TOML, so they have to be plain."""
+    file = index.file_of("experiments", index.CATALOGUE)
+    assert index.table("experiments", index.CATALOGUE)[1] == _table.rows(), "run `make docs`"
+    for name, row in tomllib.loads(file.read_text("utf-8")).items():
+        texts = {heading: row[key] for key, heading in _table.PAGE.items()}
+        assert sections(catalogue()[name].doc) == {"": row["title"], **texts}

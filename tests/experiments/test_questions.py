@@ -362,14 +362,16 @@ def test_the_rate_of_an_optimizer_is_compared_with_the_one_that_was_told(tmp_pat
         {"optimizer": 1, "rate": 3e-5},
     ]
     seen = arms(run(), folders=written(tmp_path, "watch.jsonl", rows), overrides={"treated": {"learning_rate": 1e-6}})
-    assert questions.rate_is(lambda least, largest: 20 < largest < 40)(seen).yes is True
-    assert questions.rate_is(lambda least, largest: least < 0.01)(seen).yes is True
-    assert questions.rate_is(lambda least, largest: True)(replace(seen, overrides={})).yes is None
+    assert questions.rate_is(above=20)(seen).yes is True
+    assert questions.rate_is(above=40)(seen).yes is False
+    assert questions.rate_is(one_below=0.01)(seen).yes is True
+    assert questions.rate_is(below=0.01)(seen).yes is False
+    assert questions.rate_is(above=0)(replace(seen, overrides={})).yes is None
 
 
 def test_a_setting_is_the_one_in_force_then_the_one_told_then_the_one_recorded(tmp_path: Path) -> None:
     def wide(seen: Arms) -> bool | None:
-        return questions.is_set("clip_range", lambda value: value is None or value > 1)(seen).yes
+        return questions.is_set("clip_range", above=1, off=True)(seen).yes
 
     recorded = replace(run(), config=Config(values={"clip_range": 0.2}))
     assert wide(arms(run())) is None

@@ -239,7 +239,7 @@ def test_a_rate_far_down_the_schedule_is_no_lost_optimizer(tmp_path: Path) -> No
         original=run,
         overrides={"treated": {"learning_rate": 1e-4}},
     )
-    assert rate_is(lambda least, largest: largest < 0.3)(arms).yes is False
+    assert rate_is(below=0.3)(arms).yes is False
 
 
 TRANSFORMERS = """

@@ -114,11 +114,17 @@ def test_in_a_checkout_both_files_go_where_they_belong(tmp_path: Path) -> None:
         ("reader", "odd", "src/firstbreak/readers/odd.py", "tests/readers/test_odd.py"),
         ("cause", "reward/odd", "src/firstbreak/knowledge/causes/reward.toml", "tests/causes/test_odd.py"),
         ("cause", "reward/even", "src/firstbreak/knowledge/causes/reward.toml", "tests/causes/test_even.py"),
+        (
+            "experiment",
+            "odd",
+            "src/firstbreak/knowledge/experiments/catalogue.toml",
+            "tests/experiments/catalogue/test_odd.py",
+        ),
     ):
         assert runner.invoke(new, [kind, name, "--into", str(tmp_path)]).exit_code == 0
         source = (tmp_path / module).read_text()
-        if kind == "cause":
-            assert list(tomllib.loads(source))[-1] == name.partition("/")[2]  # after the rows that were there
+        if module.endswith(".toml"):
+            assert list(tomllib.loads(source))[-1] == name.rpartition("/")[2]  # after the rows that were there
         else:
             compile(source, module, "exec")
         assert not re.search(r"^LINK = ", source, re.MULTILINE)  # the folder is the link
