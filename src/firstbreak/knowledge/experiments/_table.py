@@ -84,7 +84,7 @@ def _overrides(pairs: Sequence[Sequence[Any]]) -> Mapping[str, Any]:
     return {option: None if value == "none" else value for option, value in pairs}
 
 
-def _questions(named: _rows.Named, one: str | Sequence[Any]) -> Iterable[Question]:
+def _questions(named: _rows.Named, one: str | list[Any]) -> Iterable[Question]:
     if isinstance(one, str):
         return named("asks", one, catalogue()).questions  # type: ignore[no-any-return]
     if len(one) == 2:
@@ -96,7 +96,7 @@ def _questions(named: _rows.Named, one: str | Sequence[Any]) -> Iterable[Questio
     return [_asked.ask(asks, _answer(named, answer), chances, **fields)]
 
 
-def _answer(named: _rows.Named, said: str | Sequence[Any]) -> Asked:
+def _answer(named: _rows.Named, said: str | list[Any]) -> Asked:
     """What a row says of an answer; among what its function is given may be other such lists."""
     if isinstance(said, str):
         return named("asks", said, ANSWERS)  # type: ignore[no-any-return]
