@@ -1,10 +1,9 @@
-"""Scripts as users write them, from a broken run to a close-out, and the lines that a user had to write for it.
+"""Scripts as users write them, from a broken run to a close-out, without a line that a user had to write for it.
 
 `scripts` were frozen before `experiment init` was written, `unseen_scripts` before anything was corrected for them.
 """
 
 import json
-import statistics
 from pathlib import Path
 
 import pytest
@@ -28,14 +27,8 @@ def test_a_broken_run_goes_all_the_way(folder: Path, name: str, tmp_path: Path) 
         pytest.skip("the machine is too busy to start Ray")
 
 
-def test_a_user_writes_hardly_a_line() -> None:
-    for folder in (FROZEN, UNSEEN):
-        counts = [len(WRITTEN.get(name, ())) for name in scripts(folder)]
-        assert len(counts) == 10
-        assert statistics.median(counts) <= 2
-        assert max(counts) <= 8
-
-
 def test_the_figures_are_of_these_scripts() -> None:
+    assert [len(scripts(folder)) for folder in (FROZEN, UNSEEN)] == [10, 10]
+    assert not WRITTEN, "a user writes no line"
     figures = json.loads(RESULT.read_text())
     assert set(figures["scripts"]) == {name for _, name in EVERY}

@@ -1,14 +1,20 @@
 """The catalogue: what every experiment must say, and that causes and catalogue agree."""
 
+import tomllib
+from typing import Any
+
 import pytest
 
 from firstbreak.dialects.hyperparameters import HYPERPARAMETERS
+from firstbreak.engine import index
 from firstbreak.engine.catalogue import OF_OPTION, Design, catalogue, smallest
 from firstbreak.engine.families import Family, Method, Policy
 from firstbreak.engine.registry import causes, sections
 from firstbreak.engine.stats.sequential import MIN_SEEDS
 from firstbreak.experiments.plan import probability
 from firstbreak.experiments.settings import INTERVENTIONS
+from firstbreak.knowledge.experiments import _table
+from firstbreak.plugins import BadPlugin
 
 DESIGNS = list(catalogue().values())
 FAMILIES = [
@@ -33,18 +39,14 @@ def test_every_experiment_explains_itself_and_can_be_told_to_a_trainer(design: D
 
 
 @pytest.mark.parametrize("design", DESIGNS, ids=lambda d: d.id)
-def test_every_family_that_an_experiment_holds_for_has_its_options_and_a_question(design: Design) -> None:
+def test_every_family_that_an_experiment_holds_for_has_its_options_and_a_question_that_tells(design: Design) -> None:
     needed = {name for arm in design.arms.values() for name in arm if not name.endswith("?")}
     for family in FAMILIES:
         if design.families.include(family):
             lacks = {name for name in needed & set(OF_OPTION) if not OF_OPTION[name].include(family)}
             assert not lacks, f"{family} has no {lacks}"
             assert any(q.families.include(family) for q in design.questions)
-
-
-@pytest.mark.parametrize("design", DESIGNS, ids=lambda d: d.id)
-def test_every_answer_speaks_of_causes_that_exist_and_tells_at_least_two_apart(design: Design) -> None:
-    for question in design.questions:
+    for question in design.questions:  # each speaks of causes that exist, and tells at least two apart
         assert set(question.yes) <= set(causes()) | {"healthy"}
         assert len({probability(question, name) for name in (*causes(), "healthy")}) > 1
 
@@ -72,12 +74,35 @@ def test_the_ladder_of_rewards_that_do_not_rise_branches_on_the_test_set() -> No
     assert rungs == ["usual-settings", "larger-batch", "higher-rate", "other-model", "sft-first"]
 
 
-def test_the_synchronous_switch_is_the_one_of_areals_guide() -> None:
-    overrides = {k.removesuffix("?"): v for k, v in catalogue()["synchronous"].overrides.items()}
-    assert overrides == {"max_staleness": 0, "recompute_logprob": False, "use_decoupled_loss": False}
-
-
 def test_an_experiment_on_chance_has_the_seeds_that_a_claim_needs() -> None:
-    design = catalogue()["three-seeds"]
-    assert design.seeds >= MIN_SEEDS
-    assert design.cost == pytest.approx(3 * design.length)
+    assert catalogue()["three-seeds"].seeds >= MIN_SEEDS
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("families", ["texts"], "families: 'texts' is none of text, control"),
+        ("asks", [["?", ["fall", "score"], "otherwise 0.1"]], "asks: 'fall' is none of "),
+        ("asks", [["?", "falls", "otherwise 0.1"]], "asks: 'falls' is none of "),
+        ("asks", [["?", ["falls"], "otherwise 0.1"]], "asks: TypeError"),
+        ("asks", [["?", ["falls", "score"], "healthy 0.1"]], "asks: KeyError('otherwise')"),
+        ("asks", [["?", ["falls", "score"], "otherwise much"]], "asks: ValueError"),
+        ("asks", [["?", ["falls", "score"], "otherwise 0.1", {"need": "hooks"}]], "asks: TypeError"),
+        ("asks", ["zero-rates"], "asks: 'zero-rates' is none of "),
+        ("asks", [["zero-rate", "does the score fall?"]], "asks: 'does the score fall?' is none of "),
+    ],
+)
+def test_what_a_row_says_wrong_is_told_with_file_row_and_key(key: str, value: Any, said: str) -> None:
+    row = {"title": "A trial", "overrides": [], "asks": [["?", ["falls", "score"], "otherwise 0.1"]]}
+    assert _table.design("my-trial", row).questions[0].otherwise == 0.1
+    with pytest.raises(BadPlugin, match=r"catalogue\.toml: \[my-trial\]: ") as told:
+        _table.design("my-trial", row | {key: value})
+    assert said in str(told.value)
+
+
+def test_a_page_holds_the_texts_of_its_row() -> None:
+    """The texts are read without the reader of TOML, so they have to be plain."""
+    file = index.file_of("experiments", index.CATALOGUE)
+    for name, row in tomllib.loads(file.read_text("utf-8")).items():
+        texts = {heading: row[key] for key, heading in _table.PAGE.items()}
+        assert sections(catalogue()[name].doc) == {"": row["title"], **texts}

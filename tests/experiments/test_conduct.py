@@ -25,6 +25,7 @@ from firstbreak.model import Config, Run
 from firstbreak.readers.read import read
 from tests.command import FIRSTBREAK
 
+DESIGN = catalogue()["long-horizon"]
 TRAINER = str(Path(__file__).with_name("trainer.py"))
 
 
@@ -37,10 +38,8 @@ def original(tmp_path: Path) -> Run:
 def settings(*more: str, **changes: object) -> ExperimentSettings:
     command = (sys.executable, TRAINER, *more, "{overrides}", "--out", "{folder}/run")
     options = {"total_steps": "steps", "gamma": "gamma", "learning_rate": "learning_rate", "seed": "seed"}
-    given = ExperimentSettings(
-        command=command, logs="{folder}/run", syntax="flags", options=options, now={"gamma": 0.3}
-    )
-    return replace(given, **changes)  # type: ignore[arg-type]
+    usual = {"logs": "{folder}/run", "syntax": "flags", "options": options, "now": {"gamma": 0.3}}
+    return ExperimentSettings(**({"command": command} | usual | changes))  # type: ignore[arg-type]
 
 
 def probability(run: Run, folder: Path, cause: str) -> float:
@@ -50,43 +49,34 @@ def probability(run: Run, folder: Path, cause: str) -> float:
 
 
 def test_an_experiment_changes_the_ranking_and_is_on_record(original: Run, tmp_path: Path) -> None:
-    folder = tmp_path / "experiments"
+    folder, files = tmp_path / "experiments", set(tmp_path.rglob("*"))
     before = probability(original, folder, "horizon-too-short")
-    done = conduct.conduct(catalogue()["long-horizon"], original, settings(), folder, execute=conduct.local(2))
+    done = conduct.conduct(DESIGN, original, settings(), folder, execute=conduct.local(2))
+    assert {p for p in tmp_path.rglob("*") if folder not in (p, *p.parents)} == files, "all is in its folder"
     assert done.answers[0].yes is True
     assert done.decision.decided.value == "go"
     assert done.share == pytest.approx(0.15, abs=0.01)
     after = probability(original, folder, "horizon-too-short")
     assert after / (1 - after) > 4 * before / (1 - before)
-    (weight,) = [
-        w
-        for c in done.after.causes
-        if c.id == "horizon-too-short"
-        for w in c.evidence
-        if w.finding == "experiment:long-horizon"
-    ]
+    (cause,) = [c for c in done.after.causes if c.id == "horizon-too-short"]
+    (weight,) = [w for w in cause.evidence if w.finding == "experiment:long-horizon"]
     assert weight.weight > 1
     events = [entry["event"] for entry in conduct.entries(folder / conduct.LEDGER)]
     assert events == ["planned", "trial", "answered", "concluded"]
     context = json.loads((folder / "long-horizon" / "firstbreak-context.json").read_text())
     assert context["config"]["experiment"] == "long-horizon"
-
-
-def test_what_has_been_run_is_not_run_again(original: Run, tmp_path: Path) -> None:
-    folder, design = tmp_path / "experiments", catalogue()["long-horizon"]
-    first = conduct.conduct(design, original, settings(), folder, execute=conduct.local(1))
     metrics = folder / "long-horizon" / "treated-0" / "run" / "metrics.jsonl"
     written = metrics.stat().st_mtime_ns
-    again = conduct.conduct(design, original, settings(), folder, execute=conduct.local(1))
-    assert metrics.stat().st_mtime_ns == written
-    assert again.answers == first.answers
+    again = conduct.conduct(DESIGN, original, settings(), folder, execute=conduct.local(1))
+    assert metrics.stat().st_mtime_ns == written, "what has been run is not run again"
+    assert again.answers == done.answers
 
 
 def test_an_experiment_that_changes_nothing_speaks_against_its_cause(original: Run, tmp_path: Path) -> None:
     folder = tmp_path / "experiments"
     before = probability(original, folder, "horizon-too-short")
     given = settings(options={"total_steps": "steps", "gamma": "learning_rate"})  # an option without effect
-    done = conduct.conduct(catalogue()["long-horizon"], original, given, folder, execute=conduct.local(1))
+    done = conduct.conduct(DESIGN, original, given, folder, execute=conduct.local(1))
     assert done.answers[0].yes is False
     assert probability(original, folder, "horizon-too-short") < before
 
@@ -96,7 +86,7 @@ def test_an_arm_ends_as_soon_as_the_answer_is_clear(
 ) -> None:
     monkeypatch.setattr(conduct, "CHECK_SECONDS", 0.05)
     slow = settings("--wait-at", "100", now={"gamma": 0.3, "total_steps": 4000})  # of 600: it never ends by itself
-    done = conduct.conduct(catalogue()["long-horizon"], original, slow, tmp_path, execute=conduct.local(1))
+    done = conduct.conduct(DESIGN, original, slow, tmp_path, execute=conduct.local(1))
     assert done.trials[0].state == "stopped"
     assert done.answers[0].yes is True
     assert done.share == 100 / 4000
@@ -108,15 +98,8 @@ def test_progress_counts_steps_of_running_trials(
     monkeypatch.setattr(conduct, "CHECK_SECONDS", 0.05)
     seen: list[tuple[float, int]] = []
     slow = settings("--wait-at", "100", now={"gamma": 0.3, "total_steps": 4000})  # its trials have 600 steps
-    conduct.conduct(
-        catalogue()["long-horizon"],
-        original,
-        slow,
-        tmp_path,
-        seeds=2,
-        execute=conduct.local(2),
-        moved=lambda done, trials: seen.append((done, trials)),
-    )
+    note = lambda done, trials: seen.append((done, trials))  # noqa: E731
+    conduct.conduct(DESIGN, original, slow, tmp_path, seeds=2, execute=conduct.local(2), moved=note)
     assert {trials for _, trials in seen} == {2}
     done = [done for done, _ in seen]
     assert done == sorted(done)
@@ -152,38 +135,30 @@ def test_a_terminal_shows_a_bar_with_the_time_left(original: Run, tmp_path: Path
     assert told.startswith("long-horizon: ")
 
 
-def test_a_failed_trial_leaves_the_question_open_and_the_ranking_alone(original: Run, tmp_path: Path) -> None:
-    folder = tmp_path / "experiments"
-    before = probability(original, folder, "horizon-too-short")
-    done = conduct.conduct(catalogue()["long-horizon"], original, settings("--fail"), folder, execute=conduct.local(1))
-    assert done.answers[0].yes is None
-    assert "exit code 1: out of memory" in done.decision.reason
-    assert "out of memory" in (folder / "long-horizon" / "treated-0" / "output.txt").read_text()
-    assert probability(original, folder, "horizon-too-short") == before
-
-
-def test_a_failed_trial_is_shown_and_not_counted_so_that_what_an_earlier_one_said_still_holds(
-    original: Run, tmp_path: Path
-) -> None:
-    design = catalogue()["long-horizon"]
-    conduct.conduct(design, original, settings(), tmp_path, execute=conduct.local(1))
-    said = probability(original, tmp_path, "horizon-too-short")
-    done = conduct.conduct(design, original, settings("--fail"), tmp_path, execute=conduct.local(1))
-    assert done.last_lines == ("out of memory",)
-    assert probability(original, tmp_path, "horizon-too-short") == said
-    assert conduct.entries(tmp_path / conduct.LEDGER)[-1]["event"] == "not_counted"  # the plan still has it
-    lines = "\n".join(_conclusion_lines(done))
-    assert "Not counted: trial treated-0 failed" in lines
-    assert "\n  out of memory\n" in lines
+def test_a_failed_trial_leaves_the_question_open_and_what_an_earlier_one_said(original: Run, tmp_path: Path) -> None:
+    for folder, first in ((tmp_path / "alone", False), (tmp_path / "later", True)):
+        if first:
+            conduct.conduct(DESIGN, original, settings(), folder, execute=conduct.local(1))
+        said = probability(original, folder, "horizon-too-short")
+        done = conduct.conduct(DESIGN, original, settings("--fail"), folder, execute=conduct.local(1))
+        assert done.answers[0].yes is None
+        assert "exit code 1: out of memory" in done.decision.reason
+        assert done.last_lines == ("out of memory",)
+        assert "out of memory" in (folder / "long-horizon" / "treated-0" / "output.txt").read_text()
+        assert probability(original, folder, "horizon-too-short") == said
+        assert conduct.entries(folder / conduct.LEDGER)[-1]["event"] == "not_counted"  # the plan still has it
+        lines = "\n".join(_conclusion_lines(done))
+        assert "Not counted: trial treated-0 failed" in lines
+        assert "\n  out of memory\n" in lines
 
 
 def test_a_trial_that_is_too_short_is_no_answer_and_the_plan_keeps_the_experiment_at_the_length_that_would_do(
     original: Run, tmp_path: Path
 ) -> None:
-    design, ledger = catalogue()["long-horizon"], tmp_path / conduct.LEDGER
+    ledger = tmp_path / conduct.LEDGER
     before = probability(original, tmp_path, "horizon-too-short")
     given = settings(limits=TrialLimits(steps=5))
-    done = conduct.conduct(design, original, given, tmp_path, execute=conduct.local(1))
+    done = conduct.conduct(DESIGN, original, given, tmp_path, execute=conduct.local(1))
     assert done.answers[0].yes is None
     assert probability(original, tmp_path, "horizon-too-short") == before
     assert conduct.concluded(ledger) == set()
@@ -191,16 +166,16 @@ def test_a_trial_that_is_too_short_is_no_answer_and_the_plan_keeps_the_experimen
     assert 0.03 <= longer <= 0.15  # of 200 steps: 6 points or a few more
     assert "too short to tell: --length" in "\n".join(_conclusion_lines(done))
     ranked = rank(Inputs(original), check(original))
-    (kept,) = (p for p in propose(original, ranked, settings(), [], {"long-horizon": 0.5}) if p.design.id == design.id)
+    (kept,) = (p for p in propose(original, ranked, settings(), [], {"long-horizon": 0.5}) if p.design.id == DESIGN.id)
     assert kept.share == 0.5
-    conduct.conduct(design, original, settings(), tmp_path, execute=conduct.local(1))
+    conduct.conduct(DESIGN, original, settings(), tmp_path, execute=conduct.local(1))
     assert conduct.concluded(ledger) == {"long-horizon"}
     assert conduct.lengths(ledger) == {}
 
 
 def test_a_trial_that_ends_well_and_logs_nothing_did_not_speak(original: Run, tmp_path: Path) -> None:
     given = settings(command=(sys.executable, "-c", "print('nothing to do')", "{overrides}"))
-    done = conduct.conduct(catalogue()["long-horizon"], original, given, tmp_path, execute=conduct.local(1))
+    done = conduct.conduct(DESIGN, original, given, tmp_path, execute=conduct.local(1))
     assert "logged no metric in" in done.failure
     assert done.last_lines == ("nothing to do",)
     assert conduct.concluded(tmp_path / conduct.LEDGER) == set(), "the plan keeps it"
@@ -223,58 +198,31 @@ def test_what_the_ranking_has_used_is_not_counted_again_when_an_experiment_reads
     assert new > before + 0.3
 
 
-def test_an_intervention_that_does_not_reach_the_trainer_proves_nothing(original: Run, tmp_path: Path) -> None:
-    done = conduct.conduct(
-        catalogue()["toy-reward"], original, settings(hooks=True), tmp_path, execute=conduct.local(1)
-    )
-    assert done.answers[0].yes is None
-    assert "did not change the trainer" in done.answers[0].reason
-    assert conduct.concluded(tmp_path / conduct.LEDGER) == set()
-
-
-def test_a_measurement_that_does_not_reach_the_trainer_leaves_other_questions_answered(
+def test_what_does_not_reach_the_trainer_proves_nothing_and_leaves_other_questions_answered(
     original: Run, tmp_path: Path
 ) -> None:
-    design, given = catalogue()["invariants"], settings(hooks=True)
-    done = conduct.conduct(design, original, given, tmp_path, execute=conduct.local(1))
-    assert not any("did not change the trainer" in answer.reason for answer in done.answers)
+    toy, every = (
+        conduct.conduct(catalogue()[name], original, settings(hooks=True), tmp_path / name, execute=conduct.local(1))
+        for name in ("toy-reward", "invariants")
+    )
+    assert toy.answers[0].yes is None
+    assert "did not change the trainer" in toy.answers[0].reason
+    assert conduct.concluded(tmp_path / "toy-reward" / conduct.LEDGER) == set()
+    assert not any("did not change the trainer" in answer.reason for answer in every.answers)
 
 
 def test_seeds_differ_and_the_first_is_the_originals_own(original: Run, tmp_path: Path) -> None:
-    arms = conduct.prepare(catalogue()["long-horizon"], original, settings(), tmp_path, seeds=3)
+    arms = conduct.prepare(DESIGN, original, settings(), tmp_path, seeds=3)
     seeds = [t.arguments[t.arguments.index("--seed") + 1] if "--seed" in t.arguments else None for t in arms["treated"]]
     assert seeds == [None, "1", "2"]
     assert len({trial.folder for trial in arms["treated"]}) == 3
 
 
-@pytest.mark.parametrize(
-    ("limits", "says"),
-    [
-        (TrialLimits(cost=0.1, rate=10.0), "more than limits.cost"),
-        (TrialLimits(cost=100.0, rate=10.0), None),
-        (TrialLimits(steps=5), None),
-    ],
-)
-def test_limits_of_cost_and_steps_hold_before_anything_runs(
-    original: Run, tmp_path: Path, limits: TrialLimits, says: str | None
-) -> None:
-    given, design = settings(limits=limits), catalogue()["long-horizon"]
-    if says:
-        with pytest.raises(CannotOverride, match=says):
-            conduct.prepare(design, original, given, tmp_path)
-        return
-    (trial,) = conduct.prepare(design, original, given, tmp_path)["treated"]
-    steps = int(trial.arguments[trial.arguments.index("--steps") + 1])
-    assert steps == (5 if limits.steps else 30)
-
-
-def test_options_need_a_place_in_the_command(original: Run, tmp_path: Path) -> None:
+def test_limits_and_the_place_of_options_are_checked_before_anything_runs(original: Run, tmp_path: Path) -> None:
+    for limits, expected in ((TrialLimits(cost=100.0, rate=10.0), "30"), (TrialLimits(steps=5), "5")):
+        (trial,) = conduct.prepare(DESIGN, original, settings(limits=limits), tmp_path)["treated"]
+        assert trial.arguments[trial.arguments.index("--steps") + 1] == expected
+    with pytest.raises(CannotOverride, match=r"more than limits\.cost"):
+        conduct.prepare(DESIGN, original, settings(limits=TrialLimits(cost=0.1, rate=10.0)), tmp_path)
     with pytest.raises(CannotOverride, match="overrides"):
-        conduct.prepare(catalogue()["long-horizon"], original, replace(settings(), command=("train",)), tmp_path)
-
-
-def test_nothing_is_written_outside_the_experiments_folder(original: Run, tmp_path: Path) -> None:
-    before = {path for path in tmp_path.rglob("*")}
-    folder = tmp_path / "experiments"
-    conduct.conduct(catalogue()["long-horizon"], original, settings(), folder, execute=conduct.local(1))
-    assert {p for p in tmp_path.rglob("*") if folder not in (p, *p.parents)} == before
+        conduct.prepare(DESIGN, original, replace(settings(), command=("train",)), tmp_path)

@@ -22,6 +22,10 @@ GRPO = (
     " --per_device_eval_batch_size 32 --max_completion_length 16 --logging_steps 1 --use_cpu true --bf16 false"
     " --report_to none --save_strategy no --disable_tqdm true --max_steps 24"
 )
+FLAGS = (
+    'syntax = "flags"\ncomplete = true\n[experiment.options]\ntotal_steps = "total_timesteps"\n'
+    'learning_rate = "learning_rate"\nseed = "seed"\n'
+)
 
 
 def firstbreak(*arguments: str, cwd: Path) -> str:
@@ -34,6 +38,14 @@ def firstbreak(*arguments: str, cwd: Path) -> str:
 
 def run_script(script: str, *arguments: str, cwd: Path) -> None:
     subprocess.run([sys.executable, str(HERE / script), *arguments], check=True, cwd=cwd, capture_output=True)
+
+
+def settings(cwd: Path, command: str, more: str = "") -> None:
+    """Write how the training is started."""
+    (cwd / "firstbreak.toml").write_text(
+        f'[experiment]\ncommand = "{{python}} {HERE / command} --out{"put_dir" * ("trl" in command)} {{folder}}/run"\n'
+        f'logs = "{{folder}}/run"\n{more}'
+    )
 
 
 def entries(cwd: Path, event: str) -> list[Entry]:
@@ -79,20 +91,12 @@ def assert_named(cause: str, experiment: str, run: str, cwd: Path) -> str:
 
 def test_a_discount_that_is_a_slip_is_proved_on_stable_baselines3(tmp_path: Path) -> None:
     pytest.importorskip("stable_baselines3")
-    script = HERE / "train_sb3.py"
     run_script("train_sb3.py", "--out", "run", cwd=tmp_path)
-    (tmp_path / "firstbreak.toml").write_text(
-        "[experiment]\n"
-        f'command = "{{python}} {script} {{overrides}} --out {{folder}}/run"\n'
-        'logs = "{folder}/run"\nsyntax = "flags"\ncomplete = true\n'
-        '[experiment.options]\ntotal_steps = "total_timesteps"\neval_interval = "eval_freq"\n'
-        'learning_rate = "learning_rate"\ngamma = "gamma"\nseed = "seed"\n'
-        "[experiment.now]\neval_interval = 800\n"
-    )
+    more = 'eval_interval = "eval_freq"\ngamma = "gamma"\n[experiment.now]\neval_interval = 800\n'
+    settings(tmp_path, "train_sb3.py {overrides}", FLAGS + more)
     causes = json.loads(firstbreak("experiment", "plan", "run", "--json", cwd=tmp_path))["causes"]
-    assert "horizon-too-short" in {
-        cause["id"] for cause in causes
-    }  # the first with most seeds; some learn in spite of it
+    # the first with most seeds; some learn in spite of it
+    assert "horizon-too-short" in {cause["id"] for cause in causes}
     firstbreak("experiment", "run", "long-horizon", "run", cwd=tmp_path)
     assert list(answers(tmp_path).values()) == [True]
     assert_named("horizon-too-short", "long-horizon", "run", tmp_path)
@@ -102,13 +106,9 @@ def test_a_reward_with_the_wrong_sign_is_proved_on_trl_without_touching_its_scri
     tmp_path: Path, policy: Path
 ) -> None:
     pytest.importorskip("trl")
-    script, options = HERE / "train_trl.py", f"{GRPO} --policy {policy}"
+    options = f"{GRPO} --policy {policy}"
     run_script("train_trl.py", *options.split(), "--output_dir", "run", cwd=tmp_path)
-    (tmp_path / "firstbreak.toml").write_text(
-        "[experiment]\n"
-        f'command = "{{python}} {script} {options} {{overrides}} --output_dir {{folder}}/run"\n'
-        'logs = "{folder}/run"\n'
-    )
+    settings(tmp_path, f"train_trl.py {options} {{overrides}}")
     dry = firstbreak("experiment", "run", "invariants", "run", "--dry-run", cwd=tmp_path)
     assert "--learning_rate 1e-07" in dry
     assert "--max_steps 10" in dry
@@ -126,11 +126,7 @@ def test_a_sign_that_turns_late_is_proved_from_a_checkpoint_on_trl(tmp_path: Pat
         " --save_strategy steps --save_steps 20"
     )
     run_script("train_trl.py", *options.split(), "--output_dir", "run", cwd=tmp_path)
-    (tmp_path / "firstbreak.toml").write_text(
-        "[experiment]\n"
-        f'command = "{{python}} {HERE / "train_trl.py"} {options} {{overrides}} --output_dir {{folder}}/run"\n'
-        'logs = "{folder}/run"\n'
-    )
+    settings(tmp_path, f"train_trl.py {options} {{overrides}}")
     first = json.loads(firstbreak("diagnose", "run", "--format", "json", cwd=tmp_path))["first_break"]
     assert first["step"] == pytest.approx(60, abs=3)  # the experiment must show which link it is
 
@@ -149,9 +145,8 @@ def test_a_sign_that_turns_late_is_proved_from_a_checkpoint_on_trl(tmp_path: Pat
     assert [rewards[s] for s in range(1, 41)] == [row["reward"] for row in original if row.get("step", 99) <= 40]
     assert min(rewards[s] for s in range(41, 61)) > 0 > max(rewards[s] for s in range(61, 71))
     rates = {row["step"]: row["learning_rate"] for row in state["log_history"] if "learning_rate" in row}
-    assert rates[41] == pytest.approx(
-        2e-8 * 0.6
-    )  # a ten-thousandth, at the original's place on its schedule of 100 steps
+    # a ten-thousandth, at the original's place on its schedule of 100 steps
+    assert rates[41] == pytest.approx(2e-8 * 0.6)
     assert rates[61] == pytest.approx(2e-8 * 0.4)
     end = state["global_step"]
     adam = torch.load(trial / "run" / f"checkpoint-{end}" / "optimizer.pt", weights_only=True)["state"][0]
@@ -161,7 +156,6 @@ def test_a_sign_that_turns_late_is_proved_from_a_checkpoint_on_trl(tmp_path: Pat
 
 def test_a_rate_that_is_raised_late_is_proved_from_a_checkpoint_on_stable_baselines3(tmp_path: Path) -> None:
     pytest.importorskip("stable_baselines3")
-    script = HERE / "train_sb3.py"
     pole = "--gamma 0.99 --limit 100 --last_factor 50 --last_part 0.4 --eval_freq 100000"
     saved = "--total_timesteps 10000 --save_freq 2000"
     run_script("train_sb3.py", *pole.split(), *saved.split(), "--out", "run", cwd=tmp_path)
@@ -171,13 +165,7 @@ def test_a_rate_that_is_raised_late_is_proved_from_a_checkpoint_on_stable_baseli
     for counted in ("", "--count_afresh"):  # learn(reset_num_timesteps=False), and True
         place = tmp_path / (counted.lstrip("-") or "count_on")
         place.mkdir()
-        (place / "firstbreak.toml").write_text(
-            "[experiment]\n"
-            f'command = "{{python}} {script} {pole} {counted} {{overrides}} --out {{folder}}/run"\n'
-            'logs = "{folder}/run"\nsyntax = "flags"\ncomplete = true\n'
-            '[experiment.options]\ntotal_steps = "total_timesteps"\nlearning_rate = "learning_rate"\n'
-            'seed = "seed"\nresume_from = "init"\n'
-        )
+        settings(place, f"train_sb3.py {pole} {counted} {{overrides}}", FLAGS + 'resume_from = "init"\n')
         firstbreak("experiment", "run", "rate-tenth", "../run", cwd=place)
         start = re.match(r"from rl_model_(\d+)_steps.zip \(step \1\) to step 7", entries(place, "planned")[-1]["start"])
         assert start is not None
@@ -196,15 +184,11 @@ def test_a_rate_that_is_raised_late_is_proved_from_a_checkpoint_on_stable_baseli
         updates = [int(row["train/n_updates"]) for row in rows if row["train/n_updates"]]
         assert updates[0] > 10 * saved_at / 128  # epochs so far: the optimizer goes on from the checkpoint's
         behind = saved_at + 128 - first_logged
-        rates = {
-            int(row["time/total_timesteps"]) + behind: float(row["train/learning_rate"])
-            for row in rows
-            if row["train/learning_rate"]
-        }
+        logged = ((row["time/total_timesteps"], row["train/learning_rate"]) for row in rows)
+        rates = {int(step) + behind: float(rate) for step, rate in logged if rate}
         raised = {step for step, rate in rates.items() if rate == pytest.approx(5e-3)}
-        assert raised == {
-            step for step in rates if step > 6128
-        }  # a tenth of fifty times, where the original was raised
+        # a tenth of fifty times, where the original was raised
+        assert raised == {step for step in rates if step > 6128}
         assert {rates[step] for step in rates.keys() - raised} == {1e-4}
         scores.append(float(rows[0]["rollout/ep_rew_mean"]))
     assert scores[0] == pytest.approx(scores[1], abs=3)  # means over the last hundred episodes, the original's included

@@ -26,6 +26,19 @@ from firstbreak.live.hooks.firstbreak_texts import (
 from tests.waiting import PATIENCE
 
 
+def hooked(code: str, folder: Path, intervene: object, *, cwd: Path | None = None) -> str:
+    """What a script prints whose process has the hooks; modules of the folder come after them."""
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([str(hooks.FOLDER), str(folder)]),
+        "FIRSTBREAK_INTERVENE": json.dumps(intervene),
+        "FIRSTBREAK_FOLDER": str(folder),
+    }
+    command = [sys.executable, "-c", code]
+    return subprocess.run(
+        command, capture_output=True, text=True, env=environment, cwd=cwd, check=True, timeout=PATIENCE
+    ).stdout
+
+
 @given(st.lists(st.tuples(st.floats(-5, 5), st.integers(0, 3)), max_size=20), st.integers())
 def test_shuffling_keeps_the_rewards_of_every_group(pairs: list[tuple[float, int]], seed: int) -> None:
     rewards, groups = [r for r, _ in pairs], [g for _, g in pairs]
@@ -83,9 +96,11 @@ def test_a_probe_shows_what_earns_whatever_the_prompt_and_which_texts_are_copies
     assert "swapped" not in probe(lambda said: [0.0] * len(said), texts, [])
 
 
-def test_the_reward_of_episodes_with_errors_is_measured_if_there_are_enough() -> None:
+def test_episodes_with_errors_and_worse_chosen_answers_are_counted_where_there_are_enough() -> None:
     assert by_errors([1, 1, 1, 1, 0, 0, 0, 1], [True] * 4 + [False] * 4) == {"erring_earns": 0.75}
     assert by_errors([1, 0, 0, 0, 0, 0], [True] + [False] * 5) == {}
+    assert worse_chosen([1, 0, 1], [0, 1, 1]) == {"chosen_is_worse": 0.5}, "of those that differ"
+    assert worse_chosen([1], [1]) == {}
 
 
 def test_advantages_agree_with_rewards_group_by_group() -> None:
@@ -93,11 +108,6 @@ def test_advantages_agree_with_rewards_group_by_group() -> None:
     assert agreement([1, -1, 1, -1], rewards, 2)["advantage_agrees"] == pytest.approx(1)
     assert agreement([-1, 1, -1, 1], rewards, 2)["advantage_agrees"] == pytest.approx(-1)
     assert agreement([1, -1], [1.0, 1.0], 2) == {}
-
-
-def test_pairs_whose_chosen_answer_is_worse_are_counted_among_those_that_differ() -> None:
-    assert worse_chosen([1, 0, 1], [0, 1, 1]) == {"chosen_is_worse": 0.5}
-    assert worse_chosen([1], [1]) == {}
 
 
 def test_the_process_logs_its_learning_rates_its_memory_and_its_waiting_time(tmp_path: Path) -> None:
@@ -114,12 +124,7 @@ def test_the_process_logs_its_learning_rates_its_memory_and_its_waiting_time(tmp
         "while pathlib.Path('/proc/self/schedstat').exists() and 'resident' not in pathlib.Path('watch.jsonl').read_text():\n"
         "    time.sleep(0.02)\n"
     )
-    environment = os.environ | {
-        "PYTHONPATH": str(hooks.FOLDER),
-        "FIRSTBREAK_INTERVENE": '{"watch": "process"}',
-        "FIRSTBREAK_FOLDER": str(tmp_path),
-    }
-    subprocess.run([sys.executable, "-c", code], env=environment, check=True, cwd=tmp_path, timeout=PATIENCE)
+    hooked(code, tmp_path, {"watch": "process"}, cwd=tmp_path)
     rows = list(map(json.loads, (tmp_path / "watch.jsonl").read_text().splitlines()))
     assert [(row["optimizer"], row["rate"]) for row in rows if "rate" in row] == [(0, 9.0), (1, 0.1), (1, 0.3)]
     if Path("/proc/self/schedstat").exists():
@@ -132,12 +137,7 @@ def test_prompts_of_training_and_evaluation_are_compared() -> None:
         return [form.format(n) for n in range(start, start + 100)]
 
     alike = prompts_compared(prompts(200), prompts(350))
-    assert alike == {
-        "prompts_shared": 0,
-        "prompts_unlike": 0,
-        "prompts_distinct": 1,
-        "prompts_longer": pytest.approx(1),
-    }
+    assert alike == dict(prompts_shared=0, prompts_unlike=0, prompts_distinct=1, prompts_longer=pytest.approx(1))
     assert prompts_compared(prompts(150), prompts(100))["prompts_shared"] == 0.5
     assert prompts_compared(prompts(200, "{} ="), prompts(100))["prompts_unlike"] == 1
     assert prompts_compared(prompts(200)[:10] * 10, prompts(100))["prompts_distinct"] == 0.1
@@ -147,12 +147,7 @@ def test_prompts_of_training_and_evaluation_are_compared() -> None:
 def test_the_hooks_need_no_firstbreak_and_make_room_for_the_users_own_sitecustomize(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text("print('mine')\n")
     code = "import firstbreak_hooks, sys; print('firstbreak' in sys.modules, firstbreak_hooks.wanted())"
-    environment = {
-        "PYTHONPATH": os.pathsep.join([str(hooks.FOLDER), str(tmp_path)]),
-        "FIRSTBREAK_INTERVENE": '{"data": "one"}',
-    }
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
-    assert done.stdout.splitlines() == ["mine", "False {'data': 'one'}"]
+    assert hooked(code, tmp_path, {"data": "one"}).splitlines() == ["mine", "False {'data': 'one'}"]
 
 
 def test_a_module_is_changed_as_it_is_imported_and_says_so(tmp_path: Path) -> None:
@@ -174,12 +169,7 @@ def test_a_module_is_changed_as_it_is_imported_and_says_so(tmp_path: Path) -> No
         "from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm as A\n"
         "a = A(); a._setup_model(); print({n: p.trains for n, p in a.policy.named_parameters()})"
     )
-    environment = {
-        "PYTHONPATH": os.pathsep.join([str(hooks.FOLDER), str(tmp_path)]),
-        "FIRSTBREAK_INTERVENE": '{"policy": "frozen"}',
-        "FIRSTBREAK_FOLDER": str(tmp_path),
-    }
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
-    assert done.stdout.strip() == "{'action_net.weight': False, 'value_net.weight': True}"
+    said = hooked(code, tmp_path, {"policy": "frozen"}).strip()
+    assert said == "{'action_net.weight': False, 'value_net.weight': True}"
     (row,) = map(json.loads, (tmp_path / "interventions.jsonl").read_text().splitlines())
     assert row == {"intervention": "policy", "value": "frozen", "where": "OnPolicyAlgorithm"}

@@ -11,6 +11,7 @@ import yaml
 
 from firstbreak import dialects
 from firstbreak.dialects import hyperparameters
+from firstbreak.engine.catalogue import catalogue
 from firstbreak.experiments.overrides import HOOK, SYNTAX_OF, CannotOverride, render, resolve
 from firstbreak.experiments.settings import ExperimentSettings, load
 from firstbreak.model import Config, Run, Series
@@ -58,45 +59,47 @@ def test_a_rate_that_is_only_logged_counts_before_the_trainers_default() -> None
     assert resolve({"learning_rate": "/10"}, of, settings) == {"learning_rate": pytest.approx(6e-4)}
 
 
-def test_verl_gets_hydra_overrides_in_full() -> None:
-    words = rendered_for("verl", {"learning_rate": 1e-7, "group_size": 16, "kl_in_reward": False})
-    assert words.arguments == (
-        "actor_rollout_ref.actor.optim.lr=1e-07",
-        "actor_rollout_ref.rollout.n=16",
-        "algorithm.use_kl_in_reward=false",
-    )
-    assert {key: yaml.safe_load(value) for key, _, value in (w.partition("=") for w in words.arguments[1:])} == {
-        "actor_rollout_ref.rollout.n": 16,
-        "algorithm.use_kl_in_reward": False,
-    }
+VERL = "actor_rollout_ref.actor.optim.lr=1e-07"
+ZOO = {"total_steps": 1000, "seed": 3, "learning_rate": 1e-4, "normalize_advantage": True}
 
 
-def test_the_runs_own_names_are_used_where_it_recorded_them() -> None:
-    recorded = {"actor_rollout_ref": {"actor": {"optim": {"lr": 1e-6}}}}
-    assert rendered_for("verl", {"learning_rate": "/10"}, **recorded).arguments == (
-        "actor_rollout_ref.actor.optim.lr=1e-07",
-    )
+def told(**more: Any) -> ExperimentSettings:
+    return ExperimentSettings(command=("train",), **more)
 
 
-def test_areal_is_switched_to_synchronous_training_as_its_guide_says() -> None:
-    words = rendered_for("areal", {"max_staleness": 0, "recompute_logprob": False, "use_decoupled_loss": False})
-    assert words.arguments == (
-        "rollout.max_head_offpolicyness=0",
-        "actor.recompute_logprob=false",
-        "actor.use_decoupled_loss=false",
-    )
-
-
-def test_openrlhf_rllib_and_the_zoo_each_get_their_own() -> None:
-    assert rendered_for("openrlhf", {"kl_coef": 0.01}).arguments[1] == "0.01"
-    assert json.loads(rendered_for("rllib", {"learning_rate": 5e-5, "gamma": 0.9}).arguments[0]) == {
-        "lr": 5e-5,
-        "gamma": 0.9,
-    }
-    zoo = rendered_for("sb3", {"total_steps": 1000, "seed": 3, "learning_rate": 1e-4, "normalize_advantage": True})
-    assert zoo.arguments == (
-        *("--n-timesteps", "1000", "--seed", "3", "--hyperparams", "learning_rate:0.0001", "normalize_advantage:True"),
-    )
+@pytest.mark.parametrize(
+    ("trainer", "overrides", "settings", "recorded", "arguments"),
+    [
+        ("verl", {"learning_rate": 1e-7, "group_size": 16, "kl_in_reward": False}, None, {},
+         [VERL, "actor_rollout_ref.rollout.n=16", "algorithm.use_kl_in_reward=false"]),
+        ("verl", {"learning_rate": "/10"}, None, {"actor_rollout_ref": {"actor": {"optim": {"lr": 1e-6}}}}, [VERL]),
+        ("areal", {o.removesuffix("?"): value for o, value in catalogue()["synchronous"].overrides.items()}, None, {},
+         ["rollout.max_head_offpolicyness=0", "actor.recompute_logprob=false", "actor.use_decoupled_loss=false"]),
+        ("openrlhf", {"kl_coef": 0.01}, None, {}, ["--algo.kl.init_coef", "0.01"]),
+        ("rllib", {"learning_rate": 5e-5, "gamma": 0.9}, None, {}, ['{"lr": 5e-05, "gamma": 0.9}']),
+        ("sb3", ZOO, None, {}, ["--n-timesteps", "1000", "--seed", "3",
+                                "--hyperparams", "learning_rate:0.0001", "normalize_advantage:True"]),
+        ("trl", {"learning_rate": 0.1}, told(syntax="-o {option}:{value}", options={"learning_rate": "lr"}), {},
+         ["-o", "lr:0.1"]),
+        # a value cannot become a second word or a shell command
+        ("trl", {"dataset": "a b; rm -rf {value}"}, told(syntax="--set {option}={value}", options={"dataset": "data"}), {},
+         ["--set", "data=a b; rm -rf {value}"]),
+        ("trl", {"learning_rate": 0.1}, told(options={"learning_rate": "lr"}, complete=True), {}, ["--lr", "0.1"]),
+        # what is in force may be said by the user
+        ("trl", {"learning_rate": "/10", "model": "@small_model"},
+         told(now={"learning_rate": 0.3}, values={"small_model": "tiny"}), {},
+         ["--learning_rate", "0.03", "--model_name_or_path", "tiny"]),
+        ("verl", {"reward": "negated"}, told(options={"reward": "custom.sign"}), {}, ["custom.sign=negated"]),
+    ],
+)  # fmt: skip
+def test_each_trainer_gets_its_own_options(
+    trainer: str,
+    overrides: dict[str, Any],
+    settings: ExperimentSettings | None,
+    recorded: dict[str, Any],
+    arguments: list[str],
+) -> None:
+    assert list(rendered_for(trainer, overrides, settings, **recorded).arguments) == arguments
 
 
 def test_a_yaml_file_is_changed_in_a_copy(tmp_path: Path) -> None:
@@ -108,53 +111,28 @@ def test_a_yaml_file_is_changed_in_a_copy(tmp_path: Path) -> None:
     assert yaml.safe_load(file.read_text())["nested"]["beta"] == 0.1
 
 
-def test_variables_and_templates_serve_everything_else() -> None:
-    variables = ExperimentSettings(command=("train",), syntax="environment")
-    assert rendered_for("trl", {"learning_rate": 0.1}, variables).environment == {"LEARNING_RATE": "0.1"}
-    template = ExperimentSettings(command=("train",), syntax="-o {option}:{value}", options={"learning_rate": "lr"})
-    assert rendered_for("trl", {"learning_rate": 0.1}, template).arguments == ("-o", "lr:0.1")
-
-
-def test_a_value_cannot_become_a_second_word_or_a_shell_command() -> None:
-    template = ExperimentSettings(command=("train",), syntax="--set {option}={value}", options={"dataset": "data"})
-    assert rendered_for("trl", {"dataset": "a b; rm -rf {value}"}, template).arguments == (
-        "--set",
-        "data=a b; rm -rf {value}",
-    )
+def test_variables_serve_everything_else_and_interventions() -> None:
+    variables = rendered_for("trl", {"learning_rate": 0.1}, told(syntax="environment"))
+    assert variables.environment == {"LEARNING_RATE": "0.1"}
+    assert json.loads(rendered_for("trl", {"reward": "negated"}).environment[HOOK]) == {"reward": "negated"}
 
 
 @pytest.mark.parametrize(
-    ("trainer", "overrides", "says"),
+    ("trainer", "overrides", "settings", "says"),
     [
-        ("sb3", {"learning_rate": "/10"}, "does not log learning_rate"),
-        ("sb3", {"max_new_tokens": 9}, "no known option for max_new_tokens"),
-        ("trl", {"model": "@small_model"}, "small_model"),
-        ("verl", {"reward": "negated"}, "no option for it"),
-        ("acme", {"learning_rate": 0.1}, "no known option"),
+        ("trl", {"kl_coef": 0.1}, told(options={"learning_rate": "lr"}, complete=True), "no option for kl_coef"),
+        ("sb3", {"learning_rate": "/10"}, None, "does not log learning_rate"),
+        ("sb3", {"max_new_tokens": 9}, None, "no known option for max_new_tokens"),
+        ("trl", {"model": "@small_model"}, None, "small_model"),
+        ("verl", {"reward": "negated"}, None, "no option for it"),
+        ("acme", {"learning_rate": 0.1}, None, "no known option"),
     ],
 )
-def test_what_cannot_be_said_is_refused_with_a_remedy(trainer: str, overrides: dict[str, Any], says: str) -> None:
+def test_what_cannot_be_said_is_refused_with_a_remedy(
+    trainer: str, overrides: dict[str, Any], settings: ExperimentSettings | None, says: str
+) -> None:
     with pytest.raises(CannotOverride, match=says):
-        rendered_for(trainer, overrides)
-
-
-def test_a_script_with_few_options_gets_no_others() -> None:
-    settings = ExperimentSettings(command=("train",), options={"learning_rate": "lr"}, complete=True)
-    assert rendered_for("trl", {"learning_rate": 0.1}, settings).arguments == ("--lr", "0.1")
-    with pytest.raises(CannotOverride, match="no option for kl_coef"):
-        rendered_for("trl", {"kl_coef": 0.1}, settings)
-
-
-def test_what_is_in_force_may_be_said_by_the_user() -> None:
-    settings = ExperimentSettings(command=("train",), now={"learning_rate": 0.3}, values={"small_model": "tiny"})
-    words = rendered_for("trl", {"learning_rate": "/10", "model": "@small_model"}, settings)
-    assert words.arguments == ("--learning_rate", "0.03", words.arguments[2], "tiny")
-
-
-def test_interventions_reach_known_trainers_through_a_variable() -> None:
-    assert json.loads(rendered_for("trl", {"reward": "negated"}).environment[HOOK]) == {"reward": "negated"}
-    settings = ExperimentSettings(command=("train",), options={"reward": "custom.sign"})
-    assert rendered_for("verl", {"reward": "negated"}, settings).arguments == ("custom.sign=negated",)
+        rendered_for(trainer, overrides, settings)
 
 
 def test_every_syntax_belongs_to_a_trainer_that_exists() -> None:

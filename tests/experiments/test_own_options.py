@@ -1,6 +1,8 @@
 """No experiment proposes an option that the trainer does not have, to any trainer, in a report or in a command."""
 
+import contextlib
 import importlib.util
+from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
 
@@ -42,6 +44,16 @@ def options_of(trainer: str) -> set[str]:
     return known | {"actor_rollout_ref." + name for name in known}
 
 
+def proposed(run: Run) -> Iterator[tuple[str, set[str]]]:
+    """Experiment that holds for the run -> the trainer's options that its treated arm sets."""
+    for design in catalogue().values():
+        if design.families.include(plan.Inputs(run).family):
+            with contextlib.suppress(CannotOverride):
+                values = plan.arms(design, run, SETTINGS)["treated"]
+                yield design.id, {option(name, run, SETTINGS) for name in values if name in HYPERPARAMETERS}
+                assert set(values) <= {*HYPERPARAMETERS, *INTERVENTIONS}
+
+
 @pytest.mark.parametrize("trainer", sorted(set(dialects()) - {"generic"}))
 def test_what_is_proposed_is_an_option_of_the_trainer(trainer: str) -> None:
     for algorithm in ALGORITHMS:
@@ -50,15 +62,8 @@ def test_what_is_proposed_is_an_option_of_the_trainer(trainer: str) -> None:
             shown = content.settings(run, Experiment(id=design.id, overrides=design.overrides))
             assert {name for name, _ in shown} <= known, design.id
             assert not [value for _, value in shown if isinstance(value, str) and value.startswith(("@", "/", "x"))]
-            if not design.families.include(plan.Inputs(run).family):
-                continue
-            try:
-                values = plan.arms(design, run, SETTINGS)["treated"]
-                named = {name: option(name, run, SETTINGS) for name in values if name in HYPERPARAMETERS}
-            except CannotOverride:
-                continue
-            assert set(named.values()) <= known, design.id
-            assert set(values) - set(named) <= set(INTERVENTIONS)
+        for design_id, options in proposed(run):
+            assert options <= known, design_id
 
 
 @pytest.mark.skipif(importlib.util.find_spec("trl") is None, reason="trl is not installed")
@@ -66,17 +71,9 @@ def test_trl_knows_every_option_that_is_proposed_to_its_grpo_script() -> None:
     from trl import GRPOConfig, ModelConfig, ScriptArguments
 
     known = {field.name for of in (GRPOConfig, ModelConfig, ScriptArguments) for field in fields(of)}
-    proposed: dict[str, Any] = {}
-    run = unrecorded("trl", "grpo")
-    for design in catalogue().values():
-        if design.families.include(plan.Inputs(run).family):
-            try:
-                values = plan.arms(design, run, SETTINGS)["treated"]
-                proposed |= {option(name, run, SETTINGS): design.id for name in values if name in HYPERPARAMETERS}
-            except CannotOverride:
-                continue
-    assert proposed
-    assert proposed.keys() - known == set()
+    unknown = {name: options - known for name, options in proposed(unrecorded("trl", "grpo"))}
+    assert unknown
+    assert not any(unknown.values()), unknown
 
 
 def test_a_script_without_a_known_trainer_gets_no_option_that_its_run_did_not_record() -> None:
@@ -111,6 +108,5 @@ def test_areals_ladder_writes_dynamic_filtering_as_code_for_the_users_script() -
     assert code["should_accept_fn"]({"rewards": Rewards([0.0, 1.0])}) is True
     assert code["should_accept_fn"]({"rewards": Rewards([1.0, 1.0])}) is False
     assert "firstbreak experiment run larger-batch run" in "\n".join(_rung("larger-batch", run))
-    assert "firstbreak experiment run dynamic-filtering run" in "\n".join(
-        _rung("dynamic-filtering", unrecorded("verl", "grpo"))
-    )
+    elsewhere = "\n".join(_rung("dynamic-filtering", unrecorded("verl", "grpo")))
+    assert "firstbreak experiment run dynamic-filtering run" in elsewhere

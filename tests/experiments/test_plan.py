@@ -33,7 +33,21 @@ from firstbreak.model import Config, Run, Series, Weight, WeightKind
 from firstbreak.readers.read import read
 from tests.there import there
 
+TRAIN = ExperimentSettings(command=("train", "{overrides}"))
+SHORT = replace(catalogue()["long-horizon"], length=0.1)
 DEMO = Path(__file__).parents[2] / "src" / "firstbreak" / "cli" / "demo" / "run"
+
+
+def curve(name: str, values: np.ndarray, steps: np.ndarray | None = None, axis: str = "step") -> Series:
+    return Series(
+        name=name, steps=np.arange(1.0, len(values) + 1) if steps is None else steps, values=values, axis=axis
+    )
+
+
+def cleaned(*curves: Series) -> Run:
+    """A run of CleanRL's PPO."""
+    config = Config(keys={"gamma": "gamma", "total_steps": "steps"})
+    return Run(path="x", trainer="cleanrl", algorithm="ppo", series={c.name: c for c in curves}, config=config)
 
 
 def question(otherwise: float = 0.5, **yes: float) -> Question:
@@ -99,13 +113,16 @@ def test_the_weights_of_an_answer_are_bayes_rule() -> None:
 
 def test_the_plan_of_a_real_run_puts_first_what_tells_most_for_its_cost_and_says_what_is_missing() -> None:
     run = read(DEMO)
-    proposals = propose(run, rank(Inputs(run), check(run)), ExperimentSettings(command=("train", "{overrides}")))
+    ranked = rank(Inputs(run), check(run))
+    proposals = propose(run, ranked, TRAIN)
     possible = [p for p in proposals if not p.cannot]
     assert [p.worth for p in possible] == sorted((p.worth for p in possible), reverse=True)
     assert possible[0].bits > 0.002  # a diagnosis that is nearly certain leaves little information
     assert any("sft_model" in p.cannot for p in proposals)
     assert all(p.share <= 0.5 for p in possible)
     assert not {"critic-only", "long-horizon"} & {p.design.id for p in proposals}, "a text policy has neither"
+    first = proposals[0].design.id
+    assert first not in {p.design.id for p in propose(run, ranked, TRAIN, [first])}, "it is done"
 
 
 def test_an_experiment_that_has_answered_is_not_proposed_again() -> None:
@@ -124,12 +141,7 @@ def test_what_a_trial_can_show_is_known_before_it_is_run() -> None:
 
     def power(noise: float) -> Power:
         values = 0.2 + np.linspace(0, 0.2, n) + noise * rng.standard_normal(n)
-        curve = Series(name="reward.mean", steps=np.arange(1.0, n + 1), values=values)
-        keys = {"gamma": "gamma", "total_steps": "steps"}
-        run = Run(path="x", trainer="cleanrl", algorithm="ppo", series={"reward.mean": curve}, config=Config(keys=keys))
-        design = replace(catalogue()["long-horizon"], length=0.1)
-        found = there(power_of(design, run, ExperimentSettings(command=("train", "{overrides}"))))
-        return found
+        return there(power_of(SHORT, cleaned(curve("reward.mean", values)), TRAIN))
 
     steady, noisy = power(0.01), power(0.25)
     assert steady.points == noisy.points == 40
@@ -147,19 +159,12 @@ def test_what_a_trial_can_show_is_said_of_the_score_by_which_it_will_be_judged()
     rng = np.random.default_rng(0)
 
     def power(evaluations: int) -> Power | None:
-        series = {
-            name: Series(
-                name=name, steps=np.linspace(1, 400, n), values=np.linspace(0, 1, n) + 0.01 * rng.normal(size=n)
-            )
-            for name, n in (("reward.mean", 400), ("eval.reward", evaluations))
-        }
-        keys = {"gamma": "gamma", "total_steps": "steps"}
-        run = Run(path="x", trainer="cleanrl", algorithm="ppo", series=series, config=Config(keys=keys))
-        return power_of(catalogue()["long-horizon"], run, ExperimentSettings(command=("train", "{overrides}")))
+        sizes = {"reward.mean": 400, "eval.reward": evaluations}
+        noisy = {name: np.linspace(0, 1, n) + 0.01 * rng.normal(size=n) for name, n in sizes.items()}
+        run = cleaned(*(curve(name, values, np.linspace(1, 400, len(values))) for name, values in noisy.items()))
+        return power_of(catalogue()["long-horizon"], run, TRAIN)
 
-    few, many = power(20), power(200)
-    assert few is not None
-    assert many is not None
+    few, many = there(power(20)), there(power(200))
     assert (few.curve, few.points, few.longer) == ("reward.mean", 60, None)
     assert (many.curve, many.points) == ("eval.reward", 30)
 
@@ -168,27 +173,16 @@ def found_in(n: int, difference: float, noise: float, rng: np.random.Generator) 
     """Whether a trial that is better by this much is found to be better."""
 
     def run(level: float, points: int) -> Run:
-        values = level + noise * rng.standard_normal(points)
-        return Run(
-            path="r",
-            series={"reward.mean": Series(name="reward.mean", steps=np.arange(1.0, points + 1), values=values)},
-        )
+        return cleaned(curve("reward.mean", level + noise * rng.standard_normal(points)))
 
     arms = Arms(runs={TREATED: [run(0.2 + difference, n)]}, folders={}, original=run(0.2, 400))
     return outruns("reward_mean")(arms).yes is True
 
 
-def test_what_is_done_is_not_proposed_again() -> None:
-    run = read(DEMO)
-    ranked, settings = rank(Inputs(run), check(run)), ExperimentSettings(command=("train", "{overrides}"))
-    first = propose(run, ranked, settings)[0].design.id
-    assert first not in {p.design.id for p in propose(run, ranked, settings, [first])}
-
-
 def test_a_question_about_groups_is_asked_of_runs_with_groups_only() -> None:
     def asked(algorithm: str) -> set[str]:
         names = ("advantage.of_prompt_absmax", "length.mean")
-        curves = {name: Series(name=name, steps=np.arange(8.0), values=np.ones(8)) for name in names}
+        curves = {name: curve(name, np.ones(8)) for name in names}
         run = Run(path="x", algorithm=algorithm, series=curves)
         return {q.needed for q in answerable(catalogue()["invariants"], run, ExperimentSettings(command=("train",)))}
 
@@ -198,24 +192,19 @@ def test_a_question_about_groups_is_asked_of_runs_with_groups_only() -> None:
 
 def test_the_usual_settings_leave_the_entropy_temperature_of_soft_actor_critic_alone() -> None:
     keys = {"entropy_coef": "ent_coef", "gamma": "gamma", "clip_range": "clip_range"}
-    settings = ExperimentSettings(command=("train", "{overrides}"))
 
     def changed(algorithm: str) -> set[str]:
         run = Run(path="x", trainer="sb3", algorithm=algorithm, config=Config(keys=keys))
-        return set(applicable(catalogue()["usual-settings"].overrides, run, settings))
+        return set(applicable(catalogue()["usual-settings"].overrides, run, TRAIN))
 
     assert changed("sac") == {"gamma"}
     assert changed("ppo") == {"gamma", "entropy_coef", "clip_range"}
 
 
 def test_a_length_in_epochs_is_told_from_the_steps_of_the_log() -> None:
-    curve = Series(name="reward.mean", steps=np.arange(1, 51) * 1000.0, values=np.linspace(0, 1, 50), axis="env_steps")
-    run = Run(path="a-run", series={curve.name: curve})
-    for planned, unit in (
-        (50, 1000.0),
-        (50_000, 1.0),
-        (100_000, 1.0),
-    ):  # epochs; steps; steps of a run that was stopped
+    run = cleaned(curve("reward.mean", np.linspace(0, 1, 50), np.arange(1, 51) * 1000.0, "env_steps"))
+    # epochs; steps; steps of a run that was stopped
+    for planned, unit in ((50, 1000.0), (50_000, 1.0), (100_000, 1.0)):
         assert logged_steps(run, ExperimentSettings(now={"total_steps": planned})) == unit
 
 
@@ -231,13 +220,10 @@ def test_a_cause_that_is_as_good_as_certain_is_confirmed_by_its_own_experiment()
 
 
 def test_a_trial_is_as_long_as_a_script_needs_that_logs_every_tenth_update() -> None:
-    steps = np.arange(0, 400, 10.0)
-    rewards = Series(name="reward.mean", steps=steps, values=np.linspace(0, 1, len(steps)), axis="iteration")
-    rare = Run(path="a-run", series={"reward.mean": rewards}, config=Config(values={"total_steps": 400}))
-    design = replace(catalogue()["long-horizon"], length=0.1)
-    command = ExperimentSettings(command=("train",))
-    assert length(design, rare, command)["total_steps"] == 70
-    often = replace(
-        rare, series={"reward.mean": replace(rewards, steps=np.arange(400.0), values=np.linspace(0, 1, 400))}
-    )
-    assert length(design, often, command)["total_steps"] == 40
+    def steps(apart: int) -> float:
+        at = np.arange(0, 400, float(apart))
+        rewards = curve("reward.mean", np.linspace(0, 1, len(at)), at, "iteration")
+        run = replace(cleaned(rewards), trainer=None, config=Config(values={"total_steps": 400}))
+        return float(length(SHORT, run, ExperimentSettings(command=("train",)))["total_steps"])
+
+    assert (steps(10), steps(1)) == (70, 40)

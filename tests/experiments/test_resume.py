@@ -1,15 +1,11 @@
 """The trials of a late fault start from the last checkpoint before it."""
 
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 import zipfile
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,16 +13,15 @@ from click.testing import CliRunner
 
 from firstbreak.cli import app
 from firstbreak.engine.catalogue import catalogue
-from firstbreak.engine.questions import Arms, outruns, rate_is
 from firstbreak.experiments import conduct
 from firstbreak.experiments.overrides import CannotOverride
 from firstbreak.experiments.resume import FROM_THE_BEGINNING, start_of
 from firstbreak.experiments.runner import Result
 from firstbreak.experiments.settings import ExperimentSettings, TrialLimits
-from firstbreak.live import hooks
 from firstbreak.model import Config, Run, Series
 from firstbreak.readers.read import read
 from tests.command import printed
+from tests.experiments.test_inside import hooked
 
 TRL = ExperimentSettings(command=("train", "{overrides}"))
 DESIGN = catalogue()["zero-rate"]
@@ -46,12 +41,7 @@ def late(folder: Path, trainer: str = "trl") -> Run:
     for step in range(100, 600, 100):
         save(folder, step, trainer)
     values = {"learning_rate": 1e-3, "total_steps": 500, "warmup_steps": 20}
-    keys = {
-        "learning_rate": "learning_rate",
-        "total_steps": "max_steps",
-        "warmup_steps": "warmup_steps",
-        "seed": "seed",
-    }
+    keys = {name: name for name in ("learning_rate", "warmup_steps", "seed")} | {"total_steps": "max_steps"}
     return replace(read(folder), trainer=trainer, config=Config(values=values, keys=keys))
 
 
@@ -150,9 +140,8 @@ def test_a_trainer_that_would_bring_the_old_learning_rate_back_begins_anew_or_is
     trials = conduct.prepare(DESIGN, run, hooked, tmp_path / "out", seeds=2, begins=begins)["treated"]
     cleaned = replace(run, trainer="cleanrl")  # whatever its script does, the hooks cannot see it
     named = replace(hooked, options={"resume_from": "init"})
-    (unseen,) = conduct.prepare(DESIGN, cleaned, named, tmp_path / "out", begins=conduct.start(DESIGN, cleaned, named))[
-        "treated"
-    ]
+    begins = conduct.start(DESIGN, cleaned, named)
+    (unseen,) = conduct.prepare(DESIGN, cleaned, named, tmp_path / "out", begins=begins)["treated"]
     assert "--init" in unseen.arguments
     assert "resumed" not in unseen.environment.get("FIRSTBREAK_INTERVENE", "")
     first, second = (json.loads(t.environment["FIRSTBREAK_INTERVENE"])["resumed"] for t in trials)
@@ -175,7 +164,8 @@ def test_steps_to_the_break_are_within_the_limits(tmp_path: Path) -> None:
     begins = start_of(run, short, length=50)
     assert begins.lead == 70
     assert "limits.steps ends the trial at step 320" in begins.reason
-    each = replace(run, series={**run.series, "time.elapsed": curve("time.elapsed", np.r_[1.0, 500], np.r_[0, 3e4])})
+    elapsed = Series(name="time.elapsed", steps=np.r_[1.0, 500], values=np.r_[0, 3e4])
+    each = replace(run, series={**run.series, "time.elapsed": elapsed})
     dear = replace(TRL, limits=TrialLimits(cost=2.0, rate=1.0))
     conduct.prepare(DESIGN, each, dear, tmp_path / "out")  # 50 steps of a minute each
     with pytest.raises(CannotOverride, match=r"cost about 2\.5"):
@@ -210,36 +200,6 @@ def test_a_trial_without_own_steps_or_without_the_checkpoint_gives_no_conclusion
     assert "did not resume from the checkpoint" in reason()
     (trial.folder / "interventions.jsonl").write_text('{"intervention": "resumed"}\n')
     assert "no step after the checkpoint" in reason()
-
-
-def curve(name: str, steps: np.ndarray, values: np.ndarray) -> Series:
-    return Series(name=name, steps=steps, values=values)
-
-
-def flat(level: float, steps: np.ndarray) -> Run:
-    return Run(path="", trainer="trl", series={"reward.mean": curve("reward.mean", steps, np.full(len(steps), level))})
-
-
-def test_arms_are_compared_from_the_break_on() -> None:
-    steps = np.arange(1.0, 31)
-    apart = np.where(steps > 20, 1.5, 1.0) + 1e-3 * np.sin(steps)
-    treated = replace(flat(1, steps), series={"reward.mean": curve("reward.mean", steps, apart)})
-    arms = Arms(runs={"treated": [treated]}, folders={}, original=flat(1, steps), since=21)
-    assert outruns("reward_mean")(arms).yes is True
-    assert outruns("reward_mean")(replace(arms, since=1)).yes is False  # what lies before the break drowns it
-
-
-def test_a_rate_far_down_the_schedule_is_no_lost_optimizer(tmp_path: Path) -> None:
-    rows: list[dict[str, Any]] = [{"schedule": 0.2}, {"optimizer": 0, "rate": 2e-5}]
-    (tmp_path / "watch.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    run = flat(0, np.arange(3.0))
-    arms = Arms(
-        runs={"treated": [run]},
-        folders={"treated": [tmp_path]},
-        original=run,
-        overrides={"treated": {"learning_rate": 1e-4}},
-    )
-    assert rate_is(lambda least, largest: largest < 0.3)(arms).yes is False
 
 
 TRANSFORMERS = """
@@ -281,23 +241,20 @@ def test_a_resumed_transformers_trainer_keeps_its_trials_settings(
     (tmp_path / "transformers" / "__init__.py").touch()
     (tmp_path / "transformers" / "trainer.py").write_text(TRANSFORMERS)
     state = {"checkpoint": "/saved/checkpoint-40", "step": 40, "planned": 100, "other_seed": other_seed, "options": {}}
-    environment = {
-        "PYTHONPATH": os.pathsep.join([str(hooks.FOLDER), str(tmp_path)]),
-        "FIRSTBREAK_INTERVENE": json.dumps({"resumed": state}),
-        "FIRSTBREAK_FOLDER": str(tmp_path),
-    }
     code = f"from transformers.trainer import Trainer; Trainer().train({given})"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
-    assert done.stdout.strip() == printed
+    assert hooked(code, tmp_path, {"resumed": state}).strip() == printed
     assert (tmp_path / "interventions.jsonl").exists() is ("another" not in given)
 
 
-def dry_run(run: str, folder: Path, checkpoints: str = "") -> list[str]:
+def dry_run(
+    run: str, folder: Path, more: str = "", command: str = "train {overrides}", syntax: str = "flags"
+) -> list[str]:
     """The command, with settings that it writes."""
     settings = folder / "firstbreak.toml"
+    resumed = 'resume_from = "init"\n' if syntax == "flags" else ""
     settings.write_text(
-        f'[experiment]\ncommand = "train {{overrides}}"\nsyntax = "flags"\n{checkpoints}'
-        '[experiment.options]\ntotal_steps = "steps"\nlearning_rate = "lr"\nresume_from = "init"\n'
+        f'[experiment]\ncommand = "{command}"\nsyntax = "{syntax}"\n{more}'
+        f'[experiment.options]\ntotal_steps = "steps"\nlearning_rate = "lr"\n{resumed}'
         "[experiment.now]\ntotal_steps = 500\nlearning_rate = 0.001\n"
     )
     return ["experiment", "run", "rate-tenth", run, "--settings", str(settings), "--dry-run"]
@@ -334,12 +291,6 @@ def test_a_trial_that_ends_before_the_break_says_so_before_it_is_run(tmp_path: P
 def test_a_dry_run_shows_the_files_that_a_trial_would_get(tmp_path: Path) -> None:
     late(tmp_path / "run")
     (tmp_path / "train.yaml").write_text("lr: 0.001\nsteps: 500\n")
-    settings = tmp_path / "firstbreak.toml"
-    settings.write_text(
-        '[experiment]\ncommand = "train {config}"\nsyntax = "yaml"\nconfig = "train.yaml"\n'
-        '[experiment.options]\ntotal_steps = "steps"\nlearning_rate = "lr"\n'
-        "[experiment.now]\ntotal_steps = 500\nlearning_rate = 0.001\n"
-    )
-    arguments = ["experiment", "run", "rate-tenth", str(tmp_path / "run"), "--settings", str(settings), "--dry-run"]
+    arguments = dry_run(str(tmp_path / "run"), tmp_path, 'config = "train.yaml"\n', "train {config}", "yaml")
     done = printed(app, *arguments)
     assert "#   lr: 0.0001\n#   steps: 75\n" in done

@@ -103,9 +103,7 @@ def test_nothing_is_left_or_lost_whoever_is_killed(tmp_path: Path, victim: str, 
     short, long = trial(tmp_path, 0.0, "control-0"), trial(tmp_path, name="treated-0")
     done = run(short)
     with killed_by_hand(long) as runner:
-        assert until(lambda: len(supervisor.marked(long.mark)) == 4), (
-            "supervisor, trainer and both workers have started"
-        )
+        assert until(lambda: len(supervisor.marked(long.mark)) == 4), "supervisor, trainer and both workers"
         os.kill(pid_of(victim, runner.pid, long), ending)
         assert until(lambda: not supervisor.marked(long.mark)), "an orphan is left"
         if victim != "runner":

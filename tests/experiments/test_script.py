@@ -49,23 +49,28 @@ def test_an_option_is_known_by_the_argument_to_which_the_script_hands_it() -> No
 
 
 @pytest.mark.parametrize(
-    ("name", "syntax", "options"),
+    ("words", "syntax", "options"),
     [
-        ("verl_like", "hydra", {"learning_rate": "actor_rollout_ref.actor.optim.lr", "seed": "seed"}),
-        ("cleanrl_ppo", "flags", {"learning_rate": "learning-rate", "total_steps": "total-timesteps"}),
-        ("zoo_train", "zoo", {"total_steps": "--n-timesteps", "seed": "--seed"}),
-        ("rllib_ppo", "flags", {"learning_rate": "lr", "gamma": "gamma", "total_steps": "stop-iters"}),
-        ("sb3_ppo", "source", {"gamma": "PPO.gamma", "total_steps": "learn.total_timesteps"}),
-        ("sb3_sac", "source", {"gamma": "GAMMA", "total_steps": "TOTAL_TIMESTEPS"}),
-        ("trl_dpo", "source", {"kl_coef": "DPOConfig.beta", "total_steps": "DPOConfig.max_steps"}),
-        ("custom_reinforce", "source", {"learning_rate": "config.learning_rate", "total_steps": "config.num_updates"}),
+        ("verl_like.py", "hydra", {"learning_rate": "actor_rollout_ref.actor.optim.lr", "seed": "seed"}),
+        ("cleanrl_ppo.py", "flags", {"learning_rate": "learning-rate", "total_steps": "total-timesteps"}),
+        ("zoo_train.py", "zoo", {"total_steps": "--n-timesteps", "seed": "--seed"}),
+        ("rllib_ppo.py", "flags", {"learning_rate": "lr", "gamma": "gamma", "total_steps": "stop-iters"}),
+        ("sb3_ppo.py", "source", {"gamma": "PPO.gamma", "total_steps": "learn.total_timesteps"}),
+        ("sb3_sac.py", "source", {"gamma": "GAMMA", "total_steps": "TOTAL_TIMESTEPS"}),
+        ("trl_dpo.py", "source", {"kl_coef": "DPOConfig.beta", "total_steps": "DPOConfig.max_steps"}),
+        ("custom_reinforce.py", "source", {"learning_rate": "config.learning_rate", "total_steps": "config.num_updates"}),
+        ("absl_sac.py --discount=0.1", "flags", {"gamma": "discount", "learning_rate": "learning_rate"}),
+        ("spinup_vpg.py --pi_lr 3.0", "flags", {"learning_rate": "pi_lr", "gamma": "gamma"}),
+        ("omega_a2c.py --config omega_configs/a2c.yaml", "hydra", {"gamma": "algo.gamma", "total_steps": "train.iterations"}),
+        ("env_variables.py", "source", {"learning_rate": "LR"}),
     ],
-)
-def test_the_frozen_scripts_are_read_without_being_started(name: str, syntax: str, options: dict[str, str]) -> None:
-    made = section(f"{name}.py", SCRIPTS)
+)  # fmt: skip
+def test_the_frozen_scripts_are_read_without_being_started(words: str, syntax: str, options: dict[str, str]) -> None:
+    home = SCRIPTS if (SCRIPTS / words.split()[0]).exists() else LATER
+    made = section(words, home)
     assert made["syntax"] == syntax
     assert made["options"].items() >= options.items()
-    parse(made, SCRIPTS / "firstbreak.toml")  # what is written can be read
+    parse(made, home / "firstbreak.toml")  # what is written can be read
 
 
 def test_only_a_parser_whose_options_are_not_in_the_text_is_asked_for_help(tmp_path: Path) -> None:
@@ -96,66 +101,31 @@ def test_a_copy_of_the_script_has_the_new_values_and_the_place_of_the_original(t
         changed(text, Path("train.py"), {"NOWHERE": 1})
 
 
-def test_click_and_omegaconf_are_read(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text(
-        "import click\n@click.command()\n@click.option('--lr', default=1e-3)\n@click.option('--fast/--slow', is_flag=True)\n"
-        "def main(lr, fast):\n    train(learning_rate=lr)\n"
-    )
-    assert section("a.py", tmp_path)["options"]["learning_rate"] == "lr"
-    (tmp_path / "b.py").write_text(
-        "base = OmegaConf.create({'optim': {'lr': 0.1}, 'steps': 50})\nc = OmegaConf.merge(base, OmegaConf.from_cli())\n"
-    )
-    made = section("b.py", tmp_path)
-    assert made["syntax"] == "hydra"
-    assert made["options"] == {"learning_rate": "optim.lr", "total_steps": "steps"}
-
-
 @pytest.mark.parametrize(
-    ("words", "syntax", "options"),
+    ("script", "words", "command"),
     [
-        ("absl_sac.py --discount=0.1", "flags", {"gamma": "discount", "learning_rate": "learning_rate"}),
-        ("spinup_vpg.py --pi_lr 3.0", "flags", {"learning_rate": "pi_lr", "gamma": "gamma"}),
+        ("cfg = yaml.safe_load(open(sys.argv[1]))", "a.py a.yaml", "{config}"),
+        ("cfg = yaml.safe_load(open(sys.argv[1]))", "a.py --config=a.yaml", "--config={config}"),
         (
-            "omega_a2c.py --config omega_configs/a2c.yaml",
-            "hydra",
-            {"gamma": "algo.gamma", "total_steps": "train.iterations"},
+            "p.add_argument('--config', default='a.yaml')\nc = yaml.safe_load(open(x.config))",
+            "a.py",
+            "--config {config}",
         ),
-        ("env_variables.py", "source", {"learning_rate": "LR"}),
     ],
 )
-def test_the_later_scripts_are_read_without_being_started(words: str, syntax: str, options: dict[str, str]) -> None:
-    made = section(words, LATER)
-    assert made["syntax"] == syntax
-    assert made["options"].items() >= options.items()
-
-
-def test_the_parameters_of_a_function_are_options_under_fire_and_typer(tmp_path: Path) -> None:
-    function = "def main(learning_rate=1e-3, max_steps: int = 50, fast=False):\n    pass\n"
-    for call, option in (("fire.Fire(main)", "learning_rate"), ("typer.run(main)", "learning-rate")):
-        (tmp_path / "a.py").write_text(f"{function}{call}\n")
-        made = section("a.py", tmp_path)
-        assert made["options"]["learning_rate"] == option
-        assert set(made["options"]) == {"learning_rate", "total_steps"}  # a switch takes no value
-
-
-def test_a_configuration_file_that_the_command_names_is_changed_in_a_copy(tmp_path: Path) -> None:
+def test_a_configuration_file_is_changed_in_a_copy(script: str, words: str, command: str, tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("optim: {lr: 0.1}\nsteps: 50\n")
-    (tmp_path / "a.py").write_text("cfg = yaml.safe_load(open(sys.argv[1]))\n")
-    for words, place in (("a.py a.yaml", "{config}"), ("a.py --config=a.yaml", "--config={config}")):
-        made = section(words, tmp_path)
-        assert (made["syntax"], made["config"]) == ("yaml", "a.yaml")
-        assert made["command"].split()[-1] == place
-        assert made["options"] == {"learning_rate": "optim.lr", "total_steps": "steps"}
+    (tmp_path / "a.py").write_text(f"{script}\n")
+    made = section(words, tmp_path)
+    assert (made["syntax"], made["config"]) == ("yaml", "a.yaml")
+    assert made["command"].endswith(f" {command}")
+    assert made["options"] == {"learning_rate": "optim.lr", "total_steps": "steps"}
 
 
 def test_what_follows_from_recorded_options_is_no_option(tmp_path: Path) -> None:
     """TRL's GRPO has no `num_mini_batches`: that an update has one minibatch follows from two sizes."""
-    recorded = {
-        "learning_rate": 1e-4,
-        "per_device_train_batch_size": 64,
-        "generation_batch_size": 64,
-        "num_iterations": 1,
-    }
+    sizes = {"per_device_train_batch_size": 64, "generation_batch_size": 64}
+    recorded = {"learning_rate": 1e-4, "num_iterations": 1, **sizes}
     run = Run(path=str(tmp_path), trainer="trl", algorithm="grpo", config=canonical_config(recorded, dialects()["trl"]))
     assert run.config.values["minibatches"] == 1
     (tmp_path / "train.py").write_text(
@@ -164,15 +134,6 @@ def test_what_follows_from_recorded_options_is_no_option(tmp_path: Path) -> None
     options = tomllib.loads(prepare(["train.py"], run, tmp_path).toml)["experiment"]["options"]
     assert "minibatches" not in options
     assert options["minibatch_size"] == "GRPOConfig.per_device_train_batch_size"
-
-
-def test_a_variable_of_the_environment_is_changed_in_a_copy_or_before_the_command(tmp_path: Path) -> None:
-    text = "import os\nLR = float(os.environ.get('LR', '0.1'))\n"
-    assert changed(text, Path("a.py"), {"LR": 0.01}) == "import os\nLR = float('0.01')\n"
-    (tmp_path / "a.py").write_text("p.add_argument('--lr', default=1)\n")
-    assert section("CUDA_VISIBLE_DEVICES=1 python a.py", tmp_path)["command"].startswith(
-        "env CUDA_VISIBLE_DEVICES=1 {python}"
-    )
 
 
 def test_what_lies_beside_the_script_is_named_in_full_because_a_trial_starts_elsewhere(tmp_path: Path) -> None:
@@ -239,8 +200,9 @@ import click
 @click.command()
 @click.option('--lr', 'learning_rate', default=1e-3)
 @click.option('-n', '--total-steps', type=int, default=100)
-@click.option('--gamma', default=0.9)
-def main(learning_rate, total_steps, gamma): pass
+@click.option('--discount', default=0.9)
+@click.option('--fast/--slow', is_flag=True)
+def main(learning_rate, total_steps, discount, fast): train(gamma=discount)
 """
 ARGPARSE = """
 p = argparse.ArgumentParser()
@@ -308,7 +270,7 @@ args = TrlParser(Args).parse_args()
 @pytest.mark.parametrize(
     ("text", "syntax", "names"),
     [
-        (CLICK, "flags", ("lr", "total-steps", "gamma")),
+        (CLICK, "flags", ("lr", "total-steps", "discount")),
         (ARGPARSE, "flags", ("-lr", "total_steps", "-g")),
         (ABSL, "flags", ("lr", "total_steps", "gamma")),
         (FIRE + "fire.Fire(train)\n", "flags", ("lr", "total_steps", "gamma")),
@@ -316,16 +278,19 @@ args = TrlParser(Args).parse_args()
         (FIRE + "Fire({'go': train})\n", "flags", ("lr", "total_steps", "gamma")),
         (FIRE_CLASS, "flags", ("lr", "total_steps", "gamma")),
         (TYPER, "flags", ("lr", "total-steps", "gamma")),
+        (FIRE + "typer.run(train)\n", "flags", ("lr", "total-steps", "gamma")),
         (CLASS_PARSER, "flags", ("lr", "total_steps", "gamma")),
         (FIELDS + "c = OmegaConf.merge(OmegaConf.structured(Settings), OmegaConf.from_cli())\n",
          "hydra", ("algo.lr", "total_steps", "algo.gamma")),
+        ("base = OmegaConf.create({'algo': {'lr': 1e-3, 'gamma': 0.9}, 'total_steps': 100})\n"
+         "c = OmegaConf.merge(base, OmegaConf.from_cli())\n", "hydra", ("algo.lr", "total_steps", "algo.gamma")),
         (FIELDS + "@hydra.main(version_base=None, config_name='config')\ndef main(c): pass\n",
          "hydra", ("algo.lr", "total_steps", "algo.gamma")),
         (CONSTANTS, "source", ("LR", "TOTAL_STEPS", "GAMMA")),
         (VARIABLES, "source", ("LR", "TOTAL_STEPS", "GAMMA")),
     ],
-    ids=["click", "argparse", "absl", "fire", "fire-bare", "fire-dict", "fire-class", "typer", "trl-parser", "omegaconf",
-         "hydra", "constants", "environment"],
+    ids=["click", "argparse", "absl", "fire", "fire-bare", "fire-dict", "fire-class", "typer", "typer-run", "trl-parser",
+         "omegaconf", "omegaconf-dict", "hydra", "constants", "environment"],
 )  # fmt: skip
 def test_a_script_of_any_parser_is_read_with_its_defaults(
     text: str, syntax: str, names: tuple[str, ...], tmp_path: Path
@@ -361,21 +326,16 @@ def test_an_option_with_one_dash_is_set_as_it_is_spelled(tmp_path: Path) -> None
     assert rendered.arguments == ("-lr", "0.01", "--gamma", "0.99")
 
 
-def test_a_configuration_file_that_is_the_default_of_an_option_is_changed_in_a_copy(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_text("optim: {lr: 0.1}\nsteps: 50\n")
-    (tmp_path / "a.py").write_text("p.add_argument('--config', default='a.yaml')\nc = yaml.safe_load(open(x.config))\n")
-    made = section("a.py", tmp_path)
-    assert (made["syntax"], made["config"]) == ("yaml", "a.yaml")
-    assert made["command"].split()[-2:] == ["--config", "{config}"]
-    assert made["options"] == {"learning_rate": "optim.lr", "total_steps": "steps"}
-
-
-def test_a_variable_that_the_command_sets_is_the_value_in_force(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text("lr = float(os.environ.get('LR', 0.1))\nsteps = int(os.environ['TOTAL_STEPS'])\n")
+def test_a_variable_of_the_environment_is_changed_in_a_copy_or_set_before_the_command(tmp_path: Path) -> None:
+    text = "import os\nlr = float(os.environ.get('LR', 0.1))\nsteps = int(os.environ['TOTAL_STEPS'])\n"
+    (tmp_path / "a.py").write_text(text)
     made = section("LR=0.5 TOTAL_STEPS=40 python a.py", tmp_path)
     assert made["now"] == {"learning_rate": 0.5, "total_steps": 40}
-    text = (tmp_path / "a.py").read_text()
-    assert changed(text, Path("a.py"), {"TOTAL_STEPS": 10}).endswith("steps = int('10')\n")
+    copy = changed(text, Path("a.py"), {"TOTAL_STEPS": 10, "LR": 0.01})
+    assert copy == "import os\nlr = float('0.01')\nsteps = int('10')\n"
+    (tmp_path / "a.py").write_text("p.add_argument('--lr', default=1)\n")
+    made = section("CUDA_VISIBLE_DEVICES=1 python a.py", tmp_path)
+    assert made["command"].startswith("env CUDA_VISIBLE_DEVICES=1 {python}")
 
 
 @pytest.mark.parametrize("words", [["plan"], ["status"], ["init", "--run"]], ids=" ".join)

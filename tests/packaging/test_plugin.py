@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from firstbreak.cli.new import KINDS
 from firstbreak.cli.new import command as new
+from tests.packaging.test_contributing import additions
 
 ROOT = Path(__file__).parent.parent.parent
 MAIN = "from firstbreak.cli import main; main()"
@@ -94,36 +95,23 @@ def test_the_docs_name_every_group_of_entry_points() -> None:
     assert set(re.findall(r"`(firstbreak\.[\w.]+)` \|$", told, re.MULTILINE)) == groups
 
 
-def test_in_a_checkout_both_files_go_where_they_belong(tmp_path: Path) -> None:
+def test_in_a_checkout_both_files_go_where_contributing_says(tmp_path: Path) -> None:
     (tmp_path / "src" / "firstbreak").mkdir(parents=True)
     (tmp_path / "src" / "firstbreak" / "model.py").touch()
-    runner = CliRunner()
-    for kind, name, module, test in (
-        (
-            "detector",
-            "reward/odd",
-            "src/firstbreak/knowledge/detectors/reward/odd.py",
-            "tests/detectors/reward/test_odd.py",
-        ),
-        (
-            "fault",
-            "systems/odd-load",
-            "lab/src/firstbreak_lab/faults/systems/odd_load.py",
-            "tests/lab/faults/test_odd_load.py",
-        ),
-        ("reader", "odd", "src/firstbreak/readers/odd.py", "tests/readers/test_odd.py"),
-        ("cause", "reward/odd", "src/firstbreak/knowledge/causes/reward.toml", "tests/causes/test_odd.py"),
-        ("cause", "reward/even", "src/firstbreak/knowledge/causes/reward.toml", "tests/causes/test_even.py"),
-    ):
-        assert runner.invoke(new, [kind, name, "--into", str(tmp_path)]).exit_code == 0
-        source = (tmp_path / module).read_text()
-        if kind == "cause":
-            assert list(tomllib.loads(source))[-1] == name.partition("/")[2]  # after the rows that were there
+    for addition in additions():
+        module, test = (tmp_path / path for path in addition.writes)
+        for name in (addition.name, f"{addition.name}-too"):  # a table gets both rows
+            arguments = [addition.kind, name, "--into", str(tmp_path)]
+            assert CliRunner().invoke(new, arguments).exit_code == 0
+            assert CliRunner().invoke(new, arguments).exit_code == 2  # nothing is written over
+        source = module.read_text()
+        if module.suffix == ".toml":
+            assert list(tomllib.loads(source))[-1] == name.rpartition("/")[2]  # after the rows that were there
         else:
             compile(source, module, "exec")
-        assert not re.search(r"^LINK = ", source, re.MULTILINE)  # the folder is the link
-        assert (tmp_path / test).exists()
-        assert runner.invoke(new, [kind, name, "--into", str(tmp_path)]).exit_code == 2  # nothing is written over
+        in_no_folder = addition.kind == "audit-row"  # elsewhere the folder is the link
+        assert bool(re.search(r"^LINK = ", source, re.MULTILINE)) is in_no_folder
+        assert test.exists()
 
 
 @pytest.mark.parametrize(

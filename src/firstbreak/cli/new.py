@@ -36,7 +36,7 @@ KINDS = {
         of_a_link=True,
     ),
     "experiment": Kind(
-        "src/firstbreak/knowledge/experiments/{file}.py",
+        "src/firstbreak/knowledge/experiments/catalogue.toml",
         "tests/experiments/catalogue/test_{file}.py",
         group="firstbreak.experiments",
     ),

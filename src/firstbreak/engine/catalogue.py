@@ -1,27 +1,25 @@
-"""The experiments that separate causes, one file each in knowledge/experiments, with what the lab counted of their answers."""
+"""The experiments that separate causes (knowledge/experiments/catalogue.toml), with what the lab counted of their answers."""
 
 from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from firstbreak import plugins
+from firstbreak.engine import index
 from firstbreak.engine.families import EVERY, SAMPLED, UNKNOWN, Families, Family, Method, Policy, only
-from firstbreak.engine.registry import sections
+from firstbreak.engine.registry import sections, table_of
 from firstbreak.model import EMPTY, Experiment
 from firstbreak.values import dataclass, replace
 
 if TYPE_CHECKING:
     from firstbreak.engine.questions import Question
 
-PACKAGE = "firstbreak.knowledge.experiments"
-HOME = Path(__file__).parents[1] / "knowledge" / "experiments"
-MEASURED = HOME / "measured.json"
+MEASURED = index.HOME / "experiments" / "measured.json"
 
 _RATIO = only(Method.GROUP_RELATIVE, Method.ACTOR_CRITIC, UNKNOWN)
 _RETURNS = only(Method.ACTOR_CRITIC, Method.VALUE_BASED, UNKNOWN)
@@ -41,7 +39,7 @@ class Design:
 
     id: str
     title: str
-    doc: str
+    page: Callable[[], str]  #: its texts, read when they are shown
     overrides: Mapping[str, Any]
     questions: tuple[Question, ...]
     length: float  #: share of the original run's steps
@@ -51,6 +49,11 @@ class Design:
     then: Mapping[str, tuple[str, ...]]
     code: Mapping[str, str]
     families: Families
+
+    @property
+    def doc(self) -> str:
+        """Its page."""
+        return self.page()
 
     @property
     def arms(self) -> dict[str, Mapping[str, Any]]:
@@ -92,33 +95,35 @@ def smallest(names: Sequence[str], cause: str, family: Family) -> Experiment | N
 
 
 class Catalogue(Mapping[str, Design]):
-    """Experiment by id, in alphabetical order. A file is imported when its experiment is asked for."""
+    """Experiment by id, in alphabetical order. A row, or a plug-in's module, is read when its experiment is asked for."""
 
     def __init__(self) -> None:
-        own = (path.stem for path in HOME.glob("*.py") if not path.name.startswith("_"))
-        names = [*(f"{PACKAGE}.{stem}" for stem in own), *plugins.elsewhere("firstbreak.experiments")]
-        self._modules: dict[str, str] = {}
-        for name in sorted(names, key=lambda name: name.rpartition(".")[2]):
-            if (known := plugins.identity(name.rpartition(".")[2])) in self._modules:
-                raise plugins.BadPlugin(f"{name}: the name {known!r} is taken by {self._modules[known]}")
-            self._modules[known] = name
+        self._rows = index.table("experiments", index.CATALOGUE)[1] or table_of("experiments").rows()
+        others = plugins.elsewhere("firstbreak.experiments")
+        files = ((plugins.identity(module.rpartition(".")[2]), module) for module in others)
+        self._places: dict[str, str] = {}  #: id -> the module or the table that holds it
+        for name, place in sorted([*dict.fromkeys(self._rows, f"{index.CATALOGUE}.toml").items(), *files]):
+            if name in self._places:
+                raise plugins.BadPlugin(f"{place}: the name {name!r} is taken by {self._places[name]}")
+            self._places[name] = place
         self._measured = json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
         self._designs: dict[str, Design] = {}
 
     def __getitem__(self, name: str) -> Design:
         if name not in self._designs:
-            design = _design(importlib.import_module(self._modules[name]))
+            row, place = self._rows.get(name), self._places[name]
+            design = table_of("experiments").design(name, row) if row else _design(importlib.import_module(place))
             self._designs[name] = _counted(design, self._measured.get(name, {}))
         return self._designs[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._modules
+        return name in self._places
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._modules)
+        return iter(self._places)
 
     def __len__(self) -> int:
-        return len(self._modules)
+        return len(self._places)
 
 
 @cache
@@ -138,7 +143,7 @@ def _design(module: ModuleType) -> Design:
     return Design(
         id=name,
         title=title,
-        doc=doc,
+        page=lambda: doc,
         overrides=module.OVERRIDES,
         questions=module.QUESTIONS,
         length=getattr(module, "LENGTH", 0.1),

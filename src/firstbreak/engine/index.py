@@ -1,7 +1,7 @@
 """What detectors and causes need, in a table: a run imports only those that can say something of it.
 
 `knowledge/index.json` holds, for each file of knowledge/detectors, what its module says without being asked, and what the
-tables of proofs (knowledge/detectors/<link>/proofs.toml) and of causes (knowledge/causes/<link>.toml) say beside their texts.
+tables of proofs, causes and experiments (`TABLES`) say beside their texts.
 `make docs` writes it. A row holds as long as its file has the size that it had then: a file that was changed since, or that is
 new, is imported or parsed. So there is no list to edit, and a row that is old costs time only.
 """
@@ -19,7 +19,9 @@ from firstbreak.plugins import identity
 
 HOME = Path(__file__).parents[1] / "knowledge"
 INDEX = HOME / "index.json"
-TABLES = {"proofs": "detectors/{}/proofs.toml", "causes": "causes/{}.toml"}  #: kind -> the table of a link
+#: kind -> the table of a link; experiments belong to none, and have one
+TABLES = {"proofs": "detectors/{}/proofs.toml", "causes": "causes/{}.toml", "experiments": "experiments/{}.toml"}
+CATALOGUE = "catalogue"  #: the table of experiments
 _VALUES: Mapping[Member, str] = {members[0]: name for name, members in NAMED.items() if len(members) == 1}
 
 Row = Mapping[str, Any]
@@ -51,18 +53,22 @@ def _module(link: Link, name: str) -> str:
     return f"firstbreak.knowledge.detectors.{link.value}.{name}"
 
 
-def file_of(kind: str, link: Link) -> Path:
-    """The table of one kind of a link: of its "proofs" or "causes"."""
-    return HOME / TABLES[kind].format(link.value)
+def file_of(kind: str, name: str) -> Path:
+    """The table of one kind: "proofs" or "causes" of a link, or the "experiments" of the `CATALOGUE`."""
+    return HOME / TABLES[kind].format(name)
+
+
+def table(kind: str, name: str) -> tuple[int, Mapping[str, Row] | None]:
+    """Bytes and rows by id of a table; None where the index does not know the table as it is."""
+    size, known = file_of(kind, name).stat().st_size, _table().get(kind, {}).get(name)
+    return size, known["rows"] if known and known["bytes"] == size else None
 
 
 def tables(kind: str) -> Iterator[tuple[Link, int, Mapping[str, Row] | None]]:
-    """(link, bytes, rows by id) of every table of one kind; None where the index does not know the table as it is."""
+    """(link, bytes, rows by id) of every table of one kind that links have."""
     for link in Link:
-        file, known = file_of(kind, link), _table().get(kind, {}).get(link.value)
-        if file.exists():
-            size = file.stat().st_size
-            yield link, size, known["rows"] if known and known["bytes"] == size else None
+        if file_of(kind, link).exists():
+            yield link, *table(kind, link)
 
 
 @cache
@@ -70,8 +76,8 @@ def own(kind: str) -> frozenset[str]:
     """The ids of the detectors or causes that this package brings: those of plug-ins lie elsewhere."""
     import tomllib
 
-    table = "causes" if kind == "causes" else "proofs"
-    listed = [rows or tomllib.loads(file_of(table, link).read_text("utf-8")) for link, _, rows in tables(table)]
+    of = "causes" if kind == "causes" else "proofs"
+    listed = [rows or tomllib.loads(file_of(of, link).read_text("utf-8")) for link, _, rows in tables(of)]
     names = (identity(name) for _, name, _ in files() if kind == "detectors")
     return frozenset(names).union(*listed)
 

@@ -82,7 +82,7 @@ def detectors() -> Mapping[str, Check]:
 @cache
 def causes() -> Mapping[str, Cause]:
     """Cause id -> cause, in loop order, then by id."""
-    table = _table_of("causes")
+    table = table_of("causes")
     rows = (
         (name, link, row)
         for link, _, known in index.tables("causes")
@@ -113,13 +113,13 @@ def _files() -> Iterator[Check]:
 def _proofs() -> Iterator[Check]:
     for link, _, rows in index.tables("proofs"):
         if rows is None:
-            yield from _table_of("detectors").proofs(link).values()
+            yield from table_of("detectors").proofs(link).values()
         for name, row in (rows or {}).items():
-            yield _lazy(name, link, row, lambda link=link, name=name: _table_of("detectors").proofs(link)[name])  # type: ignore[misc]
+            yield _lazy(name, link, row, lambda link=link, name=name: table_of("detectors").proofs(link)[name])  # type: ignore[misc]
 
 
-def _table_of(kind: str) -> Any:
-    """The module that reads the tables of detectors or causes."""
+def table_of(kind: str) -> Any:
+    """The module that reads the tables of detectors, causes or experiments."""
     return importlib.import_module(f"firstbreak.knowledge.{kind}._table")
 
 
@@ -170,7 +170,7 @@ def no_weights(inputs: Inputs) -> list[Weight]:
 
 def table() -> str:
     """The table as it has to be, for `make docs`."""
-    proofs, causes = _table_of("detectors").proofs, _table_of("causes").rows
+    proofs, causes = table_of("detectors").proofs, table_of("causes").rows
     told = {
         "proofs": lambda link: {name: _row_of_detector(row) for name, row in proofs(link).items()},
         "causes": causes,
@@ -179,6 +179,8 @@ def table() -> str:
         kind: {link.value: {"bytes": size, "rows": say(link)} for link, size, _ in index.tables(kind)}
         for kind, say in told.items()
     }
+    size, experiments = index.table("experiments", index.CATALOGUE)[0], table_of("experiments").rows()
+    tables["experiments"] = {index.CATALOGUE: {"bytes": size, "rows": experiments}}
     return index.text({"detectors": index.written(_row_of_file), **tables})
 
 

@@ -15,8 +15,7 @@ from firstbreak.engine.questions.arms import (
 )
 from firstbreak.engine.questions.ranks import noise
 from firstbreak.engine.questions.curves import (
-    FEW_POINTS, MIN_POINTS, OfCurve, beats, collapses, either, ends_above, falls, jumps, moved, moves, outruns, rises,
-    scores
+    FEW_POINTS, MIN_POINTS, OfCurve, beats, collapses, ends_above, falls, jumps, moved, moves, outruns, rises, scores
 )
 from firstbreak.engine.questions.records import (
     TAKES_LONGER, both, breaks_again, drifts, grows, is_not_finite, is_off, is_set, lies_above, lies_apart,
@@ -25,8 +24,8 @@ from firstbreak.engine.questions.records import (
 )
 
 __all__ = [  # noqa: RUF022
-    "Answer", "Arms", "Asked", "CONTROL", "FEW_POINTS", "MIN_POINTS", "OfCurve", "Question", "TAKES_LONGER", "TREATED",
-    "any_of", "beats", "both", "breaks_again", "collapses", "curve_of", "drifts", "either", "ends_above", "falls",
+    "Answer", "Arms", "Asked", "CONTROL", "FEW_POINTS", "MIN_POINTS", "OfCurve", "Question", "TAKES_LONGER",
+    "TREATED", "any_of", "beats", "both", "breaks_again", "collapses", "curve_of", "drifts", "ends_above", "falls",
     "grows", "is_not_finite", "is_off", "is_set", "jumps", "lies_above", "lies_apart", "lies_apart_as_before",
     "lies_below", "moved", "moves", "never_clipped", "noise", "outruns", "rate_is", "rises", "scores", "slows",
     "spreads_as_the_original_moves", "toy_rises", "unless", "was_unsteady", "watched", "weights_differ"

@@ -106,9 +106,8 @@ class Question:
     asks: str
     answer: Asked
     needs: str = ""  #: signal or input, "hooks" or "weights": without it the question is open; else the answer's curve
-    again: tuple[
-        str, ...
-    ] = ()  #: signals of the original run that the answer reads again: the ranking has used them already
+    #: signals of the original run that the answer reads again: the ranking has used them already
+    again: tuple[str, ...] = ()
     #: settings with which the causes come about as well: where the run's own value is unusual, a "no" says nothing against them
     instead: tuple[str, ...] = ()
     families: Families = EVERY  #: for which runs it makes sense, if fewer than the experiment

@@ -112,15 +112,6 @@ def _of_differences(n: int) -> float:
     return math.sqrt(2 / n)
 
 
-def either(*tests: OfCurve) -> OfCurve:
-    """Is one of these questions about a curve answered with yes? Each has its part of the error probability."""
-    return OfCurve(
-        tests[0].name,
-        lambda arms: any_of(test.asked(arms) for test in tests),
-        lambda n: min(test.errors(n) for test in tests),
-    )
-
-
 def outruns(name: str, sign: int = 1, by: float = 0.0, alpha: float = ALPHA) -> OfCurve:
     """Is the treated arm's curve above (sign 1) or below (-1) the control arm's, or the original run's at the same steps if
     there is no control arm? With `by`, by more than this share of it.

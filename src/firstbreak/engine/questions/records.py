@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -89,11 +90,9 @@ def unless(asked: Asked, *others: Asked) -> Asked:
         if answer.yes is not True:
             return answer
         explained = next((also for other in others if (also := other(arms)).yes), None)
-        return (
-            answer
-            if explained is None
-            else replace(answer, yes=False, reason=f"{answer.reason}, but {explained.reason}")
-        )
+        if explained is None:
+            return answer
+        return replace(answer, yes=False, reason=f"{answer.reason}, but {explained.reason}")
 
     return alone
 
@@ -200,20 +199,21 @@ def slows(name: str, factor: float) -> Named:
     return Named(name, asked)
 
 
-def is_set(name: str, condition: Callable[[Any], bool]) -> Asked:
-    """Does a setting in force satisfy the condition? None: the setting is off."""
+def is_set(name: str, *, below: float = -inf, above: float = inf, least: float = inf, off: bool = False) -> Named:
+    """Is the value of a setting in force below `below`, above `above`, or `least` and more? `off`: the answer where it is off."""
 
     def asked(arms: Arms) -> Answer:
         held = arms.setting(name)
         if held is UNKNOWN:
             return unanswered(f"the value of {name} is not known")
-        return Answer(yes=condition(held) if arms.ended else None, reason=f"{name} in force: {held}", n=1)
+        yes = off if held is None else held < below or held > above or held >= least
+        return Answer(yes=yes if arms.ended else None, reason=f"{name} in force: {held}", n=1)
 
-    return asked
+    return Named(name, asked)
 
 
-def rate_is(condition: Callable[[float, float], bool]) -> Asked:
-    """Do the optimizers' learning rates, divided by the configured one, satisfy a condition on (smallest, largest)?"""
+def rate_is(*, above: float = inf, below: float = -inf, one_below: float = -inf) -> Asked:
+    """Is an optimizer's learning rate above, are all below, or is one of several below this share of the configured one?"""
 
     def asked(arms: Arms) -> Answer:
         configured = arms.overrides.get(TREATED, EMPTY).get("learning_rate") or 0.0
@@ -223,7 +223,8 @@ def rate_is(condition: Callable[[float, float], bool]) -> Asked:
             return unanswered("the hooks saw no optimizer, or no learning rate is configured")
         least, largest = min(highest.values()) / configured, max(highest.values()) / configured
         reason = f"the optimizers' learning rates are {number(least)} to {number(largest)} times the configured one"
-        return Answer(yes=condition(least, largest) if arms.ended else None, reason=reason, n=len(highest))
+        yes = largest > above or largest < below or least < one_below <= largest
+        return Answer(yes=yes if arms.ended else None, reason=reason, n=len(highest))
 
     return asked
 
@@ -272,12 +273,8 @@ def never_clipped(arms: Arms) -> Answer:
 def toy_rises(arms: Arms) -> Answer:
     """Does the toy reward rise? Trainers of language models log it as the reward; elsewhere the hooks measure it."""
     rows = arms.watched("toy")
-    curve = (
-        Series(name="toy", steps=np.arange(len(rows), dtype=float), values=rows)
-        if len(rows)
-        else arms.curve("reward_mean")
-    )
-    return changed(curve, "the toy reward", 1, arms.ended)
+    seen = Series(name="toy", steps=np.arange(len(rows), dtype=float), values=rows)
+    return changed(seen if len(rows) else arms.curve("reward_mean"), "the toy reward", 1, arms.ended)
 
 
 def spreads_as_the_original_moves(name: str) -> Named:

@@ -16,22 +16,20 @@ Where there is more to say:
 - `weights`: a function of evidence.py; `refuted_by`: functions of engine/refutations.py.
 """
 
-import re
 from collections.abc import Callable, Mapping
-from functools import cache, cached_property
+from functools import cached_property
 from inspect import isfunction
 from types import ModuleType
 from typing import Any
 
 from firstbreak.dialects import signals
-from firstbreak.engine import families, index, refutations
+from firstbreak.engine import index, refutations
 from firstbreak.engine.common_settings import Side
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.registry import Cause, always, no_weights
+from firstbreak.knowledge import _rows
 from firstbreak.knowledge.causes import evidence, possible
 from firstbreak.model import Link
-from firstbreak.patterns import pattern
-from firstbreak.plugins import BadPlugin
 
 PAGE = {
     "happens": "What happens",
@@ -42,7 +40,6 @@ PAGE = {
 }
 NEEDED = {"title", "findings", "experiments", *PAGE}
 MORE = {"prior", "settings", "families", "without", "applies", "measured_inside", "weights", "refuted_by"}
-_TEXT = pattern(r'^(\w+) = (?:"""\n(.*?)"""|"(.*?)")$', re.MULTILINE | re.DOTALL)
 
 
 def _functions(module: ModuleType) -> Mapping[str, Callable[[Inputs], Any]]:
@@ -53,7 +50,7 @@ def _functions(module: ModuleType) -> Mapping[str, Callable[[Inputs], Any]]:
 
 APPLIES, WEIGHTS, REFUTATIONS = map(_functions, (possible, evidence, refutations))
 PROOFS = {name.removeprefix("proof."): name for name in signals.SIGNALS if name.startswith("proof.")}
-SIDES, METHODS = ({member.value: member for member in axis} for axis in (Side, families.Method))
+SIDES = {side.value: side for side in Side}
 
 
 class Row(Cause):
@@ -61,31 +58,18 @@ class Row(Cause):
 
     @cached_property
     def doc(self) -> str:
-        return _page(self.title, _parts(self.link)[self.id])
+        return _rows.page(index.file_of("causes", self.link), self.id, self.title, PAGE)
 
 
 def rows(link: Link) -> Mapping[str, Mapping[str, Any]]:
     """What a link's table says beside its texts, by id. Raises BadPlugin where a row lacks a key, or has one too many."""
-    import tomllib
-
-    file = index.file_of("causes", link)
-    table = tomllib.loads(file.read_text("utf-8"))
-    for name, row in table.items():
-        if lacking := sorted(NEEDED - row.keys()):
-            raise BadPlugin(f"{file}: [{name}]: {lacking[0]} is missing")
-        if wrong := sorted(row.keys() - NEEDED - MORE):
-            raise BadPlugin(f"{file}: [{name}]: {wrong[0]} is no key of a cause")
+    table = _rows.read(index.file_of("causes", link), "a cause", NEEDED, MORE)
     return {name: {key: value for key, value in row.items() if key not in PAGE} for name, row in table.items()}
 
 
 def cause(name: str, link: Link, row: Mapping[str, Any]) -> Cause:
     """A row as a cause. Raises BadPlugin where it names a function, a family, a side or a signal that does not exist."""
-
-    def named(key: str, one: str, among: Mapping[str, Any]) -> Any:
-        if one not in among:
-            raise BadPlugin(f"{index.file_of('causes', link)}: [{name}]: {key}: {one!r} is none of {', '.join(among)}")
-        return among[one]
-
+    named = _rows.named(index.file_of("causes", link), name)
     found = object.__new__(Row)
     vars(found).update(
         id=name,
@@ -93,7 +77,7 @@ def cause(name: str, link: Link, row: Mapping[str, Any]) -> Cause:
         title=row["title"],
         findings=dict(row["findings"]),
         prior=row.get("prior", 1.0),
-        families=_families(named, row),
+        families=_rows.families_of(row, named),
         applies=_applies(named, row),
         weights=named("weights", row["weights"], WEIGHTS) if "weights" in row else no_weights,
         settings={option: named("settings", side, SIDES) for option, side in row.get("settings", ())},
@@ -103,28 +87,8 @@ def cause(name: str, link: Link, row: Mapping[str, Any]) -> Cause:
     return found
 
 
-def _families(named: Callable[..., Any], row: Mapping[str, Any]) -> families.Families:
-    if "without" in row:
-        return families.without(*(named("without", one, METHODS) for one in row["without"]))
-    groups = (named("families", one, families.NAMED) for one in row.get("families", ()))
-    return families.only(*(member for group in groups for member in group))
-
-
-def _applies(named: Callable[..., Any], row: Mapping[str, Any]) -> Callable[[Inputs], bool]:
+def _applies(named: _rows.Named, row: Mapping[str, Any]) -> Callable[[Inputs], bool]:
     if "measured_inside" not in row:
         return named("applies", row["applies"], APPLIES) if "applies" in row else always
     identities = [named("measured_inside", one, PROOFS) for one in row["measured_inside"]]
     return lambda inputs: any(identity in inputs.run.series for identity in identities)
-
-
-def _page(title: str, part: str) -> str:
-    """The page of a cause. Its texts are plain: to load the reader of TOML would take longer than all of them."""
-    texts = {key: lines or line for key, lines, line in _TEXT.findall(part)}
-    return "\n\n".join([title, *(f"## {heading}\n{texts[key]}" for key, heading in PAGE.items())])
-
-
-@cache
-def _parts(link: Link) -> Mapping[str, str]:
-    """The part of each cause in the file of a link, by id: a header is a line that begins with a bracket."""
-    _, *parts = re.split(r"^(?=\[)", index.file_of("causes", link).read_text("utf-8"), flags=re.MULTILINE)
-    return {part[1 : part.index("]")]: part for part in parts}

@@ -1,11 +1,14 @@
-"""How a file of this folder puts a question: `chances` is P(yes | cause), as `likelihoods` reads it."""
+"""How a row puts a question, and answers that only rows of this folder need."""
 
-import inspect
-from collections.abc import Callable
+from collections.abc import Mapping
 from math import inf
 from typing import Any
 
-from firstbreak.engine.questions import Asked, Question, is_set, outruns, watched
+from firstbreak.engine import questions
+from firstbreak.engine.families import Method
+from firstbreak.engine.inputs import Inputs
+from firstbreak.engine.questions import Answer, Arms, Asked, OfCurve, Question
+from firstbreak.engine.stats.sequential import ALPHA
 
 
 def likelihoods(chances: str) -> dict[str, float]:
@@ -18,35 +21,59 @@ def likelihoods(chances: str) -> dict[str, float]:
 
 
 def ask(asks: str, answer: Asked, chances: str, **more: Any) -> Question:
-    """A question; `more` are other fields of it."""
+    """A question; `chances` is P(yes | cause), as `likelihoods` reads it, and `more` are other fields of it."""
     yes = likelihoods(chances)
     return Question(asks=asks, answer=answer, otherwise=yes.pop("otherwise"), yes=yes, **more)
 
 
-def better_score(chances: str, *, than: str = "the control arm") -> Question:
-    """Is the score better than in another run, which is `than` in words?"""
-    return ask(f"is the score better than in {than}?", outruns("score"), chances)
+def measured(name: str, *, above: float = -inf, below: float = inf) -> Asked:
+    """Is the mean of what the hooks measured above `above` and below `below`?"""
+    return questions.watched(lambda mean: above < mean[name] < below, name)
 
 
-def setting(
-    asks: str,
-    name: str,
-    chances: str,
-    *,
-    below: float = -inf,
-    above: float = inf,
-    least: float = inf,
-    off: bool = False,
-) -> Question:
-    """Is the value of a setting in force below `below`, above `above`, or `least` and more? `off`: the answer where it is off."""
-
-    def unusual(value: float | None) -> bool:
-        return off if value is None else value < below or value > above or value >= least
-
-    return ask(asks, is_set(name, unusual), chances, needs=name)
+def measured_apart(higher: str, lower: str, by: float) -> Asked:
+    """Is the mean of one of the hooks' measurements above another's by more than `by`?"""
+    return questions.watched(lambda mean: mean[higher] > mean[lower] + by, higher, lower)
 
 
-def hooked(asks: str, holds: Callable[..., bool], chances: str, *, needs: str = "hooks") -> Question:
-    """Does this hold for the means of what the hooks measured? The parameters of `holds` name the measurements."""
-    answer = watched(lambda mean: holds(**mean), *inspect.signature(holds).parameters)
-    return ask(asks, answer, chances, needs=needs)
+def right_pays_less(arms: Arms) -> Answer:
+    """Do right answers get a lower reward than wrong answers or an empty answer?"""
+    names = ("right", "other", "empty")
+    return questions.watched(lambda mean: mean["right"] < max(mean["other"], mean["empty"]) - 0.02, *names)(arms)
+
+
+def right_pays_nothing(arms: Arms) -> Answer:
+    """Do right answers get the same as an empty answer?"""
+    return questions.watched(lambda mean: mean["right"] == mean["empty"], "right", "empty")(arms)
+
+
+def form_pays(arms: Arms) -> Answer:
+    """Does a wrong answer in the right format get more than half of the reward?"""
+
+    def half(mean: Mapping[str, float]) -> bool:
+        return mean["other"] - mean["empty"] > 0.5 * (mean["right"] - mean["empty"]) > 0
+
+    return questions.watched(half, "right", "other", "empty")(arms)
+
+
+def rises_or_outruns(name: str) -> OfCurve:
+    """Does the treated arm's curve rise, or lie above the control arm's or the original run's at the same steps?"""
+    half = ALPHA / 2  # each has its part of the error probability
+    tests = questions.rises(name, half), questions.outruns(name, alpha=half)
+    return OfCurve(
+        name,
+        lambda arms: questions.any_of(test.asked(arms) for test in tests),
+        lambda n: min(test.errors(n) for test in tests),
+    )
+
+
+def reward_or_score_moves(arms: Arms) -> Answer:
+    """Does the training reward change its level, or the evaluation's score jump?
+
+    A value-based method tries less and less by plan, so that its training reward moves: its greedy evaluation must not.
+    """
+    if Inputs(arms.original).method is Method.VALUE_BASED:
+        return questions.jumps("eval_score")(arms)
+    return questions.any_of(
+        [questions.jumps("eval_score", ALPHA / 2)(arms), questions.moves("reward_mean", alpha=ALPHA / 2)(arms)]
+    )
