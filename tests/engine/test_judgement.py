@@ -245,6 +245,13 @@ def test_a_phase_that_takes_over_is_named_where_the_run_is_slower(harm: Harm) ->
         assert (broke is not None) == (len(signs) == 2)
 
 
+def test_the_time_of_an_iteration_that_grows_is_no_step_of_a_busy_machine() -> None:
+    grows = seen("throughput-drop", Link.SYSTEMS, "time.iteration", (2.0, 50.0))
+    broke = first_break_of([grows], (), [grows], Harm.NONE_YET)
+    assert broke is not None
+    assert broke.link is Link.SYSTEMS
+
+
 @pytest.mark.parametrize(("healthy", "kind"), [(0.6, BreakKind.FIRST_SIGN), (0.2, BreakKind.BREAK)])
 def test_a_break_is_only_a_sign_where_nothing_is_wrong_is_more_probable_than_its_links(
     healthy: float, kind: BreakKind

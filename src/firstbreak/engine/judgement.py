@@ -421,7 +421,7 @@ def _only_slower(sign: Outcome, signs: Sequence[Outcome]) -> bool:
     metric = "" if finding is None or sign.link is not Link.SYSTEMS else finding.metric or ""
     if finding is None or not metric.startswith(("throughput", "time.")):
         return False
-    if metric.startswith(("throughput", "time.step")):
+    if metric.startswith(("throughput", "time.step", "time.iteration")):
         low, high = finding.interval or (-np.inf, np.inf)
         return high - low <= AT_ONCE * abs(high)
     return not any(o.finding is not None and (o.finding.metric or "").startswith("throughput") for o in signs)

@@ -1,9 +1,11 @@
 """prompt-truncation: the share of prompts that are cut."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from firstbreak.model import Severity, Status
+from firstbreak.model import Config, Severity, Status
 from tests.detectors.look import expected, found, look, silent
 from tests.make import noise, run
 
@@ -30,6 +32,8 @@ def test_a_few_long_prompts_are_no_news() -> None:
 def test_prompts_of_one_length_that_just_fit_are_not_cut() -> None:
     made = run({CUT: [1.0] * 20, "length.prompt.min": [128] * 20, "length.prompt.max": [128] * 20})
     assert "128" in expected(ID, made)
+    said = replace(made, config=Config(raw={"data.truncation": "left"}))
+    assert "exactly as long as the limit" in found(ID, said, Severity.WARNING).message
 
 
 def test_policies_that_write_no_text_have_no_prompts() -> None:

@@ -115,3 +115,11 @@ def test_no_growth_is_found_in_constant_numerics_nothing_or_one_spike() -> None:
     assert silent(ID, grpo(rollout_train__logp_absdiff__mean=spike))
     assert silent(ID, grpo(rollout_train__kl=1e-6 * np.linspace(1, 50, 100) * WOBBLE))
     assert silent(ID, grpo(rollout_train__kl=[0.0] * 30))
+
+
+@pytest.mark.parametrize(("apart", "says"), [(0.4, True), (0.0, False)])
+def test_the_mean_log_probabilities_of_both_engines_are_those_of_the_same_tokens(apart: float, says: bool) -> None:
+    sampled = -0.6 + noise(N, 0.1)
+    trained = sampled - apart + noise(N, 0.002, 1)
+    made = grpo(policy__logp__rollout=sampled, policy__logp__old=trained)
+    assert (look(ID, made).finding is not None) == says

@@ -218,3 +218,15 @@ def test_a_divergence_from_the_reference_that_stays_at_0() -> None:
     assert "kl.ref is 2.325e-09 at most" in found(ID, trained(0.0)).message
     assert silent(ID, trained(1e-4))
     assert silent(ID, trained(0.0, reward=X / 60))
+
+
+@pytest.mark.parametrize(("master", "says"), [(False, True), (True, False)])
+def test_weights_in_bfloat16_without_a_copy_in_float32_round_small_steps_away(master: bool, says: bool) -> None:
+    curves = {
+        "kl.ref": 5e-4 + noise(40, 1e-3),
+        "reward.mean": 0.5 + noise(40, 0.02, 1),
+        "grad.norm": 7 + noise(40, 0.5, 2),
+    }
+    made = run(curves, algorithm="ppo", trainer="openrlhf")
+    config = replace(made.config, raw={"param_dtype": "bf16", "master_weights": master})
+    assert ("round small steps away" in str(look(ID, replace(made, config=config)).finding)) == says

@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
+import numpy as np
+import pytest
+
 from firstbreak.model import Outcome
 from tests.detectors.look import look
 from tests.detectors.recorded import proof, recorded
-from tests.make import run
+from tests.make import noise, run
 
 
 def test_it_is_proved_by_one_batch_and_names_the_place(tmp_path: Path) -> None:
@@ -25,3 +28,15 @@ def test_a_reference_that_is_the_policy_in_a_loop_is_proved() -> None:
 def test_a_sound_batch_is_silent(tmp_path: Path) -> None:
     sound = {"shared_with_reference": 0.0}
     assert recorded(tmp_path, "reference-is-policy", sound, sound).finding is None
+
+
+@pytest.mark.parametrize(("paid", "says"), [(0.0, True), (0.1, False)])
+def test_rewards_of_pairs_move_as_far_as_their_log_probabilities(paid: float, says: bool) -> None:
+    rejected = np.linspace(-6.0, -8.5, 60) + noise(60, 0.3)
+    rewards = {
+        "pref.reward.chosen": noise(60, 3e-4),
+        "pref.reward.rejected": paid * (rejected + 6) + noise(60, 3e-4, 1),
+    }
+    logps = {"pref.logp.chosen": -0.3 + noise(60, 0.05), "pref.logp.rejected": rejected}
+    made = run({**rewards, **logps}, algorithm="dpo", trainer="trl", config={"kl_coef": 0.1})
+    assert ("the reference follows the policy" in str(look("reference-is-policy", made).finding)) == says

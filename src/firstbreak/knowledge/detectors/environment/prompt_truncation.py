@@ -36,6 +36,7 @@ from firstbreak.model import Confidence, Config, Expected, Finding, NotApplicabl
 from firstbreak.words import number, percent
 
 ROLES = (Role.RELATION,)
+CUTS = ("left", "right", "middle")  #: what verl is told to do with longer prompts, in place of an error
 FAMILIES = only(Policy.TEXT, why="only for policies that write text")
 
 
@@ -64,16 +65,20 @@ def detect(
     share = float(np.mean(late.values))
     if share < share_warning:
         return None
-    if length := _only_length(length_prompt_min, length_prompt_max):
+    length = _only_length(length_prompt_min, length_prompt_max)
+    given = {key.rpartition(".")[2]: value for key, value in config.raw.items()} if config is not None else {}
+    if length and given.get("truncation") not in CUTS:
         return Expected(f"every prompt has {number(length)} tokens, and the limit is the same number: no prompt is cut")
     onset = first_sustained(length_prompt_clipped_ratio, lambda values: values >= share_warning)
     return Finding(
         message=facts.tell(
-            "{share:%} of the prompts are cut at the limit: the policy does not see the whole question; raise the prompt "
+            "{share:%} of the prompts are {what} the limit: the policy {sees} the whole question; raise the prompt "
             "limit, or drop the prompts that do not fit",
             share=facts.mean(late),
+            what="exactly as long as" if length else "cut at",
+            sees="may not see" if length else "does not see",
         ),
-        severity=Severity.CRITICAL if share >= share_critical else Severity.WARNING,
+        severity=Severity.CRITICAL if share >= share_critical and not length else Severity.WARNING,
         confidence=Confidence.HIGH if len(late) >= min_points_sure else Confidence.MEDIUM,
         **seen_since(length_prompt_clipped_ratio, f"{percent(share)} cut", onset, level=share_warning),
         numbers={"share": share},

@@ -58,6 +58,8 @@ from firstbreak.words import number, percent
 
 ROLES = (Role.RELATION,)
 
+MASTER = pattern(r"master_?(?:weights?|params?)$", re.IGNORECASE)
+WEIGHT_TYPE = pattern(r"(?:param(?:eter)?s?|model|weights?|torch)?[._]?d?type$", re.IGNORECASE)
 OPTIMIZER_TYPE = pattern(r"(?:optim(?:izer)?_?(?:states?)?|master_?(?:weights?)?)[._]?d?type$", re.IGNORECASE)
 #: what these trainers log from the first gradient step on, with every line that they write
 LOGS_LOSSES = frozenset({"sb3"})
@@ -137,7 +139,8 @@ def detect(
         if len(kl) >= min_still and rate >= large_rate and away < still_near:
             return _stays_near(kl)
         half = pure_half or (grad_norm is not None and _in_bfloat16(grad_norm.finite.values))
-        if min(len(kl), len((training_score or score).finite)) >= (min_still if half else min_near) and away < near:
+        least = min_still // 2 if pure_half else min_still if half else min_near
+        if min(len(kl), len((training_score or score).finite)) >= least and away < near:
             return _stays_near(kl, half)
     if not solved and (run.config.number("epochs_per_batch") or 0) > 1:
         hardly = _hardly_moves(policy_entropy, kl_old, grad_norm, lr, unmoved, 4 * min_points)
@@ -213,9 +216,14 @@ def _idle(
 
 
 def _half_configured(config: Config) -> bool:
-    """Whether the states of the optimizer are configured in bfloat16, so that no copy in float32 collects small steps."""
-    states = (value for name, value in config.raw.items() if OPTIMIZER_TYPE.search(name))
-    return any(str(value).rpartition(".")[2] in ("bfloat16", "bf16") for value in states)
+    """Whether no copy in float32 collects small steps: the optimizer's states are in bfloat16, or it has no master weights."""
+    alone = any(MASTER.search(name) and value is False for name, value in config.raw.items())
+    types = WEIGHT_TYPE if alone else OPTIMIZER_TYPE
+    return any(
+        str(value).rpartition(".")[2] in ("bfloat16", "bf16")
+        for name, value in config.raw.items()
+        if types.search(name)
+    )
 
 
 def _stays_near(kl: Series, half: bool = False) -> Finding:

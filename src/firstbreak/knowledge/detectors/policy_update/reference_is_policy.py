@@ -3,7 +3,8 @@
 ## What it looks for
 The recorder compares where the weights lie in memory. The check reports where more than `above` of the trainable
 parameters are the reference's as well. In the log: a divergence from the reference that was above `left` and is 0
-again, or a thousandth of it, after which it grows anew. Or both give every token of fresh batches the same probability,
+again, or a thousandth of it, after which it grows anew; or answers whose log-probability moves while their reward, beta times the
+distance from the reference, does not. Or both give every token of fresh batches the same probability,
 while the policy leaves the reference within its updates.
 
 ## Why it matters
@@ -27,14 +28,20 @@ import numpy as np
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, from_point, seen_in, seen_since
 from firstbreak.engine.families import Policy
+from firstbreak.engine.stats.noise import noise_scale
+from firstbreak.engine.stats.points import median
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.knowledge.detectors._updates import without_effect
 from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Run, Series, Severity
+from firstbreak.words import number
 
 ROLES = (Role.RELATION, Role.PROOF)
 MIN_POINTS = 3  #: later batches (convention)
 STEADY = 6  #: values before and after a return to 0 (convention)
 MOVED = 1e-3  #: nats: no rounding of a log
+FAR = 1.0  #: nats of a whole answer: what a pass over the data moves at least (convention)
+FOLLOWED = 0.05  #: of the distance that the policy went: what the rewards show of it (convention)
+EARLY = 0.2  #: parts of the run that are compared
 SAME = 1e-9  #: nats: two passes of one model in one precision
 
 
@@ -46,6 +53,7 @@ def detect(
     pref_reward_chosen: Series | None = None,
     pref_reward_rejected: Series | None = None,
     pref_logp_chosen: Series | None = None,
+    pref_logp_rejected: Series | None = None,
     grad_norm: Series | None = None,
     lr: Series | None = None,
     run: Run | None = None,
@@ -61,6 +69,10 @@ def detect(
         shows = [] if pref_logp_chosen is None else [pref_logp_chosen]
         if run is not None and without_effect(run, chosen, shows, grad_norm, lr, Policy.TEXT) is not None:
             return None  # the policy does not move either: `no-update` tells of it
+        beta = config.number("kl_coef")
+        both = ((chosen, pref_logp_chosen), (pref_reward_rejected.finite, pref_logp_rejected))
+        if beta and (follows := _follows([(paid, logp.finite) for paid, logp in both if logp is not None], beta)):
+            return follows
         return _of_pairs(chosen, pref_reward_rejected.finite, pref_logp_chosen)
     if proof_reference_gap is None and kl_ref is not None and len(kl_ref.finite) > 2 * STEADY:
         return _taken_anew(kl_ref.finite, left)
@@ -106,6 +118,32 @@ def _taken_anew(kl: Series, left: float) -> Finding | None:
         confidence=Confidence.HIGH,
         **seen_since(kl, "divergence from the reference", *from_point(kl, again[0]), level=0.0),
     )
+
+
+def _follows(pairs: list[tuple[Series, Series]], beta: float) -> Finding | None:
+    """A log-probability that moved by far more than its reward says: beta times the distance from where it began."""
+    moves = [(_moved(logp), _moved(paid), logp) for paid, logp in pairs if min(len(paid), len(logp)) > 2 * STEADY]
+    far, said, logp = max(moves, key=lambda one: one[0], default=(0.0, 0.0, None))
+    if logp is None or far < max(FAR, 2 * noise_scale(logp.values)) or said > FOLLOWED * beta * far:
+        return None
+    return Finding(
+        message=facts.tell(
+            "{curve} went from {before} to {after}, and its reward, beta ({beta}) times its distance from the reference, by "
+            "{said}: the reference follows the policy; keep a copy of the start as the reference",
+            curve=logp.name,
+            before=facts.median(logp.head(EARLY)),
+            after=facts.median(logp.tail(EARLY)),
+            beta=number(beta),
+            said=number(said),
+        ),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        **seen_in(logp, "log-probability"),
+    )
+
+
+def _moved(curve: Series) -> float:
+    return abs(median(curve.tail(EARLY).values) - median(curve.head(EARLY).values))
 
 
 def _of_pairs(chosen: Series, rejected: Series, logp: Series | None) -> Finding | NotMeasured | None:
