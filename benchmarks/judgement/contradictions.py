@@ -445,11 +445,13 @@ def another_link_in_the_summary(said: Said) -> Iterator[str]:
 
 
 def follows_from_what_is_not_finite(said: Said) -> Iterator[str]:
-    """What comes after the first value that is not finite speaks for no other link."""
+    """What comes after the first value that is not finite speaks for no other link; rewards that are none come before."""
     first = said.report["first_break"]
+    missing = {one["link"] for one in said.findings if "has no number" in one["message"]}
     for one in said.findings:
         lasting = re.search(r"not finite|\bNaN\b", one["message"]) and "came back" not in one["message"]
-        if lasting and first and first["link"] != one["link"] and (one["onset"] or 0) <= (first["step"] or 0):
+        own = first and (first["link"] == one["link"] or first["link"] in missing)
+        if lasting and first and not own and (one["onset"] or 0) <= (first["step"] or 0):
             yield f"{one['message']} / first break {first['link']} at {first['step']}"
 
 
