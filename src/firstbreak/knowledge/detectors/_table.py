@@ -48,7 +48,7 @@ def proofs(link: Link) -> Mapping[str, Check]:
 
 
 def _check(name: str, link: Link, row: Mapping[str, Any], file: Path) -> Check:
-    row = {"references": "https://github.com/huggingface/trl"} | row
+    row = {"references": "https://github.com/huggingface/trl", **row}
     asked, unless, counts = (
         [_signal(name, file) for name in names]
         for names in ([row["proof"], *row.get("also", ())], row.get("unless", ()), [row["of"]] if "of" in row else [])
@@ -106,8 +106,9 @@ def _asked(
             shares = (share_proved(curve, given.get(name), config, says, limit) for curve in asked)
             return next(filter(None, shares), None)
         found = next(filter(None, (proved(curve, config, says, **{side: limit}) for curve in asked)), None)
-        doubtful = found is not None and row.get("asks")
-        return replace(found, severity=Severity.WARNING, confidence=Confidence.LOW) if doubtful else found
+        if found is None or not row.get("asks"):
+            return found
+        return replace(found, severity=Severity.WARNING, confidence=Confidence.LOW)
 
     return ask
 

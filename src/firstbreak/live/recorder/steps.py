@@ -1,7 +1,6 @@
 """Steps of an environment, under the names of CleanRL's scripts, as the identities take them."""
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -56,11 +55,7 @@ def _ends(given: Mapping[str, Any], shifted: bool | None) -> dict[str, Any]:
     return moved if shifted or "episode_starts" in given else moved | {"ended_else": here}
 
 
-def identities_of(
-    given: Mapping[str, Any],
-    rollout: Mapping[str, Any] = MappingProxyType({}),
-    shifted: bool | None = None,
-) -> dict[str, Any]:
+def identities_of(given: Mapping[str, Any], rollout: Mapping[str, Any], shifted: bool | None) -> dict[str, Any]:
     """The inputs of the identities that can be measured on what is given: a rollout, targets of values, or one minibatch.
 
     `rollout`: what `rolled` gave for the rollout that a minibatch is of; `shifted`: what `shifted_of` told of `dones`.

@@ -32,19 +32,14 @@ def measure(
     if not sampled.any():
         return {}
     extra, missing = used & ~sampled, sampled & ~used
-    told = not known and missing.any() and logps is not None and entropies is not None and logps.shape == mask.shape
-    if told and abs(surprise(logps[rows][missing], entropies[rows][missing])[1]) > CLEAR:
-        missing[:] = False  # nor did the policy sample them
+    if not known and missing.any() and logps is not None and entropies is not None and logps.shape == mask.shape:
+        z = surprise(logps[rows][missing], entropies[rows][missing])[1]
+        missing &= abs(z) <= CLEAR  # else the policy did not sample them
     found: dict[str, Reading] = {"mask_extra": 0.0, "mask_missing": 0.0}
     places = np.flatnonzero(rows)
     for name, wrong, of, what in (
         ("mask_extra", extra, used, "counts and was not sampled"),
-        (
-            "mask_missing",
-            missing,
-            sampled,
-            "was sampled and does not count" if known else "does not count",
-        ),
+        ("mask_missing", missing, sampled, "was sampled and does not count" if known else "does not count"),
     ):
         if wrong.any(1).mean() > SINGLE:
             i, t = np.argwhere(wrong)[0]
