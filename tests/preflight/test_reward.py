@@ -297,7 +297,7 @@ def test_a_function_that_fails_in_a_call_is_asked_again_beside_all_samples(
 ) -> None:
     """What stops a run is a batch that it may have, and no call with a few rows that are all alike."""
     said = " ".join(found(checked(name, samples)).values())
-    assert ("a batch with such completions stops a run" in said) is fails, said
+    assert any(words in said for words in ("stops a run", "a run stops")) is fails, said
 
 
 def test_answers_may_have_the_name_of_another_trainer(tmp_path: Path) -> None:

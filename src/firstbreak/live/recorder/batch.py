@@ -37,8 +37,9 @@ class BatchRecorder(Measurements):
         Inputs are numpy arrays, torch tensors or lists, with n completions of at most T tokens:
         `prompts`, `completions` (n texts), `rewards` (n,) or (n, functions), `reward_weights`, `advantages` (n,) or (n, T),
         `group` (completions of a prompt, which follow each other), `mask` (n, T): 1 where a token counts in the loss,
-        `lengths` (n,): tokens that were sampled, `logps` (n, T) of the sampled tokens in the update, `old_logps`, `ref_logps`
-        (n, T), `entropies` (n, T), `gradient` (n, T): of the loss by `logps`, `fresh`: no update since the batch was sampled.
+        `lengths` (n,): tokens that were sampled, `tool_mask` (n, T): 0 where a tool wrote, `logps` (n, T) of sampled tokens in
+        the update, `old_logps`, `ref_logps`, `entropies` (n, T), `gradient` (n, T): of the loss by `logps`, `fresh`: no update
+        since the batch was sampled.
         An input that is missing leaves out the identities that need it.
         """
 
@@ -69,12 +70,11 @@ class BatchRecorder(Measurements):
         """The same for steps of an environment, under the names of CleanRL's scripts, as arrays, tensors or lists.
 
         After a rollout of T steps in n environments: `rewards`, `values`, `dones`, `logprobs`, `actions` (T, n), `next_done`,
-        `next_value` (n,), `advantages`, `returns` (T, n), `gamma`, `gae_lambda`, as they are used in the estimator. In place of
-        `dones`, `episode_starts` (1 where step t began an episode) or `ended` (1 where it ended one) leave nothing to be guessed.
+        `next_value` (n,), `advantages`, `returns` (T, n), `gamma`, `gae_lambda`, as they are used in the estimator. `dones` are
+        CleanRL's, 1 where step t began an episode, or where it ended one, as `env` has seen; `episode_starts` or `ended` say it.
         In each minibatch: `newlogprob`, `logprob`, `ratio`, `entropy`, `advantages` (m,), `gradient` (m,): of the loss by
         `newlogprob`, `fresh`: no update since the rollout. For values of actions: `rewards`, `dones`, `next_values`,
-        `td_target` (m,), `gamma`.
-        What is missing leaves out the identities that need it.
+        `td_target` (m,), `gamma`. What is missing leaves out the identities that need it.
         """
 
         def measured() -> dict[str, float]:
