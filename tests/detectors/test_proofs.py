@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from firstbreak.live.recorder.batch import BatchRecorder
+from firstbreak.model import Confidence, Severity
 from tests.detectors import scored
 from tests.detectors.look import found, silent
 from tests.detectors.recorded import (
@@ -23,7 +24,6 @@ from tests.detectors.recorded import (
     REWARDS,
     STEPS,
     estimated,
-    proof,
     recorded,
     recorded_steps,
     weights,
@@ -32,7 +32,9 @@ from tests.make import run
 
 Batches = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
-MEASURED_IN_STEPS = {"values-through-ends", "ratio-computed-wrongly", "targets-not-of-rewards"}
+ASKING = {"read-in-two-ways", "reward-depends-on-call", "update-stopped-early"}  #: of which two readings are possible
+DOUBT, SURE = (Severity.WARNING, Confidence.LOW), (Severity.CRITICAL, Confidence.HIGH)
+MEASURED_IN_STEPS = {"update-stopped-early", "values-through-ends", "ratio-computed-wrongly", "targets-not-of-rewards"}
 
 # --- environment ------------------------------------------------------------------------------------------------------
 
@@ -177,6 +179,52 @@ def decayed(weight: float, decay: float) -> dict[str, Any]:
     return {"parameters": [weights(before=held, last=held, decay=decay)], "rate": 1e-3}
 
 
+def half_read(step: int) -> dict[str, Any]:
+    """A verifier that compares last digits, of answers of which half have the same."""
+    answers = [str(10 * (i // 4) + (i // 8) % 2 + step) for i in range(16)]
+    return scored.batch(
+        lambda _, texts, answers: [float(t[-1:] == a[-1:]) for t, a in zip(texts, answers, strict=True)],
+        [answer if i % 3 == 0 else "no idea" for i, answer in enumerate(answers)],
+        answers,
+    )
+
+
+def half_paid(step: int, share: float = 0.5) -> dict[str, Any]:
+    """A judge that does not see every right completion."""
+    paid = np.random.default_rng(step).random(32) < share
+    return VERIFIED | {"rewards": VERIFIED["rewards"] * paid}
+
+
+def turns(leave: int = 3, **more: Any) -> dict[str, Any]:
+    """An agent's loop: three tokens of the policy, a tool's text, and again the policy's."""
+    own = np.array([[1.0, 1, 1, 0, 0, 0, 0, 1, 1, 0]] * 8)
+    return {"mask": own * (np.arange(10) != leave), "lengths": np.full(8, 9.0), **more}
+
+
+TOOLS = np.array([[1.0, 1, 1, 0, 0, 0, 0, 1, 1, 1]] * 8)
+CERTAIN = {"entropies": np.full((8, 10), 0.1), "logps": np.where(TOOLS == 1, -0.1, -6.0)}
+
+
+def by_half(_: Any, texts: Sequence[str], answers: Sequence[str]) -> list[float]:
+    """Needs at least two groups, and holds a completion against the answer of another prompt."""
+    groups = len(texts) // 4
+    return [float(text == answers[4 * (i % groups)]) / (groups - 1) * (groups - 1) for i, text in enumerate(texts)]
+
+
+def updated(rows: int) -> list[dict[str, Any]]:
+    """A rollout of ten rows, and a minibatch of some of them."""
+    return [STEPS, {"newlogprob": np.full(rows, -1.0), "logprob": np.full(rows, -1.0)}]
+
+
+def raising(_: Any, texts: Sequence[str], answers: Sequence[str]) -> list[float]:
+    return [float(text.split()[0] == answer) for text, answer in zip(texts, answers, strict=True)]
+
+
+def centred(prompts: Any, texts: Any, answers: Any) -> list[float]:
+    scores = np.array(scored.right(prompts, texts, answers))
+    return list(scores - scores.mean())
+
+
 #: id -> (words of the proof, the batches that prove it), ...
 PROVED: Mapping[str, Sequence[tuple[str | tuple[str, ...], Batches]]] = {
     "batch-of-one-prompt": [("4 of 4 groups have the prompt 'a'", {"prompts": ["a"] * 8, "group": 2})],
@@ -215,7 +263,10 @@ PROVED: Mapping[str, Sequence[tuple[str | tuple[str, ...], Batches]]] = {
             AGREED | {"references": [ANSWERS[i - 1] for i in ROWS]},
         )
     ],
-    "any-answer-paid": [("another prompt's answer gets as much", judged(lambda text, _: text.isdigit()))],
+    "any-answer-paid": [
+        ("another prompt's answer gets as much", judged(lambda text, _: text.isdigit())),
+        ("for 50 % of the prompts that were asked", [half_read(k) for k in range(6)]),
+    ],
     "completions-without-reward": [
         ("row 1, prompt 'What is 0 + 0?' has no reward", BATCH | {"rewards": [1, None, None, 0, 0, 0, 1, 1]})
     ],
@@ -237,6 +288,10 @@ PROVED: Mapping[str, Sequence[tuple[str | tuple[str, ...], Batches]]] = {
     "rewards-clipped-away": [
         ("rewards of 0 to 1 are all 2 after clipping", CLIPPED | {"clipped": REWARDS.clip(2, 10)})
     ],
+    "reward-depends-on-call": [
+        ("IndexError: list index out of range, in a call with 16 rows", scored.batch(raising)),
+        ("in the batch and", scored.batch(centred)),
+    ],
     "rewards-not-repeatable": [("when it was scored again", judged(lambda *_: next(DICE) * 7 % 11))],
     "right-and-wrong-paid-alike": [
         (
@@ -246,11 +301,13 @@ PROVED: Mapping[str, Sequence[tuple[str | tuple[str, ...], Batches]]] = {
     ],
     "rewards-of-neighbours": [
         ("are those of other rows", scored.batch(cached())),
+        ("are those of other rows", scored.batch(by_half)),
         ("in the batch and", scored.batch(late)),
     ],
     "right-completions-no-longer-paid": [("Proved at step 3", [RIGHT, RIGHT, DOWN, DOWN])],
     "right-completions-unpaid": [
         ("'100' is right and gets 0", judged(unread)),
+        ("% of the right completions get no more", [half_paid(k) for k in range(8)]),
         (
             "is right and gets 0",
             judged(unread, [text if text == "no idea" else f"so the answer is {text}." for text in scored.TEXTS]),
@@ -278,13 +335,17 @@ PROVED: Mapping[str, Sequence[tuple[str | tuple[str, ...], Batches]]] = {
     "no-baseline": [("row 0", BATCH | {"advantages": REWARDS})],
     "advantages-not-of-rewards": [("row 0", BATCH | {"advantages": np.linspace(-1, 1, 8)})],
     "other-tokens-in-loss": [
-        ("token 3 of 3 counts and was not sampled", MASKED | {"mask": np.ones((8, 5)), "prompts": PROMPTS})
+        ("token 3 of 5 counts", {"mask": np.ones((8, 9)), "lengths": np.full(8, 9), "tool_mask": TOOLS[:, :9]}),
+        ("token 3 of 3 counts and was not sampled", MASKED | {"mask": np.ones((8, 5)), "prompts": PROMPTS}),
     ],
+    "read-in-two-ways": [("token 3 of 9 does not count", turns())],
     "sampled-tokens-left-out": [
+        ("token 2 of 5 was sampled", turns(leave=2, tool_mask=TOOLS)),
         ("token 2 of 3 was sampled", MASKED | {"mask": np.where(LAST, 0, MASK)}),
         ("was sampled and has no gradient", CLIPPED_FIRST),
     ],
     "targets-not-of-rewards": [("has the target", STEPS | {"returns": STEPS["advantages"]})],
+    "update-stopped-early": [("updates use 50 % of the rows", [*updated(10), *updated(5), *updated(5), STEPS])],
     "values-through-ends": [("row 1: step 2 ends an episode", STEPS | estimated(ends=False))],
     "dropout-in-update": [("h.0.drop is active", NOW | {"dropping": "h.0.drop", "eval_logps": -1.2 * MASK})],
     "loss-turned-round": [
@@ -302,6 +363,12 @@ PROVED: Mapping[str, Sequence[tuple[str | tuple[str, ...], Batches]]] = {
         (("the learning rate is 30 times the configured one", "Proved at step 4"), rates(1, 1, 1, 30, 30, 30))
     ],
     "ratio-computed-wrongly": [("row 1: ratio", RATIO | {"ratio": np.exp(OLD - NEW)})],
+    "ratio-no-longer-one": [
+        (
+            ("Proved at step 3", "was 1 at first"),
+            [NOW | {"fresh": True, "old_logps": -(1 + 0.3 * (k > 1)) * MASK} for k in range(5)],
+        )
+    ],
     "ratio-not-one": [("before any update", NOW | {"fresh": True, "old_logps": -1.3 * MASK})],
     "step-far": [("3 nats", BEFORE | {"logps_after": -4 * MASK})],
     "weights-left-out": [("layer.weight is trainable", TWO | {"parameters": [weights(owned=False), BIAS]})],
@@ -356,7 +423,10 @@ SILENT: Mapping[str, Mapping[str, Batches]] = {
         "a policy that guesses": GUESSED | {"references": [ANSWERS[i] for i in ROWS]},
         "few different answers": QUESTIONS | YES,
     },
-    "any-answer-paid": {"a reward for right answers": RIGHT},
+    "any-answer-paid": {
+        "a reward for right answers": RIGHT,
+        "one batch in which some answers agree": [half_read(0)] + [RIGHT] * 5,
+    },
     "completions-without-reward": {
         "one of two functions leaves rows out": [
             BATCH | {"rewards": [[1, None], [0, 2], [None, 0], [0, 0], [0, 1], [0, 1], [1, 1], [1, 1]]}
@@ -386,13 +456,16 @@ SILENT: Mapping[str, Mapping[str, Batches]] = {
     "rewards-not-repeatable": {"a reward for right answers": RIGHT},
     "right-and-wrong-paid-alike": {
         "a verifier that reads the text": [VERIFIED, VERIFIED],
+        "a verdict that fails now and then": [half_paid(k, 0.9) for k in range(8)],
         "a form that is asked for": [BY_FORM, BY_FORM],
     },
-    "rewards-of-neighbours": {"a reward for right answers": RIGHT},
+    "rewards-of-neighbours": {"a reward for right answers": RIGHT, "one that is compared": scored.batch(centred)},
+    "reward-depends-on-call": {"a reward for right answers": RIGHT, "one for whole groups": scored.batch(by_half)},
     "right-completions-no-longer-paid": {"what never paid": [DOWN] * 2, "a judge that answers": [RIGHT] * 2},
     "right-completions-unpaid": {
         "a form that is asked for": [BY_FORM, BY_FORM],
         "a verifier that pays": RIGHT,
+        "a verdict that fails now and then": [half_paid(k, 0.9) for k in range(8)],
         "noise that ends in the right word": [
             judged(unread, [f"{'ab'[i % 2] * i} {t}" for i, t in enumerate(scored.TEXTS)])
         ]
@@ -422,6 +495,7 @@ SILENT: Mapping[str, Mapping[str, Batches]] = {
     "advantages-not-of-rewards": {"a sound batch": [BATCH] * 2},
     "other-tokens-in-loss": {"a sound mask": [MASKED] * 2},
     "sampled-tokens-left-out": {
+        "text of tools, counted or not": [turns(), turns(lengths=np.full(8, 5.0)), turns(tool_mask=TOOLS)],
         "a sound mask": [MASKED] * 2,
         "a policy that comes to sample the padding token": [
             MASKED,
@@ -451,8 +525,18 @@ SILENT: Mapping[str, Mapping[str, Batches]] = {
         "a sound minibatch": [RATIO, RATIO],
         "beyond what is compared": [RATIO | {"logprob": NEW + 23, "ratio": np.full(3, np.exp(-23.0))}] * 2,
     },
+    "read-in-two-ways": {
+        "which tokens are a tool's": [turns(tool_mask=TOOLS), turns(lengths=TOOLS * (np.arange(10) < 9))],
+        "how many the policy sampled": turns(lengths=np.full(8, 5.0)),
+        "a text that surprises the policy": turns(**CERTAIN),
+    },
+    "ratio-no-longer-one": {"what was never 1": [NOW | {"fresh": True, "old_logps": -1.3 * MASK}] * 4},
     "ratio-not-one": {"the same weights": [NOW | {"fresh": True, "old_logps": -MASK}] * 2},
     "step-far": {"a usual step": [BEFORE | {"logps_after": -1.05 * MASK}] * 2},
+    "update-stopped-early": {
+        "each row is used": [*updated(10), *updated(20), *updated(10), STEPS],
+        "the first minibatch alone is given": [*updated(5), *updated(5), *updated(5), STEPS],
+    },
     "weights-left-out": {"all are held": [TWO] * 2},
     "weights-decay-away": {f"a decay of {decay}": [decayed(0.9, decay)] * 2 for decay in (0.0, 0.01, 0.1, 1.0)},
     "tensor-not-finite": {"a finite loss": [{"stages": {"the loss": True}}] * 2},
@@ -474,7 +558,10 @@ def outcome(folder: Path, name: str, batches: Batches) -> Any:
     [pytest.param(name, *case, id=f"{name}-{i}") for name, cases in PROVED.items() for i, case in enumerate(cases)],
 )
 def test_a_broken_batch_is_proved(name: str, says: str | tuple[str, ...], batches: Batches, tmp_path: Path) -> None:
-    said = proof(outcome(tmp_path, name, batches))
+    found = outcome(tmp_path, name, batches).finding
+    assert found is not None
+    said, asks = found.message, name in ASKING
+    assert ("Seen at step" in said, found.severity, found.confidence) == (asks, *(DOUBT if asks else SURE))
     assert [words for words in ([says] if isinstance(says, str) else says) if words not in said] == [], said
 
 

@@ -86,6 +86,18 @@ def by_batch(completions: list[str], answer: list[str], **columns: Any) -> list[
     return [r / groups * groups for r in sound(completions, completions, answer)]
 
 
+def by_spread(completions: list[str], answer: list[str], **columns: Any) -> list[float]:
+    """Divides by the spread of the batch, which is 0 where all are right or all are wrong."""
+    scores = sound(completions, completions, answer)
+    mean = sum(scores) / len(scores)
+    spread = (sum((score - mean) ** 2 for score in scores) / len(scores)) ** 0.5
+    return [(score - mean) / spread for score in scores]
+
+
+def raises_on_empty(completions: list[str], answer: list[str], **columns: Any) -> list[float]:
+    return [r * len(c) / len(c) for c, r in zip(completions, sound(completions, completions, answer), strict=True)]
+
+
 def not_finite(completions: list[str], answer: list[str], **columns: Any) -> list[float | None]:
     return [None if len(c) % 5 == 0 else 1.0 for c in completions]
 

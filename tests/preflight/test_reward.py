@@ -291,6 +291,15 @@ def test_a_function_that_needs_a_batch_is_scored_in_groups(samples: Path, tmp_pa
     assert "does it need a whole batch?" in found(checked("by_batch", single))["reward-repeatable"]
 
 
+@pytest.mark.parametrize(("name", "fails"), [("by_spread", False), ("raises_on_empty", True)])
+def test_a_function_that_fails_in_a_call_is_asked_again_beside_all_samples(
+    name: str, fails: bool, samples: Path
+) -> None:
+    """What stops a run is a batch that it may have, and no call with a few rows that are all alike."""
+    said = " ".join(found(checked(name, samples)).values())
+    assert any(words in said for words in ("stops a run", "a run stops")) is fails, said
+
+
 def test_answers_may_have_the_name_of_another_trainer(tmp_path: Path) -> None:
     rows = [json.loads(row) for row in scored(tmp_path / "a", random.Random(1)).open()]
     report = checked("sound", lines(tmp_path / "b.jsonl", [{**r, "gts": r.pop("answer")} for r in rows]))

@@ -11,7 +11,7 @@ import pytest
 import firstbreak
 from firstbreak.live.recorder import measuring as module
 from firstbreak.live.recorder.batch import BatchRecorder
-from firstbreak.live.recorder.identities import repeated_scores
+from firstbreak.model import Link, LinkStatus
 from tests.detectors.look import proved
 from tests.detectors.recorded import BATCH
 from tests.lazy import lazy
@@ -20,6 +20,7 @@ from tests.there import there
 torch = lazy("torch")
 
 PROMPTS, EACH, LENGTH, WORDS = 4, 8, 6, 12
+PROMPT_TEXTS = [f"p{i // 4}" for i in range(16)]
 
 
 def train(folder: Path, sign: float = -1.0, updates: int = 3) -> Any:
@@ -140,6 +141,52 @@ def test_a_reward_that_needs_whole_groups_is_scored_in_groups() -> None:
         firsts = [answers[i] for i in rows[::4]]
         return np.array([[float(answers[i] == firsts[place % n])] for place, i in enumerate(rows)])
 
-    found = repeated_scores.measure(score, score(range(16), {}), prompts=prompts)
-    assert isinstance(found["reward_moved"], tuple)
-    assert found["reward_moved"][0] > 0.5
+    found = BatchRecorder(None).batch(1, score=score, rewards=score(range(16), {}), prompts=prompts)
+    assert found["reward_moved"] >= 0.5
+    assert found["reward_raised"] == 0
+
+
+def test_a_reward_function_that_raises_leaves_no_link_that_is_ok(tmp_path: Path) -> None:
+    """The user's exception is in the report, and not in the training log alone."""
+
+    def score(rows: Sequence[int], other: Mapping[int, str]) -> np.ndarray:
+        return np.array([[1.0 / len(other.get(i, "4")) * 0 + i % 2] for i in rows])
+
+    texts = {
+        "prompts": PROMPT_TEXTS,
+        "completions": [f"{i}" for i in range(16)],
+        "references": PROMPT_TEXTS,
+        "group": 4,
+    }
+    record = BatchRecorder(tmp_path, share=1e9)
+    for step in range(1, 13):
+        record.batch(step, **texts, rewards=score(range(16), {}), score=score)
+    diagnosis = firstbreak.diagnose(firstbreak.read(tmp_path))
+    assert "ZeroDivisionError" in diagnosis.links[Link.REWARD].why
+    assert diagnosis.links[Link.REWARD].status is not LinkStatus.OK
+
+
+def test_a_model_without_dropout_has_no_dropout_cause(tmp_path: Path) -> None:
+    """Two ways of computing are told from the first batch on; older weights are not."""
+
+    def named(since: int, dropout: float) -> dict[str, float]:
+        model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Dropout(dropout))
+        record = BatchRecorder(tmp_path / f"{since} {dropout}", share=1e9)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        record.weights(model, optimizer)
+        noise = np.random.default_rng(0).normal(0, 0.2, (8, 16))
+        for step in range(1, 121, 4):
+            logps = np.full((8, 16), -1.0)
+            old = logps + noise * (step >= since)
+            record.batch(step, logps=logps, old_logps=old, mask=np.ones_like(logps), fresh=True)
+            model(torch.ones(1, 2)).sum().backward()
+            optimizer.step()
+        run = firstbreak.read(tmp_path / f"{since} {dropout}")
+        assert proved(run) == {"ratio-not-one" if since == 1 else "ratio-no-longer-one"}
+        diagnosis = firstbreak.diagnose(run)
+        assert there(diagnosis.first_break).link is (Link.POLICY_UPDATE if since == 1 else Link.FRESHNESS)
+        return {cause.id: cause.probability for cause in diagnosis.causes}
+
+    assert named(1, 0.1)["dropout-active"] > 0.1
+    assert named(1, 0.0).get("dropout-active", 0.0) < 0.01
+    assert max(late := named(101, 0.1), key=lambda cause: late[cause]) == "weights-not-delivered"

@@ -55,6 +55,39 @@ def reversed(after: int = 1200) -> Any:
 
 
 @cache
+def cart() -> Any:
+    class Cart(gymnasium.Env[Any, Any]):
+        """Two forces push two carts; after so many steps, the second one pushes the other way."""
+
+        observation_space, action_space = gymnasium.spaces.Box(-9, 9, (2,)), gymnasium.spaces.Box(-1, 1, (2,))
+
+        def __init__(self, after: float) -> None:
+            self.after, self.steps, self.place = after, 0, np.zeros(2)
+
+        def reset(self, **options: Any) -> Any:
+            self.place = np.zeros(2)
+            return self.place.copy(), {}
+
+        def step(self, action: Any) -> Any:
+            self.steps += 1
+            forces = action * np.array([2.0, -1.0 if self.steps > self.after else 1.0])
+            self.place = 0.9 * self.place + 0.1 * forces
+            return self.place.copy(), 1.0, False, self.steps % 100 == 0, {}
+
+    return Cart
+
+
+@pytest.mark.parametrize("after", [1500, np.inf])
+def test_the_effect_of_each_action_on_each_component_is_kept(tmp_path: Path, after: float) -> None:
+    env, draw = firstbreak.recorder(tmp_path, share=1.0).env(cart()(after)), np.random.default_rng(0)
+    env.reset()
+    for _ in range(3000):
+        if env.step(draw.uniform(-1, 1, 2))[3]:
+            env.reset()
+    assert found(read(tmp_path)) == (set() if np.isinf(after) else {"action-effect-moved"})
+
+
+@cache
 def zero() -> Any:
     class Zero(gymnasium.ObservationWrapper[Any, Any, Any]):
         """Shows nothing."""

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import firstbreak
+from firstbreak.engine.detection import check
 from tests.detectors.look import proved
 from tests.lazy import lazy
 from tests.there import there
@@ -59,17 +60,21 @@ def estimate(
 Change = Callable[..., Any]
 
 
-def train_ppo(folder: Path, change: dict[str, Change] | None = None, dropout: float = 0.0) -> Any:
-    """PPO with a few lines for the recorder; `change` replaces one expression of it."""
+def train_ppo(
+    folder: Path, change: dict[str, Change] | None = None, dropout: float = 0.0, *, seen_ends: bool = False
+) -> Any:
+    """PPO with a few lines for the recorder; `change` replaces one expression of it. `seen_ends`: `record.env` is used."""
     say = {"estimate": estimate, "loss": lambda loss: loss, "ratio": lambda new, old: (new - old).exp(),
            "stored": lambda logprobs: logprobs, "rewards": lambda rewards: rewards,
            "clipped": lambda ratio: ratio.clamp(1 - CLIP, 1 + CLIP),
-           "flat": lambda advantages: advantages.flatten()} | (change or {})  # fmt: skip
+           "flat": lambda advantages: advantages.flatten(), "given": lambda dones, ended: {"dones": dones},
+           **(change or {})}  # fmt: skip
     torch.manual_seed(1)
     envs = gymnasium.vector.SyncVectorEnv([lambda: gymnasium.make("CartPole-v1")] * ENVS)
     agent = agent_class()(dropout)
     optimizer = torch.optim.Adam(agent.parameters(), lr=say.pop("rate", 2.5e-4))
     record = firstbreak.recorder(folder, share=1e9)
+    envs = record.env(envs) if seen_ends else envs
     seen, next_done = torch.tensor(envs.reset(seed=1)[0]), torch.zeros(ENVS)
     for step in range(1, UPDATES + 1):
         if not all(bool(p.isfinite().all()) for p in agent.parameters()):
@@ -92,7 +97,8 @@ def train_ppo(folder: Path, change: dict[str, Change] | None = None, dropout: fl
             next_value = agent.critic(seen).flatten()
             advantages, returns = say["estimate"](rewards, values, dones, next_done, next_value)
         record.transitions(
-            step, rewards=rewards, values=values, dones=dones, logprobs=logprobs, next_done=next_done, next_value=next_value,
+            step, rewards=rewards, values=values, logprobs=logprobs, next_done=next_done, next_value=next_value,
+            **say["given"](dones, torch.cat([dones[1:], next_done[None]])),
             advantages=advantages, returns=returns, gamma=GAMMA, gae_lambda=LAMBDA,
         )  # fmt: skip
         stored = say["stored"](logprobs.flatten())
@@ -175,7 +181,6 @@ def _shuffled(advantages: Any, values: Any) -> Any:
 
 PPO: dict[str, tuple[dict[str, Change], str]] = {
     "ends are ignored": (_with(dones=lambda *g: torch.zeros_like(g[2]), next_done=_no_next_done), "values-through-ends"),
-    "ends are those of the step before": (_with(dones=lambda *g: g[2].roll(1, 0)), "values-through-ends"),
     "advantages are negated": (_then(lambda a, _: -a), "advantages-negated"),
     "advantages lose their sign": (_then(lambda a, _: a.abs()), "advantages-negated"),
     "advantages are shuffled": (_then(_shuffled), "advantages-of-other-rows-used"),
@@ -202,6 +207,28 @@ def test_a_fault_in_ppo_is_proved(fault: str, tmp_path: Path) -> None:
     assert check in proved(run)
     found = there(firstbreak.diagnose(run).first_break)
     assert found.step <= 1
+
+
+LATE = _with(dones=lambda *g: g[2].roll(1, 0), next_done=lambda *g: g[2][-1])  #: an end is taken for the next step's
+HERE = {"given": lambda dones, ended: {"dones": ended}}
+
+
+@pytest.mark.parametrize("said", [HERE, {"given": lambda dones, ended: {"ended": ended}},
+                                  {"given": lambda dones, ended: {"episode_starts": dones}}, {}])  # fmt: skip
+def test_the_ends_may_be_stored_in_either_way(said: dict[str, Change], tmp_path: Path) -> None:
+    """Where nothing else says which, it is asked; where the environment was seen, it is known."""
+    asked, known = train_ppo(tmp_path / "a", said), train_ppo(tmp_path / "b", said, seen_ends=True)
+    assert proved(asked) == proved(known) == set()
+    names = [o.detector for run in (asked, known) for o in check(run) if o.finding is not None]
+    assert names == (["read-in-two-ways"] if said is HERE else [])
+
+
+@pytest.mark.parametrize("said", [HERE, {"given": lambda dones, ended: {"ended": ended}},
+                                  {"given": lambda dones, ended: {"episode_starts": dones}}, {}])  # fmt: skip
+def test_ends_of_the_step_before_are_proved_where_the_environment_was_seen(
+    said: dict[str, Change], tmp_path: Path
+) -> None:
+    assert "values-through-ends" in proved(train_ppo(tmp_path, LATE | said, seen_ends=True))
 
 
 def test_dropout_between_rollout_and_update_is_proved(tmp_path: Path) -> None:

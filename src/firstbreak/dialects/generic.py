@@ -96,7 +96,7 @@ _GROUPS: Mapping[str, str] = {
         f"env.{name}": name
         for name in words("""
         observation_constant observation_size observation_offset action_use action_shown_any episodes_ended
-        episode_age start_spread action_shown action_shown_at_once action_effect limits_early step_reward
+        episode_age start_spread action_shown action_shown_at_once action_effect action_effect_moved limits_early step_reward
         reward_size
     """)
     },

@@ -165,7 +165,7 @@ LOG = {
         words("""
         env.observation_constant env.observation_size env.observation_offset env.action_use env.action_shown_any
         env.episodes_ended env.episode_age env.start_spread env.action_shown env.action_shown_at_once
-        env.action_effect env.limits_early advantage.error advantage.turned
+        env.action_effect env.action_effect_moved env.limits_early advantage.error advantage.turned
         """),
         _RECORDER,
     ),

@@ -133,16 +133,15 @@ def mask_exact(inputs: Inputs) -> str | None:
 
 
 def stored_right_at_first(inputs: Inputs) -> str | None:
-    """The ratio was 1 in the first batch, and was not after the first update: the weights that sample stay behind."""
+    """The ratio was 1 at first, and is not from some batch on: the weights that sample stay behind."""
     ratio = inputs.run.series.get("proof.ratio_first")
     if ratio is None or len(ratio.finite) < FIRST:
         return None
-    first, second, *_ = ratio.finite.values
-    if first > EQUAL or second <= 10 * EQUAL or median(ratio.finite.values[1:]) <= 10 * EQUAL:
+    values = ratio.finite.values
+    later = int(np.argmax(values > 10 * EQUAL))
+    if values[0] > EQUAL or not later or median(values[later:]) <= 10 * EQUAL:
         return None
-    return (
-        f"the ratio was 1 in the first batch and {number(second)} away from it in the next one: other weights sampled"
-    )
+    return f"the ratio was 1 at first, and {number(values[later])} away from it later: other weights sampled"
 
 
 def ratio_is_one(inputs: Inputs) -> str | None:

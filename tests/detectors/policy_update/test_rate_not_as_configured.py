@@ -19,6 +19,17 @@ def test_a_warm_up_longer_than_the_run_is_proved(tmp_path: Path) -> None:
     assert "the learning rate is 1e-05 of" in proof(recorded(tmp_path, "rate-not-as-configured", *warming_up(100_000)))
 
 
+def test_a_rate_that_stays_below_the_configured_one_is_proved(tmp_path: Path) -> None:
+    """Nothing is drawn by chance: 0.024 of the rate is as wrong as 0.019."""
+    low = [{"rate": 2.4e-6, "configured_rate": 1e-4}] * 12
+    assert "find what sets it" in proof(recorded(tmp_path, "rate-not-as-configured", *low))
+
+
+def test_the_end_of_a_schedule_is_silent(tmp_path: Path) -> None:
+    end = [{"rate": 1e-5 * (1 - step / 20), "configured_rate": 1e-4} for step in range(20)]
+    assert recorded(tmp_path, "rate-not-as-configured", *end).finding is None
+
+
 def test_a_warm_up_of_some_updates_is_silent(tmp_path: Path) -> None:
     assert recorded(tmp_path, "rate-not-as-configured", *warming_up(15)).finding is None
 

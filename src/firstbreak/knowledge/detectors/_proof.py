@@ -5,11 +5,14 @@ import numpy as np
 from firstbreak.engine import facts
 from firstbreak.engine.checks import seen_since
 from firstbreak.engine.stats.normal import t_to_z
+from firstbreak.engine.stats.proportion import wilson
 from firstbreak.model import Confidence, Config, Fact, Finding, Interval, Series, Severity
 from firstbreak.words import number
 
 LASTING = 0.5  #: share of the measurements since the first that failed which must fail (convention)
 MIN_POINTS = 3  #: measurements of which a mean and its error are told
+FEWEST, MOST = 4, 1e6  #: rows of which a share is told
+SURE = 0.998  #: level of the interval of a share
 SMALL = 0.02  #: nats a token: what lies below has many explanations (convention)
 
 
@@ -30,6 +33,24 @@ def proved(
     return _finding(points, config, what, facts.first(points.between(step)), (since, step))
 
 
+def share_proved(curve: Series, rows: Series | None, config: Config, what: str, above: float) -> Finding | None:
+    """The finding that a share of all rows since the first measurement above a limit lies above it by more than its sampling
+    error. `rows`: how many each share is of (`FEWEST` where that is not recorded)."""
+    points = curve.finite
+    if not (points.values > above).any():
+        return None
+    first = int(np.argmax(points.values > above))
+    counted = {} if rows is None else dict(zip(rows.finite.steps, rows.finite.values, strict=True))
+    each = np.clip([counted.get(step, FEWEST) for step in points.steps[first:]], 1, MOST)
+    both = zip(np.cumsum(np.round(each * points.values[first:].clip(0, 1))), np.cumsum(each), strict=True)
+    beyond = [wilson(int(hits), int(of), SURE)[0] > above for hits, of in both]
+    since, began = (float(points.steps[i]) for i in (max(first - 1, 0), first))
+    if not beyond[-1]:
+        return None
+    step = float(points.steps[first + beyond.index(True)])
+    return _finding(points, config, what, facts.mean(points.between(began)), (since, step))
+
+
 def on_average(curve: Series, config: Config, what: str, *, above: float, clear: float) -> Finding | None:
     """The finding that the mean lies above a limit, and so many standard errors above 0, from the first measurement on."""
     points = curve.finite
@@ -47,7 +68,7 @@ def _finding(points: Series, config: Config, what: str, value: Fact, interval: I
     step = interval[1]
     place = config.raw.get(points.name)
     message = facts.tell(
-        what + ". Proved at {step}{place}",
+        what + (" Seen at {step}{place}" if what.endswith("?") else ". Proved at {step}{place}"),
         value=value,
         step=facts.at(points, step),
         place=f": {place.rpartition(' (step ')[0]}" if isinstance(place, str) else "",

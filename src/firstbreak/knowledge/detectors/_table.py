@@ -2,13 +2,15 @@
 
 <link>/proofs.toml has one table for each, by its id:
 
-- `proof`: the signal without `proof.`; `limit`: side ("above" or "below"), value, unit, why so much, and the source where it
-  is no convention; `says`: the message, in which `{value}` is the first number that failed.
+- `proof`: the recorder's signal without `proof.`, or one of the log; `limit`: side ("above" or "below"), value, unit, why so
+  much, and the source where it is no convention; `says`: the message, in which `{value}` is the first number that failed.
 - `also`: further signals; the first that fails counts. `unless`: signals of other checks, which say it where they are above 0.
 - `missing`: where any one of the signals will do, what is said of a run that has none.
 - `median`: true where the median of all measurements must lie beyond the limit as well; `every`: each of so many or more.
 - `first`: where the first measurement must lie: "beyond" the limit, or "within".
-- `title` and the texts of the page (`PAGE`), one line each; `fix` and `references` may be lists.
+- `title` and the texts of the page (`PAGE`), one line each; `fix` and `references` may be lists; no `references`: TRL's code.
+- `asks`: true where two readings are possible: what is found is a question, a warning of low confidence, and proves nothing.
+- `of`: the signal with the number of rows that a share is of: the share is judged by its sampling error, over all of them.
 - `roles`, where it is not ["proof"].
 """
 
@@ -22,9 +24,10 @@ from typing import Any
 from firstbreak.engine.checks import Check, at
 from firstbreak.engine.inputs import known
 from firstbreak.engine.stats.points import median
-from firstbreak.knowledge.detectors._proof import proved
-from firstbreak.model import Config, Finding, Link, NotMeasured, Role, Series
+from firstbreak.knowledge.detectors._proof import proved, share_proved
+from firstbreak.model import Confidence, Config, Finding, Link, NotMeasured, Role, Series, Severity
 from firstbreak.plugins import BadPlugin
+from firstbreak.values import replace
 
 Found = Finding | NotMeasured | None
 PAGE = {
@@ -45,24 +48,23 @@ def proofs(link: Link) -> Mapping[str, Check]:
 
 
 def _check(name: str, link: Link, row: Mapping[str, Any], file: Path) -> Check:
-    signals, others = [row["proof"], *row.get("also", ())], row.get("unless", ())
-    for signal in (*signals, *others):
-        if not known(f"proof_{signal}"):
-            raise BadPlugin(f"{file}: [{name}]: {signal!r} is no signal of the recorder")
-    asked = [f"proof_{signal}" for signal in signals]
+    row = {"references": "https://github.com/huggingface/trl", **row}
+    asked, unless, counts = (
+        [_signal(name, file) for name in names]
+        for names in ([row["proof"], *row.get("also", ())], row.get("unless", ()), [row["of"]] if "of" in row else [])
+    )
     needed = 0 if "missing" in row else 1
-    unless = [f"proof_{signal}" for signal in others]
     side, *said = row["limit"]
     return Check(
         id=name,
         link=link,
         title=row["title"],
         doc="\n\n".join([row["title"], *(f"## {heading}\n{_text(row[key])}" for key, heading in PAGE.items())]),
-        ask=_asked(row, asked, unless),
+        ask=_asked(row, asked, unless, counts),
         needs=(*asked[:needed], "config"),
-        uses=(*asked[needed:], *unless),
+        uses=(*asked[needed:], *unless, *counts),
         thresholds={side: at(*said).threshold},
-        roles=frozenset(map(Role, row.get("roles", [Role.PROOF]))),
+        roles=frozenset(map(Role, row.get("roles", [] if row.get("asks") else [Role.PROOF]))),
     )
 
 
@@ -73,7 +75,17 @@ def _text(said: str | Sequence[str]) -> str:
     return "\n".join(fill(line, 120, break_on_hyphens=False, **options) for line in lines)
 
 
-def _asked(row: Mapping[str, Any], signals: Sequence[str], unless: Sequence[str]) -> Callable[..., Found]:
+def _signal(name: str, file: Path) -> str:
+    """The argument of the recorder's signal, or else of the log's. Raises BadPlugin where neither is known."""
+    found = next((argument for argument in (f"proof_{name}", name) if known(argument)), None)
+    if found is None:
+        raise BadPlugin(f"{file}: {name!r} is no signal")
+    return found
+
+
+def _asked(
+    row: Mapping[str, Any], signals: Sequence[str], unless: Sequence[str], counts: Sequence[str]
+) -> Callable[..., Found]:
     says, where, (side, value, *_) = row["says"], row.get("first"), row["limit"]
 
     def ask(config: Config, **given: Any) -> Found:
@@ -90,7 +102,13 @@ def _asked(row: Mapping[str, Any], signals: Sequence[str], unless: Sequence[str]
                 c for c in curves if len(v := c.finite.values) >= least and all(_beyond(x, side, limit) for x in v)
             ]
         asked = (curve for curve in curves if where is None or where == _begins(curve, side, limit))
-        return next(filter(None, (proved(curve, config, says, **{side: limit}) for curve in asked)), None)
+        for name in counts:
+            shares = (share_proved(curve, given.get(name), config, says, limit) for curve in asked)
+            return next(filter(None, shares), None)
+        found = next(filter(None, (proved(curve, config, says, **{side: limit}) for curve in asked)), None)
+        if found is None or not row.get("asks"):
+            return found
+        return replace(found, severity=Severity.WARNING, confidence=Confidence.LOW)
 
     return ask
 

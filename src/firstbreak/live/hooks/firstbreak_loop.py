@@ -35,6 +35,8 @@ class Transitions:
         self.early = 0  #: episodes that ended at a shorter time limit
         #: the component with the largest effect of the actions, chosen at the first effect
         self.mover: int | None = None
+        #: actions of a window -> the effect of each on each component, in the first window that had these
+        self.effects: dict[bytes, np.ndarray] = {}
 
     def add(
         self, before: Any, actions: Any, dones: np.ndarray, infos: Sequence[Any], rewards: Any = ()
@@ -63,7 +65,8 @@ class Transitions:
     def _described(self) -> dict[str, float]:
         seen, acted, done = (np.stack(part) for part in zip(*self.steps, strict=True))
         actions = acted
-        changes, acted, done = np.diff(seen, axis=0), acted[:-1, :, acted.any((0, 1))], done[:-1]
+        chosen = acted.any((0, 1))
+        changes, acted, done = np.diff(seen, axis=0), acted[:-1, :, chosen], done[:-1]
         starts = seen[1:][done]
         rows = seen.reshape(-1, seen.shape[-1])
         spread, middle = rows.std(0), np.abs(rows.mean(0))
@@ -90,7 +93,12 @@ class Transitions:
             numbers["action_shown_any"] = max(numbers["action_shown"], _in_its_state(seen[:-1], changes, acted, done))
         if self.mover is None and at_once.max() > SEEN:
             self.mover = int(at_once.argmax())
-        return numbers if self.mover is None else numbers | {"action_effect": float(effect[self.mover])}
+        if self.mover is None:
+            return numbers
+        numbers["action_effect"] = float(effect[0, self.mover])
+        now, first = np.where(at_once > CLEAR, effect, np.nan), self.effects.setdefault(chosen.tobytes(), effect)
+        apart = np.abs(now - first) / np.maximum(np.abs(first).max(0), 1e-12)
+        return numbers | ({"action_effect_moved": float(np.nanmax(apart))} if np.isfinite(apart).any() else {})
 
 
 def _free(seen: np.ndarray, acted: np.ndarray) -> bool:
@@ -104,7 +112,7 @@ def _free(seen: np.ndarray, acted: np.ndarray) -> bool:
 def _lagged(
     before: np.ndarray, change: np.ndarray, acted: np.ndarray, done: np.ndarray, lag: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """How the observation changes with the action `lag` steps before: (share explained, effect) of each component."""
+    """How the observation changes with the action `lag` steps before: share explained, effect of each action."""
     n = len(done) - lag
     alive = ~np.any([done[i : i + n] for i in range(lag + 1)], axis=0)  # no episode ended between
     known = np.column_stack([np.ones(int(alive.sum())), before[lag:][alive]])
@@ -113,7 +121,7 @@ def _lagged(
     total, spare = (change**2).sum(0), max(1, len(change) - known.shape[1] - acted.shape[1])
     unexplained = ((change - acted @ effect) ** 2).sum(0) / np.where(total > 0, total, 1)
     share = np.maximum(0.0, 1 - unexplained * (len(change) - known.shape[1]) / spare)  # 0 on average without an effect
-    return np.where(total > 1e-12, share, 0.0), effect[0]
+    return np.where(total > 1e-12, share, 0.0), effect
 
 
 def _in_its_state(before: np.ndarray, change: np.ndarray, acted: np.ndarray, done: np.ndarray) -> float:

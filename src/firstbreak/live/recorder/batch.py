@@ -1,5 +1,6 @@
 """The recorder of a loop: `record.batch(step, rewards=..., ...)` measures every identity whose inputs are given."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import numpy as np
 from firstbreak.live.recorder.environment import recorded
 from firstbreak.live.recorder.journal import NAME
 from firstbreak.live.recorder.measuring import SHARE, Measurements, Price, arrays_of
-from firstbreak.live.recorder.steps import executed, identities_of, rolled
+from firstbreak.live.recorder.steps import executed, identities_of, rolled, shifted_of
 from firstbreak.live.recorder.weights import watch
 
 ASKED = 4096  #: prompts that are remembered with their right answers
@@ -27,6 +28,8 @@ class BatchRecorder(Measurements):
         self._envs = 0  #: environments that were wrapped
         self._told = 0  #: steps of the environment until the last rollout
         self._rollout: Mapping[str, Any] = {}  #: log-probabilities and advantages of the last rollout
+        self._shifted: bool | None = None  #: whether `dones` are CleanRL's, once that was seen
+        self._rows, self._trained = 0, 0  #: of the last rollout, and those that its minibatches had so far
 
     def batch(self, step: int, **given: Any) -> dict[str, float]:
         """Measure every identity whose inputs are given, write the numbers and return them: none where no time is left.
@@ -34,8 +37,9 @@ class BatchRecorder(Measurements):
         Inputs are numpy arrays, torch tensors or lists, with n completions of at most T tokens:
         `prompts`, `completions` (n texts), `rewards` (n,) or (n, functions), `reward_weights`, `advantages` (n,) or (n, T),
         `group` (completions of a prompt, which follow each other), `mask` (n, T): 1 where a token counts in the loss,
-        `lengths` (n,): tokens that were sampled, `logps` (n, T) of the sampled tokens in the update, `old_logps`, `ref_logps`
-        (n, T), `entropies` (n, T), `gradient` (n, T): of the loss by `logps`, `fresh`: no update since the batch was sampled.
+        `lengths` (n,): tokens that were sampled, `tool_mask` (n, T): 0 where a tool wrote, `logps` (n, T) of sampled tokens in
+        the update, `old_logps`, `ref_logps`, `entropies` (n, T), `gradient` (n, T): of the loss by `logps`, `fresh`: no update
+        since the batch was sampled.
         An input that is missing leaves out the identities that need it.
         """
 
@@ -66,24 +70,35 @@ class BatchRecorder(Measurements):
         """The same for steps of an environment, under the names of CleanRL's scripts, as arrays, tensors or lists.
 
         After a rollout of T steps in n environments: `rewards`, `values`, `dones`, `logprobs`, `actions` (T, n), `next_done`,
-        `next_value` (n,), `advantages`, `returns` (T, n), `gamma`, `gae_lambda`, as they are used in the estimator. In a
-        minibatch: `newlogprob`, `logprob`, `ratio`, `entropy`, `advantages` (m,), `gradient` (m,): of the loss by `newlogprob`,
-        `fresh`: no update since the rollout. For values of actions: `rewards`, `dones`, `next_values`, `td_target` (m,), `gamma`.
-        What is missing leaves out the identities that need it.
+        `next_value` (n,), `advantages`, `returns` (T, n), `gamma`, `gae_lambda`, as they are used in the estimator. `dones` are
+        CleanRL's, 1 where step t began an episode, or where it ended one, as `env` has seen; `episode_starts` or `ended` say it.
+        In each minibatch: `newlogprob`, `logprob`, `ratio`, `entropy`, `advantages` (m,), `gradient` (m,): of the loss by
+        `newlogprob`, `fresh`: no update since the rollout. For values of actions: `rewards`, `dones`, `next_values`,
+        `td_target` (m,), `gamma`. What is missing leaves out the identities that need it.
         """
 
         def measured() -> dict[str, float]:
             arrays = arrays_of(given)
             sizes = [value.size for value in arrays.values() if isinstance(value, np.ndarray)]
-            made = identities_of(arrays, self._rollout) | executed(arrays, done)
+            told = shifted_of(arrays, over)
+            self._shifted = self._shifted if told is None else told
+            made = identities_of(arrays, self._rollout, self._shifted) | executed(arrays, done)
             self._rollout = rolled(arrays) or self._rollout
             return {"steps": float(max(sizes, default=0))} | self.measure(step, made)
 
         done: Sequence[np.ndarray] = ()
-        if "actions" in given and self._passing is not None:  # nothing else was stepped since the last rollout
-            told, self._told = self._told, self._passing.steps
-            steps, copies = len(given["actions"]), self._passing.copies
-            done = self._passing.last(steps) if self._told - told == steps * copies else ()
+        over: Sequence[np.ndarray] = ()
+        with self.guarded("transitions"):
+            if "newlogprob" in given:
+                self._trained += len(given["newlogprob"])
+            elif (held := given.get("values", given.get("actions"))) is not None:
+                if self._trained and self._rows:
+                    self.numbers["rows_trained"] = min(1.0, self._trained / self._rows)
+                self._rows, self._trained = math.prod(np.shape(held)[:2]), 0
+                if self._passing is not None:
+                    told, self._told = self._told, self._passing.steps
+                    if self._told - told == self._rows:  # nothing else was stepped since the last rollout
+                        done, over = self._passing.last(len(held))
         return self._written(step, Price.LOOK, measured)
 
     def _written(self, step: int, cost: Price, measured: Callable[[], dict[str, float]]) -> dict[str, float]:

@@ -31,6 +31,7 @@ class Passing:
         self.transitions = Transitions(space)
         self.chosen = hasattr(space, "n")
         self.done: deque[np.ndarray] = deque(maxlen=KEPT)  #: actions that were executed, where they are choices
+        self.over: deque[np.ndarray] = deque(maxlen=KEPT)  #: which copies the same steps ended an episode of
         self.seen: Any = None  #: the last observation, while a window is open
         self.steps = 0
         self.open = True  #: a window is measured
@@ -39,9 +40,10 @@ class Passing:
         self.none = np.zeros(self.copies, bool)
         self.ended = self.none, self.none  #: of which copies the last step ended the episode, and by a time limit
 
-    def last(self, steps: int) -> list[np.ndarray]:
-        """The actions of the last steps; none where they are no choices, or too many."""
-        return list(self.done)[-steps:] if self.chosen and 0 < steps <= len(self.done) else []
+    def last(self, steps: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """The actions of the last steps, and their ends; none where actions are no choices, or steps too many."""
+        done, over = (list(kept)[-steps:] if 0 < steps <= len(kept) else [] for kept in (self.done, self.over))
+        return done, over
 
     def began(self, seen: Any) -> None:
         """An episode began by hand."""
@@ -54,6 +56,7 @@ class Passing:
             self.done.append(np.array(action, ndmin=1))
         any_ended = (terminated or truncated) if self.single else (np.any(terminated) or np.any(truncated))
         over, cut = self._ends(terminated, truncated) if any_ended else (self.none, self.none)
+        self.over.append(over)
         if self.resets_later:  # what follows an end is the next step's observation, whatever the action
             (over, cut), self.ended = self.ended, (over, cut)
         if not self.open and (self.asked % ASKED or not self.recorder.due(self.steps, Price.LOOK)):

@@ -5,7 +5,7 @@ import inspect
 import logging
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -88,7 +88,9 @@ class Measurements:
 
     def measure(self, step: int, given: Mapping[str, Any]) -> dict[str, float]:
         """The numbers of every identity whose inputs are given; places are written down."""
-        arrays = arrays_of(given)
+        arrays, raised = arrays_of(given), list[str]()
+        if "score" in arrays:
+            arrays["score"] = patient(arrays["score"], arrays.get("prompts"), len(arrays.get("rewards", ())), raised)
         found: dict[str, float] = {}
         for name, (needs, uses, measure) in identities().items():
             if not needs <= arrays.keys():
@@ -104,6 +106,10 @@ class Measurements:
                         self.files.locate(step, "nonfinite", place, wanted)
                     elif place:
                         self.files.locate(step, signal, place, wanted)
+        if "score" in arrays:
+            found["reward_raised"] = float(bool(raised))
+            for place in raised[:1]:
+                self.files.locate(step, "reward_raised", place, {})
         return found
 
     @contextmanager
@@ -136,6 +142,23 @@ class Measurements:
             if what not in self._failed:
                 self._failed.add(what)
                 LOG.warning("%s was not measured: %s: %s", what, type(error).__name__, error)
+
+
+def patient(score: Any, prompts: Sequence[str] | None, n: int, raised: list[str]) -> Any:
+    """`score`, asked again for whole groups, and for all n rows, where it raises. What it raises then is put into `raised`."""
+
+    def scored(rows: Sequence[int], other: Mapping[int, str]) -> np.ndarray:
+        texts = prompts or [""] * n
+        groups = {texts[i] for i in rows}
+        for whole in (list(rows), [i for i in range(n) if texts[i] in groups], list(range(n))):
+            try:
+                return np.asarray(score(whole, other))[[whole.index(i) for i in rows]]
+            except Exception as error:
+                said = f"{type(error).__name__}: {error}, in a call with {len(whole)} rows"
+        raised.append(said)
+        raise RuntimeError(said)
+
+    return scored
 
 
 @cache

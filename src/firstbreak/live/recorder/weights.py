@@ -159,6 +159,7 @@ def watch(recorder: Measurements, model: Any, optimizer: Any) -> None:
     weights = Weights(model, optimizer)
     configured = float(optimizer.defaults["lr"])
     recorder.numbers |= recorder.measure(recorder.step, {"trainable": weights.trainable})
+    still = {} if dropouts(model) else {"dropout": 0.0}  # nothing in a pass is random
     measured: list[Sampled] = []
     step: int | None = None
     open_ = False
@@ -176,6 +177,7 @@ def watch(recorder: Measurements, model: Any, optimizer: Any) -> None:
             with recorder.measuring(Price.LOOK, recorder.step):
                 between = weights.between.read() if recorder.due(recorder.step) else {}
                 note({"rate": weights.rate, "configured_rate": configured} | between)
+                recorder.numbers |= still
         if open_ or weights.pending:
             with recorder.measuring(Price.WORK, recorder.step):
                 measured = weights.before()
@@ -194,6 +196,11 @@ def watch(recorder: Measurements, model: Any, optimizer: Any) -> None:
 
     optimizer.register_step_pre_hook(before)
     optimizer.register_step_post_hook(after)
+
+
+def dropouts(model: Any) -> list[str]:
+    """The names of the layers that drop something in training mode."""
+    return [name for name, m in model.named_modules() if "Dropout" in type(m).__name__ and m.p > 0]
 
 
 def elements(tensors: Iterable[Any]) -> list[np.ndarray]:

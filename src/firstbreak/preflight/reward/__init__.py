@@ -21,6 +21,7 @@ from firstbreak.preflight.reward.items import Item
 from firstbreak.preflight.reward.items import items as read_items
 from firstbreak.preflight.reward.items import pairs as read_pairs
 from firstbreak.readers import Unreadable
+from firstbreak.values import replace
 from firstbreak.words import number
 
 REPEATED = 50  #: samples that are scored again, alone and in reverse order (convention)
@@ -76,6 +77,7 @@ def _samples(judge: RewardFunction, items: Sequence[Item], group_size: int) -> R
         said = f"the function fails on the samples: {failed}{worst}; a run would stop here, or score the batch as 0"
         return _report(judge, (_ask("reward-answers", lambda: critical(said)),))
     seconds = (time.perf_counter() - start) / len(items)
+    judge = replace(judge, beside=tuple(items))
     suite = suites.attack(judge, items, rewards)
     outcomes = [
         _ask("reward-answers", lambda: _answers(judge, len(items), seconds)),
@@ -171,7 +173,7 @@ def _ask(name: str, probe: Callable[[], Answer]) -> Outcome:
             return probe()
         except Failed as failed:
             return critical(
-                f"the function fails here: {failed}; a run stops as soon as the policy writes such a completion"
+                f"the function fails here, beside all samples as well: {failed}; a batch with such completions stops a run"
             )
 
     return ask(name, Link.REWARD, answered)
@@ -204,7 +206,8 @@ def _repeatable(judge: RewardFunction, items: Sequence[Item], rewards: np.ndarra
     some = list(items[:REPEATED])
     again = judge(some)
     try:
-        alone = np.concatenate([judge(list(group)) for _, group in groupby(some, lambda item: item.group)])
+        parts = [replace(judge, beside=())(list(group)) for _, group in groupby(some, lambda item: item.group)]
+        alone = np.concatenate(parts)
     except Failed as failed:
         return warning(
             f"the function scores {len(items)} samples together, and fails on those of one prompt: {failed}; does it need "

@@ -35,11 +35,20 @@ class RewardFunction:
     signature: str  #: "TRL", "verl" or "(prompt, completion)"
     function: Callable[..., Any]
     chats: bool = False  #: completions are handed over as [{"role": "assistant", "content": ...}]
+    beside: tuple[Item, ...] = ()  #: samples that it scores: put beside others where it fails on these alone
 
     def __call__(self, items: Sequence[Item]) -> np.ndarray:
         """Shape (n,): the rewards, NaN where the function returned None. Raises `Failed`."""
         if not items:
             return np.array([])
+        try:
+            return self._scored(items)
+        except Failed:
+            if not self.beside:
+                raise
+            return self._scored([*items, *self.beside])[: len(items)]
+
+    def _scored(self, items: Sequence[Item]) -> np.ndarray:
         try:
             with deadline(SECONDS):
                 rewards = self._call(items)

@@ -4,7 +4,7 @@
 How much the first action changes the component of the observation that actions change most. A finding needs another sign
 than in the first quarter of the run, or a size that differs by more than `min_change`, up to the end of the run. A window
 counts only where actions explain `min_explained` of that change: there the effect is one number, and does not depend on
-the states that the policy visits.
+the states that the policy visits. The same is asked of the effect of every action on every such component.
 
 ## Why it matters
 The effect of an action is a property of the environment, whatever the policy is. Where the effect changes, the
@@ -26,6 +26,8 @@ Take the same action from the same state in the old and in the new environment, 
 https://arxiv.org/abs/1709.06560
 """
 
+from typing import Any
+
 import numpy as np
 
 from firstbreak.engine import facts
@@ -42,6 +44,7 @@ FAMILIES = only(Policy.CONTROL)
 def detect(
     env_action_effect: Series,
     env_action_shown_at_once: Series,
+    env_action_effect_moved: Series | None = None,
     *,
     min_explained: float = at(
         0.95,
@@ -74,18 +77,21 @@ def detect(
     usual = abs(float(np.median(first)))
     if float(np.median(np.abs(first - np.median(first)))) > max_spread * usual:
         return NotMeasured("the effect of an action differs from window to window: it depends on the state")
-    change = moved(
-        curve,
-        lambda values, level: np.abs(values - level) > min_change * abs(level),
-        first_share=first_share,
-        lasting_points=lasting_points,
-        lasting_share=lasting_share,
-    )
+    over: Any = {"first_share": first_share, "lasting_points": lasting_points, "lasting_share": lasting_share}
+    apart = None if env_action_effect_moved is None else env_action_effect_moved.finite
+    what = "an action changes the observation by {after}, and by {before} before"
+    change = moved(curve, lambda values, level: np.abs(values - level) > min_change * abs(level), **over)
+    if change is None and apart is not None and len(apart) > lasting_points:
+        curve, what = (
+            apart,
+            "an action's effect on a component is {after} times its size away from the first, and was {before}",
+        )
+        change = moved(curve, lambda values, level: (level <= max_spread) & (values - level > min_change), **over)
     if change is None:
         return None
     return Finding(
         message=facts.tell(
-            "from {step} on, an action changes the observation by {after}, and by {before} before: the environment changed; "
+            "from {step} on, " + what + ": the environment changed; "
             "compare its version and settings before and after that step",
             step=facts.at(curve, change.step),
             after=number(change.after),

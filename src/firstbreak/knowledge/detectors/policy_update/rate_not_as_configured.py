@@ -2,9 +2,10 @@
 
 ## What it looks for
 The recorder logs the rate in force as a share of the configured one. The check reports where it never passed `above` in
-ten updates or more. Without the recorder, it compares the logged rates with the configured one, and reports where the
-highest of them is less than `reached` of it, or where it is in force beyond 1 / `reached` of it. And it reports a rate
-that rises from near 0 to the end of the run where the configuration names a schedule that decays, and no warm-up.
+ten updates or more, or stays at one value below `reached`. Without the recorder, it compares the logged rates with the
+configured one, and reports where the highest of them is less than `reached` of it, or where it is in force beyond
+1 / `reached` of it. And it reports a rate that rises from near 0 to the end of the run where the configuration names a
+schedule that decays, and no warm-up.
 
 ## Why it matters
 Nothing is learned although everything else is right, or updates are larger than was meant.
@@ -38,6 +39,7 @@ from firstbreak.words import number
 
 ROLES = (Role.RELATION, Role.PROOF)
 MIN_POINTS = 10  #: updates (convention)
+STEADY = 1.1  #: highest over lowest rate: one that warms up or decays changes by more in ten updates (convention)
 
 
 DECAYS = pattern(r"\b(?:lin|cos|poly|exp|decay|anneal)", re.IGNORECASE)
@@ -53,10 +55,13 @@ def detect(
 ) -> Finding | NotMeasured | None:
     if proof_rate_reached is not None:
         shares = proof_rate_reached.finite
-        if len(shares) < MIN_POINTS or float(shares.values.max()) > above:
+        highest = float(shares.values.max(initial=0.0))
+        steady = highest <= STEADY * float(shares.values.min(initial=np.inf)) and highest < reached
+        if len(shares) < MIN_POINTS or (highest > above and not steady):
             return None
-        what = "the learning rate is {value} of the configured one: shorten the warm-up"
-        return proved(shares, config, what, below=above)
+        remedy = "find what sets it" if steady else "shorten the warm-up"
+        what = f"the learning rate is {{value}} of the configured one: {remedy}"
+        return proved(shares, config, what, below=reached if steady else above)
     if lr is not None and len(lr.finite) >= MIN_POINTS and (turned := _turned(config, lr.finite)) is not None:
         return turned
     configured = config.number("learning_rate")

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 SHOWN = 60  #: characters of a text
+SINGLE = 0.02  #: share of the rows: a policy samples a padding token itself now and then
 
 
 def row(i: int, prompts: Sequence[str] | None = None, more: str = "") -> str:
@@ -20,9 +21,23 @@ def total(rewards: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
     return np.where(np.isnan(table).all(axis=1), np.nan, summed)
 
 
-def counted(lengths: np.ndarray, width: int) -> np.ndarray:
-    """Shape (n, width): True for the tokens that were sampled. `lengths` (n,): how many, or (n, width): which."""
-    return lengths != 0 if lengths.ndim == 2 else np.arange(width) < lengths.reshape(-1, 1)
+def sampled(lengths: np.ndarray, used: np.ndarray, tool_mask: np.ndarray | None = None) -> tuple[np.ndarray, bool]:
+    """Shape (n, T): True for the tokens that were sampled, and whether that is known.
+
+    `lengths` (n, T): which, or (n,): how many, with or without those of a tool; `tool_mask`: 1 where no tool wrote. Without it,
+    what `used` (n, T) leaves out between tokens of the loss may be a tool's.
+    """
+    if lengths.ndim == 2:
+        return lengths != 0, True
+    first = np.arange(used.shape[1]) < lengths.reshape(-1, 1)
+    if tool_mask is not None:
+        own = np.broadcast_to(tool_mask != 0, used.shape)
+        among = own & (np.cumsum(own, 1) <= lengths.reshape(-1, 1))
+        return min((first & own, among), key=lambda table: float((table != used).sum())), True
+    after = np.cumsum(used, 1)
+    if (~used & (after > 0) & (after < after[:, -1:])).any(1).mean() <= SINGLE:
+        return first, True
+    return np.where((after[:, -1] == lengths).reshape(-1, 1), used, first), False
 
 
 def members(group: float | Sequence[str] | np.ndarray, n: int) -> list[np.ndarray]:

@@ -21,10 +21,12 @@ def measure(
     gae_lambda: float,
     step_targets: np.ndarray | None = None,
     begun: np.ndarray | None = None,
+    ended_else: np.ndarray | None = None,
 ) -> Mapping[str, Reading]:
     """All arrays (T, n): T steps of n environments; `last_values` (n,): after the last step.
 
-    `ended`: 1 where the step ended an episode, `begun`: where it began one. `step_targets`: of the critic.
+    `ended`: 1 where the step ended an episode, `begun`: where it began one. `step_targets`: of the critic. `ended_else`: the
+    ends in another reading of what is stored; two_readings: their share of the steps, where only in this one all is right.
     """
     if not all(np.isfinite(values).all() for values in (step_advantages, step_rewards, step_values)):
         return {}
@@ -32,18 +34,34 @@ def measure(
     def estimated(ends: np.ndarray) -> np.ndarray:
         return advantages(step_rewards, step_values, last_values, ends, gamma, gae_lambda)
 
+    def fits(ends: np.ndarray) -> bool:
+        return distance(step_advantages, estimated(ends)) <= TOLERANCE
+
+    begun = _later(ended) if begun is None else begun
+    late = [begun, np.concatenate([begun[:-1], ended[-1:]])]
+    found: dict[str, Reading] = {}
+    if ended_else is not None:
+        late.append(_later(ended_else))
+        found["two_readings"] = 0.0
+        if fits(ended_else) and not fits(ended):
+            ended, said = (
+                ended_else,
+                "the advantages are right if `dones[t]`, and not `dones[t + 1]`, says that step t ended",
+            )
+            found["two_readings"] = float((ended != 0).mean()), said
     own = estimated(ended)
-    found = _compared(step_advantages, own)
+    found |= _compared(step_advantages, own)
     if (ended[:-1] != 0).any() or ((ended[-1] != 0) & (last_values != 0)).any():
-        late = [] if begun is None else [begun, np.concatenate([begun[:-1], ended[-1:]])]
         wrong = size_of(found["advantage_error"]) > TOLERANCE
-        through = wrong and any(
-            distance(step_advantages, estimated(ends)) <= TOLERANCE for ends in (np.zeros_like(ended), *late)
-        )
+        through = wrong and any(map(fits, (np.zeros_like(ended), *late)))
         found["through_ends"] = _ends_named(ended) if through else 0.0
     if step_targets is not None:
         found |= target(step_targets, own + step_values, "row {at[1]}: step {at[0]}")
     return found
+
+
+def _later(ends: np.ndarray) -> np.ndarray:
+    return np.concatenate([np.zeros_like(ends[:1]), ends[:-1]])
 
 
 def _compared(given: np.ndarray, own: np.ndarray) -> dict[str, Reading]:

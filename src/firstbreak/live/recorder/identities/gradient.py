@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from firstbreak.live.recorder.identities._rows import counted, row
+from firstbreak.live.recorder.identities._rows import row
+from firstbreak.live.recorder.identities._rows import sampled as sampled_in
 from firstbreak.live.recorder.measuring import Reading
 
 TURNED = 0.5  #: of the gradient's weight: a penalty on the divergence pulls single tokens the other way
@@ -24,6 +25,8 @@ def measure(
     fresh: bool = False,
     logps: np.ndarray | None = None,
     old_logps: np.ndarray | None = None,
+    mask: np.ndarray | None = None,
+    tool_mask: np.ndarray | None = None,
 ) -> Mapping[str, Reading]:
     """`gradient` (n, T) is that of the loss by the log-probability of each token; any positive factor is right.
 
@@ -42,7 +45,9 @@ def measure(
         said = row(i, None, f": advantage {wanted[i].ravel()[0]:.4g}, and the loss rises with its log-probability")
         found["gradient_turned"] = (share, said) if share > TURNED else share
     if lengths is not None and np.abs(gradient).sum() > 0:
-        sampled = counted(lengths, gradient.shape[1])
+        used = gradient != 0 if mask is None or mask.shape != gradient.shape else mask != 0
+        sampled, known = sampled_in(lengths, used, tool_mask)
+        sampled = sampled if known else used
         outside = np.abs(gradient) * ~sampled
         if exempt is not None:
             outside = outside * (exempt == 0).reshape(-1, 1)

@@ -54,7 +54,8 @@ def measure(
         for name, wrong in shares.items()
         for k in [int(np.argmax(wrong))]
     }
-    return {name: (s, said[name]) if (s := float(wrong.mean())) > 0.5 else s for name, wrong in shares.items()}
+    read = {name: (s, said[name]) if (s := float(wrong.mean())) > 0 else s for name, wrong in shares.items()}
+    return read | {"probed_prompts": float(len(first))}
 
 
 def _twice(text: str) -> str:

@@ -29,22 +29,24 @@ def measure(
     solved &= _of_one_form(completions, solved)
     solved |= [plain(c) == plain(r) != "" for c, r in zip(completions, references, strict=True)]
     holds = np.array([r.strip() in c for c, r in zip(completions, references, strict=True)])
-    formed = holds & ~solved & np.isfinite(known)
     right, wrong = np.flatnonzero(solved & np.isfinite(known)), np.flatnonzero(~solved & ~holds & np.isfinite(known))
     if min(len(right), len(wrong)) < MIN_ROWS:
         return {}
-    if formed.any() and known[formed].max() > known[right].max():
-        return {"reward_unpaid": 0.0, "reward_blind": 0.0}
     unpaid = known[right] <= known[wrong].mean()
+    forms = [c.replace(r.strip(), "", 1).split() for c, r in zip(completions, references, strict=True)]
+    paid = [forms[i] for i in np.flatnonzero((solved | holds) & (known > known[wrong].mean()))]
+    if paid and not any(forms[i] in paid for i in right[unpaid]):
+        return {"reward_unpaid": 0.0, "reward_blind": 0.0}
     i = int(right[int(np.argmax(unpaid))])
     said = row(i, prompts, f": {completions[i][-40:]!r} is right and gets {known[i]:.4g}")
     share = float(unpaid.mean())
-    return {"reward_unpaid": (share, said) if share > 0.5 else share, **_blind(known, right, wrong, prompts)}
+    own: dict[str, Reading] = {"reward_unpaid": (share, said) if share else share, "right_rows": float(len(right))}
+    return own | _blind(known, right, wrong, prompts)
 
 
 def _blind(
     known: np.ndarray, right: np.ndarray, wrong: np.ndarray, prompts: Sequence[str] | None
-) -> Mapping[str, Reading]:
+) -> dict[str, Reading]:
     rows: dict[str, tuple[list[int], list[int]]] = {}
     if prompts is None:
         return {}
@@ -55,12 +57,12 @@ def _blind(
     if len(both) < MIN_ROWS:
         return {}
     blind = [(solved, failed) for solved, failed in both if np.ptp(known[solved + failed]) == 0]
-    share = len(blind) / len(both)
+    share, of = len(blind) / len(both), float(len(both))
     if not blind:
-        return {"reward_blind": share}
+        return {"reward_blind": share, "mixed_prompts": of}
     solved, failed = blind[0]
     said = row(solved[0], prompts, f" is right, row {failed[0]} is wrong, and both get {known[solved[0]]:.4g}")
-    return {"reward_blind": (share, said)}
+    return {"reward_blind": (share, said), "mixed_prompts": of}
 
 
 def _of_one_form(completions: Sequence[str], solved: np.ndarray) -> np.ndarray:

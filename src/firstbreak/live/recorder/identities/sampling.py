@@ -20,9 +20,15 @@ def measure(
     used = mask != 0
     if not fresh or not exact or used.sum() < MIN_TOKENS:
         return {}
-    off = (-logps - entropies)[used]
-    spread = max(float(off.std()), float(np.sqrt(_variance(entropies[used]).mean())), 0.05)
-    return {"sampling_gap": float(off.mean()), "sampling_z": float(off.mean() / spread * np.sqrt(len(off)))}
+    gap, z = surprise(logps[used], entropies[used])
+    return {"sampling_gap": gap, "sampling_z": z}
+
+
+def surprise(logps: np.ndarray, entropies: np.ndarray) -> tuple[float, float]:
+    """How much more than its entropy these tokens (m,) surprise the policy, in nats a token and in standard errors."""
+    off = -logps - entropies
+    spread = max(float(off.std()), float(np.sqrt(_variance(entropies).mean())), 0.05)
+    return float(off.mean()), float(off.mean() / spread * np.sqrt(len(off)))
 
 
 def _binary() -> tuple[np.ndarray, np.ndarray]:

@@ -53,8 +53,7 @@ def _rollout(given: Mapping[str, Any], advantages: np.ndarray) -> dict[str, Any]
     column = {"rewards": rewards, "values": values, "advantages": plain, "returns": targets}
     ends = ended[real].astype(float)
     return {name: column[name][real, None] for name in column} | {
-        "dones": np.concatenate([[1.0], ends[:-1]])[:, None],
-        "next_done": ends[-1:],
+        "ended": ends[:, None],
         "next_value": np.zeros(1),
         "gamma": float(given["gamma"]),
         "gae_lambda": float(given["lambda_"]),

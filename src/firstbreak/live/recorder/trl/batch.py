@@ -61,7 +61,7 @@ class Scored:
             given |= {"needed": self._needed([str(row[column]) for row in inputs]), "limit": limit}
             given["ended"] = [float(len(row) > 0 and row[-1] in ends) for row in ids]
         if "tool_mask" not in made and made["completion_mask"].shape[1] >= lengths.max():
-            given |= {"mask": made["completion_mask"], "exempt": self._exempt(ids)}
+            given |= {"mask": made["completion_mask"], "exempt": self._exempt(ids), "tool_mask": np.ones((1, 1))}
         if column is not None:
             given |= {"references": [str(row[column]) for row in inputs], "known": known, "of_data": True}
         return given

@@ -60,7 +60,7 @@ class Minibatch:
             both = (
                 {"logps": logps, "old_logps": inputs["old_per_token_logps"]} if "old_per_token_logps" in inputs else {}
             )
-            notes.append(seen | both | {"lengths": lengths, "fresh": fresh})
+            notes.append(seen | both | {"lengths": lengths, "fresh": fresh, "tool_mask": np.ones((1, 1))})
         return [*notes, view]
 
     def _keys(self, inputs: Mapping[str, Any]) -> dict[str, Any]:

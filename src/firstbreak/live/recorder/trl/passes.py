@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from firstbreak.live.recorder.isolated import same_random_numbers
+from firstbreak.live.recorder.weights import dropouts
 
 PROBED = 8  #: rows of a measured pass
 
@@ -45,5 +46,4 @@ def forward(trainer: Any, tokenizer: Any, model: Any, rows: Mapping[str, Any]) -
 
 def dropping(trainer: Any) -> str:
     """The first dropout that is active."""
-    named = trainer.model.named_modules()
-    return next((name for name, m in named if m.training and "Dropout" in type(m).__name__ and m.p > 0), "")
+    return next((name for name in dropouts(trainer.model) if trainer.model.get_submodule(name).training), "")
