@@ -220,3 +220,10 @@ def test_an_evaluation_by_the_same_reward_that_falls_as_completions_grow_pays_no
     curves = {"reward.mean": RISE, "length.mean": np.interp(np.arange(100), (0, 40, 99), (200, 200, 800))}
     assert refuted(run({**curves, "eval.reward": PEAK}), "reward-pays-for-length")
     assert not refuted(run({**curves, "eval.accuracy": PEAK}), "reward-pays-for-length")
+
+
+@pytest.mark.parametrize(("apart", "refutes"), [(np.full(40, 0.4), True), (np.linspace(0, 0.8, 40), False)])
+def test_weights_are_not_old_before_the_first_update(apart: np.ndarray, refutes: bool) -> None:
+    sampled = -0.6 + noise(40, 0.1)
+    curves = {"policy.logp.rollout": sampled, "policy.logp.old": sampled - apart, "reward.mean": FLAT[:40]}
+    assert bool(refuted(run(curves, algorithm="grpo"), "weights-not-delivered")) == refutes

@@ -126,6 +126,23 @@ def data_age(
     return replace(sampled, steps=sampled.steps[j], values=ages) if len(ages) > 1 and ages.min() >= 0 else None
 
 
+def engines_kl(
+    rollout_train_kl: Series | None = None,
+    policy_logp_rollout: Series | None = None,
+    policy_logp_old: Series | None = None,
+) -> Series | None:
+    """The KL divergence of the trainer from the sampler: logged, or the difference of their mean log-probabilities of the
+    sampled tokens.
+
+    Log it, or both means.
+    """
+    if rollout_train_kl is not None or policy_logp_rollout is None or policy_logp_old is None:
+        return rollout_train_kl
+    sampler, trainer = policy_logp_rollout.finite, policy_logp_old.finite
+    _, i, j = np.intersect1d(sampler.steps, trainer.steps, return_indices=True)
+    return replace(sampler, steps=sampler.steps[i], values=sampler.values[i] - trainer.values[j])
+
+
 def eval_score(
     eval_accuracy: Series | None = None,
     eval_success_rate: Series | None = None,
@@ -762,6 +779,7 @@ class Inputs:
     first_ratio = Derived(first_ratio)
     divergence = Derived(divergence)
     data_age = Derived(data_age)
+    engines_kl = Derived(engines_kl)
     eval_score = Derived(eval_score)
     independent = Derived(independent)
     machine = Derived(machine)

@@ -144,6 +144,19 @@ def stored_right_at_first(inputs: Inputs) -> str | None:
     return f"the ratio was 1 at first, and {number(values[later])} away from it later: other weights sampled"
 
 
+def apart_at_once(inputs: Inputs) -> str | None:
+    """Sampler and trainer differ as much in the first update as later, when no weights could be old."""
+    apart = inputs.engines_kl.finite if inputs.engines_kl is not None else None
+    if (
+        apart is None
+        or len(apart) < FIRST
+        or apart.steps[0] > 1
+        or apart.values[0] <= max(EQUAL, median(apart.values) / 2)
+    ):
+        return None
+    return f"sampler and trainer are {number(apart.values[0])} nats apart in the first update already: no weights are old yet"
+
+
 def ratio_is_one(inputs: Inputs) -> str | None:
     """Two passes over a batch give the same log-probabilities before an update: nothing random is in them."""
     largest = _largest(inputs, "proof.ratio_first")

@@ -65,15 +65,13 @@ ROLES = (Role.RELATION,)
 def detect(
     family: Family,
     trajectory: Trajectory | None = None,
-    rollout_train_kl: Series | None = None,
+    engines_kl: Series | None = None,
     rollout_train_logp_absdiff_mean: Series | None = None,
     rollout_train_prob_absdiff_mean: Series | None = None,
     rollout_train_mult_prob_error: Series | None = None,
     rollout_train_js: Series | None = None,
     rollout_train_prob_pearson: Series | None = None,
     first_ratio: Series | None = None,
-    policy_logp_rollout: Series | None = None,
-    policy_logp_old: Series | None = None,
     *,
     kl_warning: float = at(0.01, "nats per token", "A smaller KL divergence is called stable.", "tinker cookbook"),
     kl_critical: float = at(0.1, "nats per token", "verl warns at this KL divergence.", "verl: docs/algo/rollout_corr"),
@@ -110,11 +108,9 @@ def detect(
     growth_points: int = at(16, "points", "Fewer points show no growth."),
     min_points: int = at(3, "points", "Fewer points show no level."),
 ) -> Finding | NotApplicable | NotMeasured | None:
-    if rollout_train_kl is None and policy_logp_rollout is not None and policy_logp_old is not None:
-        rollout_train_kl = _of_means(policy_logp_rollout.finite, policy_logp_old.finite)
     clipped = first_ratio is not None and first_ratio.name.startswith("policy.clip_fraction")
     gauged = (
-        (rollout_train_kl, 0.0, kl_warning, kl_critical),
+        (engines_kl, 0.0, kl_warning, kl_critical),
         (rollout_train_logp_absdiff_mean, 0.0, logp_warning, logp_critical),
         (rollout_train_prob_absdiff_mean, 0.0, probability_warning, probability_critical),
         (rollout_train_mult_prob_error, 1.0, probability_error_warning, probability_error_critical),
@@ -189,12 +185,6 @@ class _Reading:
         """The distance of the engines at each step, in units of the distance that is fine."""
         points = self.series.finite
         return replace(points, values=np.abs(points.values - self.perfect) / self.warning)
-
-
-def _of_means(sampler: Series, trainer: Series) -> Series:
-    """The KL divergence of the trainer from the sampler: the difference of their mean log-probabilities of sampled tokens."""
-    _, i, j = np.intersect1d(sampler.steps, trainer.steps, return_indices=True)
-    return replace(sampler, steps=sampler.steps[i], values=sampler.values[i] - trainer.values[j])
 
 
 def _level(reading: _Reading) -> float:
