@@ -42,6 +42,12 @@ def test_a_loss_like_one_that_was_regained_is_a_swing() -> None:
     assert actions == [Action.WATCH, Action.ROLLBACK]
 
 
+def test_a_peak_of_a_few_large_evaluations_is_no_luck() -> None:
+    # shares of 400 problems: an error of 0.025
+    shares = [0.245, 0.37, 0.415, 0.49, 0.5425, 0.6775, 0.6425, 0.5675, 0.575, 0.4575, 0.44]
+    assert diagnose(run({"eval.accuracy": shares})).verdict.action is Action.ROLLBACK
+
+
 @pytest.mark.parametrize("shift", [-100.0, 0.0, 100.0])
 def test_a_loss_that_is_being_made_up_does_not_stop_a_run(shift: float) -> None:
     climb, fallen = 100 * learning(80), np.full(80, 10.0)

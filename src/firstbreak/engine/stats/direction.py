@@ -16,7 +16,7 @@ from firstbreak.values import dataclass, replace
 
 NEAR = 0.15  # of the points, 3 at least: what a level beside a known step is taken from
 AGAIN = 2 / 3  # of a loss: one of this size that was regained shows that such losses are swings (convention)
-MUCH = 1 / 3  # of the gain: before that, a dip of the level is no loss (convention)
+MUCH = 1 / 2  # of the gain: before that, a dip of the level is no loss (convention)
 SURE, LIKELY = 3.0, 2.0  # standard errors: the step is given, and no place is picked from many
 
 

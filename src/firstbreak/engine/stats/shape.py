@@ -104,7 +104,7 @@ def trajectory(curve: Series | np.ndarray, sd: np.ndarray | None = None) -> Traj
         gain=float(gain) * scale,
         drop=float(drop) * scale,
         drop_sigma=float(drop / sigma),
-        drop_interval=(float(drop - luck * error - 1.96 * sigma) * scale, float(drop + 1.96 * sigma) * scale),
+        drop_interval=(float(drop - luck * sampling - 1.96 * sigma) * scale, float(drop + 1.96 * sigma) * scale),
         recent=_recent_change(level, error)[0] * scale,
         n=len(values),
     )
