@@ -1,6 +1,7 @@
 """reward-proxy-only: the reward rises, the component that checks the answer does not."""
 
 import numpy as np
+import pytest
 
 from firstbreak.model import Severity, Status
 from tests.detectors.look import found, look, silent
@@ -61,3 +62,13 @@ def test_a_return_that_settles_without_a_success_is_found() -> None:
     made = {"reward.mean": learning(200, -25, -5), "episode.length": learning(200, 25, 5)}
     assert "something else than success pays" in found(ID, run({**made, "success_rate": [0.0] * 200})).message
     assert silent(ID, run({**made, "success_rate": learning(200, 0, 0.7)}))
+
+
+@pytest.mark.parametrize(("paid", "says"), [(77.0, True), (20.0, False)])
+def test_episodes_that_fail_and_return_more_than_those_that_succeed(paid: float, says: bool) -> None:
+    fails = np.arange(400) % 2 == 0
+    made = {"reward.episode": np.where(fails, paid, 30.0) + noise(400), "episode.length": np.where(fails, 200.0, 60.0)}
+    share = {"success_rate": 0.5 + noise(100, 0.03), "reward.mean": learning(100, 20, 55)}
+    assert ("not to succeed pays" in str(look(ID, run({**made, **share}, algorithm="a2c")).finding)) == says
+    ends = {**share, "success_rate": 0.9 * np.ones(100)}  # an episode that ends early has failed
+    assert "not to succeed pays" not in str(look(ID, run({**made, **ends}, algorithm="a2c")).finding)

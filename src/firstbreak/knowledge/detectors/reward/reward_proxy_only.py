@@ -5,7 +5,7 @@ Among the logged reward components, those that check the answer (by name: correc
 compared with the others (format, length, language, tags, ...). The check reports where the total rises, another component
 rises, and every answer component is constant, falls, or is still below `max_level` at the end of the run. A share of
 successes is compared in the same way: it falls while the reward rises, or the reward has settled and hardly any episode
-succeeds.
+succeeds; or episodes that succeed and end early return far less than those that run into their time limit.
 
 ## Why it matters
 The policy takes the easiest way to reward. The format can be learned without one right answer, and the total still looks
@@ -35,12 +35,17 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.direction import departure, falls, rises
-from firstbreak.engine.stats.points import late_median
+from firstbreak.engine.stats.points import late_median, median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.trend import trend
 from firstbreak.model import Confidence, Evidence, Finding, Interval, NotMeasured, Role, Series, Severity, Statistic
+from firstbreak.values import replace
+from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
+SAME_SHARE = 0.1  #: between successes and episodes that end early: then one is the other (convention)
+MOSTLY = 0.9  #: successes: what a failure pays is of no account (convention)
+MORE = 1.5  #: times the return of a success (convention)
 
 
 def detect(
@@ -50,6 +55,8 @@ def detect(
     success_rate: Series | None = None,
     policy: Policy = Policy.TEXT,
     trajectory: Trajectory | None = None,
+    reward_episode: Series | None = None,
+    episode_length: Series | None = None,
     *,
     min_points: int = at(30, "points", "In fewer points, an answer component may not yet have begun to rise."),
     max_level: float = at(
@@ -59,6 +66,9 @@ def detect(
         "LOG.md, Detectors",
     ),
 ) -> Finding | NotMeasured | None:
+    episodes = [s.finite for s in (success_rate, reward_episode, episode_length) if s is not None]
+    if len(episodes) == 3 and (failures := _failures_pay(*episodes, min_points)):
+        return failures
     if success_rate is not None and min(len(success_rate.finite), len(reward_mean.finite)) >= min_points:
         if falls(success_rate) and rises(reward_mean):
             return _without_success(reward_mean.finite, success_rate.finite)
@@ -109,6 +119,28 @@ def detect(
         ),
         numbers={"component": driver, "frozen": frozen},
     )
+
+
+def _failures_pay(success: Series, returns: Series, lengths: Series, least: int) -> Finding | None:
+    """Episodes that succeed end early, and return far less than those that run into their time limit."""
+    late, last = returns.tail(0.5), lengths.tail(0.5)
+    if len(late) != len(last) or not len(late) or len(success) < least or rises(success.tail(0.5)):
+        return None
+    cut = last.values == lengths.values.max()
+    share = float(np.mean(success.tail(0.5).values))
+    if min(cut.sum(), (~cut).sum()) < least or abs(share - float(np.mean(~cut))) > SAME_SHARE or share > MOSTLY:
+        return None  # an episode that ends early may have failed
+    failed, succeeded = replace(late, values=late.values[cut], steps=late.steps[cut]), late.values[~cut]
+    if median(succeeded) <= 0 or median(failed.values) < MORE * median(succeeded):
+        return None
+    what = facts.tell(
+        "episodes that run into the time limit return {failed} (median), {times} times as much as those that succeed early "
+        "({share:%} of all): not to succeed pays; pay more for the goal, and take away for steps back what steps forward earn",
+        share=facts.mean(success.tail(0.5)),
+        failed=facts.median(failed),
+        times=number(median(failed.values) / median(succeeded)),
+    )
+    return _beside_successes(returns, success, what, Severity.WARNING, float(returns.steps[0]))
 
 
 def _without_success(reward: Series, success: Series) -> Finding:
