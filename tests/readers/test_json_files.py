@@ -20,6 +20,18 @@ STATE = {
     "max_steps": 20,
 }
 
+SETS = (("val", 0.9), ("bench", 0.7))
+
+
+def test_two_evaluation_sets_are_two_curves():
+    entries = [
+        {"step": 5, f"eval_{name}_loss": 1.0, f"eval_{name}_runtime": 2.0, "eval_accuracy": v} for name, v in SETS
+    ]
+    recording = read(trainer_state, json.dumps({"log_history": entries}), "trainer_state.json")
+    assert points(recording, "eval_val_accuracy") == [(5, 0.9)]
+    assert points(recording, "eval_bench_accuracy") == [(5, 0.7)]
+    assert points(recording, "eval_bench_loss") == [(5, 1.0)]
+
 
 def test_the_log_history_is_indexed_by_step():
     recording = read(trainer_state, json.dumps(STATE, indent=2), "trainer_state.json")

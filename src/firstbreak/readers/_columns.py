@@ -18,6 +18,7 @@ from firstbreak.readers.opening import plain
 CONFIG_NAMES = frozenset({"config", "hyperparameters", "hyperparams", "hparams", "params", "args"})
 _PROGRESS = pattern(r"(\w+)/(?:max|total)_\w+")  # ms-swift: "global_step/max_steps": "12/547"
 _SPELLED_OUT = frozenset({"NaN", "nan", "Infinity", "-Infinity", "inf", "-inf"})  # writers whose JSON has no NaN
+_TIMED = pattern(r"eval_(.+)_runtime")
 _QUOTED = pattern(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?\s*")
 _GROUP = pattern(r"(?:.*[/_ ])?(?:reward|return|score)s?", re.IGNORECASE)
 _REWARD = pattern(r"rew|return|score|success|acc|solve|correct|pass", re.IGNORECASE)
@@ -85,6 +86,18 @@ def by_split(record: dict[str, Any]) -> dict[str, Any]:
         if prefix := split_prefix(record[key]):
             return {name if name == key else on_split(name, prefix): cell for name, cell in record.items()}
     return record
+
+
+def under_its_set(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """An entry of one of several evaluation sets: what TRL adds has no name of the set (`eval_accuracy`), and the time has one
+    (`eval_bench_runtime`)."""
+    own = next((found[1] for name in entry if (found := _TIMED.fullmatch(name))), None)
+    if own is None:
+        return entry
+    parts = ((name.removeprefix("eval_"), name, value) for name, value in entry.items())
+    return {
+        f"eval_{own}_{part}" if part != name and not part.startswith(f"{own}_") else name: v for part, name, v in parts
+    }
 
 
 def of_group(name: str, rewards: Any) -> dict[str, float] | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from firstbreak.readers import Recording, Unreadable
-from firstbreak.readers._columns import Columns, as_float
+from firstbreak.readers._columns import Columns, as_float, under_its_set
 from firstbreak.readers._json import loads, sound_elements
 from firstbreak.readers.opening import read_whole
 
@@ -41,7 +41,7 @@ def read(path: Path, resume: Any = None) -> Recording:
         if "train_runtime" in entry:
             notes.append("summary of the run: " + ", ".join(f"{k}={v}" for k, v in entry.items() if k != "step"))
             continue
-        for name, value in entry.items():
+        for name, value in under_its_set(entry).items():
             if name != "step":
                 columns.add_object(name, entry["step"], value)
     step = state.get("global_step")

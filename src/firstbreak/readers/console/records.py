@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from firstbreak.readers._columns import as_float, leaves, of_group, progress
+from firstbreak.readers._columns import as_float, leaves, of_group, progress, under_its_set
 from firstbreak.readers._literal import Array, number, parse
 from firstbreak.readers.console._reading import NOTHING, LineKind, ParsedLine
 
@@ -91,12 +91,12 @@ def _reading(text: str, before: str, several_lines: bool) -> ParsedLine | None:
         return ParsedLine(config=dict(leaves(record, ".")), kind=LineKind.BREAK)
     if "train_runtime" in record:  # the HF Trainer's summary of the run is no point of a curve
         return ParsedLine(kind=LineKind.BREAK)
-    values = _numbers(_unwrapped(record))
+    flat = under_its_set(_unwrapped(record)) if "_runtime" in text else _unwrapped(record)
+    values = _numbers(flat)
     if not values:
         return None
     if step is None:
         step = next((values[key] for key in _STEP_KEYS if key in values), None)
-    flat = _unwrapped(record)
     return ParsedLine(values, step, nulls=frozenset(str(name) for name, value in flat.items() if value is None))
 
 
