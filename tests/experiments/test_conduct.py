@@ -226,3 +226,17 @@ def test_limits_and_the_place_of_options_are_checked_before_anything_runs(origin
         conduct.prepare(DESIGN, original, settings(limits=TrialLimits(cost=0.1, rate=10.0)), tmp_path)
     with pytest.raises(CannotOverride, match="overrides"):
         conduct.prepare(DESIGN, original, replace(settings(), command=("train",)), tmp_path)
+
+
+def test_what_two_experiments_measure_of_one_policy_counts_once(original: Run, tmp_path: Path) -> None:
+    asks = "do the advantages have the wrong sign?"
+    told = []
+    for names in ([], ["invariants"], ["environment-probe", "invariants"]):
+        folder = tmp_path / f"asked-{len(names)}"
+        folder.mkdir()
+        for name in names:
+            answers = [{"asks": asks, "yes": True, "reason": "they have"}]
+            conduct.enter(folder / conduct.LEDGER, "answered", experiment=name, answers=answers)
+        told.append(probability(original, folder, "advantage-sign-wrong"))
+    assert told[0] < told[1]
+    assert told[2] == pytest.approx(told[1])

@@ -56,6 +56,11 @@ class Design:
         return self.page()
 
     @property
+    def trains(self) -> bool:
+        """Whether its policy is another than that of the run: not where it only watches, or hardly learns."""
+        return self.overrides.get("learning_rate") not in (0.0, "/10000") and set(self.overrides) != {"watch"}
+
+    @property
     def arms(self) -> dict[str, Mapping[str, Any]]:
         """Arm -> its overrides."""
         from firstbreak.engine.questions import CONTROL, TREATED

@@ -510,22 +510,29 @@ def _claim(seen: Arms, design: Design) -> Decision | None:
 def evidence(folder: Path, run: Run, outcomes: Sequence[Outcome] | None = None, leave_out: str = "") -> EvidenceByCause:
     """The evidence for each candidate from the experiments in the folder's ledger. The last answers of each experiment count.
 
-    `outcomes`: those of `check(run)`. One fact is counted once, although an experiment reads it again.
+    `outcomes`: those of `check(run)`. One fact is counted once, although an experiment reads it again, or two measure it: then
+    the newest answer counts.
     """
-    last = {e["experiment"]: e["answers"] for e in entries(folder / LEDGER) if e["event"] == "answered"}
+    last: dict[str, Sequence[Mapping[str, Any]]] = {}
+    for e in entries(folder / LEDGER):
+        if e["event"] == "answered":
+            last.pop(e["experiment"], None)
+            last[e["experiment"]] = e["answers"]
     if not last:
         return EMPTY
     outcomes = check(run) if outcomes is None else outcomes
     ranked = rank(Inputs(run), outcomes)
     candidates = [c.id for c in ranked]
     found: dict[str, list[Weight]] = {}
-    for name, answers in last.items():
+    measured: set[str] = set()  # questions that ask what the trained policy is, whichever experiment asks them
+    for name, answers in reversed(last.items()):
         design = catalogue().get(name)
         if design is None or name == leave_out:
             continue
         by_question = {a["asks"]: Answer(yes=a["yes"], reason=a["reason"]) for a in answers}
         for question in design.questions:
-            if question.asks in by_question:
+            if question.asks in by_question and question.asks not in measured:
+                measured |= set() if design.trains else {question.asks}
                 used, asked = already_used(question, ranked, outcomes, run), as_asked(question, ranked, run)
                 for candidate, weight in weigh(name, asked, by_question[question.asks], candidates, used).items():
                     found.setdefault(candidate, []).append(weight)
