@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from firstbreak.cli import COMMANDS, SECTIONS, _output, main
+from firstbreak.cli import COMMANDS, SECTIONS, _output, main, watch
+from firstbreak.readers.follow import Follower
 from tests.command import FIRSTBREAK
 from tests.make import learning
 from tests.waiting import PATIENCE, until
@@ -208,6 +209,16 @@ def test_watch_follows_a_run_that_grows(tmp_path: Path) -> None:
     finally:
         process.kill()
         process.wait()
+
+
+def test_watch_ends_with_a_run_that_has_its_planned_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    healthy(tmp_path)
+    monkeypatch.setattr(watch, "QUIET", 0.0)
+    for planned in (1000, 99):
+        (tmp_path / "config.json").write_text(json.dumps({"max_steps": planned}))
+        asked = iter(range(20))  # a run that goes on is looked at until no more can come
+        assert list(watch._diagnoses(Follower(tmp_path), "run", 0.0, lambda asked=asked: next(asked, None) is not None))
+        assert (next(asked, None) is not None) == (planned == 99)
 
 
 class Terminal(io.StringIO):

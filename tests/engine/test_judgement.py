@@ -243,13 +243,8 @@ def test_a_phase_that_takes_over_is_named_where_the_run_is_slower(harm: Harm) ->
     for signs in ((rollout,), (slower,), (rollout, slower)):
         broke = first_break_of(signs, (), signs, harm)
         assert (broke is not None) == (len(signs) == 2)
-
-
-def test_the_time_of_an_iteration_that_grows_is_no_step_of_a_busy_machine() -> None:
-    grows = seen("throughput-drop", Link.SYSTEMS, "time.iteration", (2.0, 50.0))
-    broke = first_break_of([grows], (), [grows], Harm.NONE_YET)
-    assert broke is not None
-    assert broke.link is Link.SYSTEMS
+    grows = seen("throughput-drop", Link.SYSTEMS, "time.iteration", (2.0, 50.0))  # and not from one step to the next
+    assert first_break_of([grows], (), [grows], harm) is not None
 
 
 @pytest.mark.parametrize(("healthy", "kind"), [(0.6, BreakKind.FIRST_SIGN), (0.2, BreakKind.BREAK)])

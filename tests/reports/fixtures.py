@@ -49,6 +49,12 @@ def noise(n: int, seed: int = 1) -> np.ndarray:
     return np.sqrt(-2 * np.log(uniform[0] + 1e-12)) * np.cos(2 * np.pi * uniform[1])
 
 
+def first(*told: Any, also: Link | None = None, or_earlier: bool = True) -> FirstBreak:
+    """A first break: link, metric, step, interval and probability."""
+    names = ("link", "metric", "step", "interval", "probability")
+    return FirstBreak(**dict(zip(names, told, strict=True)), also=also, or_earlier=or_earlier)
+
+
 def curve(name: str, values: np.ndarray, raw: str = "", every: float = 1, axis: str = "step", note: str = "") -> Series:
     """A curve logged every `every` steps from step 0 on."""
     steps = np.arange(len(values), dtype=float) * every
@@ -162,14 +168,7 @@ def grpo_truncation() -> Diagnosis:
             risk="The 4 % of the groups that still teach now reward whatever is short, and the policy drifts.",
             do_first="Set max_completion_length to 1024 and restart from checkpoint-200 (step 200, before the reward fell).",
         ),
-        first_break=FirstBreak(
-            link=Link.ROLLOUT,
-            or_earlier=True,
-            metric="length.clipped_ratio",
-            step=193,
-            interval=(184, 204),
-            probability=0.93,
-        ),
+        first_break=first(Link.ROLLOUT, "length.clipped_ratio", 193, (184, 204), 0.93),
         causes=(
             cause(
                 "completion_limit_too_short",
@@ -306,9 +305,7 @@ def sb3_collapse() -> Diagnosis:
             risk="Another such update: nothing in the configuration limits the size of a step.",
             do_first="Go back to rl_model_600000_steps.zip, set target_kl=0.03, and halve the learning rate.",
         ),
-        first_break=FirstBreak(
-            link=Link.POLICY_UPDATE, or_earlier=False, metric="kl.old", step=onset, interval=interval, probability=0.91
-        ),
+        first_break=first(Link.POLICY_UPDATE, "kl.old", onset, interval, 0.91, or_earlier=False),
         causes=(
             cause(
                 "step_too_large",
@@ -482,15 +479,7 @@ def nan_ridden() -> Diagnosis:
             risk="Only money.",
             do_first="Restart from a checkpoint before step 201 with max_grad_norm=1.0 and bf16 instead of fp16.",
         ),
-        first_break=FirstBreak(
-            link=Link.NUMERICS,
-            or_earlier=True,
-            metric="grad.norm",
-            step=201,
-            interval=(200, float("inf")),
-            also=Link.POLICY_UPDATE,
-            probability=0.78,
-        ),
+        first_break=first(Link.NUMERICS, "grad.norm", 201, (200, float("inf")), 0.78, also=Link.POLICY_UPDATE),
         causes=(
             cause(
                 "fp16_overflow",
@@ -546,15 +535,7 @@ def hostile() -> Diagnosis:
             notes=(HOSTILE,),
         ),
         verdict=Verdict(action=Action.STOP, summary=HOSTILE, upside=HOSTILE, risk=HOSTILE, do_first=HOSTILE),
-        first_break=FirstBreak(
-            link=Link.REWARD,
-            or_earlier=True,
-            metric=HOSTILE,
-            step=25,
-            interval=(20, 30),
-            also=Link.ADVANTAGE,
-            probability=0.43,
-        ),
+        first_break=first(Link.REWARD, HOSTILE, 25, (20, 30), 0.43, also=Link.ADVANTAGE),
         causes=(
             cause(
                 "x",

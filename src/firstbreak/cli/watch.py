@@ -1,5 +1,6 @@
 """firstbreak watch PATH"""
 
+import math
 import os
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from firstbreak.cli._grouping import one_run
 from firstbreak.cli._output import on_a_terminal, say, write
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.thresholds import Thresholds, for_run, parsed
+from firstbreak.engine.verdict import has_its_planned_steps
 from firstbreak.live.guard.notify import Notification, Notifier
 from firstbreak.live.guard.schedule import ENDS, Suspicion
 from firstbreak.model import EMPTY, Action, Diagnosis
@@ -25,6 +27,7 @@ from firstbreak.readers.follow import Follower
 from firstbreak.words import number
 
 STDIN = "-"
+QUIET = 30.0  #: seconds without a new line, after which a run that has its planned steps has ended (convention)
 NOTHING = ("no known training log was found", "give the file or folder to which the trainer writes its metrics")
 
 
@@ -66,7 +69,8 @@ def command(
 
     PATH is a path as for `diagnose`, which may not exist yet, or - for the console output of a trainer: python train.py |
     firstbreak watch -. On a terminal the screen is updated in place; in a pipe each new verdict is one line. Stops with Ctrl-C,
-    after --for, or at the end of the console output. Exit code 1 means that the run should be stopped, as for `diagnose`.
+    after --for, at the end of the console output, or when a run has its planned steps and nothing more is written. Exit code 1
+    means that the run should be stopped, as for `diagnose`.
     """
     thresholds, meanings = parsed(settings), names.parsed(named)
     notifier = Notifier(targets) if targets else None
@@ -129,16 +133,19 @@ def _copy_stdin(log: Path) -> None:
 def _diagnoses(
     follower: Follower, name: str, every: float, more: Callable[[], bool], thresholds: Thresholds = EMPTY
 ) -> Iterator[Diagnosis]:
-    """A diagnosis after each update with new data, and the last one when no more data can come.
+    """A diagnosis after each update with new data, and the last one when no more data can come, or the run has ended.
 
     Raises `Unreadable` where no more data can come and nothing was read.
     """
     unread: Unreadable | None = Unreadable(name, *NOTHING)
+    ends = math.inf
     while True:
         coming = more()
         if follower.update():
             try:
-                yield diagnose(follower.run(), thresholds=thresholds)
+                dx = diagnose(follower.run(), thresholds=thresholds)
+                ends = time.monotonic() + max(QUIET, 5 * every) if has_its_planned_steps(dx.run) else math.inf
+                yield dx
                 unread = None
             except Unreadable as error:  # nothing readable yet: the trainer has just begun to write
                 if unread is not None:
@@ -148,6 +155,8 @@ def _diagnoses(
             raise unread
         if not coming:
             return
+        if time.monotonic() > ends:
+            return say("the run has its planned steps, and nothing more was written: it has ended")
         _pause(every, more)
 
 

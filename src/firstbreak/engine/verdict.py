@@ -433,12 +433,18 @@ def _go_on(inputs: Inputs, score: Score | None) -> str:
         )
     axis, last = axis_word(inputs.run.axis), inputs.run.last_step or 1.0
     planned = inputs.run.config.number("total_steps") or 0.0
-    if abs(planned - last) <= _logging_interval(inputs.run):  # steps that come in rollouts end after what was planned
+    if has_its_planned_steps(inputs.run):
         return (
             f"The run has reached its planned {axis} {number(planned)}: train longer only if the score is not enough."
         )
     again = min(2 * last, planned) if planned > last else 2 * last
     return f"Continue. Diagnose the run again at {axis} {number(again)}."
+
+
+def has_its_planned_steps(run: Run) -> bool:
+    """Whether the last step is the planned one: steps that come in rollouts end after it."""
+    planned, last = run.config.number("total_steps"), run.last_step
+    return planned is not None and last is not None and abs(planned - last) <= _logging_interval(run)
 
 
 def _logging_interval(run: Run) -> float:

@@ -139,8 +139,8 @@ def detect(
         if len(kl) >= min_still and rate >= large_rate and away < still_near:
             return _stays_near(kl)
         half = pure_half or (grad_norm is not None and _in_bfloat16(grad_norm.finite.values))
-        least = min_still // 2 if pure_half else min_still if half else min_near
-        if min(len(kl), len((training_score or score).finite)) >= least and away < near:
+        enough = min_still // 2 if pure_half else min_still if half else min_near
+        if min(len(kl), len((training_score or score).finite)) >= enough and away < near:
             return _stays_near(kl, half)
     if not solved and (run.config.number("epochs_per_batch") or 0) > 1:
         hardly = _hardly_moves(policy_entropy, kl_old, grad_norm, lr, unmoved, 4 * min_points)

@@ -66,8 +66,7 @@ def detect(
         "LOG.md, Detectors",
     ),
 ) -> Finding | NotMeasured | None:
-    episodes = [s.finite for s in (success_rate, reward_episode, episode_length) if s is not None]
-    if len(episodes) == 3 and (failures := _failures_pay(*episodes, min_points)):
+    if (failures := _failures_pay(success_rate, reward_episode, episode_length, min_points)) is not None:
         return failures
     if success_rate is not None and min(len(success_rate.finite), len(reward_mean.finite)) >= min_points:
         if falls(success_rate) and rises(reward_mean):
@@ -121,13 +120,15 @@ def detect(
     )
 
 
-def _failures_pay(success: Series, returns: Series, lengths: Series, least: int) -> Finding | None:
+def _failures_pay(success: Series | None, returns: Series | None, lengths: Series | None, least: int) -> Finding | None:
     """Episodes that succeed end early, and return far less than those that run into their time limit."""
-    late, last = returns.tail(0.5), lengths.tail(0.5)
-    if len(late) != len(last) or not len(late) or len(success) < least or rises(success.tail(0.5)):
+    if success is None or returns is None or lengths is None:
         return None
-    cut = last.values == lengths.values.max()
-    share = float(np.mean(success.tail(0.5).values))
+    late, last = returns.finite.tail(0.5), lengths.finite.tail(0.5)
+    if len(late) != len(last) or not len(late) or len(success.finite) < least or rises(success.tail(0.5)):
+        return None
+    cut = last.values == lengths.finite.values.max()
+    share = float(np.mean(success.finite.tail(0.5).values))
     if min(cut.sum(), (~cut).sum()) < least or abs(share - float(np.mean(~cut))) > SAME_SHARE or share > MOSTLY:
         return None  # an episode that ends early may have failed
     failed, succeeded = replace(late, values=late.values[cut], steps=late.steps[cut]), late.values[~cut]
@@ -136,7 +137,7 @@ def _failures_pay(success: Series, returns: Series, lengths: Series, least: int)
     what = facts.tell(
         "episodes that run into the time limit return {failed} (median), {times} times as much as those that succeed early "
         "({share:%} of all): not to succeed pays; pay more for the goal, and take away for steps back what steps forward earn",
-        share=facts.mean(success.tail(0.5)),
+        share=facts.mean(success.finite.tail(0.5)),
         failed=facts.median(failed),
         times=number(median(failed.values) / median(succeeded)),
     )
