@@ -7,7 +7,7 @@
 - `also`: further signals; the first that fails counts. `unless`: signals of other checks, which say it where they are above 0.
 - `missing`: where any one of the signals will do, what is said of a run that has none.
 - `median`: true where the median of all measurements must lie beyond the limit as well; `every`: each of so many or more.
-- `first`: where the first measurement must lie: "beyond" the limit, or "within".
+- `first`: where the first measurement must lie: "beyond" the limit or "within", or "equal" but for rounding, or "unequal".
 - `title` and the texts of the page (`PAGE`), one line each; `fix` and `references` may be lists; no `references`: TRL's code.
 - `asks`: true where two readings are possible: what is found is a question, a warning of low confidence, and proves nothing.
 - `of`: the signal with the number of rows that a share is of: the share is judged by its sampling error, over all of them.
@@ -30,6 +30,7 @@ from firstbreak.plugins import BadPlugin
 from firstbreak.values import replace
 
 Found = Finding | NotMeasured | None
+ROUNDED = 2e-3  #: distance from equal of what was computed twice in one way (convention)
 PAGE = {
     "looks_for": "What it looks for",
     "why": "Why it matters",
@@ -101,7 +102,7 @@ def _asked(
             curves = [
                 c for c in curves if len(v := c.finite.values) >= least and all(_beyond(x, side, limit) for x in v)
             ]
-        asked = (curve for curve in curves if where is None or where == _begins(curve, side, limit))
+        asked = (curve for curve in curves if where is None or where in _begins(curve, side, limit))
         for name in counts:
             shares = (share_proved(curve, given.get(name), config, says, limit) for curve in asked)
             return next(filter(None, shares), None)
@@ -113,10 +114,11 @@ def _asked(
     return ask
 
 
-def _begins(curve: Series, side: str, limit: float) -> str | None:
-    """Where the first measurement lies, None where there is none."""
+def _begins(curve: Series, side: str, limit: float) -> tuple[str, ...]:
+    """Where the first measurement lies; empty where there is none."""
     first = curve.finite.values[:1]
-    return ("beyond" if _beyond(float(first[0]), side, limit) else "within") if len(first) else None
+    equal = "equal" if all(abs(value) <= ROUNDED for value in first) else "unequal"
+    return ("beyond" if _beyond(float(first[0]), side, limit) else "within", equal) if len(first) else ()
 
 
 def _beyond(value: float, side: str, limit: float) -> bool:

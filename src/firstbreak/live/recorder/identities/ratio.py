@@ -24,13 +24,8 @@ def measure(
         return {}
     own = np.exp(np.clip(apart, -FAR, FAR))
     found: dict[str, Reading] = {}
-    for name, off in (
-        ("ratio_first", np.abs(own - 1) * used if fresh else None),
-        (
-            "ratio_error",
-            None if ratio is None else np.where(np.abs(apart) < FAR, np.abs(ratio - own) / own, 0.0) * used,
-        ),
-    ):
+    wrong = None if ratio is None else np.where(np.abs(apart) < FAR, np.abs(ratio - own) / own, 0.0) * used
+    for name, off in (("ratio_first", np.abs(own - 1) * used if fresh else None), ("ratio_error", wrong)):
         if off is None:
             continue
         mean, (i, t) = float(off.sum() / used.sum()), np.unravel_index(int(np.argmax(off)), off.shape)
