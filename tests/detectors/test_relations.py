@@ -418,6 +418,10 @@ def test_the_report_says_how_many_relations_hold_and_which_do_not() -> None:
     assert "relations between the numbers checked: they hold" in terminal.render(sound, width=100)
     assert "broken: reward-not-its-parts" in terminal.render(broken, width=100)
     assert json_report.payload(broken)["relations"]["broken"] == ["reward-not-its-parts"]
+    apart = grpo(
+        {"policy.logp.rollout": -0.6 + noise(N, 0.1), "policy.logp.old": -1.0 + noise(N, 0.1), "reward.mean": SUM}
+    )
+    assert "in doubt: train-inference-mismatch" in terminal.render(diagnose(apart), width=100)
 
 
 def test_what_the_log_shows_of_a_proof_is_no_proof() -> None:

@@ -247,7 +247,9 @@ def test_a_phase_that_takes_over_is_named_where_the_run_is_slower(harm: Harm) ->
     assert first_break_of([grows], (), [grows], harm) is not None
 
 
-@pytest.mark.parametrize(("healthy", "kind"), [(0.6, BreakKind.FIRST_SIGN), (0.2, BreakKind.BREAK)])
+@pytest.mark.parametrize(
+    ("healthy", "kind"), [(0.6, BreakKind.FIRST_SIGN), (0.3, BreakKind.FIRST_SIGN), (0.1, BreakKind.BREAK)]
+)
 def test_a_break_is_only_a_sign_where_nothing_is_wrong_is_more_probable_than_its_links(
     healthy: float, kind: BreakKind
 ) -> None:

@@ -140,7 +140,9 @@ def engines_kl(
         return rollout_train_kl
     sampler, trainer = policy_logp_rollout.finite, policy_logp_old.finite
     _, i, j = np.intersect1d(sampler.steps, trainer.steps, return_indices=True)
-    return replace(sampler, steps=sampler.steps[i], values=sampler.values[i] - trainer.values[j])
+    apart = sampler.values[i] - trainer.values[j]
+    raw = f"{sampler.raw} - {trainer.raw}"
+    return replace(sampler, name="rollout_train.kl", raw=raw, steps=sampler.steps[i], values=apart)
 
 
 def eval_score(

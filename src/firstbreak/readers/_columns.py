@@ -91,13 +91,12 @@ def by_split(record: dict[str, Any]) -> dict[str, Any]:
 def under_its_set(entry: Mapping[str, Any]) -> Mapping[str, Any]:
     """An entry of one of several evaluation sets: what TRL adds has no name of the set (`eval_accuracy`), and the time has one
     (`eval_bench_runtime`)."""
-    own = next((found[1] for name in entry if (found := _TIMED.fullmatch(name))), None)
+    own = next((found[1] for name in entry if (found := _TIMED.fullmatch(str(name)))), None)
     if own is None:
         return entry
-    parts = ((name.removeprefix("eval_"), name, value) for name, value in entry.items())
-    return {
-        f"eval_{own}_{part}" if part != name and not part.startswith(f"{own}_") else name: v for part, name, v in parts
-    }
+    its = f"eval_{own}_"
+    others = {name for name in entry if str(name).startswith("eval_") and not name.startswith(its)}
+    return {name.replace("eval_", its, 1) if name in others else name: value for name, value in entry.items()}
 
 
 def of_group(name: str, rewards: Any) -> dict[str, float] | None:

@@ -693,11 +693,13 @@ def relations(outcomes: Iterable[Outcome]) -> tuple[tuple[str, ...], tuple[str, 
 def relations_line(dx: Diagnosis) -> str:
     """'22 relations between the numbers checked: they hold', or which of them are broken; empty where none was checked."""
     hold, broken = relations(dx.outcomes)
-    if not hold + broken:
+    found = [o.detector for o in dx.outcomes if Role.RELATION in o.roles and o.finding is not None]
+    doubtful = [name for name in found if name not in hold + broken]
+    if not (n := len(hold) + len(broken) + len(doubtful)):
         return ""
-    holds = "it holds" if len(hold) == 1 else "they hold"
-    verdict = f"broken: {', '.join(broken)}" + (f"; {len(hold)} hold" if hold else "") if broken else holds
-    return f"{count(len(hold + broken), 'relation')} between the numbers checked: {verdict}"
+    told = [f"{what}: {', '.join(names)}" for what, names in (("broken", broken), ("in doubt", doubtful)) if names]
+    told += [f"{len(hold)} hold" if told else "it holds" if n == 1 else "they hold"] if hold else []
+    return f"{count(n, 'relation')} between the numbers checked: {'; '.join(told)}"
 
 
 def crashed(dx: Diagnosis) -> tuple[str, ...]:

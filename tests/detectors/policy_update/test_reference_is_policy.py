@@ -31,12 +31,13 @@ def test_a_sound_batch_is_silent(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("paid", "says"), [(0.0, True), (0.1, False)])
-def test_rewards_of_pairs_move_as_far_as_their_log_probabilities(paid: float, says: bool) -> None:
-    rejected = np.linspace(-6.0, -8.5, 60) + noise(60, 0.3)
-    rewards = {
+def test_rewards_of_held_out_pairs_move_as_far_as_their_log_probabilities(paid: float, says: bool) -> None:
+    moved = np.linspace(0, -2.0, 10)
+    pairs = {
         "pref.reward.chosen": noise(60, 3e-4),
-        "pref.reward.rejected": paid * (rejected + 6) + noise(60, 3e-4, 1),
+        "pref.reward.rejected": noise(60, 3e-4, 1),
+        "pref.logp.chosen": noise(60),
     }
-    logps = {"pref.logp.chosen": -0.3 + noise(60, 0.05), "pref.logp.rejected": rejected}
-    made = run({**rewards, **logps}, algorithm="dpo", trainer="trl", config={"kl_coef": 0.1})
+    held_out = {"eval.pref.logp.rejected": moved - 6, "eval.pref.reward.rejected": paid * moved + noise(10, 3e-4)}
+    made = run({**pairs, **held_out}, algorithm="dpo", trainer="trl", config={"kl_coef": 0.1})
     assert ("the reference follows the policy" in str(look("reference-is-policy", made).finding)) == says

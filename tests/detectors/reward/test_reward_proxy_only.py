@@ -1,11 +1,13 @@
 """reward-proxy-only: the reward rises, the component that checks the answer does not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from firstbreak.model import Severity, Status
 from tests.detectors.look import found, look, silent
-from tests.make import learning, noise, run
+from tests.make import learning, noise, run, series
 
 ID = "reward-proxy-only"
 RISING = learning(100, 0, 3)
@@ -66,9 +68,14 @@ def test_a_return_that_settles_without_a_success_is_found() -> None:
 
 @pytest.mark.parametrize(("paid", "says"), [(77.0, True), (20.0, False)])
 def test_episodes_that_fail_and_return_more_than_those_that_succeed(paid: float, says: bool) -> None:
-    fails = np.arange(400) % 2 == 0
-    made = {"reward.episode": np.where(fails, paid, 30.0) + noise(400), "episode.length": np.where(fails, 200.0, 60.0)}
-    share = {"success_rate": 0.5 + noise(100, 0.03), "reward.mean": learning(100, 20, 55)}
-    assert ("not to succeed pays" in str(look(ID, run({**made, **share}, algorithm="a2c")).finding)) == says
-    ends = {**share, "success_rate": 0.9 * np.ones(100)}  # an episode that ends early has failed
-    assert "not to succeed pays" not in str(look(ID, run({**made, **ends}, algorithm="a2c")).finding)
+    fails = np.random.default_rng(0).random(4000) < np.interp(np.arange(4000), (0, 1500, 4000), (0.8, 0.45, 0.55))
+    made = {"reward.episode": np.where(fails, paid, 30.0) + noise(4000), "episode.length": np.where(fails, 200.0, 60.0)}
+    of_100 = np.convolve(~fails, np.ones(100) / 100)[99:4000:100]
+
+    def told(share: np.ndarray) -> str:
+        logged = {"success_rate": series("success_rate", share, np.arange(100, 4001, 100))}
+        whole = run({**made, "reward.mean": learning(4000, 20, 55)}, algorithm="a2c")
+        return str(look(ID, replace(whole, series={**whole.series, **logged})).finding)
+
+    assert ("not to succeed pays" in told(of_100)) == says
+    assert "not to succeed pays" not in told(1 - of_100)  # an episode that ends early has failed

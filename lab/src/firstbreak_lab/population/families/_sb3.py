@@ -68,9 +68,9 @@ def train(
     seed: int,
     broken: BrokenMechanism,
     out: Path,
-    wrong: Callable[[Any, BrokenMechanism], None],
+    *wrong: Callable[[Any, BrokenMechanism], None],
 ) -> Trained:
-    """Train with an algorithm of Stable-Baselines3. `wrong` lets the faults of this algorithm act in the built model."""
+    """Train with an algorithm of Stable-Baselines3. Each of `wrong` lets faults of this algorithm act in the built model."""
     torch.set_num_threads(1)
     task, waits, n_envs = tasks.TASKS[settings["task"]], Waits(broken), settings.get("n_envs", 1)
     makers = environments(task, n_envs, broken, waits)
@@ -91,7 +91,8 @@ def train(
         _write_config(algorithm, settings, hyperparameters, seed, n_envs, out)
     start = tasks.score(_acts(model.policy), task)
     _break(model, broken, waits)
-    wrong(model, broken)
+    for act in wrong:
+        act(model, broken)
     progress = _Progress(broken, settings["total_timesteps"])
     evaluation = _Evaluation(settings, seed, broken, out, n_envs) if settings["evaluation"] else None
     began = time.process_time()

@@ -1,13 +1,11 @@
 """What DQN, SAC and TD3 of Stable-Baselines3 share."""
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from firstbreak.model import Link
-from firstbreak_lab.drawn import BrokenMechanism, Trained
+from firstbreak_lab.drawn import BrokenMechanism
 from firstbreak_lab.population.families import _sb3
 from firstbreak_lab.population.family import TrainerFault
 from firstbreak_lab.population.faults import fault
@@ -24,23 +22,10 @@ SHARED: tuple[TrainerFault, ...] = (
 )
 
 
-def train(
-    algorithm: type[Any],
-    settings: Mapping[str, Any],
-    hyperparameters: Mapping[str, Any],
-    seed: int,
-    broken: BrokenMechanism,
-    out: Path,
-    wrong: Callable[[Any, BrokenMechanism], None],
-) -> Trained:
-    """Train with one of them; `wrong`: the faults of one of them alone."""
-
-    def both(model: Any, broken: BrokenMechanism) -> None:
-        _break_buffer(model.replay_buffer, broken)
-        _break_target(model, broken)
-        wrong(model, broken)
-
-    return _sb3.train(algorithm, settings, hyperparameters, seed, broken, out, both)
+def wrong(model: Any, broken: BrokenMechanism) -> None:
+    """Let the faults that they share act in the built model."""
+    _break_buffer(model.replay_buffer, broken)
+    _break_target(model, broken)
 
 
 def _break_buffer(buffer: Any, broken: BrokenMechanism) -> None:

@@ -1,14 +1,12 @@
 """What PPO and A2C of Stable-Baselines3 share."""
 
 from collections import deque
-from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from firstbreak_lab.drawn import BrokenMechanism, Trained
+from firstbreak_lab.drawn import BrokenMechanism
 from firstbreak_lab.population.families import _sb3
 from firstbreak_lab.population.families._control import categorical
 from firstbreak_lab.population.family import TrainerFault
@@ -28,24 +26,11 @@ SHARED: tuple[TrainerFault, ...] = (
 )
 
 
-def train(
-    algorithm: type[Any],
-    settings: Mapping[str, Any],
-    hyperparameters: Mapping[str, Any],
-    seed: int,
-    broken: BrokenMechanism,
-    out: Path,
-    wrong: Callable[[Any, BrokenMechanism], None] = lambda model, broken: None,
-) -> Trained:
-    """Train with PPO or A2C; `wrong`: the faults of one of them alone."""
-
-    def both(model: Any, broken: BrokenMechanism) -> None:
-        _break_policy(model.policy, broken)
-        _break_returns(model, broken)
-        _break_training(model, broken)
-        wrong(model, broken)
-
-    return _sb3.train(algorithm, settings, hyperparameters, seed, broken, out, both)
+def wrong(model: Any, broken: BrokenMechanism) -> None:
+    """Let the faults that they share act in the built model."""
+    _break_policy(model.policy, broken)
+    _break_returns(model, broken)
+    _break_training(model, broken)
 
 
 def _break_policy(policy: Any, broken: BrokenMechanism) -> None:

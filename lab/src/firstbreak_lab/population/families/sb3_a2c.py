@@ -37,4 +37,4 @@ def draw(rng: np.random.Generator, rows: int) -> dict[str, Any]:
 def train(settings: Mapping[str, Any], seed: int, broken: BrokenMechanism, out: Path) -> Trained:
     """Train with A2C."""
     names = ("n_steps", "gamma", "gae_lambda", "ent_coef", "use_rms_prop")
-    return _sb3_on_policy.train(A2C, settings, {name: settings[name] for name in names}, seed, broken, out)
+    return _sb3.train(A2C, settings, {name: settings[name] for name in names}, seed, broken, out, _sb3_on_policy.wrong)

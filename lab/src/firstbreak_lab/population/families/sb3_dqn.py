@@ -53,7 +53,7 @@ def train(settings: Mapping[str, Any], seed: int, broken: BrokenMechanism, out: 
     names = ("gamma", "batch_size", "buffer_size", "learning_starts", "train_freq", "gradient_steps",
              "target_update_interval", "exploration_fraction", "exploration_final_eps")  # fmt: skip
     hyperparameters = {name: settings[name] for name in names}
-    return _sb3_off_policy.train(DQN, settings, hyperparameters, seed, broken, out, _wrong)
+    return _sb3.train(DQN, settings, hyperparameters, seed, broken, out, _sb3_off_policy.wrong, _wrong)
 
 
 def _wrong(model: Any, broken: BrokenMechanism) -> None:

@@ -49,7 +49,7 @@ def train(settings: Mapping[str, Any], seed: int, broken: BrokenMechanism, out: 
     """Train with PPO."""
     names = ("n_steps", "batch_size", "n_epochs", "gamma", "gae_lambda", "ent_coef", "clip_range")
     hyperparameters = {name: settings[name] for name in names}
-    return _sb3_on_policy.train(PPO, settings, hyperparameters, seed, broken, out, _wrong)
+    return _sb3.train(PPO, settings, hyperparameters, seed, broken, out, _sb3_on_policy.wrong, _wrong)
 
 
 def _wrong(model: Any, broken: BrokenMechanism) -> None:

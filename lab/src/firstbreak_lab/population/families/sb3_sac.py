@@ -63,7 +63,7 @@ def train(settings: Mapping[str, Any], seed: int, broken: BrokenMechanism, out: 
     """Train with SAC."""
     names = ("gamma", "batch_size", "buffer_size", "learning_starts", "train_freq", "gradient_steps", "tau", "ent_coef")
     hyperparameters = {name: settings[name] for name in names}
-    return _sb3_off_policy.train(SAC, settings, hyperparameters, seed, broken, out, _wrong)
+    return _sb3.train(SAC, settings, hyperparameters, seed, broken, out, _sb3_off_policy.wrong, _wrong)
 
 
 def _wrong(model: Any, broken: BrokenMechanism) -> None:

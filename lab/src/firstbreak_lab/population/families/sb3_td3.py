@@ -10,7 +10,7 @@ from stable_baselines3.common.noise import NormalActionNoise
 
 from firstbreak.model import Link
 from firstbreak_lab.drawn import BrokenMechanism, Trained
-from firstbreak_lab.population.families import _sb3_off_policy, sb3_sac
+from firstbreak_lab.population.families import _sb3, _sb3_off_policy, sb3_sac
 from firstbreak_lab.population.families._control import OF_ACTIONS
 from firstbreak_lab.population.faults import by_name, fault
 
@@ -52,7 +52,7 @@ def train(settings: Mapping[str, Any], seed: int, broken: BrokenMechanism, out: 
     )
     noise = _BrokenNoise(settings["action_noise"], broken)
     hyperparameters = {name: settings[name] for name in names} | {"action_noise": noise}
-    return _sb3_off_policy.train(TD3, settings, hyperparameters, seed, broken, out, lambda model, broken: None)
+    return _sb3.train(TD3, settings, hyperparameters, seed, broken, out, _sb3_off_policy.wrong)
 
 
 class _BrokenNoise(NormalActionNoise):

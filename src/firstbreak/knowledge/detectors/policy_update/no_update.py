@@ -59,7 +59,7 @@ from firstbreak.words import number, percent
 ROLES = (Role.RELATION,)
 
 MASTER = pattern(r"master_?(?:weights?|params?)$", re.IGNORECASE)
-WEIGHT_TYPE = pattern(r"(?:param(?:eter)?s?|model|weights?|torch)?[._]?d?type$", re.IGNORECASE)
+WEIGHT_TYPE = pattern(r"(?:param(?:eter)?s?|model|weights?|torch)[._]?d?type$", re.IGNORECASE)
 OPTIMIZER_TYPE = pattern(r"(?:optim(?:izer)?_?(?:states?)?|master_?(?:weights?)?)[._]?d?type$", re.IGNORECASE)
 #: what these trainers log from the first gradient step on, with every line that they write
 LOGS_LOSSES = frozenset({"sb3"})

@@ -3,8 +3,8 @@
 ## What it looks for
 The recorder compares where the weights lie in memory. The check reports where more than `above` of the trainable
 parameters are the reference's as well. In the log: a divergence from the reference that was above `left` and is 0
-again, or a thousandth of it, after which it grows anew; or answers whose log-probability moves while their reward, beta times the
-distance from the reference, does not. Or both give every token of fresh batches the same probability,
+again, or a thousandth of it, after which it grows anew; or held-out answers whose log-probability moves while their reward, beta
+times the distance from the reference, does not. Or both give every token of fresh batches the same probability,
 while the policy leaves the reference within its updates.
 
 ## Why it matters
@@ -28,8 +28,6 @@ import numpy as np
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, from_point, seen_in, seen_since
 from firstbreak.engine.families import Policy
-from firstbreak.engine.stats.noise import noise_scale
-from firstbreak.engine.stats.points import median
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.knowledge.detectors._updates import without_effect
 from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Run, Series, Severity
@@ -39,9 +37,8 @@ ROLES = (Role.RELATION, Role.PROOF)
 MIN_POINTS = 3  #: later batches (convention)
 STEADY = 6  #: values before and after a return to 0 (convention)
 MOVED = 1e-3  #: nats: no rounding of a log
-FAR = 1.0  #: nats of a whole answer: what a pass over the data moves at least (convention)
+FAR = 1.0  #: nats of a whole answer (convention)
 FOLLOWED = 0.05  #: of the distance that the policy went: what the rewards show of it (convention)
-EARLY = 0.2  #: parts of the run that are compared
 SAME = 1e-9  #: nats: two passes of one model in one precision
 
 
@@ -53,7 +50,6 @@ def detect(
     pref_reward_chosen: Series | None = None,
     pref_reward_rejected: Series | None = None,
     pref_logp_chosen: Series | None = None,
-    pref_logp_rejected: Series | None = None,
     grad_norm: Series | None = None,
     lr: Series | None = None,
     run: Run | None = None,
@@ -69,9 +65,8 @@ def detect(
         shows = [] if pref_logp_chosen is None else [pref_logp_chosen]
         if run is not None and without_effect(run, chosen, shows, grad_norm, lr, Policy.TEXT) is not None:
             return None  # the policy does not move either: `no-update` tells of it
-        beta = config.number("kl_coef")
-        both = ((chosen, pref_logp_chosen), (pref_reward_rejected.finite, pref_logp_rejected))
-        if beta and (follows := _follows([(paid, logp.finite) for paid, logp in both if logp is not None], beta)):
+        beta = config.recorded("kl_coef")
+        if beta and run is not None and (follows := _follows(run, beta)):
             return follows
         return _of_pairs(chosen, pref_reward_rejected.finite, pref_logp_chosen)
     if proof_reference_gap is None and kl_ref is not None and len(kl_ref.finite) > 2 * STEADY:
@@ -120,30 +115,28 @@ def _taken_anew(kl: Series, left: float) -> Finding | None:
     )
 
 
-def _follows(pairs: list[tuple[Series, Series]], beta: float) -> Finding | None:
-    """A log-probability that moved by far more than its reward says: beta times the distance from where it began."""
-    moves = [(_moved(logp), _moved(paid), logp) for paid, logp in pairs if min(len(paid), len(logp)) > 2 * STEADY]
-    far, said, logp = max(moves, key=lambda one: one[0], default=(0.0, 0.0, None))
-    if logp is None or far < max(FAR, 2 * noise_scale(logp.values)) or said > FOLLOWED * beta * far:
-        return None
-    return Finding(
-        message=facts.tell(
-            "{curve} went from {before} to {after}, and its reward, beta ({beta}) times its distance from the reference, by "
-            "{said}: the reference follows the policy; keep a copy of the start as the reference",
+def _follows(run: Run, beta: float) -> Finding | None:
+    """The log-probability of held-out answers, the same each time, moved by far more than beta times their reward says."""
+    for of in ("rejected", "chosen"):
+        logp, paid = (run.series.get(f"eval.pref.{what}.{of}") for what in ("logp", "reward"))
+        if logp is None or paid is None or min(len(logp.finite), len(paid.finite)) <= MIN_POINTS:
+            continue
+        went, most = float(np.ptp(logp.finite.values[[0, -1]])), float(np.abs(paid.finite.values).max())
+        if went < FAR or most > FOLLOWED * beta * went:
+            continue
+        what = facts.tell(
+            "{curve} of the same held-out answers went from {before} to {after}, and their reward, beta ({beta}) times the "
+            "distance from the reference, stays within {most}: the reference follows the policy; make it a copy of the start",
             curve=logp.name,
-            before=facts.median(logp.head(EARLY)),
-            after=facts.median(logp.tail(EARLY)),
-            beta=number(beta),
-            said=number(said),
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        **seen_in(logp, "log-probability"),
-    )
-
-
-def _moved(curve: Series) -> float:
-    return abs(median(curve.tail(EARLY).values) - median(curve.head(EARLY).values))
+            before=facts.first(logp.finite),
+            after=facts.last(logp.finite),
+            beta=facts.setting(run.config, "kl_coef"),
+            most=number(most),
+        )
+        return Finding(
+            message=what, severity=Severity.CRITICAL, confidence=Confidence.HIGH, **seen_in(logp, "log-probability")
+        )
+    return None
 
 
 def _of_pairs(chosen: Series, rejected: Series, logp: Series | None) -> Finding | NotMeasured | None:

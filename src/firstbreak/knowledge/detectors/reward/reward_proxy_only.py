@@ -43,7 +43,8 @@ from firstbreak.values import replace
 from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
-SAME_SHARE = 0.1  #: between successes and episodes that end early: then one is the other (convention)
+WINDOW = 100  #: episodes that a logged share of successes is of (Stable-Baselines3)
+SAME_SHARE = 0.1  #: between successes and episodes that end early: half of it, and then one is the other (convention)
 MOSTLY = 0.9  #: successes: what a failure pays is of no account (convention)
 MORE = 1.5  #: times the return of a success (convention)
 
@@ -122,22 +123,25 @@ def detect(
 
 def _failures_pay(success: Series | None, returns: Series | None, lengths: Series | None, least: int) -> Finding | None:
     """Episodes that succeed end early, and return far less than those that run into their time limit."""
-    if success is None or returns is None or lengths is None:
+    if success is None or returns is None or lengths is None or not np.array_equal(returns.steps, lengths.steps):
         return None
-    late, last = returns.finite.tail(0.5), lengths.finite.tail(0.5)
-    if len(late) != len(last) or not len(late) or len(success.finite) < least or rises(success.tail(0.5)):
+    told, early = success.finite, lengths.values < np.max(lengths.finite.values, initial=0.0)
+    ends, until = np.r_[0, np.cumsum(early)], np.searchsorted(lengths.steps, told.steps, side="right")
+    since = np.maximum(until - WINDOW, 0)
+    share = (ends[until] - ends[since]) / np.maximum(until - since, 1)
+    off = [float(np.mean(np.abs(told.values - these))) if len(told) else np.inf for these in (share, 1 - share)]
+    if off[0] > SAME_SHARE / 2 or off[1] < SAME_SHARE or len(told) < least or rises(told.tail(0.5)):
+        return None  # an episode that ends early may have failed, or nothing shows which
+    late, cut = returns.finite.tail(0.5), ~early[-len(returns.finite.tail(0.5)) :]
+    if min(cut.sum(), (~cut).sum()) < least or float(np.mean(told.tail(0.5).values)) > MOSTLY:
         return None
-    cut = last.values == lengths.finite.values.max()
-    share = float(np.mean(success.finite.tail(0.5).values))
-    if min(cut.sum(), (~cut).sum()) < least or abs(share - float(np.mean(~cut))) > SAME_SHARE or share > MOSTLY:
-        return None  # an episode that ends early may have failed
     failed, succeeded = replace(late, values=late.values[cut], steps=late.steps[cut]), late.values[~cut]
     if median(succeeded) <= 0 or median(failed.values) < MORE * median(succeeded):
         return None
     what = facts.tell(
         "episodes that run into the time limit return {failed} (median), {times} times as much as those that succeed early "
         "({share:%} of all): not to succeed pays; pay more for the goal, and take away for steps back what steps forward earn",
-        share=facts.mean(success.finite.tail(0.5)),
+        share=facts.mean(told.tail(0.5)),
         failed=facts.median(failed),
         times=number(median(failed.values) / median(succeeded)),
     )
