@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from firstbreak.model import Run
@@ -24,14 +24,15 @@ def same(a: Run, b: Run) -> bool:
 
 def written(name: str) -> bytes:
     rows = grpo(1, 40)
-    if name.endswith(".jsonl"):
+    if not name.endswith(".csv"):
         return "".join(json.dumps(row) + "\n" for row in rows).encode()
     lines = [",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)]
     return ("\n".join(lines) + "\n").encode()
 
 
-@pytest.mark.parametrize("name", ["metrics.jsonl", "progress.csv"])
+@pytest.mark.parametrize("name", ["metrics.jsonl", "progress.csv", "console.log"])
 @given(cuts=st.lists(st.floats(0, 1), max_size=6))
+@example(cuts=[0.002])  # a line that says nothing yet
 @settings(max_examples=25)
 def test_looking_at_any_moments_ends_with_the_whole(
     tmp_path_factory: pytest.TempPathFactory, name: str, cuts: list[float]

@@ -26,6 +26,7 @@ class Follower:
     def __init__(self, path: str | os.PathLike[str], *, trainer: str | None = None, named: Names = EMPTY) -> None:
         self.path, self.trainer, self.named = path, trainer, named
         self._recordings: dict[Path, Recording] = {}
+        self._readers: dict[Path, Any] = {}
         self._lost: dict[Path, str] = {}
 
     def update(self) -> bool:
@@ -41,7 +42,9 @@ class Follower:
         for path, reader in files(existing(self.path)):
             known = self._recordings.get(path)
             own = budget.size_of(known) if known else 0
-            resume = known.resume if known else None
+            same = self._readers.get(path) is reader  # a file of which more is known may be another reader's
+            self._readers[path] = reader
+            resume = known.resume if known and same else None
             try:
                 if isinstance(reader, Unreadable):
                     raise reader
