@@ -24,6 +24,13 @@ def noise(n: int, sd: float = 1.0, seed: int = 0) -> np.ndarray:
     return drawn
 
 
+def put(values: np.ndarray, at: Any, new: Any) -> np.ndarray:
+    """The same values, with others at these places."""
+    changed = np.array(values, float)
+    changed[at] = new
+    return changed
+
+
 def series(name: str, values: Any, steps: Any = None) -> Series:
     """A curve over the steps 1, 2, 3, ... unless others are given."""
     array = np.asarray(values, dtype=float)

@@ -1,7 +1,23 @@
-"""Ask one detector about one run, through the engine, as a diagnosis does."""
+"""Ask one detector about one run, through the engine, as a diagnosis does.
+
+A link's `test_cases.py` is a table of what its detectors say: by detector and by a sentence that holds, one case or several.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
 
 from firstbreak.engine.detection import check
 from firstbreak.model import Confidence, Finding, Outcome, Run, Sample, Samples, Severity, Status
+from tests.make import run
+
+CRITICAL, WARNING, NOTICE = Severity.CRITICAL, Severity.WARNING, Severity.NOTICE
+HIGH, MEDIUM, LOW = Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW
+
+Curves = Mapping[str, Any] | Run
+Said = str | Severity | Confidence
 
 
 def look(detector: str, run: Run) -> Outcome:
@@ -46,3 +62,79 @@ def dump(*rows: tuple[str, str, float]) -> Samples:
 def proved(run: Run) -> set[str]:
     """The detectors of proofs that found something."""
     return {o.detector for o in check(run) if "proof" in o.roles and o.finding is not None}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A run, and how a detector ends on it."""
+
+    run: Run
+    status: Status
+    said: Sequence[Said] = ()  #: words of the message or of the note, and how serious and sure the finding is
+    seen: Mapping[str, Any] = field(default_factory=dict)  #: of the finding; an onset may lie between two steps
+    expected: bool = False
+
+    def holds(self, detector: str) -> None:
+        """Ask the detector; fails where it says something else."""
+        outcome = look(detector, self.run)
+        assert (outcome.status, outcome.expected or not self.expected) == (self.status, True), outcome
+        finding = outcome.finding
+        known = [outcome.note] if finding is None else [finding.message, finding.severity, finding.confidence]
+        for said in self.said:
+            of_text = isinstance(said, str) and not isinstance(said, Severity | Confidence)
+            assert said in (known[0] if of_text else known[1:]), (said, known)
+        for name, value in self.seen.items():
+            assert _is(getattr(finding, name), value), (name, value, finding)
+
+
+Cases = Mapping[str, Mapping[str, Case | Sequence[Case]]]
+
+
+def finds(curves: Curves, *said: Said, **how: Any) -> Case:
+    """The detector finds something. `onset`, `interval`, `metric`, `numbers`: of the finding; the rest is the run's."""
+    seen = {name: how.pop(name) for name in ("onset", "interval", "metric", "numbers") if name in how}
+    return Case(_made(curves, how), Status.FOUND, said, seen)
+
+
+def passes(curves: Curves, *said: str, **how: Any) -> Case:
+    """The detector looks, and sees nothing wrong."""
+    return Case(_made(curves, how), Status.OK, said)
+
+
+def expects(curves: Curves, *said: str, **how: Any) -> Case:
+    """What looks odd to the detector is right."""
+    return Case(_made(curves, how), Status.OK, said, expected=True)
+
+
+def cannot(curves: Curves, *said: str, **how: Any) -> Case:
+    """The detector has not what it needs."""
+    return Case(_made(curves, how), Status.NOT_MEASURED, said)
+
+
+def exempt(curves: Curves, *said: str, **how: Any) -> Case:
+    """The detector does not hold for such a run."""
+    return Case(_made(curves, how), Status.NOT_APPLICABLE, said)
+
+
+def each_of(cases: Cases) -> pytest.MarkDecorator:
+    """A test of (detector, cases) for each sentence of a table."""
+    return pytest.mark.parametrize(("detector", "cases"), list(_rows(cases)))
+
+
+def _rows(cases: Cases) -> Iterator[Any]:
+    for detector, sentences in cases.items():
+        for sentence, held in sentences.items():
+            yield pytest.param(detector, [held] if isinstance(held, Case) else held, id=f"{detector}: {sentence}")
+
+
+def _made(curves: Curves, how: Mapping[str, Any]) -> Run:
+    return curves if isinstance(curves, Run) else run(curves, **how)
+
+
+def _is(found: Any, value: Any) -> bool:
+    """Whether a field of a finding has this value, or lies between two; of `numbers`, those that are given."""
+    if isinstance(value, Mapping):
+        return all(found[name] == one for name, one in value.items())
+    if isinstance(value, tuple) and isinstance(found, float):
+        return bool(value[0] <= found <= value[1])
+    return bool(found == value)

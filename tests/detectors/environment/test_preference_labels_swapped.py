@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from firstbreak.model import Run, Severity, Status
+from firstbreak.model import Run
 from firstbreak.readers.read import read
 from firstbreak.values import replace
 from tests.detectors.look import found, look, silent
@@ -16,27 +16,6 @@ ID = "preference-labels-swapped"
 N = 80
 RISE = 1 - np.exp(-np.arange(N) / 20)
 RIGHT = 0.5 + 0.4 * RISE + noise(N, 0.05)
-WRONG = 0.5 - 0.35 * RISE + noise(N, 0.05)
-
-
-def test_a_loss_with_its_sign_reversed_stops_the_run() -> None:
-    finding = found(ID, run({"pref.reward.accuracy": WRONG, "pref.reward.margin": -2 * RISE}, algorithm="dpo"))
-    assert finding.severity is Severity.CRITICAL
-    assert finding.metric == "pref.reward.accuracy"
-
-
-def test_swapped_training_labels_show_on_held_out_pairs() -> None:
-    curves = {
-        "pref.reward.accuracy": RIGHT,
-        "pref.reward.margin": 2 * RISE,
-        "eval.pref.reward.accuracy": WRONG,
-        "eval.pref.reward.margin": -2 * RISE,
-    }
-    assert found(ID, run(curves, algorithm="dpo")).metric == "eval.pref.reward.accuracy"
-
-
-def test_learning_is_healthy() -> None:
-    assert silent(ID, run({"pref.reward.accuracy": RIGHT, "pref.reward.margin": 2 * RISE}, algorithm="dpo"))
 
 
 @pytest.mark.parametrize(("better", "swapped"), [("rejected", True), ("chosen", False)])
@@ -69,31 +48,6 @@ def test_refusals_that_are_preferred_to_short_answers_are_swapped(tmp_path: Path
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     read_back = replace(read(tmp_path), algorithm="dpo")
     assert "refuses" in found(ID, read_back).message if rejected == "Rome." else silent(ID, read_back)
-
-
-def test_ties_before_the_first_update_are_not_a_preference() -> None:
-    early = np.where(np.arange(N) < 5, 0.0, RIGHT)
-    assert silent(ID, run({"pref.reward.accuracy": early, "pref.reward.margin": 2 * RISE}, algorithm="dpo"))
-
-
-def test_a_coin_is_not_swapped() -> None:
-    curves = {"pref.reward.accuracy": 0.5 + noise(N, 0.05), "pref.reward.margin": noise(N, 0.01)}
-    assert silent(ID, run(curves, algorithm="dpo"))
-
-
-def test_a_low_accuracy_with_a_growing_margin_is_not_it() -> None:
-    assert silent(ID, run({"pref.reward.accuracy": WRONG, "pref.reward.margin": RISE}, algorithm="dpo"))
-
-
-def test_only_pairs_have_labels() -> None:
-    assert look(ID, run({"reward.mean": RIGHT}, algorithm="grpo")).status is Status.NOT_APPLICABLE
-
-
-def test_without_a_reference_the_accuracy_begins_where_the_model_stands_and_has_to_fall() -> None:
-    logp = -2 + RISE
-    alike = {"pref.logp.chosen": logp, "pref.reward.chosen": 0.1 * logp, "pref.reward.margin": -0.05 - 0.01 * RISE}
-    assert silent(ID, run({**alike, "pref.reward.accuracy": 0.2 + noise(N, 0.05)}, algorithm="dpo"))
-    assert found(ID, run({**alike, "pref.reward.accuracy": WRONG}, algorithm="dpo"))
 
 
 @pytest.mark.parametrize("logp", [RISE - 3, -RISE - 3])

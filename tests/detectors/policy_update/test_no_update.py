@@ -5,25 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from firstbreak.model import Run, Severity, Status
+from firstbreak.model import Run, Severity
 from firstbreak.values import replace
 from tests.detectors.look import found, look, silent
-from tests.make import learning, noise, run, series
+from tests.make import noise, run, series
 
 ID = "no-update"
-
-
-def test_a_gradient_of_exactly_zero_is_critical() -> None:
-    assert found(ID, run({"grad.norm": [0.0] * 50, "reward.mean": noise(50)}), Severity.CRITICAL).onset == 1
-
-
-def test_zero_variance_groups_leave_nothing_to_update_with() -> None:
-    made = run({"grad.norm": [0.0] * 50, "reward.zero_std_frac": [1.0] * 50, "reward.mean": noise(50)})
-    assert look(ID, made).expected
-
-
-def test_a_schedule_that_ends_at_zero_is_healthy() -> None:
-    assert silent(ID, run({"lr": np.linspace(1e-4, 0, 50), "grad.norm": 1 + np.abs(noise(50))}))
 
 
 def test_a_decay_that_is_printed_with_too_few_decimals_is_healthy() -> None:
@@ -36,75 +23,6 @@ def test_a_rate_that_ends_at_zero_is_a_matter_of_its_schedule() -> None:
     ended = run({"lr": np.repeat([4e-4, 0.0], 50)})
     assert silent(ID, ended)
     assert found("learning-rate-gone", ended).onset == 51
-
-
-def test_a_learning_rate_of_zero_is_found() -> None:
-    assert found(ID, run({"lr": [0.0] * 50})).metric == "lr"
-
-
-def test_without_a_gradient_norm_it_is_not_measured() -> None:
-    assert look(ID, run({"reward.mean": noise(50)})).status is Status.NOT_MEASURED
-
-
-def test_a_policy_that_never_moves_is_found_without_a_gradient_norm() -> None:
-    still = {"policy.entropy": [5.675754] * 40, "kl.old": -np.abs(noise(40, 1e-9))}
-    assert found(ID, run({**still, "lr": [3e-4] * 40}, algorithm="ppo")).severity is Severity.CRITICAL
-
-
-def test_a_divergence_that_is_taken_before_the_step_is_healthy() -> None:
-    moving = {"policy.entropy": np.linspace(1.6, 1.1, 40), "kl.old": noise(40, 1e-9), "lr": [3e-4] * 40}
-    assert silent(ID, run(moving, algorithm="ppo"))
-
-
-def test_columns_that_a_loop_never_fills_and_a_score_that_rises_say_that_it_learns() -> None:
-    still = {"policy.entropy": [5.675754] * 40, "kl.old": np.zeros(40), "lr": [3e-4] * 40}
-    assert silent(ID, run({**still, "policy.entropy": np.zeros(40)}, algorithm="grpo"))
-    assert silent(ID, run({**still, "reward.mean": learning(40)}, algorithm="grpo"))
-
-
-EXPLORED = {"epsilon": np.concatenate([np.linspace(1, 0.05, 10), np.full(50, 0.05)]), "reward.mean": 22 + noise(60)}
-
-
-def test_exploration_that_ends_before_the_first_gradient_step_is_found() -> None:
-    assert "learning_starts" in found(ID, run(EXPLORED, trainer="sb3", algorithm="dqn"), Severity.CRITICAL).message
-
-
-def test_learning_may_begin_while_exploration_goes_on() -> None:
-    early = {name: values[:11] for name, values in EXPLORED.items()}
-    assert look(ID, run(early, trainer="sb3", algorithm="dqn")).status is Status.NOT_MEASURED
-
-
-def test_a_log_without_losses_shows_nothing_of_a_trainer_that_may_not_write_them() -> None:
-    assert look(ID, run(EXPLORED, algorithm="dqn")).status is Status.NOT_MEASURED
-    assert silent(ID, run({**EXPLORED, "value.loss": np.ones(60), "lr": [1e-4] * 60}, trainer="sb3", algorithm="dqn"))
-
-
-@pytest.mark.parametrize("at", [2, 30, 70])
-def test_updates_that_end_within_the_run_are_found_where_they_end(at: int) -> None:
-    norms = np.where(np.arange(100) < at, 1 + np.abs(noise(100, 0.2)), 0.0)
-    finding = found(ID, run({"grad.norm": norms, "reward.mean": noise(100)}))
-    assert (finding.severity, finding.onset) == (Severity.CRITICAL, at + 1)
-
-
-def test_a_schedule_that_has_run_out_a_little_early_is_healthy() -> None:
-    assert silent(ID, run({"lr": np.maximum(0, np.linspace(1e-4, -2e-6, 500))}))
-
-
-def test_a_solved_task_leaves_nothing_to_update_with() -> None:
-    norms = np.where(np.arange(100) < 60, 1 + np.abs(noise(100, 0.2)), 0.0)
-    assert look(ID, run({"grad.norm": norms, "reward.accuracy": np.minimum(1, np.arange(100) / 50)})).expected
-
-
-def test_a_gradient_that_is_zero_now_and_then_is_healthy() -> None:
-    norms = np.where(np.arange(100) % 3 == 0, 1 + np.abs(noise(100, 0.2)), 0.0)
-    assert silent(ID, run({"grad.norm": norms, "reward.mean": noise(100)}))
-
-
-def test_a_policy_that_stays_at_its_reference_beside_a_score_that_stands_is_found() -> None:
-    near = {"kl.ref": 0.002 + np.abs(noise(200, 0.001)), "reward.mean": 0.3 + noise(200, 0.05)}
-    assert "too small" in found(ID, run({**near, "grad.norm": 0.3 + np.abs(noise(200, 0.1))}), Severity.WARNING).message
-    learns = {**near, "reward.mean": learning(200), "grad.norm": 0.3 + np.abs(noise(200, 0.1))}
-    assert silent(ID, run(learns))
 
 
 def test_steps_that_are_rounded_away_are_found_by_how_little_the_policy_moves() -> None:
@@ -124,7 +42,6 @@ def test_steps_that_are_rounded_away_are_found_by_how_little_the_policy_moves() 
 
 
 X = np.arange(60)
-MOVED = 5e-3 * (1 + np.abs(noise(60, 0.3)))
 
 
 def steps(kl: Any, entropy: Any = 0.68, rate: Any = 2.5e-3, norm: Any = 10.0, clip: Any = 0.0, **config: float) -> Run:
@@ -153,32 +70,6 @@ def test_old_log_probabilities_that_are_computed_again_leave_a_policy_that_moves
     moving = steps(1e-8, entropy=np.linspace(0.69, 0.5, 60))
     assert silent(ID, moving)
     assert found("ratio-always-one", moving)
-
-
-def test_weights_that_are_restored_from_some_step_on_are_found_there() -> None:
-    clip = np.where(X < 30, 0.1, 0.0)
-    assert found(ID, steps(np.where(X < 30, MOVED, 0.0), clip=clip, epochs_per_batch=4)).onset == 31
-
-
-SCHEDULE = 3e-4 * np.maximum(1 - X / 30, 3e-5)
-
-
-@pytest.mark.parametrize(
-    "sound",
-    [
-        steps(MOVED, epochs_per_batch=4),
-        steps(1e-8, updates_per_batch=1),  # the divergence is that before the step
-        steps(0.0, rate=1e-8, updates_per_batch=24),  # so small that a divergence is rounding
-        steps(MOVED * (SCHEDULE / 3e-4) ** 2, rate=SCHEDULE, epochs_per_batch=4),  # late in a schedule
-        steps(MOVED * 0.7**X, entropy=0.6 * 0.7**X, epochs_per_batch=4),  # certain
-        steps(
-            np.where(X < 30, MOVED, 0.0), norm=np.where(X < 30, 10.0, 0.5), epochs_per_batch=4
-        ),  # nothing more to learn
-        steps(1e-8, clip=0.1, updates_per_batch=24),
-    ],
-)
-def test_a_policy_that_has_reason_not_to_move_is_sound(sound: Run) -> None:
-    assert silent(ID, sound)
 
 
 def test_a_library_that_counts_its_epochs_says_that_batches_are_used_again() -> None:
