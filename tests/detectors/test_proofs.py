@@ -1,5 +1,5 @@
-"""The rows of knowledge/detectors/<link>/proofs.toml: for each, batches that prove it with the words of the proof, and
-sound ones. What needs a real optimizer or environment is tested in a file of its own."""
+"""What the recorder proves, most of it rows of knowledge/detectors/<link>/proofs.toml: for each, batches that prove it with
+the words of the proof, and sound ones. What needs a real optimizer or environment is tested in a file of its own."""
 
 import itertools
 import random
@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from firstbreak.knowledge.detectors.freshness import samples_of_other_weights
 from firstbreak.live.recorder.batch import BatchRecorder
-from firstbreak.model import Confidence, Severity
+from firstbreak.model import Confidence, Config, Finding, NotApplicable, Series, Severity
 from tests.detectors import scored
 from tests.detectors.look import found, silent
 from tests.detectors.recorded import (
@@ -23,6 +24,7 @@ from tests.detectors.recorded import (
     PROMPTS,
     REWARDS,
     STEPS,
+    drawn,
     estimated,
     recorded,
     recorded_steps,
@@ -129,6 +131,22 @@ AGREED = QUESTIONS | {"completions": [f"The answer is {ANSWERS[i]}." for i in RO
 GUESSED = QUESTIONS | {"completions": [ANSWERS[(5 * k + i) % 48] for k, i in enumerate(ROWS)], "rewards": [0.0] * 192}
 YES = {"completions": ["yes"] * 192, "references": ["no"] * 192, "rewards": [0.0] * 192, "known": ["yes", "no"] * 15}
 
+
+def asked(seed: int, *, shift: int = 0, knows: float = 0.5, constant: bool = False) -> dict[str, Any]:
+    """A policy that gives the right digit with a chance of `knows`, graded against the digit of the prompt `shift` rows on."""
+    rng = np.random.default_rng(seed)
+    own = rng.integers(0, 10, 16)
+    said = np.where(rng.random((16, 4)) < knows, own[:, None], rng.integers(0, 10, (16, 4)))
+    texts = [f"answer : {3 if constant else word}" for word in said.ravel()]
+    answers = [str(digit) for digit in np.roll(own, -shift).repeat(4)]
+
+    def score(rows: Sequence[int], other: Mapping[int, str]) -> np.ndarray:
+        return np.array([float(other.get(i, texts[i])[-1:] == answers[i]) for i in rows])
+
+    prompts = {"prompts": [f"{seed} {k}" for k in range(16) for _ in range(4)], "completions": texts, "group": 4}
+    return prompts | {"references": answers, "rewards": score(range(64), {}), "score": score}
+
+
 TILED = {"prompts": [prompt for prompt in "abc" for _ in range(3)], "references": list("ABC") * 3, "group": 3}
 CLIPPED = {"prompts": PROMPTS, "rewards": REWARDS, "group": 4}
 
@@ -170,8 +188,39 @@ def penalised(weight: float, scores: np.ndarray = ADVANTAGES) -> dict[str, Any]:
     return known | {"advantages": advantages, "token_rewards": rewards, "penalties": penalties}
 
 
-def rates(*shares: float) -> list[dict[str, Any]]:
-    return [{"rate": share * 1e-4, "configured_rate": 1e-4} for share in shares]
+def rates(*shares: float, of: str = "") -> list[dict[str, Any]]:
+    return [{f"{of}rate": share * 1e-4, f"configured_{of}rate": 1e-4} for share in shares]
+
+
+UNTRAINED = {"logps": -MASK, "mask": MASK, "untrained": True}
+
+
+def repeated(seed: int, copies: int = 1, sure: float = 0.0, known: float = 1.0) -> dict[str, Any]:
+    """Four samples for each of eight prompts, of two tokens that are one of four each; `copies` of them are one text."""
+    rng = np.random.default_rng(seed)
+    probabilities = np.full(4, (1 - sure) / 4) + sure * np.eye(4)[0]
+    tokens = rng.choice(4, size=(32, 2), p=probabilities)[np.arange(32) // copies * copies]
+    logps, ones = np.log(probabilities)[tokens], np.ones((32, 2))
+    entropy = -known * float(probabilities @ np.log(probabilities)) * ones
+    texts = {"prompts": np.repeat([f"prompt {i}" for i in range(8)], 4), "completions": [str(row) for row in tokens]}
+    return {**texts, "logps": logps, "old_logps": logps, "entropies": entropy, "mask": ones, "fresh": True}
+
+
+def decoded(seed: int) -> dict[str, Any]:
+    """Other tokens of one text, as texts that were decoded and stripped: " yes" and "yes"."""
+    shares = np.array([0.4, 0.3, 0.2, 0.1])
+    logps = np.log(shares)[np.random.default_rng(seed).choice(4, size=(32, 2), p=shares)]
+    texts = {"completions": ["yes"] * 32, "logps": logps, "old_logps": logps, "entropies": np.full((32, 2), 1.2799)}
+    return repeated(seed) | texts
+
+
+def hot(seed: int) -> dict[str, Any]:
+    """Eight samples of a sampler that is hotter than the loss assumes."""
+    return {name: value[:8] if name != "fresh" else value for name, value in drawn(seed, temperature=1.3).items()}
+
+
+ALIKE = {"prompts": PROMPTS, "completions": ["yes"] * 8, "fresh": True}
+SURE_OF = {"entropies": np.full((24, 8), 0.098), "mask": np.ones((24, 8)), "fresh": True}
 
 
 def decayed(weight: float, decay: float) -> dict[str, Any]:
@@ -227,6 +276,33 @@ def centred(prompts: Any, texts: Any, answers: Any) -> list[float]:
 
 #: id -> (words of the proof, the batches that prove it), ...
 PROVED: Mapping[str, Sequence[tuple[str | tuple[str, ...], Batches]]] = {
+    "critic-rate-gone": [("the learning rate of the critic is 0 of", rates(*[0.0] * 12, of="critic_"))],
+    "rate-not-as-configured": [
+        ("the learning rate is 1e-05 of", rates(*(step / 1e5 for step in range(1, 21)))),
+        (
+            "find what sets it",
+            rates(*[0.024] * 12),
+        ),  # nothing is drawn by chance: 0.024 of the rate is as wrong as 0.019
+    ],
+    "reference-is-policy": [
+        (
+            "wte.weight of the policy and of the reference",
+            {"shared_with_reference": 1.0, "shared_name": "wte.weight"},
+        )
+    ],
+    "reference-not-initial": [("the reference -1.5", UNTRAINED | {"ref_logps": -1.5 * MASK})],
+    "samples-edited": [
+        ("standard errors less probable", drawn(1, edited=0.3)),
+        ("less probable than the policy's entropy says", [hot(seed) for seed in range(6)]),
+    ],
+    "samples-identical": [
+        ("are one text, 'yes'", ALIKE | {"old_logps": -np.ones((8, 3)), "mask": np.ones((8, 3))}),
+        ("are one text", [repeated(seed, copies=2) for seed in range(20)]),
+    ],
+    "samples-of-other-weights": [
+        ("less probable", [drawn(1), *(drawn(seed, edited=0.15) for seed in range(2, 8))]),
+    ],
+    "samples-too-sure": [("more probable", drawn(1, temperature=0.3))],
     "batch-of-one-prompt": [("4 of 4 groups have the prompt 'a'", {"prompts": ["a"] * 8, "group": 2})],
     "batch-repeated": [("begin with 'a' and 'b'", [drawn_again()] * 6)],
     "chosen-texts-unlikely": [("a token of a chosen text has -5 nats, of a rejected one -0.5", pairs(-5, -0.5))],
@@ -263,6 +339,7 @@ PROVED: Mapping[str, Sequence[tuple[str | tuple[str, ...], Batches]]] = {
             AGREED | {"references": [ANSWERS[i - 1] for i in ROWS]},
         )
     ],
+    "answers-not-of-prompts": [("answer five prompts by hand", [asked(k, shift=3, knows=0.8) for k in range(12)])],
     "any-answer-paid": [
         ("another prompt's answer gets as much", judged(lambda text, _: text.isdigit())),
         ("for 50 % of the prompts that were asked", [half_read(k) for k in range(6)]),
@@ -389,6 +466,35 @@ PROVED: Mapping[str, Sequence[tuple[str | tuple[str, ...], Batches]]] = {
 
 #: id -> what looks alike and is sound: batches
 SILENT: Mapping[str, Mapping[str, Batches]] = {
+    "answers-not-of-prompts": {
+        "a policy that is often wrong": [asked(k, knows=0.3) for k in range(12)],
+        "a policy that does not know": [asked(k, knows=0.0) for k in range(12)],
+        "a policy that does not read its prompt": [asked(k, shift=3, constant=True) for k in range(12)],
+        "a few measurements": [asked(k, shift=3, knows=0.8) for k in range(3)],
+    },
+    "critic-rate-gone": {"the configured rate": rates(*[1.0] * 12, of="critic_")},
+    "rate-not-as-configured": {
+        "the end of a schedule": rates(*(0.1 * (1 - step / 20) for step in range(20))),
+        "a warm-up of some updates": rates(*(min(1.0, step / 15) for step in range(1, 21))),
+    },
+    "reference-is-policy": {"another model": [{"shared_with_reference": 0.0}] * 2},
+    "reference-not-initial": {"the policy of the start": [UNTRAINED | {"ref_logps": -MASK}] * 2},
+    "samples-edited": {"a sound batch": [drawn(1)] * 2},
+    "samples-identical": {
+        "a certain policy": [ALIKE | {"old_logps": -1e-3 * MASK, "mask": MASK}] * 2,
+        "a policy that is half sure": [repeated(seed, sure=0.8) for seed in range(40)],
+        "other tokens of the same text": [decoded(seed) for seed in range(30)],
+        "a cold sampler, which is another finding": [repeated(seed, copies=2, known=2.0) for seed in range(20)],
+    },
+    "samples-of-other-weights": {
+        "what is wrong from the first batch on": [drawn(seed, edited=0.3) for seed in range(1, 6)],
+        "a sound run": [drawn(seed) for seed in range(20)],
+    },
+    "samples-too-sure": {
+        "a sound batch": [drawn(1)] * 2,
+        "of 192 tokens that are right at 98 %, none surprises": [SURE_OF | {"logps": np.full((24, 8), np.log(0.98))}]
+        * 2,
+    },
     "batch-of-one-prompt": {
         "different prompts": [{"prompts": FOUR, "group": 2}] * 2,
         "a task of two prompts": [{"prompts": ["a"] * 8, "group": 2, "training_prompts": ["a", "b"] * 20}] * 2,
@@ -599,3 +705,11 @@ def test_what_is_remembered_of_a_small_task_does_not_grow(tmp_path: Path) -> Non
 def test_a_penalty_that_turns_as_many_as_in_sound_runs_is_silent() -> None:
     assert silent("penalty-outweighs-reward", run({"proof.penalty_turned": [0.0, 0.08, *[0.14] * 10]}))
     assert found("penalty-outweighs-reward", run({"proof.penalty_turned": [0.0, 0.08, *[0.25] * 10]}))
+
+
+def test_groups_that_are_chosen_by_their_rewards_are_no_matter_of_weights() -> None:
+    curve = Series(name="proof.sampling_z", steps=np.arange(20.0), values=np.r_[0.0, np.full(19, 3.0)], axis="step")
+    assert isinstance(samples_of_other_weights.detect(Config(), curve, proof_sampling_gap=curve), Finding)
+    for chosen in (Config(values={"dynamic_sampling": True}), Config(raw={"rollout.should_accept_fn": "mixed"})):
+        answer = samples_of_other_weights.detect(chosen, curve, proof_sampling_gap=curve)
+        assert isinstance(answer, NotApplicable)

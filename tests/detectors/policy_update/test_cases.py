@@ -89,6 +89,36 @@ LOSS = {"loss.total": np.full(120, 0.69)}
 AT_ONCE = np.r_[0.6931, 1e-4, np.full(9, 1e-8)]
 # ratio-always-one
 ONE_STILL = {"policy.ratio.mean": [1.0] * 50, "policy.clip_fraction": [0.0] * 50}
+# reference-is-policy
+
+
+def follows(gap: float, kl: float) -> Run:
+    """A reference at this distance from the policy, after the first batch."""
+    return run({"proof.reference_gap": [0.0, *[gap] * 9], "kl.ref": [kl] * 10})
+
+
+def held_out(paid: float) -> Run:
+    """Held-out pairs whose log-probabilities move, and their rewards by this share of it."""
+    moved = np.linspace(0, -2.0, 10)
+    curves = {
+        "pref.reward.chosen": noise(60, 3e-4),
+        "pref.reward.rejected": noise(60, 3e-4, 1),
+        "pref.logp.chosen": noise(60),
+        "eval.pref.logp.rejected": moved - 6,
+        "eval.pref.reward.rejected": paid * moved + noise(10, 3e-4),
+    }
+    return run(curves, algorithm="dpo", trainer="trl", config={"kl_coef": 0.1})
+
+
+# reference-not-initial
+
+
+def apart(level: float, first: float) -> Run:
+    """A divergence from the reference in epochs, from this step on."""
+    kl = series("kl.ref", level + noise(60, 0.1 * level), np.round(first + np.arange(60) * 10, 2))
+    return Run(path="a-run", trainer="trl", series={"kl.ref": kl})
+
+
 # score-lost
 SWINGS = [15, 19, 42, 43, 84, 53, 112, 55, 41, 42, 36, 87, 84, 150, 75, 56, 32, 27, 30, 29, 36, 46]
 ONCE = [15, 19, 42, 43, 84, 90, 112, 105, 111, 112, 106, 107, 104, 110, 75, 56, 32, 27, 30, 29, 36, 46]
@@ -309,6 +339,10 @@ CASES: Cases = {
             1e-4, 1e-4, 1e-4]}, algorithm="dpo"),
         "the held out loss counts where it is logged": passes({"loss.total": AT_ONCE, "eval.loss": np.full(11, 0.07),
             "pref.reward.margin": 18 * (1 - AT_ONCE)}, algorithm="dpo")},
+    "rate-not-as-configured": {
+        "a rate in force that is higher than configured is reported": [
+            finds({"lr": np.full(30, 3e-4)}, "find what sets it", config={"learning_rate": 1e-4}, algorithm="ppo"),
+            passes({"lr": np.full(30, 1e-4)}, config={"learning_rate": 1e-4}, algorithm="ppo")]},
     "ratio-always-one": {
         "four updates and a ratio of one": finds(ONE_STILL, "used 4 times", WARNING, config={"updates_per_batch": 4}),
         "one update makes it expected": expects(ONE_STILL, config={"updates_per_batch": 1}),
@@ -323,6 +357,19 @@ CASES: Cases = {
             finds({"kl.old": [0.0] * 50, "policy.entropy": 0.4 + noise(50, 0.05)}, config={"updates_per_batch": 4})],
         "groups with equal rewards cannot move it": expects({"policy.ratio.mean": np.ones(50),
             "reward.zero_std_frac": np.ones(50)}, config={"updates_per_batch": 4})},
+    "reference-is-policy": {
+        "a reference that is the policy in a loop is proved": [finds(follows(0.0, 1e-5), "the reference follows the policy"),
+            passes(follows(0.01, 0.01)), passes(follows(0.0, 0.0))],  # no update moves the policy: another fault
+        "rewards of held out pairs move as far as their log probabilities": [
+            finds(held_out(0.0), "the reference follows the policy"), passes(held_out(0.1))]},
+    "reference-not-initial": {
+        "a loop that begins at its first step has made no update": [
+            finds({"proof.reference_gap": [1.8, 1.9, 2.0]}, "differ by 1.8 nats"),
+            passes({"proof.reference_gap": [0.0, 0.4, 0.5]})],
+        "the first row of a log may be a mean over several updates": [finds(apart(0.8, 10),
+            "nats at the first row of the log"),
+            passes(apart(0.1, 10)),  # a few updates may go so far
+            cannot(apart(0.8, 5000))]},  # a later part of a run
     "score-lost": {
         "it names no model that is not known": [finds(replace(LOST_FALLEN,
             checkpoints=Checkpoint(step=100.0, path="checkpoint-100")),

@@ -1,7 +1,6 @@
 """What the detectors of `rollout` say of runs, and of sound look-alikes."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pytest
@@ -47,17 +46,6 @@ RUNAWAY_CURVES = {"length.mean": GROWING, "reward.mean": np.linspace(0.2, 0.8, 1
 HELD = 0.5 + noise(200, 0.02)
 # samples-identical
 GROUPS = {"group_size": 8}
-
-
-def batch(seed: int, copies: int = 1, sure: float = 0.0) -> dict[str, Any]:
-    """Four samples for each of eight prompts, of two tokens that are one of four each; `copies` of them are one text."""
-    rng = np.random.default_rng(seed)
-    probabilities = np.full(4, (1 - sure) / 4) + sure * np.eye(4)[0]
-    tokens = rng.choice(4, size=(32, 2), p=probabilities)[np.arange(32) // copies * copies]
-    logps, ones = np.log(probabilities)[tokens], np.ones((32, 2))
-    entropy = -float(probabilities @ np.log(probabilities)) * ones
-    texts = {"prompts": np.repeat([f"prompt {i}" for i in range(8)], 4), "completions": [str(row) for row in tokens]}
-    return {**texts, "logps": logps, "old_logps": logps, "entropies": entropy, "mask": ones, "fresh": True}
 
 
 # sampling-narrow
