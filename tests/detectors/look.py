@@ -3,7 +3,7 @@
 A link's `test_cases.py` is a table of what its detectors say: by detector and by a sentence that holds, one case or several.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -73,10 +73,11 @@ class Case:
     said: Sequence[Said] = ()  #: words of the message or of the note, and how serious and sure the finding is
     seen: Mapping[str, Any] = field(default_factory=dict)  #: of the finding; an onset may lie between two steps
     expected: bool = False
+    of: str = ""  #: the detector, where the case is about another one than its row
 
     def holds(self, detector: str) -> None:
         """Ask the detector; fails where it says something else."""
-        outcome = look(detector, self.run)
+        outcome = look(self.of or detector, self.run)
         assert (outcome.status, outcome.expected or not self.expected) == (self.status, True), outcome
         finding = outcome.finding
         known = [outcome.note] if finding is None else [finding.message, finding.severity, finding.confidence]
@@ -90,15 +91,15 @@ class Case:
 Cases = Mapping[str, Mapping[str, Case | Sequence[Case]]]
 
 
-def finds(curves: Curves, *said: Said, **how: Any) -> Case:
+def finds(curves: Curves, *said: Said, of: str = "", **how: Any) -> Case:
     """The detector finds something. `onset`, `interval`, `metric`, `numbers`: of the finding; the rest is the run's."""
     seen = {name: how.pop(name) for name in ("onset", "interval", "metric", "numbers") if name in how}
-    return Case(_made(curves, how), Status.FOUND, said, seen)
+    return Case(_made(curves, how), Status.FOUND, said, seen, of=of)
 
 
-def passes(curves: Curves, *said: str, **how: Any) -> Case:
+def passes(curves: Curves, *said: str, of: str = "", **how: Any) -> Case:
     """The detector looks, and sees nothing wrong."""
-    return Case(_made(curves, how), Status.OK, said)
+    return Case(_made(curves, how), Status.OK, said, of=of)
 
 
 def expects(curves: Curves, *said: str, **how: Any) -> Case:
@@ -116,15 +117,20 @@ def exempt(curves: Curves, *said: str, **how: Any) -> Case:
     return Case(_made(curves, how), Status.NOT_APPLICABLE, said)
 
 
-def each_of(cases: Cases) -> pytest.MarkDecorator:
-    """A test of (detector, cases) for each sentence of a table."""
-    return pytest.mark.parametrize(("detector", "cases"), list(_rows(cases)))
+def each_of(table: Cases) -> Callable[..., None]:
+    """The test of a table: one for each of its sentences."""
+    rows = [
+        pytest.param(detector, [held] if isinstance(held, Case) else held, id=f"{detector}: {sentence}")
+        for detector, sentences in table.items()
+        for sentence, held in sentences.items()
+    ]
 
+    @pytest.mark.parametrize(("detector", "cases"), rows)
+    def holds(detector: str, cases: Sequence[Case]) -> None:
+        for case in cases:
+            case.holds(detector)
 
-def _rows(cases: Cases) -> Iterator[Any]:
-    for detector, sentences in cases.items():
-        for sentence, held in sentences.items():
-            yield pytest.param(detector, [held] if isinstance(held, Case) else held, id=f"{detector}: {sentence}")
+    return holds
 
 
 def _made(curves: Curves, how: Mapping[str, Any]) -> Run:

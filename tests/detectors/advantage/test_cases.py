@@ -1,7 +1,5 @@
 """What the detectors of `advantage` say of runs, and of sound look-alikes."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
 
@@ -14,7 +12,6 @@ from tests.detectors.look import (
     MEDIUM,
     NOTICE,
     WARNING,
-    Case,
     Cases,
     cannot,
     each_of,
@@ -204,11 +201,7 @@ CASES: Cases = {
             onset=61, algorithm="grpo")},
 }  # fmt: skip
 
-
-@each_of(CASES)
-def test_what_a_detector_says(detector: str, cases: Sequence[Case]) -> None:
-    for case in cases:
-        case.holds(detector)
+test_what_a_detector_says = each_of(CASES)
 
 
 def test_a_critic_that_fitted_once_did_learn() -> None:

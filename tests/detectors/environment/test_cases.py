@@ -2,7 +2,6 @@
 
 import math
 import random
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from tests.detectors.look import (
     LOW,
     NOTICE,
     WARNING,
-    Case,
     Cases,
     cannot,
     each_of,
@@ -284,11 +282,7 @@ CASES: Cases = {
             "reward.mean": np.full(60, -3.0)}, algorithm="grpo")},
 }  # fmt: skip
 
-
-@each_of(CASES)
-def test_what_a_detector_says(detector: str, cases: Sequence[Case]) -> None:
-    for case in cases:
-        case.holds(detector)
+test_what_a_detector_says = each_of(CASES)
 
 
 def test_a_share_of_successes_is_no_return() -> None:

@@ -1,6 +1,5 @@
 """What the detectors of `evaluation` say of runs, and of sound look-alikes."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +12,6 @@ from tests.detectors.look import (
     HIGH,
     NOTICE,
     WARNING,
-    Case,
     Cases,
     cannot,
     each_of,
@@ -247,11 +245,7 @@ CASES: Cases = {
             "lr": [1e-5] * 100})},
 }  # fmt: skip
 
-
-@each_of(CASES)
-def test_what_a_detector_says(detector: str, cases: Sequence[Case]) -> None:
-    for case in cases:
-        case.holds(detector)
+test_what_a_detector_says = each_of(CASES)
 
 
 def test_old_weights_are_found() -> None:

@@ -1,7 +1,6 @@
 """What the detectors of `exploration` say of runs, and of sound look-alikes."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +15,6 @@ from tests.detectors.look import (
     MEDIUM,
     NOTICE,
     WARNING,
-    Case,
     Cases,
     cannot,
     each_of,
@@ -198,11 +196,7 @@ CASES: Cases = {
             algorithm="grpo")]},
 }  # fmt: skip
 
-
-@each_of(CASES)
-def test_what_a_detector_says(detector: str, cases: Sequence[Case]) -> None:
-    for case in cases:
-        case.holds(detector)
+test_what_a_detector_says = each_of(CASES)
 
 
 def test_low_entropy_from_the_start_matters_where_the_policy_fails() -> None:

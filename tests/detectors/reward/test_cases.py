@@ -1,7 +1,6 @@
 """What the detectors of `reward` say of runs, and of sound look-alikes."""
 
 import random
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +13,6 @@ from tests.detectors.look import (
     HIGH,
     NOTICE,
     WARNING,
-    Case,
     Cases,
     cannot,
     dump,
@@ -410,11 +408,7 @@ CASES: Cases = {
             rewards={"accuracy": float(i % 3 == 2)}) for i in range(60)]), "completions.parquet"))},
 }  # fmt: skip
 
-
-@each_of(CASES)
-def test_what_a_detector_says(detector: str, cases: Sequence[Case]) -> None:
-    for case in cases:
-        case.holds(detector)
+test_what_a_detector_says = each_of(CASES)
 
 
 @pytest.mark.parametrize(("length", "status"), [(98_000.0, Status.NOT_MEASURED), (200.0, Status.FOUND)])

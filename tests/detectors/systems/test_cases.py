@@ -1,7 +1,5 @@
 """What the detectors of `systems` say of runs, and of sound look-alikes."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
 
@@ -11,7 +9,6 @@ from tests.detectors.look import (
     MEDIUM,
     NOTICE,
     WARNING,
-    Case,
     Cases,
     cannot,
     each_of,
@@ -275,11 +272,7 @@ CASES: Cases = {
             "time.step": 2 * (1 + 0.8 * np.clip((np.arange(200) - 100) / 100, 0, 1)) * WOBBLE})]},
 }  # fmt: skip
 
-
-@each_of(CASES)
-def test_what_a_detector_says(detector: str, cases: Sequence[Case]) -> None:
-    for case in cases:
-        case.holds(detector)
+test_what_a_detector_says = each_of(CASES)
 
 
 def test_a_phase_that_is_nearly_full_is_named_beside_the_other() -> None:
