@@ -11,7 +11,8 @@ import pytest
 
 from firstbreak.engine.detection import check
 from firstbreak.model import Confidence, Finding, Outcome, Run, Sample, Samples, Severity, Status
-from tests.make import run
+from firstbreak.values import replace
+from tests.make import run, series
 
 CRITICAL, WARNING, NOTICE = Severity.CRITICAL, Severity.WARNING, Severity.NOTICE
 HIGH, MEDIUM, LOW = Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW
@@ -134,7 +135,12 @@ def each_of(table: Cases) -> Callable[..., None]:
 
 
 def _made(curves: Curves, how: Mapping[str, Any]) -> Run:
-    return curves if isinstance(curves, Run) else run(curves, **how)
+    """The run of curves by name; a pair is values and their steps."""
+    if isinstance(curves, Run):
+        return curves
+    made = run({name: values for name, values in curves.items() if not isinstance(values, tuple)}, **how)
+    others = {name: series(name, *values) for name, values in curves.items() if isinstance(values, tuple)}
+    return replace(made, series={name: (made.series | others)[name] for name in curves})
 
 
 def _is(found: Any, value: Any) -> bool:

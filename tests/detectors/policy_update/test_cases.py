@@ -454,10 +454,9 @@ CASES: Cases = {
         "a dip that recovers": passes({"eval.reward": put(learning(200), np.s_[120:130], 0.3)}),
         "one bad last evaluation": passes({"eval.reward": put(learning(60, sd=0.02), -1, 0.5)}),
         "a plateau": passes({"eval.reward": learning(200)}),
-        "in a log that begins in mid run a loss is a share of the level": [*(finds(Run(path="a-run",
-            series={"eval.reward": series("eval.reward", np.interp(np.arange(200), [0, 100, 200], [1360, 1400,
-            bottom]) + noise(200, 2), 7000 + np.arange(200))}), "of its level", severity) for bottom,
-            severity in [(1340.0, WARNING), (300.0, CRITICAL)])],
+        "in a log that begins in mid run a loss is a share of the level": [*(finds({"eval.reward": (
+            np.interp(np.arange(200), [0, 100, 200], [1360, 1400, bottom]) + noise(200, 2), 7000 + np.arange(200))},
+            "of its level", severity) for bottom, severity in [(1340.0, WARNING), (300.0, CRITICAL)])],
         "a small part of the gain says little": finds({"reward.mean": np.concatenate([np.linspace(0, 1, 60),
             np.full(40, 0.8)]) + noise(100, 0.01)}, WARNING, LOW, algorithm="grpo"),
         "right answers are looked at where the reward is lost in its noise": [finds({"reward.mean": noise(20),

@@ -75,7 +75,7 @@ def detect(
         0.15,
         "ratio",
         "half precision moves the loss of the first step from 0.69 to between 0.66 and 0.72",
-        "tests/detectors/environment/test_preference_loss_start.py",
+        "tests/detectors/environment/test_cases.py",
     ),
     tolerance_later: float = at(
         0.25, "ratio", "a first point that is a mean over several updates may lie above ln 2 by this much of it"
