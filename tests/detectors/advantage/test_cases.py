@@ -34,8 +34,8 @@ def made(rest: object, **more: object) -> object:
 # critic-not-learning
 FLAT = 1 + noise(100, 0.1)
 # critic-worse-than-mean
-CURVES = {"value.explained_variance": noise(60, 0.015), "value.loss": 0.35 + noise(60, 0.03)}
-CURVES_2 = {"reward.mean": learning(high=30.0), "value.explained_variance": -5 + noise(200, 0.5)}
+UNEXPLAINED = {"value.explained_variance": noise(60, 0.015), "value.loss": 0.35 + noise(60, 0.03)}
+TINY_LOSS = {"reward.mean": learning(high=30.0), "value.explained_variance": -5 + noise(200, 0.5)}
 FALLS = np.concatenate([np.geomspace(20, 1e-3, 100), np.full(100, 1e-3)])
 # horizon-short
 LENGTHS = {"episode.length": np.linspace(20, 200, 40)}
@@ -44,14 +44,14 @@ GAMES = {"episode.length": np.linspace(500, 9000, 40), "reward.mean": np.linspac
 GROWING = np.exp(np.linspace(0, 4, 120)) * (1 + noise(120, 0.05))
 # value-loss-vanishes
 VARYING = np.abs(100 + noise(100, 30))
-VANISHES_CURVES = {"value.loss": 100 * np.exp(-np.arange(100) / 10) + 0.001, "reward.episode": VARYING}
+VANISHING = {"value.loss": 100 * np.exp(-np.arange(100) / 10) + 0.001, "reward.episode": VARYING}
 RETURNS = -1200 * np.exp(-np.arange(100) / 20) - 60 + noise(100, 15)
 # value-scale-mismatch
-MISMATCH_RETURNS = 100 + noise(60, 5)
-MISMATCH_CURVES = {"value.mean": noise(60, 0.1, 1), "returns.mean": MISMATCH_RETURNS}
+LARGE = 100 + noise(60, 5)
+NEAR_ZERO = {"value.mean": noise(60, 0.1, 1), "returns.mean": LARGE}
 # zero-variance-groups
 EXTREMES = {"reward.min": np.zeros(60), "reward.max": np.ones(60)}
-GROUPS_CURVES = {"reward.zero_std_frac": np.full(100, 0.1), "reward.mean": 0.5 + noise(100, 0.05)}
+FEW_EQUAL = {"reward.zero_std_frac": np.full(100, 0.1), "reward.mean": 0.5 + noise(100, 0.05)}
 
 CASES: Cases = {
     "advantages-not-centred": {
@@ -96,18 +96,18 @@ CASES: Cases = {
         "a critic that returns a constant": finds({"value.explained_variance": noise(60, 1e-8),
             "value.loss": 1500 + noise(60, 100), "reward.mean": -5 + noise(60, 0.3)}, "same value everywhere", HIGH,
             algorithm="ppo"),
-        "a critic that never explains anything beside a flat score is found": [finds({**CURVES,
+        "a critic that never explains anything beside a flat score is found": [finds({**UNEXPLAINED,
             "reward.mean": -1200 + noise(60, 60.0)}, onset=1),
-            passes({**CURVES, "reward.mean": learning(60)}),
-            passes({**CURVES, "reward.mean": learning(60), "eval.reward": 30 + noise(60, 0.1)}),
-            passes({**CURVES,
-            "value.explained_variance": np.where(np.arange(60) % 5, CURVES["value.explained_variance"], 0.2),
+            passes({**UNEXPLAINED, "reward.mean": learning(60)}),
+            passes({**UNEXPLAINED, "reward.mean": learning(60), "eval.reward": 30 + noise(60, 0.1)}),
+            passes({**UNEXPLAINED,
+            "value.explained_variance": np.where(np.arange(60) % 5, UNEXPLAINED["value.explained_variance"], 0.2),
             "reward.mean": -1200 + noise(60, 60.0)})],
         "where all returns are equal there is nothing to explain": passes({"value.explained_variance": np.zeros(60),
             "value.loss": np.full(60, 1e-9), "reward.mean": noise(60)}, algorithm="ppo"),
-        "where the value loss fell to nothing the critic predicts every return": [passes({**CURVES_2,
+        "where the value loss fell to nothing the critic predicts every return": [passes({**TINY_LOSS,
             "value.loss": FALLS}),
-            finds({**CURVES_2, "value.loss": np.maximum(FALLS, 2.0)})],
+            finds({**TINY_LOSS, "value.loss": np.maximum(FALLS, 2.0)})],
         "a critic that was better in this run is a sure sign": finds({"value.explained_variance":
             np.where(np.arange(100) < 80, 0.4, -0.3) + noise(100, 0.03), "value.loss": np.full(100, 0.5)}, HIGH,
             onset=(79, 83))},
@@ -146,9 +146,9 @@ CASES: Cases = {
             "reward.episode": np.full(100, 500.0)}, algorithm="ppo"),
         "a loss that is small in most minibatches": passes({"value.loss": np.where(np.arange(100) % 9 == 0,
             50 + noise(100, 5), 0.01), "reward.episode": VARYING}, algorithm="a2c"),
-        "a critic that explains the returns has learned them": [expects({**VANISHES_CURVES,
+        "a critic that explains the returns has learned them": [expects({**VANISHING,
             "value.explained_variance": np.linspace(0, 0.98, 100)}, algorithm="ppo"),
-            finds({**VANISHES_CURVES, "value.explained_variance": noise(100, 0.1)}, algorithm="ppo")],
+            finds({**VANISHING, "value.explained_variance": noise(100, 0.1)}, algorithm="ppo")],
         "a loss that falls as the square of the returns": passes({"value.loss": RETURNS**2 / 100 + 1,
             "reward.episode": RETURNS}, algorithm="ppo"),
         "a running mean that rises does not show that episodes differ": passes({"value.loss":
@@ -157,12 +157,12 @@ CASES: Cases = {
             1000.0), np.full(1990, 1.0)]), "episode.length": np.abs(100 + noise(2000, 30))}, algorithm="ppo")},
     "value-scale-mismatch": {
         "values near zero under large returns": finds({"value.mean": noise(60, 0.1, 1),
-            "returns.mean": MISMATCH_RETURNS}, WARNING),
-        "values that follow": passes({"value.mean": MISMATCH_RETURNS + noise(60, 5, 1),
-            "returns.mean": MISMATCH_RETURNS}),
+            "returns.mean": LARGE}, WARNING),
+        "values that follow": passes({"value.mean": LARGE + noise(60, 5, 1),
+            "returns.mean": LARGE}),
         "returns around zero say nothing wrong": passes({"value.mean": noise(60, 1, 1), "returns.mean": noise(60)}),
-        "a method without advantages hears of its targets": [finds(MISMATCH_CURVES, "advantages", algorithm="ppo"),
-            finds(MISMATCH_CURVES, "targets", algorithm="dqn")]},
+        "a method without advantages hears of its targets": [finds(NEAR_ZERO, "advantages", algorithm="ppo"),
+            finds(NEAR_ZERO, "targets", algorithm="dqn")]},
     "zero-variance-groups": {
         "groups that lose their variance are found where they do": finds({"reward.zero_std_frac":
             np.concatenate([np.full(50, 0.2), np.full(100, 0.95)]) + noise(150, 0.02),
@@ -190,10 +190,10 @@ CASES: Cases = {
             np.where(np.arange(40) < 10, 1.5, 0.0), "advantage.min": -np.where(np.arange(40) < 10, 1.5, 0.0)},
             onset=11, algorithm="grpo"),
             cannot({"advantage.max": [1.5] * 40, "advantage.min": [-1.5] * 40}, algorithm="grpo")],
-        "advantages that lose their spread although few groups are equal": [finds({**GROUPS_CURVES,
+        "advantages that lose their spread although few groups are equal": [finds({**FEW_EQUAL,
             "advantage.std": np.where(np.arange(100) < 60, 1.0, 0.03) * np.exp(noise(100, 0.05))},
             "standard deviation"),
-            passes({**GROUPS_CURVES, "advantage.std": np.exp(noise(100, 0.05))})],
+            passes({**FEW_EQUAL, "advantage.std": np.exp(noise(100, 0.05))})],
         "a batch whose rewards became alike is not called right": finds({"reward.zero_std_frac":
             np.where(np.arange(120) >= 60, 0.9, 0.05), "reward.mean": 0.63 + noise(120, 0.005),
             "reward.min": np.where(np.arange(120) >= 60, 0.61, -0.2),

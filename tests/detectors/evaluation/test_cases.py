@@ -36,20 +36,23 @@ def evaluated(values: list[float], **curves: object) -> Run:
     return made
 
 
-CURVES = {"reward.mean": 18.5 - np.abs(0.3 * np.sin(np.arange(200))), "policy.entropy": np.linspace(1.0, 0.01, 200)}
+OSCILLATING = {
+    "reward.mean": 18.5 - np.abs(0.3 * np.sin(np.arange(200))),
+    "policy.entropy": np.linspace(1.0, 0.01, 200),
+}
 # evaluation-in-steps
-STEPS_TRAINING = {"policy.entropy": np.linspace(2, 1, 100)}
+SURER = {"policy.entropy": np.linspace(2, 1, 100)}
 # evaluation-left-behind
 COLLAPSE = np.r_[np.linspace(0, 400, 30), np.full(30, 5.0)]
 # evaluation-noise
-NOISE_CURVES = {"eval.reward": 50 + noise(30, 60, seed=3), "reward.mean": learning(300, 0, 40, sd=0.02)}
-RIGHT = np.random.default_rng(0).binomial(4, learning(25, 0.48, 0.81, sd=0)) / 4
-RIGHT_2 = np.random.default_rng(0).binomial(128, learning(25, 0.48, 0.81, sd=0)) / 128
+SWINGING = {"eval.reward": 50 + noise(30, 60, seed=3), "reward.mean": learning(300, 0, 40, sd=0.02)}
+RIGHT_OF_4 = np.random.default_rng(0).binomial(4, learning(25, 0.48, 0.81, sd=0)) / 4
+RIGHT_OF_128 = np.random.default_rng(0).binomial(128, learning(25, 0.48, 0.81, sd=0)) / 128
 # evaluation-protocol-shift
 JUMP = np.where(np.arange(60) < 30, 0.40, 0.55) + noise(60, 0.015)
 STILL = 0.5 + noise(60, 0.02, seed=5)
 STUCK = np.where(np.arange(60) < 8, -500.0, -80.0) + noise(60, 3)
-SHIFT_CURVES = {
+CAUGHT_UP = {
     "eval.reward": STUCK,
     "eval.length.mean": -STUCK,
     "reward.mean": np.linspace(-95, -80, 60) + noise(60, 3),
@@ -58,11 +61,11 @@ FLAT = {"reward.mean": 0.55 + noise(60, 0.05), "eval.accuracy": 0.65 + noise(60,
 JUMPS = np.where(np.arange(60) < 30, 0.55, 0.27) + noise(60, 0.03, seed=1)
 GREEDY = np.where(np.arange(60) < 15, -500.0, -120.0) + noise(60, 3)
 SAMPLED = np.interp(np.arange(60), [0, 17, 30, 60], [-500, -500, -150, -90]) + noise(60, 3, seed=1)
-CURVES_2 = {"eval.reward": GREEDY, "eval.length.mean": -GREEDY, "reward.mean": SAMPLED}
+GREEDY_FIRST = {"eval.reward": GREEDY, "eval.length.mean": -GREEDY, "reward.mean": SAMPLED}
 FALL = np.where(np.arange(60) < 30, 940.0, 700.0) + noise(60, 8)
 TRAINED = {"reward.mean": learning(60, 200, 750, sd=0.01)}
 LATE = np.where(np.arange(60) < 30, 60.0, 450.0) + noise(60, 10)
-TRAINED_2 = {"reward.mean": np.linspace(0.3, 0.5, 60) + noise(60, 0.02, seed=5), "length.mean": 200 + noise(60, 5)}
+ANSWERING = {"reward.mean": np.linspace(0.3, 0.5, 60) + noise(60, 0.02, seed=5), "length.mean": 200 + noise(60, 5)}
 JUMPED = np.linspace(0.3, 0.5, 60) + np.where(np.arange(60) < 30, 0.0, 0.3) + noise(60, 0.015)
 COURSE = 0.6 + 0.35 * (1 - np.exp(-np.linspace(0, 1, 100) / 0.12))
 PAID = (
@@ -121,18 +124,18 @@ CASES: Cases = {
         "a score that has fallen to its floor is not frozen": passes(evaluated([0.4, 0.2, 0.1, *[0.0] * 9],
             **{"policy.entropy": np.linspace(1, 3, 200)})),
         "the best return of an environment without chance is a ceiling": [expects(evaluated([16.25, *[18.5] * 11],
-            **CURVES)),
+            **OSCILLATING)),
             finds(evaluated([16.25, *[18.5] * 11],
-            **{**CURVES, "reward.mean": CURVES["reward.mean"] + np.linspace(0, 4, 200)}))]},
+            **{**OSCILLATING, "reward.mean": OSCILLATING["reward.mean"] + np.linspace(0, 4, 200)}))]},
     "evaluation-in-steps": {
         "numbers that repeat in blocks": finds({"eval.accuracy": np.repeat([0.31, 0.42, 0.47, 0.55, 0.61, 0.64], 4),
-            **STEPS_TRAINING}, "5 times", algorithm="grpo"),
-        "numbers that differ": passes({"eval.accuracy": np.linspace(0.3, 0.6, 24), **STEPS_TRAINING},
+            **SURER}, "5 times", algorithm="grpo"),
+        "numbers that differ": passes({"eval.accuracy": np.linspace(0.3, 0.6, 24), **SURER},
             algorithm="grpo"),
         "a ceiling that repeats": passes({"eval.accuracy": np.concatenate([[0.3, 0.6, 0.8, 0.9], np.ones(20)]),
-            **STEPS_TRAINING}, algorithm="grpo"),
+            **SURER}, algorithm="grpo"),
         "a share of few items repeats by chance": cannot({"eval.accuracy": np.array([7, 4, 9, 9, 8, 8, 8, 8, 8, 8, 8,
-            10]) / 16, **STEPS_TRAINING}, "32 items", algorithm="grpo")},
+            10]) / 16, **SURER}, "32 items", algorithm="grpo")},
     "evaluation-left-behind": {
         "training that rises alone": finds({"reward.mean": learning(60, -200, 2000),
             "eval.reward": -200 + noise(60, 60)}, "normalisation", HIGH, algorithm="ppo"),
@@ -152,9 +155,9 @@ CASES: Cases = {
             "reward.mean": learning(300, 0, 40, sd=0.02)}, "times as many episodes", WARNING),
         "no factor is named that the noise has made up": finds({"eval.reward": 50 + noise(30, 60, seed=3),
             "reward.mean": learning(300, 0, 1, sd=0.02)}, "more than 100 times as many episodes"),
-        "a policy that swings is told from an evaluation that does": [finds(NOISE_CURVES | {"eval.reward.count":
+        "a policy that swings is told from an evaluation that does": [finds(SWINGING | {"eval.reward.count":
             np.full(30, 10.0)} | {"eval.reward.std": np.full(30, 200.0)}),
-            passes(NOISE_CURVES | {"eval.reward.count": np.full(30, 10.0)} | {"eval.reward.std": np.full(30, 12.0)})],
+            passes(SWINGING | {"eval.reward.count": np.full(30, 10.0)} | {"eval.reward.std": np.full(30, 12.0)})],
         "an accuracy is judged on its own scale": finds({"eval.accuracy": 0.4 + noise(20, 0.2, seed=1),
             "reward.mean": learning(300, -3, 3)}, numbers={"gain": pytest.approx(0.1)}),
         "one that shows a collapse is fine enough": passes({"eval.accuracy": np.concatenate([np.full(20, 0.6),
@@ -163,9 +166,9 @@ CASES: Cases = {
             "reward.mean": learning(300, 0, 40, sd=0.02)}, NOTICE),
         "an evaluation that follows the gain": passes({"eval.reward": learning(30, 0, 40, sd=0.2),
             "reward.mean": learning(300, 0, 40)}),
-        "four problems are too few even where the curve rises": [finds({"eval.reward": RIGHT,
+        "four problems are too few even where the curve rises": [finds({"eval.reward": RIGHT_OF_4,
             "reward.mean": learning(120, 0.48, 0.81, sd=0.1)}, WARNING),
-            passes({"eval.reward": RIGHT_2, "reward.mean": learning(120, 0.48, 0.81, sd=0.1)})],
+            passes({"eval.reward": RIGHT_OF_128, "reward.mean": learning(120, 0.48, 0.81, sd=0.1)})],
         "an evaluation that is truly flat is another finding": passes({"eval.reward": 50 + noise(30, 0.5),
             "reward.mean": learning(300, 0, 40, sd=0.02)}),
         "where training gains nothing there is nothing to show": passes({"eval.reward": 50 + noise(30, 60),
@@ -189,24 +192,24 @@ CASES: Cases = {
         "without a training reward the jump may be skill": cannot({"eval.accuracy": JUMP}),
         "a few evaluations say nothing": [*(cannot({"eval.accuracy": JUMP[:n], "reward.mean": STILL}) for n in [1, 2,
             8])],
-        "a greedy policy that catches up with the sampled one is healthy": [passes(SHIFT_CURVES, algorithm="ppo"),
-            finds({**SHIFT_CURVES, "eval.reward": STUCK + 300}, algorithm="ppo")],
+        "a greedy policy that catches up with the sampled one is healthy": [passes(CAUGHT_UP, algorithm="ppo"),
+            finds({**CAUGHT_UP, "eval.reward": STUCK + 300}, algorithm="ppo")],
         "a second evaluation that stays says so even where nothing is learned": [finds({**FLAT, "eval.accuracy": JUMPS,
             "eval.reward": FLAT["eval.accuracy"]}, HIGH, onset=(30, 32)),
             passes({**FLAT, "eval.accuracy": JUMPS, "eval.reward": JUMPS + noise(60, 0.02, seed=4)})],
-        "skill that the greedy policy shows first is healthy": [passes(CURVES_2, algorithm="ppo"),
-            finds({**CURVES_2, "reward.mean": np.minimum(SAMPLED, -400.0)}, algorithm="ppo")],
+        "skill that the greedy policy shows first is healthy": [passes(GREEDY_FIRST, algorithm="ppo"),
+            finds({**GREEDY_FIRST, "reward.mean": np.minimum(SAMPLED, -400.0)}, algorithm="ppo")],
         "a fall that comes back was a bad policy": [finds({**TRAINED, "eval.reward": FALL}),
             passes({**TRAINED, "eval.reward": np.r_[FALL[:40], 940 + noise(20, 8)]})],
         "an episode is as long as the policy makes it": passes({"eval.reward": LATE, "eval.episode_length": LATE,
             "reward.mean": np.full(60, 40.0) + noise(60, 5, seed=1)}, algorithm="ppo"),
-        "a language model's evaluation that jumps beyond all of training is another protocol": [finds({**TRAINED_2,
+        "a language model's evaluation that jumps beyond all of training is another protocol": [finds({**ANSWERING,
             "eval.reward": JUMPED}, algorithm="grpo"),
-            passes({"reward.mean": TRAINED_2["reward.mean"], "episode.length": TRAINED_2["length.mean"],
+            passes({"reward.mean": ANSWERING["reward.mean"], "episode.length": ANSWERING["length.mean"],
             "eval.reward": JUMPED}, algorithm="ppo")],
-        "shares of right answers have one unit in training and evaluation": [finds({**TRAINED_2,
+        "shares of right answers have one unit in training and evaluation": [finds({**ANSWERING,
             "eval.accuracy": JUMPED}, algorithm="grpo"),
-            passes({**TRAINED_2, "reward.mean": 10 * TRAINED_2["reward.mean"], "eval.accuracy": JUMPED},
+            passes({**ANSWERING, "reward.mean": 10 * ANSWERING["reward.mean"], "eval.accuracy": JUMPED},
             algorithm="grpo")],
         "an evaluation that rises did not fall whatever its distance to training": [*(passes({
             "eval.accuracy": ((COURSE + noise(100, 0.03, seed=seed))[::10], np.arange(0, 100, 10)),

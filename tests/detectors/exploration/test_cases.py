@@ -38,13 +38,13 @@ def played(alpha: Any) -> Run:
     )
 
 
-CURVES = {"alpha": np.full(20, 0.5), "reward.mean": 1 + noise(20, 0.2), "episode.length": np.full(20, 100.0)}
+CANCELLING = {"alpha": np.full(20, 0.5), "reward.mean": 1 + noise(20, 0.2), "episode.length": np.full(20, 100.0)}
 # entropy-at-maximum
 RANDOM = math.log(2)
 # entropy-collapse
 FALLEN = np.concatenate([np.full(30, 1.4), np.linspace(1.4, 0.001, 20), np.full(100, 0.001)]) + np.abs(noise(150, 1e-4))
-COLLAPSE_CURVES = {"policy.entropy": FALLEN, "reward.mean": noise(150)}
-CURVES_2 = {
+CERTAIN = {"policy.entropy": FALLEN, "reward.mean": noise(150)}
+FALLS_SLOWLY = {
     "policy.entropy": np.geomspace(1.07, 0.12, 150),
     "reward.mean": np.r_[np.linspace(-500, -83, 40), np.full(110, -83.0)] + noise(150, 4),
 }
@@ -52,14 +52,14 @@ CURVES_2 = {
 GROWING = np.linspace(1, 4, 120) + noise(120, 0.05)
 FALLING = np.concatenate([learning(60), np.full(60, 0.1)]) + noise(120, 0.03)
 WIDENING = np.exp(np.linspace(0, 3.5, 120)) + noise(120, 0.02)
-RUNAWAY_CURVES = {
+STOPPED = {
     "policy.entropy": np.linspace(1.42, 4.8, 120) + noise(120, 0.02),
     "reward.mean": learning(120),
     "episode.length": np.full(120, 200.0),
 }
 X = np.arange(120.0)
 # outputs-alike
-ALIKE_CURVES = {
+OF_A_FORM = {
     "length.min": np.concatenate([np.full(50, 10.0), np.full(50, 32.0)]),
     "length.max": [32.0] * 100,
     "reward.mean": noise(100),
@@ -69,12 +69,12 @@ LENGTHS = {
     "length.max": [4.0] * 100,
     "reward.mean": noise(100),
 }
-ALIKE_CURVES_2 = {"diversity.distinct": [0.03] * 100, "reward.mean": noise(100)}
+FEW_DISTINCT = {"diversity.distinct": [0.03] * 100, "reward.mean": noise(100)}
 # random-actions-remain
 FALLS = np.maximum(0.05, 1 - np.arange(100) / 30)
 SET_BACK = np.where(np.arange(100) < 60, FALLS, 0.9)
 # repetition-growing
-GROWING_GROWING = np.clip(0.02 + 0.4 * np.maximum(0, np.arange(120) - 60) / 60 + noise(120, 0.01), 0, 1)
+REPEATING = np.clip(0.02 + 0.4 * np.maximum(0, np.arange(120) - 60) / 60 + noise(120, 0.01), 0, 1)
 
 CASES: Cases = {
     "bonus-above-reward": {
@@ -82,8 +82,8 @@ CASES: Cases = {
         "a small fixed bonus": passes(played(np.full(20, 0.2))),
         "a temperature that is tuned is not the users": passes(played(np.linspace(20, 10, 20))),
         "without returns nothing is said": cannot({"alpha": np.full(20, 20.0)}, algorithm="sac"),
-        "rewards that cancel in the return are known where they are recorded": [finds(CURVES, algorithm="sac"),
-            passes(CURVES | {"env.reward_size": np.ones(20)}, algorithm="sac")]},
+        "rewards that cancel in the return are known where they are recorded": [finds(CANCELLING, algorithm="sac"),
+            passes(CANCELLING | {"env.reward_size": np.ones(20)}, algorithm="sac")]},
     "entropy-at-maximum": {
         "a policy that learns and stays random": finds({"policy.entropy": 0.99 * RANDOM + noise(60, 0.002),
             "reward.mean": learning(60, 20, 400)}, "entropy bonus", WARNING, algorithm="ppo"),
@@ -110,9 +110,9 @@ CASES: Cases = {
             "reward.mean": noise(150)}),
         "zeros beside groups that differ were not computed": cannot({"policy.entropy": [0.0] * 150,
             "reward.mean": noise(150), "reward.group_std": [0.5] * 150}),
-        "a method without a bonus in its loss is advised to change its coefficient": [finds(COLLAPSE_CURVES,
+        "a method without a bonus in its loss is advised to change its coefficient": [finds(CERTAIN,
             "entropy bonus", algorithm="ppo"),
-            finds(COLLAPSE_CURVES, "entropy coefficient", algorithm="sac")],
+            finds(CERTAIN, "entropy coefficient", algorithm="sac")],
         "a collapse is found at whatever step": [*(finds({"policy.entropy": np.where(np.arange(150) < at, 1.4,
             0.02) * np.exp(noise(150, 0.1)), "reward.mean": noise(150)}, CRITICAL, onset=(at + 1 - 5, at + 1 + 5),
             algorithm="ppo") for at in [4, 10, 100, 140])],
@@ -123,9 +123,9 @@ CASES: Cases = {
             np.maximum(1.4 * np.exp(-np.linspace(0, 60, 150)), 0.004) * np.exp(noise(150, 0.1)),
             "reward.mean": 30 * (1 - np.exp(-rate * np.linspace(0, 1, 150))) + noise(150, 0.3)}, confidence,
             algorithm="ppo") for rate, confidence in [(3, LOW), (60, MEDIUM)])],
-        "a score above what counts as solved in a known environment needs no entropy": [expects(CURVES_2,
+        "a score above what counts as solved in a known environment needs no entropy": [expects(FALLS_SLOWLY,
             "above -100, which counts as solved", algorithm="ppo", config={"env_id": "Acrobot-v1"}),
-            finds(CURVES_2, algorithm="ppo")]},
+            finds(FALLS_SLOWLY, algorithm="ppo")]},
     "entropy-runaway": {
         "entropy that grows while the score falls is critical": finds({"policy.entropy": GROWING,
             "reward.mean": FALLING}, CRITICAL),
@@ -135,11 +135,11 @@ CASES: Cases = {
         "without either it is not measured": cannot({"reward.mean": FALLING}),
         "actions that become noise are found without a score": [*(finds(curves, "bounds",
             WARNING) for curves in ({"action.std": WIDENING}, {"action.std": WIDENING, "reward.mean": noise(120)}))],
-        "a bonus that widens gaussian actions is found where the score has stopped to rise": [finds(RUNAWAY_CURVES,
+        "a bonus that widens gaussian actions is found where the score has stopped to rise": [finds(STOPPED,
             "widens the actions beyond their bounds", WARNING, HIGH, algorithm="ppo", config={"entropy_coef": 0.5}),
-            passes(RUNAWAY_CURVES, algorithm="ppo", config={"entropy_coef": 0.0}),
-            passes({**RUNAWAY_CURVES, "reward.mean": X}, algorithm="ppo", config={"entropy_coef": 0.5}),
-            passes({**RUNAWAY_CURVES, "policy.entropy": (np.linspace(1.42, 4.8, 120) + noise(120, 0.02)) / 4},
+            passes(STOPPED, algorithm="ppo", config={"entropy_coef": 0.0}),
+            passes({**STOPPED, "reward.mean": X}, algorithm="ppo", config={"entropy_coef": 0.5}),
+            passes({**STOPPED, "policy.entropy": (np.linspace(1.42, 4.8, 120) + noise(120, 0.02)) / 4},
             algorithm="ppo", config={"entropy_coef": 0.5})],
         "noise that widens while the score rises": passes({"action.std": WIDENING, "reward.mean": learning(120)}),
         "a discrete policy without a score may open up": passes({"policy.entropy": WIDENING})},
@@ -167,16 +167,16 @@ CASES: Cases = {
         "lengths that are equal because all are cut are another finding": passes({"length.min": [32.0] * 100,
             "length.max": [32.0] * 100, "length.clipped_ratio": [1.0] * 100, "reward.mean": noise(100)}),
         "without either it is not measured": cannot({"reward.mean": noise(50)}),
-        "lengths that become equal while the entropy holds are those of a form": [passes({**ALIKE_CURVES,
+        "lengths that become equal while the entropy holds are those of a form": [passes({**OF_A_FORM,
             "policy.entropy": 0.3 + np.abs(noise(100, 0.02))}),
-            finds({**ALIKE_CURVES, "policy.entropy": np.linspace(0.3, 0.01, 100)})],
+            finds({**OF_A_FORM, "policy.entropy": np.linspace(0.3, 0.01, 100)})],
         "lengths that are equal from the start are no form that was learned": finds({"length.min": [32.0] * 100,
             "length.max": [32.0] * 100, "policy.entropy": [0.3] * 100, "reward.mean": noise(100)}),
         "answers of one length that earn differently are not alike": [passes({**LENGTHS,
             "reward.zero_std_frac": [0.6] * 100}),
             finds({**LENGTHS, "reward.zero_std_frac": [1.0] * 100}, onset=51)],
-        "the advice is for what acts": [finds(ALIKE_CURVES_2, "completions", algorithm="grpo"),
-            finds(ALIKE_CURVES_2, "episodes", algorithm="ppo")]},
+        "the advice is for what acts": [finds(FEW_DISTINCT, "completions", algorithm="grpo"),
+            finds(FEW_DISTINCT, "episodes", algorithm="ppo")]},
     "random-actions-remain": {
         "an epsilon that stays high is named": finds({"epsilon": np.maximum(0.7, FALLS)}, "still random at the end",
             algorithm="dqn"),
@@ -185,9 +185,9 @@ CASES: Cases = {
             np.where(np.arange(100) == 50, 0.9, FALLS),  # one value
             np.where(np.arange(100) < 60, FALLS, 0.2)])]},  # a little more
     "repetition-growing": {
-        "a share that grows is a warning even while the reward rises": finds({"text.repetition_frac": GROWING_GROWING,
+        "a share that grows is a warning even while the reward rises": finds({"text.repetition_frac": REPEATING,
             "reward.mean": learning(120)}, WARNING, HIGH, onset=(50, 80), algorithm="grpo"),
-        "with a lost score it is sure": finds({"text.repetition_frac": GROWING_GROWING,
+        "with a lost score it is sure": finds({"text.repetition_frac": REPEATING,
             "reward.mean": np.concatenate([learning(60), np.full(60, 0.1)]) + noise(120, 0.03, 1)}, HIGH,
             algorithm="grpo"),
         "a steady or small share is healthy": [*(passes({"text.repetition_frac": level * (1 + noise(120, 0.1)),

@@ -32,15 +32,15 @@ LINES = {"grad.norm": [3e9, 2e9], "policy.loss": [0.1, 0.15], "length.mean": [90
 SCORE = np.minimum(1, np.linspace(0, 4, 200)) + noise(200, 0.01)
 NORMS = CALM * np.where(np.arange(200) < 130, 0.25, 0.25 * 25 ** ((np.arange(200) - 130) / (200 - 130)))
 # gradient-vanished
-VANISHED_CALM = np.exp(noise(100, 0.3))
-VANISHED_FLAT = 0.2 + noise(100, 0.03)
+UNIT_NORMS = np.exp(noise(100, 0.3))
+NO_GAIN = 0.2 + noise(100, 0.03)
 CURVES = {
-    "grad.norm": np.where(np.arange(100) % 5 < 3, 0.0, VANISHED_CALM),
-    "reward.mean": VANISHED_FLAT,
+    "grad.norm": np.where(np.arange(100) % 5 < 3, 0.0, UNIT_NORMS),
+    "reward.mean": NO_GAIN,
     "reward.zero_std_frac": np.where(np.arange(100) % 5 < 3, 1.0, 0.5),
 }
-CURVES_2 = {"grad.norm": np.where(np.arange(100) < 50, VANISHED_CALM, 0.0), "reward.mean": VANISHED_FLAT}
-VANISHED_NORMS = np.where(np.arange(120) >= 50, 0.03, 1.0) * (1 + noise(120, 0.15, 1))
+GONE = {"grad.norm": np.where(np.arange(100) < 50, UNIT_NORMS, 0.0), "reward.mean": NO_GAIN}
+FELL_AT_ONCE = np.where(np.arange(120) >= 50, 0.03, 1.0) * (1 + noise(120, 0.15, 1))
 # logprob-extremes
 TEXT = {"length.mean": 200 + noise(60, 10)}
 # non-finite-values
@@ -56,7 +56,7 @@ def broken(at: list[int] | slice, value: float = NAN) -> np.ndarray:
 
 ENDED = {"loss.total": broken([-1]), "policy.entropy": broken([-1])}
 # value-explosion
-EXPLOSION_FLAT = 20 + noise(200, 3)
+STANDS = 20 + noise(200, 3)
 RUNAWAY = CALM * np.where(np.arange(200) < 80, 1.0, np.exp((np.arange(200) - 80) / 8))
 
 CASES: Cases = {
@@ -97,23 +97,23 @@ CASES: Cases = {
             passes({"grad.norm": NORMS, "reward.mean": np.linspace(0.3, 1.2, 200) + noise(200, 0.01)})]},
     "gradient-vanished": {
         "a gradient of exactly 0 is found where it began": finds({"grad.norm": np.where(np.arange(100) < 50,
-            VANISHED_CALM, 0.0), "reward.mean": VANISHED_FLAT}, WARNING, HIGH, onset=51),
+            UNIT_NORMS, 0.0), "reward.mean": NO_GAIN}, WARNING, HIGH, onset=51),
         "zero variance groups are the reason and another finding": expects({"grad.norm": [0.0] * 100,
-            "reward.mean": VANISHED_FLAT, "reward.zero_std_frac": [1.0] * 100}, algorithm="grpo"),
-        "a gradient that fades is found": [*(finds({"grad.norm": scale * VANISHED_CALM * np.geomspace(1, 1e-6, 100),
-            "reward.mean": VANISHED_FLAT}) for scale in (1e-6, 1.0, 1e6))],
-        "a solved task has no gradient": expects({"grad.norm": np.where(np.arange(100) < 60, VANISHED_CALM, 0.0),
+            "reward.mean": NO_GAIN, "reward.zero_std_frac": [1.0] * 100}, algorithm="grpo"),
+        "a gradient that fades is found": [*(finds({"grad.norm": scale * UNIT_NORMS * np.geomspace(1, 1e-6, 100),
+            "reward.mean": NO_GAIN}) for scale in (1e-6, 1.0, 1e6))],
+        "a solved task has no gradient": expects({"grad.norm": np.where(np.arange(100) < 60, UNIT_NORMS, 0.0),
             "eval.accuracy": np.minimum(1.0, np.linspace(0.2, 1.8, 100))}),
-        "healthy norms": [*(passes({"grad.norm": norm, "reward.mean": learning(100)}) for norm in [VANISHED_CALM,
-            VANISHED_CALM * np.geomspace(1, 0.01, 100), np.where(np.arange(100) % 4 == 0, 0.0, VANISHED_CALM)])],
+        "healthy norms": [*(passes({"grad.norm": norm, "reward.mean": learning(100)}) for norm in [UNIT_NORMS,
+            UNIT_NORMS * np.geomspace(1, 0.01, 100), np.where(np.arange(100) % 4 == 0, 0.0, UNIT_NORMS)])],
         "updates without any group that tells are no vanished gradient": [passes(CURVES, algorithm="grpo"),
             finds({**CURVES, "reward.zero_std_frac": np.full(100, 0.5)}, algorithm="grpo")],
-        "a method without advantages is advised to check its parameters": [finds(CURVES_2, "advantages",
+        "a method without advantages is advised to check its parameters": [finds(GONE, "advantages",
             algorithm="ppo"),
-            finds(CURVES_2, "parameters", algorithm="dqn")],
+            finds(GONE, "parameters", algorithm="dqn")],
         "a norm that falls at once to a thirtieth is reported where the score stops with it": [finds({"grad.norm":
-            VANISHED_NORMS, "reward.mean": np.minimum(np.arange(120), 50) / 100 + noise(120, 0.03, 2)}, onset=51),
-            passes({"grad.norm": VANISHED_NORMS, "reward.mean": np.arange(120) / 100 + noise(120, 0.03, 2)})],
+            FELL_AT_ONCE, "reward.mean": np.minimum(np.arange(120), 50) / 100 + noise(120, 0.03, 2)}, onset=51),
+            passes({"grad.norm": FELL_AT_ONCE, "reward.mean": np.arange(120) / 100 + noise(120, 0.03, 2)})],
         "a norm that shrinks little by little as the run converges": passes({"grad.norm":
             np.exp(-3.4 * np.arange(120) / 120) * (1 + noise(120, 0.15, 1)), "reward.mean": learning(120)})},
     "logprob-extremes": {
@@ -207,11 +207,11 @@ CASES: Cases = {
         "every step applied": passes({"optim.update_ok": [1.0] * 100, "optim.loss_scale": [65536.0] * 100})},
     "value-explosion": {
         "values far above every return": finds({"value.mean": 10 * np.geomspace(1, 1000, 200) * CALM,
-            "reward.mean": EXPLOSION_FLAT}, metric="value.mean", algorithm="dqn"),
+            "reward.mean": STANDS}, metric="value.mean", algorithm="dqn"),
         "the scale of rewards does not matter": [*(finds({"value.loss": scale * RUNAWAY,
-            "reward.mean": scale * EXPLOSION_FLAT}, CRITICAL) for scale in (1e-4, 1e4))],
+            "reward.mean": scale * STANDS}, CRITICAL) for scale in (1e-4, 1e4))],
         "growth by two orders is a warning": finds({"value.loss": CALM * np.where(np.arange(200) < 100, 1, 300),
-            "reward.mean": EXPLOSION_FLAT}, WARNING),
+            "reward.mean": STANDS}, WARNING),
         "without a score the confidence is low": finds({"value.loss": RUNAWAY}, WARNING, LOW),
         "a loss that grows with the returns is expected": expects({"value.loss": CALM * np.geomspace(1, 1e5, 200),
             "reward.mean": learning(200, 0, 500)}),
@@ -220,8 +220,8 @@ CASES: Cases = {
         "values may grow from 0 to the size of the returns": passes({"value.mean":
             -21 * (1 - np.exp(-np.arange(200) / 200)) ** 2, "reward.mean": -21 + np.abs(noise(200, 0.1))},
             algorithm="ppo"),
-        "a loss that falls": passes({"value.loss": CALM * np.geomspace(10, 0.1, 200), "reward.mean": EXPLOSION_FLAT}),
-        "groups have no critic": exempt({"reward.mean": EXPLOSION_FLAT}, algorithm="grpo")},
+        "a loss that falls": passes({"value.loss": CALM * np.geomspace(10, 0.1, 200), "reward.mean": STANDS}),
+        "groups have no critic": exempt({"reward.mean": STANDS}, algorithm="grpo")},
 }  # fmt: skip
 
 test_what_a_detector_says = each_of(CASES)
@@ -279,7 +279,7 @@ def test_finite_numbers_that_no_update_survives(n: int, rows: int, severity: Sev
 def test_a_loss_without_bound_stops_the_run() -> None:
     finding = found(
         "value-explosion",
-        run({"value.loss": RUNAWAY, "reward.mean": EXPLOSION_FLAT}, algorithm="ppo"),
+        run({"value.loss": RUNAWAY, "reward.mean": STANDS}, algorithm="ppo"),
         Severity.CRITICAL,
     )
     assert finding.interval is not None

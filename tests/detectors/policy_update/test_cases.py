@@ -38,7 +38,7 @@ KL_STILL = 0.1 + np.abs(noise(200, 0.01))
 FLAT = noise(200, 0.1, 1)
 FALLING = np.concatenate([learning(100), np.linspace(1, 0.2, 100)]) + noise(200, 0.03, 2)
 DRIFTING = 0.4 * np.linspace(0.05, 1, 120) * np.exp(noise(120, 0.05))
-REWARD_FLAT = {"reward.mean": 0.5 + noise(120, 0.02), "length.mean": np.full(120, 250.0)}
+FLAT_TEXT = {"reward.mean": 0.5 + noise(120, 0.02), "length.mean": np.full(120, 250.0)}
 KL = 0.04 * (1 - np.exp(-np.linspace(0, 1, 60) / 0.6)) * np.exp(noise(60, 0.05))
 # kl-spike
 SPIKE_KL = 0.01 * np.exp(noise(200, 0.1)) * np.where((np.arange(200) >= 100) & (np.arange(200) % 8 == 4), 30, 1)
@@ -49,17 +49,17 @@ SCHEDULE = np.linspace(1e-3, 1e-4, 60)
 # learning-rate-negative
 STEPPED_TOO_OFTEN = 1e-3 * (1 - np.arange(150) / 26)
 # loss-pattern
-PATTERN_FALLING = np.concatenate([learning(60), np.full(60, 0.1)]) + noise(120, 0.03)
+FELL = np.concatenate([learning(60), np.full(60, 0.1)]) + noise(120, 0.03)
 CURVES = {
     "policy.loss": 0.2 * np.where(np.arange(60) >= 36, 0.5, 1) * (1 + noise(60, 0.3, 4)),
     "reward.mean": learning(60),
 }
-CURVES_2 = {"policy.loss": noise(120, 1, 3), "reward.mean": noise(120, 1, 4)}
+AIMLESS = {"policy.loss": noise(120, 1, 3), "reward.mean": noise(120, 1, 4)}
 # members-apart
 FALLEN = np.concatenate([learning(60), np.full(60, 0.2)]) + noise(120, 0.02)
 # no-update
 EXPLORED = {"epsilon": np.concatenate([np.linspace(1, 0.05, 10), np.full(50, 0.05)]), "reward.mean": 22 + noise(60)}
-UPDATE_X = np.arange(60)
+AT = np.arange(60)
 MOVED = 5e-3 * (1 + np.abs(noise(60, 0.3)))
 
 
@@ -89,8 +89,8 @@ def counted(each: int) -> Run:
     """A library that counts its updates and iterations."""
     made = steps(1e-8)
     done = {
-        "progress.updates": series("progress.updates", each * UPDATE_X),
-        "progress.iterations": series("i", UPDATE_X),
+        "progress.updates": series("progress.updates", each * AT),
+        "progress.iterations": series("i", AT),
     }
     return replace(made, trainer="sb3", series={**made.series, **done})
 
@@ -127,7 +127,7 @@ def halved(*, master: bool) -> Run:
 
 OFTEN: list[dict[str, float]] = [{}, {"updates_per_batch": 24}]
 PRINTED = np.repeat([4e-8, 3e-8, 2e-8, 1e-8, 0.0], 20)
-UPDATE_SCHEDULE = 3e-4 * np.maximum(1 - UPDATE_X / 30, 3e-5)
+RATE = 3e-4 * np.maximum(1 - AT / 30, 3e-5)
 STILL = {"policy.entropy": [5.675754] * 40, "kl.old": np.zeros(40), "lr": [3e-4] * 40}
 NEAR = {"kl.ref": 0.002 + np.abs(noise(200, 0.001)), "reward.mean": 0.3 + noise(200, 0.05)}
 # pairs-not-told-apart
@@ -135,7 +135,7 @@ LOSS = {"loss.total": np.full(120, 0.69)}
 # preference-saturated
 AT_ONCE = np.r_[0.6931, 1e-4, np.full(9, 1e-8)]
 # ratio-always-one
-ONE_STILL = {"policy.ratio.mean": [1.0] * 50, "policy.clip_fraction": [0.0] * 50}
+RATIO_ONE = {"policy.ratio.mean": [1.0] * 50, "policy.clip_fraction": [0.0] * 50}
 # reference-is-policy
 
 
@@ -182,14 +182,14 @@ def _evaluated(lost: float, sd: float, training_sd: float = 0.1) -> Run:
     return Run(path="a-run", series={"eval.reward": evaluation, "reward.mean": training})
 
 
-LOST_FALLEN = run({"eval.reward": np.concatenate([learning(100), np.full(100, 0.1)]) + noise(200, 0.03)})
+COLLAPSED = run({"eval.reward": np.concatenate([learning(100), np.full(100, 0.1)]) + noise(200, 0.03)})
 DIP = np.concatenate([learning(100, sd=0.01), np.full(100, 0.72)]) + noise(200, 0.01)
 ANSWERS = np.concatenate([np.full(3, 0.95), np.full(17, 0.6)]) + noise(20, 0.01)
 # step-too-large
-LARGE_FALLING = np.concatenate([learning(60), np.full(60, 0.1)]) + noise(120, 0.03)
+LATE_FALL = np.concatenate([learning(60), np.full(60, 0.1)]) + noise(120, 0.03)
 MADE = {"kl.old": 0.05 + noise(120, 0.002), "reward.mean": learning(120)}
 # update-size-extreme
-EXTREME_CURVES = {"kl.old": 3.0, "policy.clip_fraction": 0.97, "policy.ratio.mean": 40.0}
+EXTREME = {"kl.old": 3.0, "policy.clip_fraction": 0.97, "policy.ratio.mean": 40.0}
 
 CASES: Cases = {
     "clip-fraction-high": {
@@ -241,8 +241,8 @@ CASES: Cases = {
         "a slow gain over the whole run counts": passes({"kl.ref": np.linspace(0.01, 0.6, 80),
             "reward.mean": np.linspace(0.6, 0.66, 80) + noise(80, 0.05, 1)}),
         "a divergence that is logged as a sum over the completion counts per token":
-            [finds(REWARD_FLAT | {"kl.ref.seq_sum": 250 * DRIFTING}, WARNING),
-            passes(REWARD_FLAT | {"kl.ref.seq_sum": DRIFTING})],
+            [finds(FLAT_TEXT | {"kl.ref.seq_sum": 250 * DRIFTING}, WARNING),
+            passes(FLAT_TEXT | {"kl.ref.seq_sum": DRIFTING})],
         "a divergence that levels off counts where the noise hides no gain": [passes({"kl.ref": KL,
             "reward.mean": (0.25 + 0.3 * (1 - np.exp(-np.linspace(0, 1, 60) / 0.3))) + noise(60, 0.08, 2)}),
             finds({"kl.ref": KL,
@@ -293,12 +293,12 @@ CASES: Cases = {
         "even one grpo loss of zero is expected": expects({"loss.total": [0.0], "reward.mean": [1.0]},
             algorithm="grpo"),
         "a loss that turns while the score falls is critical": finds({"policy.loss": np.concatenate([np.full(60, 0.5),
-            np.full(60, -0.5)]) + noise(120, 0.1, 1), "reward.mean": PATTERN_FALLING}, CRITICAL, onset=(55, 66)),
+            np.full(60, -0.5)]) + noise(120, 0.1, 1), "reward.mean": FELL}, CRITICAL, onset=(55, 66)),
         "a jump that noise hides is seen where the learning rate steps": [passes(CURVES),
             finds(CURVES | {"lr": np.where(np.arange(60) >= 36, 1e-5, 1e-4)}, onset=37),
             passes(CURVES | {"lr": 1e-4 * np.linspace(1, 0, 60)})],
         "a loss that jumps while the score falls is a warning": finds({"policy.loss": np.concatenate([np.full(60,
-            -0.02), np.full(60, -0.4)]) * (1 + noise(120, 0.2, 1)), "reward.mean": PATTERN_FALLING}, WARNING),
+            -0.02), np.full(60, -0.4)]) * (1 + noise(120, 0.2, 1)), "reward.mean": FELL}, WARNING),
         "oscillation round zero with a flat score is a notice": finds({"policy.loss": noise(120, 1, 3),
             "reward.mean": noise(120, 1, 4)}, NOTICE),
         "a turn under a rising score": passes({"policy.loss": np.concatenate([np.full(60, 0.5),
@@ -307,8 +307,8 @@ CASES: Cases = {
         "the dust of a loss that is zero is no jump": passes({"policy.loss": np.where(np.arange(120) < 60, 1e-12,
             1e-9) * (1 + noise(120, 0.1)),
             "reward.mean": np.concatenate([learning(60), np.full(60, 0.1)]) + noise(120, 0.03)}, algorithm="ppo"),
-        "a method without advantages is advised to check its critic": [finds(CURVES_2, "advantages", algorithm="ppo"),
-            finds(CURVES_2, "critic", algorithm="td3")],
+        "a method without advantages is advised to check its critic": [finds(AIMLESS, "advantages", algorithm="ppo"),
+            finds(AIMLESS, "critic", algorithm="td3")],
         "below zero after positive is a warning where the score does not rise": finds({"policy.loss":
             np.where(np.arange(120) < 80, 0.5, -0.5) + noise(120, 0.1, 1), "reward.mean": noise(120)}, WARNING,
             onset=81),
@@ -353,8 +353,8 @@ CASES: Cases = {
         "a policy that stays at its reference beside a score that stands is found": [finds({**NEAR,
             "grad.norm": 0.3 + np.abs(noise(200, 0.1))}, "too small", WARNING),
             passes({**NEAR, "reward.mean": learning(200), "grad.norm": 0.3 + np.abs(noise(200, 0.1))})],
-        "weights that are restored from some step on are found there": finds(steps(np.where(UPDATE_X < 30, MOVED, 0.0),
-            clip=np.where(UPDATE_X < 30, 0.1, 0.0), epochs_per_batch=4), onset=31),
+        "weights that are restored from some step on are found there": finds(steps(np.where(AT < 30, MOVED, 0.0),
+            clip=np.where(AT < 30, 0.1, 0.0), epochs_per_batch=4), onset=31),
         "a decay that is printed with too few decimals is healthy": [passes({"lr": PRINTED, "pref.loss":
             0.6 + noise(100, 0.05)}), passes({"lr": PRINTED}, of="learning-rate-gone")],
         "a rate that ends at zero is a matter of its schedule": [passes({"lr": np.repeat([4e-4, 0.0], 50)}),
@@ -371,18 +371,18 @@ CASES: Cases = {
         "a library that counts its epochs says that batches are used again": [finds(counted(10)), passes(counted(1))],
         "pairs whose policy stays at its reference": [finds(pairs(-35.0), "holds other parameters"),
             passes(pairs(-35.0), of="reference-is-policy"),
-            passes(pairs(-35.0 + UPDATE_X / 10)),  # it moves: so does the reference
-            finds(pairs(-35.0 + UPDATE_X / 10), of="reference-is-policy"), passes(pairs(-35.0, rate=5e-10))],
+            passes(pairs(-35.0 + AT / 10)),  # it moves: so does the reference
+            finds(pairs(-35.0 + AT / 10), of="reference-is-policy"), passes(pairs(-35.0, rate=5e-10))],
         "a divergence from the reference that stays at 0": [finds(stands(0.0), "kl.ref is 2.325e-09 at most"),
-            passes(stands(1e-4)), passes(stands(0.0, reward=UPDATE_X / 60))],
+            passes(stands(1e-4)), passes(stands(0.0, reward=AT / 60))],
         "weights in bfloat16 without a copy in float32 round small steps away": [
             finds(halved(master=False), "round small steps away"), passes(halved(master=True))],
         "a policy that has reason not to move is sound": [passes(steps(MOVED, epochs_per_batch=4)),
             passes(steps(1e-8, updates_per_batch=1)),  # the divergence is that before the step
             passes(steps(0.0, rate=1e-8, updates_per_batch=24)),  # so small that a divergence is rounding
-            passes(steps(MOVED * (UPDATE_SCHEDULE / 3e-4) ** 2, rate=UPDATE_SCHEDULE, epochs_per_batch=4)),
-            passes(steps(MOVED * 0.7**UPDATE_X, entropy=0.6 * 0.7**UPDATE_X, epochs_per_batch=4)),  # certain
-            passes(steps(np.where(UPDATE_X < 30, MOVED, 0.0), norm=np.where(UPDATE_X < 30, 10.0, 0.5),
+            passes(steps(MOVED * (RATE / 3e-4) ** 2, rate=RATE, epochs_per_batch=4)),
+            passes(steps(MOVED * 0.7**AT, entropy=0.6 * 0.7**AT, epochs_per_batch=4)),  # certain
+            passes(steps(np.where(AT < 30, MOVED, 0.0), norm=np.where(AT < 30, 10.0, 0.5),
                 epochs_per_batch=4)),  # nothing more to learn
             passes(steps(1e-8, clip=0.1, updates_per_batch=24))]},
     "pairs-not-told-apart": {
@@ -413,13 +413,13 @@ CASES: Cases = {
             finds({"lr": np.full(30, 3e-4)}, "find what sets it", config={"learning_rate": 1e-4}, algorithm="ppo"),
             passes({"lr": np.full(30, 1e-4)}, config={"learning_rate": 1e-4}, algorithm="ppo")]},
     "ratio-always-one": {
-        "four updates and a ratio of one": finds(ONE_STILL, "used 4 times", WARNING, config={"updates_per_batch": 4}),
-        "one update makes it expected": expects(ONE_STILL, config={"updates_per_batch": 1}),
-        "without the number of updates it is not measured": cannot(ONE_STILL, trainer="sb3"),
+        "four updates and a ratio of one": finds(RATIO_ONE, "used 4 times", WARNING, config={"updates_per_batch": 4}),
+        "one update makes it expected": expects(RATIO_ONE, config={"updates_per_batch": 1}),
+        "without the number of updates it is not measured": cannot(RATIO_ONE, trainer="sb3"),
         "a ratio that moves": passes({"policy.ratio.mean": 1 + noise(50, 0.01)}, config={"updates_per_batch": 4}),
         "a divergence of exactly zero counts too": finds({"kl.old": [0.0] * 50}, metric="kl.old",
             config={"updates_per_batch": 4}),
-        "a policy that has become certain cannot move": passes({**ONE_STILL, "policy.entropy": [1e-9] * 50},
+        "a policy that has become certain cannot move": passes({**RATIO_ONE, "policy.entropy": [1e-9] * 50},
             config={"updates_per_batch": 4}),
         "a divergence that three decimals hide is not measured": [cannot({"kl.old": [0.0] * 50,
             "policy.entropy": [round(x, 3) for x in (0.4 + noise(50, 0.05))]}, config={"updates_per_batch": 4}),
@@ -440,10 +440,10 @@ CASES: Cases = {
             passes(apart(0.1, 10)),  # a few updates may go so far
             cannot(apart(0.8, 5000))]},  # a later part of a run
     "score-lost": {
-        "it names no model that is not known": [finds(replace(LOST_FALLEN,
+        "it names no model that is not known": [finds(replace(COLLAPSED,
             checkpoints=Checkpoint(step=100.0, path="checkpoint-100")),
             "that best checkpoint is better than this one"),
-            finds(LOST_FALLEN, "a model that was saved")],
+            finds(COLLAPSED, "a model that was saved")],
         "a fall in a few evaluations does not stop a run": finds({"eval.reward": [9.0, 250.0, 490.0, 500.0, 495.0,
             10.0, 9.0, 11.0], "eval.reward.std": [5.0] * 8, "eval.reward.count": [5.0] * 8}, WARNING, MEDIUM),
         "a small loss is a warning": finds({"eval.reward": np.concatenate([learning(100, sd=0.01),
@@ -487,7 +487,7 @@ CASES: Cases = {
             "eval.reward.count": [10.0] * 80})},
     "step-too-large": {
         "a jump in the divergence with a falling score is critical": finds({"kl.old": np.concatenate([np.full(60,
-            0.01), np.full(60, 0.5)]) * (1 + noise(120, 0.1, 1)), "reward.mean": LARGE_FALLING}, CRITICAL,
+            0.01), np.full(60, 0.5)]) * (1 + noise(120, 0.1, 1)), "reward.mean": LATE_FALL}, CRITICAL,
             onset=(55, 66)),
         "large steps with a score that rises are only a warning": finds({"kl.old": 0.3 + noise(120, 0.02, 1),
             "reward.mean": learning(120)}, WARNING),
@@ -498,7 +498,7 @@ CASES: Cases = {
         "a spike that recovers": passes({"kl.old": put(0.01 + np.abs(noise(120, 0.002)), 60, 0.5),
             "reward.mean": learning(120)}),
         "one update beyond all measure is enough where the score was lost": finds({"kl.old":
-            put(put(0.01 + np.abs(noise(120, 0.002)), np.s_[60:], 0.0), 60, 17.9), "reward.mean": LARGE_FALLING},
+            put(put(0.01 + np.abs(noise(120, 0.002)), np.s_[60:], 0.0), 60, 17.9), "reward.mean": LATE_FALL},
             CRITICAL, onset=61),
         "steps that become too large are found wherever in the run": [*(finds({"kl.old": np.where(np.arange(120) < at,
             0.01, 0.5) * (1 + noise(120, 0.1, 1)), "reward.mean": learning(120)}, onset=at + 1) for at in [2, 36, 84,
@@ -507,8 +507,8 @@ CASES: Cases = {
             np.where((np.arange(120) > 30) & (np.arange(120) < 70), 0.5, 0.01) * (1 + noise(120, 0.1, 1)),
             "reward.mean": learning(120)})},
     "update-size-extreme": {
-        "three values of a pasted table are enough": [*(finds({name: [EXTREME_CURVES[name]] * 3,
-            "reward.mean": [0.1, 0.1, 0.0]}, CRITICAL, metric=name) for name in EXTREME_CURVES)],
+        "three values of a pasted table are enough": [*(finds({name: [EXTREME[name]] * 3,
+            "reward.mean": [0.1, 0.1, 0.0]}, CRITICAL, metric=name) for name in EXTREME)],
         "one value is a warning": finds({"kl.old": [3.0], "reward.mean": [0.1]}, WARNING),
         "small updates are left alone": [*(passes({**curves,
             "reward.mean": [0.1, 0.2, 0.3]}) for curves in [{"kl.old": [0.02, 0.03, 0.01]},
@@ -601,7 +601,7 @@ def test_what_changed_at_the_step_of_a_jump_is_told_with_it() -> None:
 def test_a_loss_that_is_doubled_or_halved_at_once_is_worth_a_line(at: int, factor: float) -> None:
     loss = -0.2 * np.where(np.arange(120) < at, 1, factor) * (1 + noise(120, 0.1, 1))
     learns = {"reward.mean": learning(120)}
-    for score, severity in (({}, "notice"), (learns, "notice"), ({"reward.mean": PATTERN_FALLING}, "warning")):
+    for score, severity in (({}, "notice"), (learns, "notice"), ({"reward.mean": FELL}, "warning")):
         finding = found("loss-pattern", run({"policy.loss": loss, **score}))
         assert (finding.severity.value, finding.onset) == (severity, at + 1)
 
@@ -619,7 +619,7 @@ def test_round_zero_means_round_zero() -> None:
     [({"minibatches", "epochs_per_batch"}, Status.NOT_MEASURED), ({"epochs_per_batch"}, Status.FOUND)],
 )
 def test_a_product_of_defaults_does_not_say_how_often_a_batch_is_used(defaulted: set[str], status: Status) -> None:
-    made = run(ONE_STILL, config={"minibatches": 4, "epochs_per_batch": 1, "updates_per_batch": 4}, trainer="sb3")
+    made = run(RATIO_ONE, config={"minibatches": 4, "epochs_per_batch": 1, "updates_per_batch": 4}, trainer="sb3")
     guessed = replace(made, config=replace(made.config, defaulted=frozenset(defaulted)))
     assert look("ratio-always-one", guessed).status is status
 

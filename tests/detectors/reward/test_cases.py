@@ -107,10 +107,10 @@ def parts(answer: object, form: object = RISING) -> object:
 
 
 CREEPING = np.linspace(0.0, 0.008, 100) + noise(100, 0.0005)
-ONLY_CURVES = {"reward.mean": RISING, "reward.component.tag.mean": RISING, "reward.component.success.mean": [0.0] * 100}
-ONLY_MADE = {"reward.mean": learning(200, -25, -5), "episode.length": learning(200, 25, 5)}
+TAG_ONLY = {"reward.mean": RISING, "reward.component.tag.mean": RISING, "reward.component.success.mean": [0.0] * 100}
+PAID_TO_LIVE = {"reward.mean": learning(200, -25, -5), "episode.length": learning(200, 25, 5)}
 # reward-range-changed
-CHANGED_LATE = np.arange(60) >= 30
+SECOND_HALF = np.arange(60) >= 30
 # reward-scale-apart
 SKILL = np.linspace(20, 200, 40)
 # reward-turns-round
@@ -300,20 +300,20 @@ CASES: Cases = {
             "reward.component.tag.mean": RISING, "reward.component.env_reward.mean": [0.0] * 100}, "env_reward"),
         "an answer part that hardly leaves zero is hardly ever right": [finds(parts(CREEPING), "hardly rises"),
             passes(parts(10 * CREEPING))],
-        "the message speaks of what the policy makes": [finds({**ONLY_CURVES, "episode.length": [200.0] * 100},
+        "the message speaks of what the policy makes": [finds({**TAG_ONLY, "episode.length": [200.0] * 100},
             "watch the episodes"),
-            finds(ONLY_CURVES, "read the completions", algorithm="grpo")],
-        "a return that settles without a success is found": [finds({**ONLY_MADE, "success_rate": [0.0] * 200},
+            finds(TAG_ONLY, "read the completions", algorithm="grpo")],
+        "a return that settles without a success is found": [finds({**PAID_TO_LIVE, "success_rate": [0.0] * 200},
             "something else than success pays"),
-            passes({**ONLY_MADE, "success_rate": learning(200, 0, 0.7)})]},
+            passes({**PAID_TO_LIVE, "success_rate": learning(200, 0, 0.7)})]},
     "reward-range-changed": {
-        "a sign that turns": finds({"reward.min": np.where(CHANGED_LATE, -1.0, 0.0),
-            "reward.max": np.where(CHANGED_LATE, 0.0, 1.0)}, CRITICAL, onset=31, algorithm="grpo"),
-        "a bonus": finds({"reward.min": np.zeros(60), "reward.max": np.where(CHANGED_LATE, 1.5, 1.0)}, WARNING,
+        "a sign that turns": finds({"reward.min": np.where(SECOND_HALF, -1.0, 0.0),
+            "reward.max": np.where(SECOND_HALF, 0.0, 1.0)}, CRITICAL, onset=31, algorithm="grpo"),
+        "a bonus": finds({"reward.min": np.zeros(60), "reward.max": np.where(SECOND_HALF, 1.5, 1.0)}, WARNING,
             algorithm="grpo"),
         "a policy that never succeeds any more did not change the reward": passes({"reward.min": np.zeros(60),
-            "reward.max": np.where(CHANGED_LATE, 0.0, 1.0)}, algorithm="grpo"),
-        "a first success": passes({"reward.min": np.zeros(60), "reward.max": np.where(CHANGED_LATE, 1.0, 0.0)},
+            "reward.max": np.where(SECOND_HALF, 0.0, 1.0)}, algorithm="grpo"),
+        "a first success": passes({"reward.min": np.zeros(60), "reward.max": np.where(SECOND_HALF, 1.0, 0.0)},
             algorithm="grpo"),
         "the best return of a game grows with the policy": exempt({"reward.max": np.where(np.arange(60) < 10, 2.0,
             np.linspace(2, 400, 60)), "reward.min": np.zeros(60)}, algorithm="dqn")},

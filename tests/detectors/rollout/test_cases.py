@@ -38,7 +38,7 @@ CURVES = {
 }
 # length-runaway
 GROWING = 50 + np.concatenate([np.zeros(50), np.linspace(0, 150, 100)]) + noise(150, 3)
-RUNAWAY_CURVES = {"length.mean": GROWING, "reward.mean": np.linspace(0.2, 0.8, 150) + noise(150, 0.02, 2)}
+LONGER = {"length.mean": GROWING, "reward.mean": np.linspace(0.2, 0.8, 150) + noise(150, 0.02, 2)}
 # reward-filtered
 HELD = 0.5 + noise(200, 0.02)
 # samples-identical
@@ -48,7 +48,7 @@ GROUPS = {"group_size": 8}
 # sampling-narrow
 LENGTHS = {"length.mean": np.full(20, 50.0)}
 # tool-calls-growing
-GROWING_GROWING = np.where(np.arange(60) < 20, 3.0, np.minimum(6.0, 3.0 + 0.2 * (np.arange(60) - 20))) + noise(60, 0.05)
+MORE_CALLS = np.where(np.arange(60) < 20, 3.0, np.minimum(6.0, 3.0 + 0.2 * (np.arange(60) - 20))) + noise(60, 0.05)
 # training-above-evaluation
 EVALUATION = 0.4 + 0.002 * np.arange(60)
 # truncation
@@ -60,7 +60,7 @@ NOISY = {
     "reward.mean": noise(24),
 }
 CUT = {"length.clipped_ratio": 0.07 + noise(120, 0.005), "reward.mean": learning(120)}
-TRUNCATION_CURVES = {"length.clipped_ratio": 0.005 + 0.03 * np.linspace(0, 1, 120) ** 2, "reward.mean": learning(120)}
+SOME_CUT = {"length.clipped_ratio": 0.005 + 0.03 * np.linspace(0, 1, 120) ** 2, "reward.mean": learning(120)}
 
 CASES: Cases = {
     "length-cap-lowered": {
@@ -97,9 +97,9 @@ CASES: Cases = {
             "reward.mean": noise(150, 0.1, 2)}, WARNING),
         "longer because better": passes({"length.mean": GROWING, "eval.accuracy": learning(150)}),
         "a constant length": passes({"length.mean": 50 + noise(150, 3), "reward.mean": noise(150, 0.1)}),
-        "longer completions while the evaluation stops following the reward": [finds({**RUNAWAY_CURVES,
+        "longer completions while the evaluation stops following the reward": [finds({**LONGER,
             "eval.reward": np.minimum(np.linspace(0.2, 0.8, 150), 0.45) + noise(150, 0.02, 1)}, "stopped following"),
-            passes({**RUNAWAY_CURVES, "eval.reward": np.linspace(0.2, 0.8, 150) + noise(150, 0.02, 1)})]},
+            passes({**LONGER, "eval.reward": np.linspace(0.2, 0.8, 150) + noise(150, 0.02, 1)})]},
     "reward-filtered": {
         "prompts that get harder behind the filter": finds({"reward.mean": HELD,
             "reward.rollout.mean": np.linspace(0.35, 0.1, 200) + noise(200, 0.03)}, "harder", WARNING),
@@ -120,7 +120,7 @@ CASES: Cases = {
         "a narrow nucleus": finds(LENGTHS, "0.4", algorithm="grpo", config={"temperature": 1.0, "top_p": 0.4}),
         "usual options": passes(LENGTHS, algorithm="grpo", config={"temperature": 0.6, "top_p": 0.95})},
     "tool-calls-growing": {
-        "calls that double": finds({"tool.call_freq": GROWING_GROWING}, "6", algorithm="grpo"),
+        "calls that double": finds({"tool.call_freq": MORE_CALLS}, "6", algorithm="grpo"),
         "a steady number of calls": passes({"tool.call_freq": 3 + noise(60, 0.1)}, algorithm="grpo")},
     "tool-errors": {
         "half of the calls fail and nothing is learned": finds({"tool.error_frac": 0.5 + noise(60, 0.02),
@@ -159,9 +159,9 @@ CASES: Cases = {
         "a constant share above five per cent is a doubtful warning": [finds(CUT, WARNING, LOW),
             passes({**CUT, "length.clipped_ratio": 0.04 + noise(120, 0.005)}),
             passes({**CUT, "length.clipped_ratio": 0.12 * np.exp(-np.arange(120) / 60) + 0.04})],
-        "growing lengths with a small growing share are worth watching": [finds({**TRUNCATION_CURVES,
+        "growing lengths with a small growing share are worth watching": [finds({**SOME_CUT,
             "length.mean": 200 * (1 + np.linspace(0, 1, 120)) + noise(120, 5)}, "raise the limit before", NOTICE),
-            passes({**TRUNCATION_CURVES, "length.mean": 200 + noise(120, 5)})]},
+            passes({**SOME_CUT, "length.mean": 200 + noise(120, 5)})]},
 }  # fmt: skip
 
 test_what_a_detector_says = each_of(CASES)

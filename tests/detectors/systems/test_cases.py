@@ -63,12 +63,12 @@ WAIT = np.where(np.arange(80) < 45, 2.0, 40.0) + np.abs(noise(80))
 # scoring-share
 
 
-def share_timed(scoring: np.ndarray) -> Run:
+def timed_scoring(scoring: np.ndarray) -> Run:
     return run({"time.reward": scoring, "time.step": scoring + 60 + noise(80, 1.0)})
 
 
 # slow-stretches
-STRETCHES_BUSY = ((np.arange(120) // 20) % 3 == 2).astype(float)
+STRETCHES = ((np.arange(120) // 20) % 3 == 2).astype(float)
 # step-time-spikes
 CALM = 10 * np.exp(noise(200, 0.05))
 EVERY_25 = np.arange(1, 200 + 1) % 25 == 0
@@ -94,7 +94,7 @@ def averaged(speed: np.ndarray, name: str = "throughput.fps") -> Run:
 
 CLOCK = np.cumsum(np.where(np.arange(200) < 60, 0.01, 1.0))
 SPEED = {"throughput.sps_instant": halved(0.05, at=50), "reward.episode": noise(200)}
-DROP_CURVES = {
+SLOWER = {
     "length.mean": 200 * (1 + 0.8 * np.clip((np.arange(200) - 100) / 100, 0, 1)),
     "time.step": 2
     * (1 + 0.8 * np.clip((np.arange(200) - 100) / 100, 0, 1))
@@ -177,15 +177,15 @@ CASES: Cases = {
         "a short tail and one beside a long update are healthy": [*(passes(lengths(np.full(80, longest),
             rollout)) for longest, rollout in [(1200.0, 70.0), (4000.0, 20.0)])]},
     "scoring-share": {
-        "scoring that grows is found where it starts": finds(share_timed(np.where(np.arange(80) < 45, 5.0,
+        "scoring that grows is found where it starts": finds(timed_scoring(np.where(np.arange(80) < 45, 5.0,
             90.0) + noise(80, 0.5)), "scor", WARNING, onset=(42, 50)),
-        "a slow judge from the start is the bottleneck too": finds(share_timed(np.full(80, 100.0)), WARNING),
-        "cheap scoring": passes(share_timed(np.full(80, 6.0) + noise(80, 0.5)))},
+        "a slow judge from the start is the bottleneck too": finds(timed_scoring(np.full(80, 100.0)), WARNING),
+        "cheap scoring": passes(timed_scoring(np.full(80, 6.0) + noise(80, 0.5)))},
     "slow-stretches": {
-        "two slow stretches name a competing job": finds({"time.step": 30 * (1 + 1.5 * STRETCHES_BUSY) + noise(120,
+        "two slow stretches name a competing job": finds({"time.step": 30 * (1 + 1.5 * STRETCHES) + noise(120,
             0.5), "length.mean": [300.0] * 120}, "another job", onset=(38, 43)),
-        "longer completions explain slow stretches": passes({"time.step": 30 * (1 + 1.5 * STRETCHES_BUSY),
-            "length.mean": 300 * (1 + STRETCHES_BUSY)}),
+        "longer completions explain slow stretches": passes({"time.step": 30 * (1 + 1.5 * STRETCHES),
+            "length.mean": 300 * (1 + STRETCHES)}),
         "one lasting change and single slow steps are other findings": [passes({"time.step":
             np.where(np.arange(120) < 70, 30.0, 90.0)}),
             passes({"time.step": np.where(np.arange(120) % 15 == 14, 90.0, 30.0)})]},
@@ -267,8 +267,8 @@ CASES: Cases = {
             (0.012 * WOBBLE) + np.where(np.arange(200) % 2 == 0, 0.03 * np.where(np.arange(200) < 60, 1.0, 3.5), 0.0),
             "loss.total": noise(200)}, onset=(57, 65), numbers={"lost": pytest.approx(1 - 0.027 / 0.0645, abs=0.03)}),
             passes({"time.step": (0.012 * WOBBLE) + np.where(np.arange(200) % 2 == 0, 0.03, 0.0)})],
-        "steps that grow more than their texts": [finds(DROP_CURVES, "each token"),
-            passes({**DROP_CURVES,
+        "steps that grow more than their texts": [finds(SLOWER, "each token"),
+            passes({**SLOWER,
             "time.step": 2 * (1 + 0.8 * np.clip((np.arange(200) - 100) / 100, 0, 1)) * WOBBLE})]},
 }  # fmt: skip
 
