@@ -21,6 +21,7 @@ from firstbreak.cli.demo import RUN
 from firstbreak.engine.catalogue import catalogue
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.readers.read import read
+from firstbreak.reports import agent
 from firstbreak.reports import json as report
 from tests.attack.injections import ORDER, hostile_run
 from tests.command import FIRSTBREAK
@@ -40,7 +41,7 @@ jsonschema = lazy("jsonschema")
 mcp = lazy("mcp")
 mcp_server = lazy("firstbreak.serve.mcp.server")
 
-TOOLS = {"inspect", "diagnose", "explain", "samples", "compare", "experiment_plan"}
+TOOLS = {"survey", "brief", "curve", "audit", "inspect", "diagnose", "explain", "samples", "compare", "experiment_plan"}
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +93,16 @@ def of_the_run(result: CallToolResult) -> dict[str, Any]:
     """The result without what says which of its strings are data."""
     assert result.structured_content["untrusted"]["note"] == mcp_server.MARK
     return {key: value for key, value in result.structured_content.items() if key != "untrusted"}
+
+
+def called(root: Path, tool: str, **arguments: Any) -> dict[str, Any]:
+    return of_the_run(call(mcp_server.create(root), tool, **arguments))
+
+
+def refused(root: Path, tool: str, **arguments: Any) -> str:
+    result = call(mcp_server.create(root), tool, **arguments)
+    assert result.is_error
+    return str(result.content[0].text)
 
 
 @cache
@@ -198,6 +209,32 @@ def test_inspect_lists_the_runs_of_a_folder_and_tells_about_one(root: Path) -> N
     several = call(server, "diagnose", path=".")
     assert several.is_error
     assert "4 runs" in several.content[0].text
+
+
+def test_a_survey_has_a_row_for_each_run_the_worst_first(root: Path) -> None:
+    found = called(root, "survey")
+    assert found["runs_in_all"] == len(found["runs"]) == 4
+    assert found["runs"][0]["action"] in ("stop", "rollback")
+    assert found["runs"][0]["link"]
+    assert len(called(root, "survey", first=3)["runs"]) == 1
+
+
+def test_a_brief_is_short_and_is_that_of_the_command_line(root: Path) -> None:
+    text = called(root, "brief", path="doubtful")["text"]
+    assert len(text) <= agent.MOST
+    assert text == agent.render(diagnose(read(root / "doubtful")))
+
+
+def test_a_curve_is_given_in_stretches_by_either_name(root: Path) -> None:
+    found = called(root, "curve", path="doubtful", metric="reward.mean", points=4)
+    assert found["n"] == 100
+    assert found["rows"][0] == pytest.approx([25, 0.205, 0.265, 0.325])
+    assert called(root, "curve", path="doubtful", metric="reward", points=4)["rows"] == found["rows"]
+    assert "inspect" in refused(root, "curve", path="doubtful", metric="rewad")
+
+
+def test_an_unknown_argument_is_refused(root: Path) -> None:
+    assert "bogus" in refused(root, "diagnose", path="demo", bogus=1)
 
 
 def test_samples_are_paged_and_found(root: Path) -> None:

@@ -39,6 +39,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "closeout": "Collect the results of a finished run in one folder, and list what is missing.",
     },
     "Extend": {
+        "agents": "Write a guide for coding agents into a project: a skill, and a section of AGENTS.md.",
         "mcp": "Serve tools for coding agents, over the Model Context Protocol.",
         "new": "Create a new detector, cause, reader, trainer or fault, with its test.",
         "lab": "Train real runs with an injected fault, and benchmark diagnosers on these runs.",

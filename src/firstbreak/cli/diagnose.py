@@ -19,7 +19,7 @@ from firstbreak.readers import Unreadable, names
 from firstbreak.readers.grouping import How
 from firstbreak.values import replace
 
-FORMATS = ("terminal", "json", "html", "markdown", "junit", "sarif")
+FORMATS = ("terminal", "brief", "json", "html", "markdown", "junit", "sarif")
 FAILS = {
     "stop": frozenset({Action.STOP, Action.ROLLBACK}),
     "watch": frozenset({Action.WATCH, Action.STOP, Action.ROLLBACK}),
@@ -227,6 +227,10 @@ def report(
             from firstbreak.reports import markdown
 
             write("\n\n".join(markdown.render(dx) for dx in diagnoses), output)
+        case "brief":
+            from firstbreak.reports import agent
+
+            write("\n\n".join(agent.render(dx) for dx in diagnoses), output)
         case "junit" | "sarif":
             from firstbreak.reports import ci
 

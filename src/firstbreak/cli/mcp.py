@@ -27,7 +27,8 @@ import click
     "--no-token", is_flag=True, help="With --http on this machine only: answer every user of it, without the token."
 )
 def command(root: Path, http: bool, host: str, port: int, no_token: bool) -> None:
-    """Serve tools for agents, over the Model Context Protocol: inspect, diagnose, explain, samples, compare, experiment plan.
+    """Serve tools for agents, over the Model Context Protocol: survey, brief, curve, inspect, diagnose, explain, samples,
+    audit, compare, experiment plan.
 
     Needs the extra `mcp` (pip install 'firstbreak[mcp]'). All tools only read. In the configuration of an agent:
     command "firstbreak", arguments ["mcp", "--root", "runs"].

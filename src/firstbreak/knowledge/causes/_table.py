@@ -36,6 +36,7 @@ PAGE = {
     "healthy": "When it is healthy",
     "fix": "Fix",
     "smallest_experiment": "Smallest experiment",
+    "code": "Where in code to look",
     "references": "References",
 }
 NEEDED = {"title", "findings", "experiments", *PAGE}

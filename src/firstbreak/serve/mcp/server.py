@@ -1,4 +1,4 @@
-"""Six tools over the runs below one folder. Each is a function of the library with its JSON; none changes a file.
+"""Tools over the runs below one folder. Each is a function of the library with its JSON; none changes a file.
 
 What a log says may be meant for the agent that reads it ("ignore your instructions"). So text results are fenced with a
 word that no log can know, and every result says in its `_meta` that its strings are data.
@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
@@ -22,6 +23,7 @@ from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from firstbreak import __version__
 from firstbreak.compare.arms import arms, differences
 from firstbreak.compare.first_difference import first_differences
+from firstbreak.compare.survey.runs import examine, find
 from firstbreak.compare.text import render as render_comparison
 from firstbreak.engine.diagnose import diagnose as diagnose_run
 from firstbreak.experiments.plan import called_for, propose
@@ -31,10 +33,12 @@ from firstbreak.readers import Unreadable, why
 from firstbreak.readers.grouping import find_runs
 from firstbreak.readers.opening import beneath
 from firstbreak.readers.read import read
-from firstbreak.reports import inspection, json
+from firstbreak.reports import agent, inspection, json
 from firstbreak.reports.explanation import explain as explain_name
 from firstbreak.reports.text import visible
 
+MOST_ROWS = 40  #: of a survey
+MOST_POINTS = 500  #: of a curve
 MOST_RUNS = 20  #: named or compared by one call
 LEAST_BITS = 0.05  #: an experiment that is expected to tell less is left out
 MOST_SAMPLES = 50  #: in one answer
@@ -59,10 +63,14 @@ def create(root: Path) -> MCPServer:
     """The server over the runs below `root`; a path that leads out of it is refused."""
     mcp_tools = McpTools(root.resolve())
     tools = [
+        _tool(mcp_tools.survey),
+        _tool(mcp_tools.brief),
+        _tool(mcp_tools.curve),
         _tool(mcp_tools.inspect),
         _tool(mcp_tools.diagnose, json.schema()),
         _tool(mcp_tools.explain),
         _tool(mcp_tools.samples),
+        _tool(mcp_tools.audit),
         _tool(mcp_tools.compare),
         _tool(mcp_tools.experiment_plan),
     ]
@@ -88,6 +96,48 @@ class McpTools:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+
+    def survey(self, path: str = ".", first: int = 0) -> CallToolResult:
+        """Every run below a folder in one row: verdict, first link and step, why, score. Those that need attention come first.
+
+        A page has 40 runs, from the run `first` on, in order of their paths; `runs_in_all` says how many there are.
+        """
+        place = self._place(path)
+        with beneath(self.root):
+            places = sorted(str(run) for run in find(place))
+            rows = sorted((examine(run) for run in places[max(0, first) :][:MOST_ROWS]), key=lambda row: row.urgency)
+        shown = ("path", "action", "link", "onset", "axis", "last_step", "reason", "score", "now", "best", "trainer")
+        found = [json.fields(row, *shown) for row in rows]
+        return _result({"schema": "firstbreak.survey/1", "runs_in_all": len(places), "runs": found})
+
+    def brief(self, path: str) -> CallToolResult:
+        """Begin here. One run in at most 6,000 characters: what was read, verdict, score, relations between numbers that do
+        not hold, settings, events, findings by onset, suspects with where in code to look, commands, curves in numbers.
+        """
+        return _result({"schema": "firstbreak.brief/1", "text": agent.render(self._one(path))})
+
+    def curve(self, path: str, metric: str, points: int = 50) -> CallToolResult:
+        """One curve by its canonical or its own name, in `points` stretches: last step, lowest, mean and highest of each."""
+        run = self._one_run(path)
+        named = {s.raw: s for s in run.series.values()} | dict(run.unknown) | dict(run.series)
+        series = named.get(_argument(metric))
+        if series is None:
+            raise _refused(f"{path} has no metric {metric}; `inspect` lists them")
+        parts = [p for p in np.array_split(np.arange(len(series)), min(max(1, points), MOST_POINTS)) if len(p)]
+        values = [(series.steps[p[-1]], *_of(series.values[p])) for p in parts]
+        rows = [[json.number(float(value)) for value in row] for row in values]
+        return _result(
+            {"schema": "firstbreak.curve/1", "metric": metric, "n": len(series), "axis": series.axis, "rows": rows}
+        )
+
+    def audit(self, path: str) -> CallToolResult:
+        """What the policy has learned to do, from the samples of a run: reward hacking, refusals, tools, biases of a judge."""
+        run = self._one_run(path)
+        if run.samples is None:
+            raise _refused(f"{path} holds no samples; log completions (TRL: log_completions=True)")
+        from firstbreak.audit import audit, report
+
+        return _result(json.plain(report.as_dict(audit.audit(run.samples, path=path, run=run))))
 
     def inspect(self, path: str = ".", first: int = 0) -> CallToolResult:
         """What was recognised in a run before any diagnosis: format, trainer, every metric with what it really is, options, gaps.
@@ -196,6 +246,13 @@ class McpTools:
 
     def _runs(self, path: str) -> list[Path]:
         try:
+            with beneath(self.root):
+                return find_runs(self._place(path))
+        except Unreadable as error:
+            raise _refused(error) from None
+
+    def _place(self, path: str) -> Path:
+        try:
             place = (self.root / _argument(path)).resolve()
         except (OSError, RuntimeError) as error:
             raise _refused(f"{path}: {why(error)}") from None
@@ -203,11 +260,7 @@ class McpTools:
             raise _refused(
                 f"{path} lies outside of the served folder; start `firstbreak mcp --root` on the folder that holds it"
             )
-        try:
-            with beneath(self.root):
-                return find_runs(place)
-        except Unreadable as error:
-            raise _refused(error) from None
+        return place
 
     def _read(self, path: Path) -> Run:
         try:
@@ -215,6 +268,12 @@ class McpTools:
                 return read(path)
         except Unreadable as error:
             raise _refused(error) from None
+
+
+def _of(values: np.ndarray) -> tuple[float, float, float]:
+    """Lowest, mean and highest; NaN where none is finite."""
+    finite = values[np.isfinite(values)]
+    return (finite.min(), finite.mean(), finite.max()) if len(finite) else (np.nan,) * 3
 
 
 def _fits(sample: Sample, lowest_step: float | None, contains: str) -> bool:
@@ -304,6 +363,10 @@ def _untrusted(value: Any, place: str = "") -> set[str]:
 
 def _tool(function: Callable[..., CallToolResult], schema: dict[str, Any] | None = None) -> Tool:
     tool = Tool.from_function(function, annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False))
+    arguments = tool.fn_metadata.arg_model
+    arguments.model_config["extra"] = "forbid"  # an argument that is not known is refused, and not ignored
+    arguments.model_rebuild(force=True)
+    tool.parameters = arguments.model_json_schema(by_alias=True)
     tool.fn_metadata.output_schema = (
         _marked(schema) if schema else {"type": "object", "required": ["schema", "untrusted"]}
     )
