@@ -235,9 +235,11 @@ def converged_while_it_improves(said: Said) -> Iterator[str]:
         rf"rate of improvement (?:is steady|grows) \((\S+) changed by {NUMBER} in the first half, by {NUMBER} in",
         upside,
     )
+    # a training reward may be on its plateau while the evaluation improves
+    line = re.sub(r"the training reward [^.,;]*", "", said.line) if rate and rate[1].startswith("eval") else said.line
     ended = re.search(
         r"training has converged|stays on its plateau|has plateaued|reached a plateau|more (?:compute|steps) gains? little",
-        said.line,
+        line,
     )
     if ended and rate and min(_float(rate[2]), _float(rate[3])) > 0:
         yield f"{ended[0]} / {rate[0]}"
