@@ -19,6 +19,8 @@ def read(*names: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("name", "signal"),
     [
+        ("reward_latest", "reward.mean"),
+        ("elo", "eval.reward"),
         ("value_explained_variance", "value.explained_variance"),
         ("zero_variance_group_frac", "reward.zero_std_frac"),
         ("adv_zero_frac", "advantage.zero_frac"),

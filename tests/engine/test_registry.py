@@ -62,7 +62,15 @@ def _source(function: object) -> str:
 def test_a_cause_keeps_the_contract() -> None:
     def complete(cause: registry.Cause) -> None:
         sections = registry.sections(cause.doc)
-        headings = ["", "What happens", "When it is healthy", "Fix", "Smallest experiment", "References"]
+        headings = [
+            "",
+            "What happens",
+            "When it is healthy",
+            "Fix",
+            "Smallest experiment",
+            "Where in code to look",
+            "References",
+        ]
         assert list(sections) == headings
         assert all(sections.values())
         assert len(cause.title) < 90

@@ -3,6 +3,7 @@
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from firstbreak.readers import Unreadable, console
@@ -26,6 +27,23 @@ def test_hf_dicts_without_a_step_are_numbered():
     assert points(recording, "reward") == [(0, 1.5), (1, 2.5)]
     assert points(recording, "eval_loss") == [(2, 0.5)]
     assert "train_loss" not in recording.curves
+
+
+def test_dicts_that_a_terminal_has_wrapped_are_rows():
+    rows = [
+        {"loss": 0.25, "rewards/format/mean": -0.725, "completions/mean_length": 384.0, "epoch": i} for i in range(3)
+    ]
+    lines = [text[at : at + 70] for text in map(str, rows) for at in range(0, len(text), 70)]
+    recording = read(console, "\n".join(["Loading the model", *lines, "done", ""]), "train.log")
+    assert points(recording, "rewards/format/mean") == [(0, -0.725), (1, -0.725), (2, -0.725)]
+    assert points(recording, "epoch") == [(0, 0), (1, 1), (2, 2)]
+
+
+def test_a_step_of_the_script_is_none_of_the_training(tmp_path: Path):
+    rows = "".join(f"{{'loss': 0.5, 'reward': {i / 50}, 'epoch': {i / 10}}}\n" for i in range(20))
+    (tmp_path / "train.log").write_text(f"[Step 3/6] Loading the model (LoRA r=16)...\n{rows}")
+    reward = read_run(tmp_path).series["reward.mean"]
+    assert len(np.unique(reward.steps)) == 20
 
 
 def test_verl_lines_from_ray_in_colours():

@@ -178,7 +178,7 @@ _COUNTS = word_set("episodes iterations timesteps steps updates epochs")
 #: words that say how or where a number was taken, and nothing of what it is
 _SILENT = word_set(
     "of the in to from vs with per by at and for over train training batch minibatch running current cur curr raw scalar"
-    " chart charts metric metrics stat stats info loop global agent main algo ppo grpo rloo hparam hparams last ma moving rolling"
+    " chart charts metric metrics stat stats info loop global agent main algo ppo grpo rloo hparam hparams last latest ma moving rolling"
 )
 
 _SHARE = "share|percent|ratio"
@@ -196,6 +196,7 @@ _QUANTITIES: tuple[tuple[str, str, str], ...] = (
     ("reward.accuracy", f"correct {_SHARE}", "answer task completion"),
     ("reward.pass_at_k", "passk", "share"),
     ("reward.component.format.accuracy", f"format {_SHARE}|acc", "answer completion"),
+    ("eval.reward", "elo", "rating score policy agent"),
     ("success_rate", f"success {_SHARE}|episode|task", f"episode task goal {_SHARE}"),
     ("rm.loss", "rm loss", ""),
     ("rm.accuracy", "rm acc", ""),

@@ -21,6 +21,7 @@ from firstbreak.engine.families import EVERY, Families
 from firstbreak.engine.inputs import Inputs, known
 from firstbreak.engine.refutations import Refutation
 from firstbreak.model import EMPTY, Link, Role, Weight
+from firstbreak.patterns import pattern
 from firstbreak.plugins import BadPlugin
 from firstbreak.values import dataclass
 
@@ -41,6 +42,23 @@ class Cause:
     settings: Mapping[str, Side]  #: hyperparameter -> what is wrong with it under this cause (common_settings.py)
     refuted_by: tuple[Refutation, ...]  #: what the run must not show (refutations.py)
     experiments: tuple[str, ...]  #: ids in the catalogue: the first that holds for the run's family is proposed
+
+
+#: how the docstring of a detector begins a section -> its heading
+HEADINGS = {
+    "Looks for": "What it looks for",
+    "Why": "Why it matters",
+    "False alarm": "When it is a false alarm",
+    "Fix": "Fix",
+    "Experiment": "Smallest experiment",
+    "References": "References",
+}
+_SECTION = pattern(rf"^({'|'.join(HEADINGS)}):[ \n]", re.MULTILINE)
+
+
+def with_headings(doc: str) -> str:
+    """A docstring whose sections begin as in `HEADINGS` ("Why: ..."), with a heading above each."""
+    return _SECTION.sub(lambda found: f"\n## {HEADINGS[found[1]]}\n", doc).replace("\n\n\n", "\n\n")
 
 
 def sections(doc: str) -> dict[str, str]:
@@ -210,7 +228,7 @@ def _link(module: ModuleType) -> Link:
 
 
 def _identity(module: ModuleType) -> tuple[str, str, str]:
-    doc = inspect.cleandoc(module.__doc__ or "")
+    doc = with_headings(inspect.cleandoc(module.__doc__ or ""))
     return module.__name__.rpartition(".")[2].replace("_", "-"), doc.partition("\n")[0], doc
 
 

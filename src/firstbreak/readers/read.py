@@ -96,6 +96,7 @@ OF_A_TRIAL = frozenset({"trial.json", "group.json", "result.json", "supervisor.t
 A_TRIAL = frozenset({"trial.json", "group.json"})
 OPEN_IT = "check that you may read it"
 ROUNDING = 0.02  #: by how much a console's number may differ from the same number in a file, and of the curve's range
+MOST_ROWS_OF_A_STEP = 3  #: rows that the only step may count
 ALIKE_POINTS = 5  #: fewer equal numbers may be chance
 FROM_REWARDS = ("reward.", "episode.", "success_rate")  #: what a training has that learns from rewards
 CLOCK = "eval.time."  #: what an evaluation took
@@ -753,7 +754,12 @@ def _importance(dialect: ModuleType, names: Set[str]) -> int:
 
 
 def _may_be_axis(curve: Curve, all_rows: np.ndarray) -> bool:
-    """An axis is finite, and does not begin with a summary: the rows before it have no step, and would be lost."""
+    """An axis is finite, and does not begin with a summary: the rows before it have no step, and would be lost.
+
+    One step that was printed once, as in "[Step 3/6] Loading", is none of many rows.
+    """
+    if len(curve.values) == 1 and len(all_rows) > MOST_ROWS_OF_A_STEP:
+        return False
     return bool(len(curve.values) and np.isfinite(curve.values).all() and np.mean(all_rows < curve.index[0]) <= 0.5)
 
 

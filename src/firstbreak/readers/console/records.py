@@ -25,6 +25,7 @@ from firstbreak.readers._literal import Array, number, parse
 from firstbreak.readers.console._reading import NOTHING, LineKind, ParsedLine
 
 MAX_LINES = 5000  #: of one dict
+TERMINAL = range(60, 500)  #: characters in a line (convention)
 _OPENING = re.compile(r"""\{(?=\s*(?:['"]|$))""")
 _CONTINUES = re.compile(r"""[\s'"{}\[\]),]""")
 _STEP = re.compile(
@@ -45,6 +46,7 @@ class DictLines:
         self.open: list[str] = []
         self.depth = 0
         self.before = ""  #: the text before the open dict
+        self.width = 0  #: characters of its first line
         self.title = ""  #: the previous line, where it ends in ":"
 
     def read(self, line: str) -> ParsedLine | None:
@@ -62,11 +64,13 @@ class DictLines:
         self.depth = text.count("{") - text.count("}")
         if self.depth <= 0:
             return None
-        self.open, self.before = [text], before
+        self.open, self.before, self.width = [text], before, len(line)
         return NOTHING
 
     def _go_on(self, line: str) -> ParsedLine | None:
-        if not _CONTINUES.match(line):  # something else was printed: the dict was cut, or another rank broke in
+        # a terminal wraps lines at its width, where it may lose a blank
+        wrapped = self.width in TERMINAL and all(len(text) >= self.width - 1 for text in self.open[1:])
+        if not wrapped and not _CONTINUES.match(line):  # the dict was cut, or another rank broke in
             self.open = []
             return self.read(line)
         self.open.append(line)
@@ -74,8 +78,8 @@ class DictLines:
         if self.depth > 0 and len(self.open) < MAX_LINES:
             return NOTHING
         lines, self.open = self.open, []
-        text = "\n".join(lines)
-        return _reading(text[: text.rfind("}") + 1], self.before, several_lines=True)
+        text = ("" if wrapped else "\n").join(lines)
+        return _reading(text[: text.rfind("}") + 1], self.before, several_lines=not wrapped)
 
 
 def _reading(text: str, before: str, several_lines: bool) -> ParsedLine | None:

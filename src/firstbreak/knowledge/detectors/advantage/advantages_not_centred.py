@@ -1,26 +1,19 @@
 """The mean advantage of a prompt's completions is not 0.
 
-## What it looks for
-The largest absolute mean advantage over the prompts of a batch (`advantage.of_prompt_absmax`), in group-relative methods,
-against the spread of the advantages: above `max_share` of the spread for most of the run. Where no such curve is logged, the
-dumped samples give it: those of whole groups, with as many samples of one prompt at one step as the group has.
-
-## Why it matters
-A group baseline is the mean reward of the prompt's own completions, so the mean of its advantages is 0. If the mean is
-not 0, completions are compared with those of other prompts: easy prompts get positive advantages, not good answers.
-
-## When it is a false alarm
-Leave-one-out baselines scaled by G / (G - 1) still have a mean of 0. Filters that drop completions after the advantage
-was computed leave a small mean.
-
-## Fix
+Looks for: The largest absolute mean advantage over the prompts of a batch (`advantage.of_prompt_absmax`), in
+group-relative methods, against the spread of the advantages: above `max_share` of the spread for most of the run. Where
+no such curve is logged, the dumped samples give it: those of whole groups, with as many samples of one prompt at one
+step as the group has.
+Why: A group baseline is the mean reward of the prompt's own completions, so the mean of its advantages is 0. If the
+mean is not 0, completions are compared with those of other prompts: easy prompts get positive advantages, not good
+answers.
+False alarm: Leave-one-out baselines scaled by G / (G - 1) still have a mean of 0. Filters that drop completions after
+the advantage was computed leave a small mean.
+Fix:
 - Check the index that assigns completions to prompts, after every shuffle, filter and gather.
 - Compute the baseline before anything changes the order of the batch.
-
-## Smallest experiment
-Print group id, prompt and advantage of one batch: the advantages of each prompt must sum to 0.
-
-## References
+Experiment: Print group id, prompt and advantage of one batch: the advantages of each prompt must sum to 0.
+References:
 https://arxiv.org/abs/2402.03300
 https://github.com/PeterGriffinJin/Search-R1/pull/88
 """

@@ -1,25 +1,18 @@
 """The advantages are not those of the recorded rewards, values and ends.
 
-## What it looks for
-The trainer's advantages are computed again from the rewards, values and episode ends that the environment reported. The
-check reports where the relative distance is above `tolerance` in at least `min_share` of the batches from some batch on,
-and where the difference is not the sign.
-
-## Why it matters
-A done mask that is missing or one step off, values of the wrong state, returns of another environment: the advantages
-are wrong long before the return shows the damage.
-
-## When it is a false alarm
-Another estimator than generalised advantage estimation on purpose (V-trace, reward shaping inside the estimate).
-
-## Fix
+Looks for: The trainer's advantages are computed again from the rewards, values and episode ends that the environment
+reported. The check reports where the relative distance is above `tolerance` in at least `min_share` of the batches from
+some batch on, and where the difference is not the sign.
+Why: A done mask that is missing or one step off, values of the wrong state, returns of another environment: the
+advantages are wrong long before the return shows the damage.
+False alarm: Another estimator than generalised advantage estimation on purpose (V-trace, reward shaping inside the
+estimate).
+Fix:
 - Multiply the bootstrap value by 1 - terminated, at the right index.
 - Compare the advantages of one short episode with a sum by hand.
-
-## Smallest experiment
-Compute the advantages of a hand-made buffer with an end in the middle, and compare them with a calculation by hand.
-
-## References
+Experiment: Compute the advantages of a hand-made buffer with an end in the middle, and compare them with a calculation
+by hand.
+References:
 https://arxiv.org/abs/1506.02438
 https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 """

@@ -1,23 +1,14 @@
 """The advantages have the wrong sign.
 
-## What it looks for
-The trainer's advantages are computed again from the recorded rewards, values and ends. The check reports where more than
-`min_share` of them have the opposite sign from some batch on.
-
-## Why it matters
-Everything else is right, and the policy learns to do what was worse than expected.
-
-## When it is a false alarm
-None known: an advantage is positive where the result was better than expected.
-
-## Fix
+Looks for: The trainer's advantages are computed again from the recorded rewards, values and ends. The check reports
+where more than `min_share` of them have the opposite sign from some batch on.
+Why: Everything else is right, and the policy learns to do what was worse than expected.
+False alarm: None known: an advantage is positive where the result was better than expected.
+Fix:
 - Look for a wrong minus sign between the advantage and the loss, or for a cost that is used as a reward.
-
-## Smallest experiment
-Train on one batch in which one action gets 1 and another one 0: after the update, the first must be more probable.
-
-## References
-https://arxiv.org/abs/1506.02438
+Experiment: Train on one batch in which one action gets 1 and another one 0: after the update, the first must be more
+probable.
+References: https://arxiv.org/abs/1506.02438
 """
 
 from firstbreak.engine import facts

@@ -1,30 +1,22 @@
 """The critic does not get better at predicting the returns.
 
-## What it looks for
-A value loss that is not below its level of the first tenth of the run in the second half, while the explained variance of
-the second half is below `max_explained_variance`. Both have to agree. If explained variance is not logged, the value loss
-counts only beside a score that is flat. Or a clip of the value function (configured or logged) far below the returns, or,
-where these are not logged, below the root of the value loss; or a value loss next to the clip.
-
-## Why it matters
-The advantage is the return minus the critic's value. If the critic has not fitted the returns, then nearly all noise of the
-returns is left in the advantages.
-
-## When it is a false alarm
-Returns that grow faster than the critic can follow: then the loss grows although the critic learns, and explained variance
-rises. Returns that cannot be predicted from the observation. A solved task whose returns are all equal.
-
-## Fix
+Looks for: A value loss that is not below its level of the first tenth of the run in the second half, while the
+explained variance of the second half is below `max_explained_variance`. Both have to agree. If explained variance is
+not logged, the value loss counts only beside a score that is flat. Or a clip of the value function (configured or
+logged) far below the returns, or, where these are not logged, below the root of the value loss; or a value loss next to
+the clip.
+Why: The advantage is the return minus the critic's value. If the critic has not fitted the returns, then nearly all
+noise of the returns is left in the advantages.
+False alarm: Returns that grow faster than the critic can follow: then the loss grows although the critic learns, and
+explained variance rises. Returns that cannot be predicted from the observation. A solved task whose returns are all
+equal.
+Fix:
 - Normalise rewards or returns; compare their scale with the scale of the values.
 - Change the critic's learning rate, train it for more epochs, or use a larger critic.
 - Check the bootstrap at time limits and the mask of terminal states.
-
-## Smallest experiment
-Freeze one batch of rollouts and train only the critic on this batch. If the critic cannot fit these returns, the critic or
-its targets are broken. If the critic can fit them, the targets change too fast.
-
-## References
-https://arxiv.org/abs/1506.02438
+Experiment: Freeze one batch of rollouts and train only the critic on this batch. If the critic cannot fit these
+returns, the critic or its targets are broken. If the critic can fit them, the targets change too fast.
+References: https://arxiv.org/abs/1506.02438
 """
 
 import numpy as np

@@ -1,34 +1,24 @@
 """The critic predicts returns no better than their mean.
 
-## What it looks for
-Explained variance below `max_explained_variance` for at least `min_share` of the second half of the run, or within
-`tolerance` of 0 for at least `min_share_constant` of the second half, while the returns still vary and the score is not
-at its highest possible value. Or within `tolerance_flat` of 0 in all of the run, beside a training reward and a score
-that are flat.
-
-## Why it matters
-The advantage is the return minus the critic's value. A critic that is worse than a constant adds noise to every
+Looks for: Explained variance below `max_explained_variance` for at least `min_share` of the second half of the run, or
+within `tolerance` of 0 for at least `min_share_constant` of the second half, while the returns still vary and the score
+is not at its highest possible value. Or within `tolerance_flat` of 0 in all of the run, beside a training reward and a
+score that are flat.
+Why: The advantage is the return minus the critic's value. A critic that is worse than a constant adds noise to every
 advantage, and the policy follows this noise. A critic that is a constant removes no noise: every advantage is the whole
 return, which teaches something only with very large batches.
-
-## When it is a false alarm
-At the highest possible reward all returns are equal. Their variance is nearly 0, and explained variance can be any
-negative number: -30 is harmless there. A value loss that fell below `max_loss_left` of its largest value shows the same
-where the highest possible reward is not known. Where all rewards so far are equal, the critic has nothing to explain. The first
-updates of any run. Environments whose returns cannot be predicted.
-
-## Fix
+False alarm: At the highest possible reward all returns are equal. Their variance is nearly 0, and explained variance
+can be any negative number: -30 is harmless there. A value loss that fell below `max_loss_left` of its largest value
+shows the same where the highest possible reward is not known. Where all rewards so far are equal, the critic has
+nothing to explain. The first updates of any run. Environments whose returns cannot be predicted.
+Fix:
 - Normalise rewards or returns; compare their scale with the scale of the values.
 - Train the critic for more epochs or with a higher learning rate; use a larger critic; do not share layers with the
   policy.
 - Check the bootstrap at time limits and the mask of terminal states.
-
-## Smallest experiment
-Freeze one batch of rollouts and train only the critic on this batch. If the critic cannot fit these returns, the critic
-or its targets are broken. If the critic can fit them, the targets change too fast.
-
-## References
-https://arxiv.org/abs/1506.02438
+Experiment: Freeze one batch of rollouts and train only the critic on this batch. If the critic cannot fit these
+returns, the critic or its targets are broken. If the critic can fit them, the targets change too fast.
+References: https://arxiv.org/abs/1506.02438
 """
 
 import numpy as np

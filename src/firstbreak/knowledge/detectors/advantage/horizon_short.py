@@ -1,27 +1,20 @@
 """The discount is too small for the length of an episode or completion.
 
-## What it looks for
-The horizon 1 / (1 - {gamma}) against the length of the episodes that the policy reaches: below `max_share` of the length,
-and shorter than `usual_horizon`. In text, where a token is a step, any horizon below `max_share` of a completion.
-
-## Why it matters
-Rewards beyond the horizon count for nothing: the policy learns what is rewarded at once. Scores rise a little and then
-stay far below what the task allows.
-
-## When it is a false alarm
-Tasks whose reward follows the action at once, where a short horizon only removes noise. Long games: 0.99 is usual where
-episodes last thousands of steps (Atari, locomotion), and 0.98 occurs among tuned options, so neither is reported.
-
-## Fix
+Looks for: The horizon 1 / (1 - {gamma}) against the length of the episodes that the policy reaches: below `max_share`
+of the length, and shorter than `usual_horizon`. In text, where a token is a step, any horizon below `max_share` of a
+completion.
+Why: Rewards beyond the horizon count for nothing: the policy learns what is rewarded at once. Scores rise a little and
+then stay far below what the task allows.
+False alarm: Tasks whose reward follows the action at once, where a short horizon only removes noise. Long games: 0.99
+is usual where episodes last thousands of steps (Atari, locomotion), and 0.98 occurs among tuned options, so neither is
+reported.
+Fix:
 - Set {gamma} to 1 - 1 / (length of an episode), or to 0.99 where the length is unknown; to 1 for completions with one
   reward at the end.
 - Look for a second discount, in a wrapper that shapes or normalises the reward.
-
-## Smallest experiment
-Train with {gamma} = 0.99 for a tenth of the run, with the same seed: the score must become better than the old one.
-
-## References
-https://arxiv.org/abs/1506.02438
+Experiment: Train with {gamma} = 0.99 for a tenth of the run, with the same seed: the score must become better than the
+old one.
+References: https://arxiv.org/abs/1506.02438
 """
 
 import numpy as np

@@ -1,26 +1,17 @@
 """Tiny differences of reward become advantages of full size.
 
-## What it looks for
-Zero-variance groups disappear from one batch to the next (their share was above `min_share` and is exactly 0 from then
-on), although no filter was switched on and the spread of the rewards did not grow. Or the mean spread within groups is
-below `max_spread` of the range of the rewards, while the advantages are of full size.
-
-## Why it matters
-A group whose rewards are equal should teach nothing. Divided by its own tiny spread (a tie-breaker, a rounding error,
-noise of a judge), the group teaches at full strength, and what it teaches is noise.
-
-## When it is a false alarm
-Dynamic sampling that drops zero-variance groups has a share of 0 from the first batch on.
-
-## Fix
+Looks for: Zero-variance groups disappear from one batch to the next (their share was above `min_share` and is exactly 0
+from then on), although no filter was switched on and the spread of the rewards did not grow. Or the mean spread within
+groups is below `max_spread` of the range of the rewards, while the advantages are of full size.
+Why: A group whose rewards are equal should teach nothing. Divided by its own tiny spread (a tie-breaker, a rounding
+error, noise of a judge), the group teaches at full strength, and what it teaches is noise.
+False alarm: Dynamic sampling that drops zero-variance groups has a share of 0 from the first batch on.
+Fix:
 - Add a constant of about a hundredth of the range of the reward to the divisor, or do not divide ({scale_rewards} off).
 - Round rewards before the advantage is computed, or drop groups whose spread is below a limit.
-
-## Smallest experiment
-Compute the advantages of one batch again with a constant of 0.01 in the divisor: most of them must become nearly 0.
-
-## References
-https://arxiv.org/abs/2503.20783
+Experiment: Compute the advantages of one batch again with a constant of 0.01 in the divisor: most of them must become
+nearly 0.
+References: https://arxiv.org/abs/2503.20783
 """
 
 import numpy as np

@@ -1,27 +1,18 @@
 """The value loss grows and does not come back.
 
-## What it looks for
-A value loss that leaves its level, wherever in the run, and ends at least `growth_warning` times as high, while the
-score does not rise.
-
-## Why it matters
-The targets of the critic grow faster than the critic can learn them. Its values become noise. Where policy and critic
-share layers or one gradient clip, the gradient of the critic leaves little to the policy.
-
-## When it is a false alarm
-Returns that grow because the policy improves: the loss grows with the square of the values. A score at its highest
-possible value. The first updates, when the critic begins at zero.
-
-## Fix
+Looks for: A value loss that leaves its level, wherever in the run, and ends at least `growth_warning` times as high,
+while the score does not rise.
+Why: The targets of the critic grow faster than the critic can learn them. Its values become noise. Where policy and
+critic share layers or one gradient clip, the gradient of the critic leaves little to the policy.
+False alarm: Returns that grow because the policy improves: the loss grows with the square of the values. A score at its
+highest possible value. The first updates, when the critic begins at zero.
+Fix:
 - Scale rewards down or normalise returns; lower {gamma}.
 - Lower the critic's learning rate; clip its gradient separately from the policy's.
 - For DQN-like methods: update the target network less often ({target_update_interval}).
-
-## Smallest experiment
-Freeze the policy and one batch of rollouts, and train the critic alone. If the loss still grows, the target is wrong.
-
-## References
-https://arxiv.org/abs/1812.02648
+Experiment: Freeze the policy and one batch of rollouts, and train the critic alone. If the loss still grows, the target
+is wrong.
+References: https://arxiv.org/abs/1812.02648
 """
 
 from firstbreak.engine import facts

@@ -1,30 +1,21 @@
 """The value loss is nearly 0, although episodes still end differently.
 
-## What it looks for
-A value loss whose largest values also fall below 1 / `min_ratio` of its own highest level, while the score is not at its
-highest possible value and the returns still differ from one episode to the next. The loss is a square of returns: where
-the returns became smaller, the limit becomes smaller with their square.
-
-## Why it matters
-A critic that is never wrong predicts a target that no longer depends on what happens: values are bootstrapped through the
-ends of episodes (a done flag is ignored, or ends are taken for time limits). Every state then has the same value, and the
-advantages are noise.
-
-## When it is a false alarm
-A solved task whose episodes all reach the time limit: there the values really are all the same. A loss that is small in
-most minibatches and large where an episode ends, as with few steps per update, is not reported. A critic that explains
-more than `max_explained_variance` of the returns has learned them: a target that does not depend on what happens would
-leave the critic nothing to explain. Running means over many episodes (`ep_len_mean`) do not show whether two episodes
-differ.
-
-## Fix
+Looks for: A value loss whose largest values also fall below 1 / `min_ratio` of its own highest level, while the score
+is not at its highest possible value and the returns still differ from one episode to the next. The loss is a square of
+returns: where the returns became smaller, the limit becomes smaller with their square.
+Why: A critic that is never wrong predicts a target that no longer depends on what happens: values are bootstrapped
+through the ends of episodes (a done flag is ignored, or ends are taken for time limits). Every state then has the same
+value, and the advantages are noise.
+False alarm: A solved task whose episodes all reach the time limit: there the values really are all the same. A loss
+that is small in most minibatches and large where an episode ends, as with few steps per update, is not reported. A
+critic that explains more than `max_explained_variance` of the returns has learned them: a target that does not depend
+on what happens would leave the critic nothing to explain. Running means over many episodes (`ep_len_mean`) do not show
+whether two episodes differ.
+Fix:
 - Print reward, done, time limit and bootstrapped target for one episode end: after a real end the target is the reward.
 - In Gymnasium, bootstrap where `truncated`, never where `terminated`.
-
-## Smallest experiment
-An environment that ends after one step with reward 1: its value must be 1, not 1 / (1 - {gamma}).
-
-## References
+Experiment: An environment that ends after one step with reward 1: its value must be 1, not 1 / (1 - {gamma}).
+References:
 https://arxiv.org/abs/1712.00378
 https://github.com/DLR-RM/stable-baselines3/issues/284
 """

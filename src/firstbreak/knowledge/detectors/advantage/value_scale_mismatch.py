@@ -1,30 +1,21 @@
 """The critic's values have another scale than the returns.
 
-## What it looks for
-The difference of mean value and mean return over the second half of the run, divided by the size of the returns: above
-`min_gap`. Where no returns are logged: a mean value beyond `beyond` times what episodes return, where all returns have one
-sign. The value of a state is what is still to come in its episode, so that no critic that is right lies beyond it. And the
-support of a distribution of values (`v_min`, `v_max`) beside what episodes return, discounted.
-
-## Why it matters
-If the values are far from the returns, every advantage has the same sign. The policy then makes everything that it does
-more probable, or everything less probable, and cannot tell good from bad. A method that acts by its values takes what is only
-estimated for what pays: targets that go past the end of an episode, next observations that are overwritten in the replay
-buffer, or a target network that follows at once.
-
-## When it is a false alarm
-Values and returns that are normalised differently in the log. Returns close to 0, where a ratio says little. Rewards that are
-scaled for training and not in the log; a discount so near to 1 that values go beyond a time limit.
-
-## Fix
+Looks for: The difference of mean value and mean return over the second half of the run, divided by the size of the
+returns: above `min_gap`. Where no returns are logged: a mean value beyond `beyond` times what episodes return, where
+all returns have one sign. The value of a state is what is still to come in its episode, so that no critic that is right
+lies beyond it. And the support of a distribution of values (`v_min`, `v_max`) beside what episodes return, discounted.
+Why: If the values are far from the returns, every advantage has the same sign. The policy then makes everything that it
+does more probable, or everything less probable, and cannot tell good from bad. A method that acts by its values takes
+what is only estimated for what pays: targets that go past the end of an episode, next observations that are overwritten
+in the replay buffer, or a target network that follows at once.
+False alarm: Values and returns that are normalised differently in the log. Returns close to 0, where a ratio says
+little. Rewards that are scaled for training and not in the log; a discount so near to 1 that values go beyond a time
+limit.
+Fix:
 - Normalise rewards or returns; start the last layer of the critic at the mean return.
 - Raise the critic's learning rate; check the clipping of values.
-
-## Smallest experiment
-Train the critic alone on one frozen batch: its mean must reach the mean return within some hundred steps.
-
-## References
-https://arxiv.org/abs/1602.07714
+Experiment: Train the critic alone on one frozen batch: its mean must reach the mean return within some hundred steps.
+References: https://arxiv.org/abs/1602.07714
 """
 
 import numpy as np

@@ -1,34 +1,25 @@
 """Zero-variance groups carry no training signal.
 
-## What it looks for
-The share of prompt groups whose completions all got the same reward: its mean over the second half of the run, and the
-step from which it stays above `share_warning`. Where only the spread within groups is logged, a spread of exactly 0
-counts as such a step. Whether these groups are right or wrong follows from the mean reward: with a mean m, where rewards go
-from 0 to 1, at most 1 - m of the groups are all wrong.
-Also normalised advantages that lose their spread although fewer groups than that are equal; and prompts of which some are
-answered rightly and others not, in groups that never differ: their completions are copies of each other.
-
-## Why it matters
-A group-relative advantage is the reward minus the mean of the group. Where all rewards of a group are equal, the
+Looks for: The share of prompt groups whose completions all got the same reward: its mean over the second half of the
+run, and the step from which it stays above `share_warning`. Where only the spread within groups is logged, a spread of
+exactly 0 counts as such a step. Whether these groups are right or wrong follows from the mean reward: with a mean m,
+where rewards go from 0 to 1, at most 1 - m of the groups are all wrong. Also normalised advantages that lose their
+spread although fewer groups than that are equal; and prompts of which some are answered rightly and others not, in
+groups that never differ: their completions are copies of each other.
+Why: A group-relative advantage is the reward minus the mean of the group. Where all rewards of a group are equal, the
 advantage is 0 and the group adds nothing to the gradient. The batch becomes smaller, and no message says so.
-
-## When it is a false alarm
-The task is solved: all answers are right, and the score is at its highest possible value. While the score rises, the
-groups that are left are enough: then compute is wasted, but nothing is broken. Dynamic sampling drops such groups on
-purpose; then the share counts what was dropped, not what was trained on.
-
-## Fix
+False alarm: The task is solved: all answers are right, and the score is at its highest possible value. While the score
+rises, the groups that are left are enough: then compute is wasted, but nothing is broken. Dynamic sampling drops such
+groups on purpose; then the share counts what was dropped, not what was trained on.
+Fix:
 - All wrong: easier prompts, a longer {max_new_tokens}, partial credit, or supervised warm-up first.
 - All right: harder prompts.
 - Copies: a {temperature} above 0, no top_k of 1, and random numbers of its own for each completion.
 - Raise {group_size}: with success rate p, a share p^G + (1-p)^G of the groups has zero variance.
 - Filter such groups ({dynamic_sampling}).
-
-## Smallest experiment
-Sample one batch of prompts with four times the group size. If the share does not fall, the reward cannot tell the
-completions apart. If the share falls, the groups are too small.
-
-## References
+Experiment: Sample one batch of prompts with four times the group size. If the share does not fall, the reward cannot
+tell the completions apart. If the share falls, the groups are too small.
+References:
 https://arxiv.org/abs/2503.14476
 https://github.com/huggingface/trl/issues/3857
 """

@@ -1,29 +1,21 @@
 """An action has another effect than before.
 
-## What it looks for
-How much the first action changes the component of the observation that actions change most. A finding needs another sign
-than in the first quarter of the run, or a size that differs by more than `min_change`, up to the end of the run. A window
-counts only where actions explain `min_explained` of that change: there the effect is one number, and does not depend on
-the states that the policy visits. The same is asked of the effect of every action on every such component.
-
-## Why it matters
-The effect of an action is a property of the environment, whatever the policy is. Where the effect changes, the
+Looks for: How much the first action changes the component of the observation that actions change most. A finding needs
+another sign than in the first quarter of the run, or a size that differs by more than `min_change`, up to the end of
+the run. A window counts only where actions explain `min_explained` of that change: there the effect is one number, and
+does not depend on the states that the policy visits. The same is asked of the effect of every action on every such
+component.
+Why: The effect of an action is a property of the environment, whatever the policy is. Where the effect changes, the
 environment has changed: another version of a simulator, other units of an action, or an actuator that responds in
 another way.
-
-## When it is a false alarm
-Domain randomisation. Where the dynamics differ from state to state (Acrobot at high speed), actions explain little of a
-window, and this detector says nothing.
-
-## Fix
+False alarm: Domain randomisation. Where the dynamics differ from state to state (Acrobot at high speed), actions
+explain little of a window, and this detector says nothing.
+Fix:
 - Compare versions and settings of the environment before and after that step.
 - Evaluate a checkpoint from before that step in today's environment.
-
-## Smallest experiment
-Take the same action from the same state in the old and in the new environment, and compare the next observations.
-
-## References
-https://arxiv.org/abs/1709.06560
+Experiment: Take the same action from the same state in the old and in the new environment, and compare the next
+observations.
+References: https://arxiv.org/abs/1709.06560
 """
 
 from typing import Any

@@ -1,30 +1,21 @@
 """The policy uses next to nothing of the range of its actions.
 
-## What it looks for
-The size of the actions over half of the range that they may have: below `max_use` in the first quarter of the run, where
-the policy explores most.
+Looks for: The size of the actions over half of the range that they may have: below `max_use` in the first quarter of
+the run, where the policy explores most.
 
 Without recorded transitions: the spread of a Gaussian policy (`train/std`), or the largest actions, against the range of
 actions in the configuration. Or, beside a flat score, actions that reach -1 and 1 and never pass them, where the range
 begins at 0 or ends at `far` or more: nobody rescales what the policy's tanh or clip returns.
-
-## Why it matters
-Actions between -1 and 1 that nobody rescales do next to nothing in a range of 5,000.
-A Gaussian policy starts with a standard deviation of 1. In a range of 1,000 that is no exploration at all: nearly all that
-the environment can do is never tried, and the steps of the update are as small.
-
-## When it is a false alarm
-A policy that was trained before, and holds still; a range that is declared far too wide while only a small part makes sense.
-
-## Fix
+Why: Actions between -1 and 1 that nobody rescales do next to nothing in a range of 5,000. A Gaussian policy starts with
+a standard deviation of 1. In a range of 1,000 that is no exploration at all: nearly all that the environment can do is
+never tried, and the steps of the update are as small.
+False alarm: A policy that was trained before, and holds still; a range that is declared far too wide while only a small
+part makes sense.
+Fix:
 - Declare actions between -1 and 1, and rescale inside of the environment (gymnasium.wrappers.RescaleAction).
 - Or raise the initial standard deviation (log_std_init).
-
-## Smallest experiment
-`firstbreak check env` on the environment: which share of the range does a new policy cover?
-
-## References
-https://stable-baselines3.readthedocs.io/en/master/guide/rl_tips.html
+Experiment: `firstbreak check env` on the environment: which share of the range does a new policy cover?
+References: https://stable-baselines3.readthedocs.io/en/master/guide/rl_tips.html
 """
 
 import re

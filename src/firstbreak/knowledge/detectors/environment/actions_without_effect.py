@@ -1,29 +1,20 @@
 """What happens does not follow from the actions that the policy chose.
 
-## What it looks for
-The largest share of a component's change that the actions of the last steps explain, in the first quarter of the run,
-where the policy still explores most. A finding is a share below `max_explained` and above `min_explained`, or one below
-`max_disconnected` where effects that depend on the state are counted too.
-
-## Why it matters
-Actions can be replaced, dropped, clipped, or sent to the wrong joint. The log-probabilities or action values then belong
-to actions that were never executed, and the gradient points at noise.
-
-## When it is a false alarm
-Sticky actions by design; observations that do not depend linearly on the actions; a task whose next observation does not
-depend on the action at all (a bandit with context, prices of a market). So the finding is a guess. A share that
-falls later is not counted: a better policy visits states where actions explain less (Acrobot or MountainCar at high
-speed).
-
-## Fix
+Looks for: The largest share of a component's change that the actions of the last steps explain, in the first quarter of
+the run, where the policy still explores most. A finding is a share below `max_explained` and above `min_explained`, or
+one below `max_disconnected` where effects that depend on the state are counted too.
+Why: Actions can be replaced, dropped, clipped, or sent to the wrong joint. The log-probabilities or action values then
+belong to actions that were never executed, and the gradient points at noise.
+False alarm: Sticky actions by design; observations that do not depend linearly on the actions; a task whose next
+observation does not depend on the action at all (a bandit with context, prices of a market). So the finding is a guess.
+A share that falls later is not counted: a better policy visits states where actions explain less (Acrobot or
+MountainCar at high speed).
+Fix:
 - Log the action that the environment executes beside the one that the policy chose.
 - Check clipping, scaling and the order of the action's components.
-
-## Smallest experiment
-Send the largest and the smallest action for ten steps each, and check whether the observation moves as you expect.
-
-## References
-https://arxiv.org/abs/2101.00135
+Experiment: Send the largest and the smallest action for ten steps each, and check whether the observation moves as you
+expect.
+References: https://arxiv.org/abs/2101.00135
 """
 
 import numpy as np

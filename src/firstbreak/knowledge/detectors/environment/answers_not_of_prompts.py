@@ -1,29 +1,20 @@
 """Completions fit their own prompt's answer no better than another's.
 
-## What it looks for
-The recorder scores completions again in the place of another prompt's completions. Three numbers are compared over all
-measurements: how much more a completion gets in its own place, in standard deviations of the reward; the error of that; and
-how much more alike the last words of completions are that have one prompt. The check reports where completions depend on
-their prompt (third number above `min_agreement`), and the first number is not above 0 by two standard errors and below
-`max_share` of the third with its 95 % interval, as is its mean in the second half of the measurements. Where the data has many
-different answers, it also reports where more than `above` of the prompts whose completions agree have another prompt's answer.
-
-## Why it matters
-The reward does not depend on the prompt: the right answers belong to other prompts, or the prompts have lost the question. A
-high reward is luck.
-
-## When it is a false alarm
-A policy that has learned another task before, and does not begin to learn this one.
-
-## Fix
+Looks for: The recorder scores completions again in the place of another prompt's completions. Three numbers are
+compared over all measurements: how much more a completion gets in its own place, in standard deviations of the reward;
+the error of that; and how much more alike the last words of completions are that have one prompt. The check reports
+where completions depend on their prompt (third number above `min_agreement`), and the first number is not above 0 by
+two standard errors and below `max_share` of the third with its 95 % interval, as is its mean in the second half of the
+measurements. Where the data has many different answers, it also reports where more than `above` of the prompts whose
+completions agree have another prompt's answer.
+Why: The reward does not depend on the prompt: the right answers belong to other prompts, or the prompts have lost the
+question. A high reward is luck.
+False alarm: A policy that has learned another task before, and does not begin to learn this one.
+Fix:
 - Print five prompts with their right answers, and answer the prompts by hand.
 - Join answers and prompts by id after shuffling and filtering.
-
-## Smallest experiment
-Answer ten prompts by hand, and score your answers through the trainer's own function.
-
-## References
-https://arxiv.org/abs/2505.22203
+Experiment: Answer ten prompts by hand, and score your answers through the trainer's own function.
+References: https://arxiv.org/abs/2505.22203
 """
 
 import numpy as np

@@ -1,28 +1,19 @@
 """Answers to training prompts agree less than the evaluation allows.
 
-## What it looks for
-How often two answers to one prompt are equal in the first third of the run, beside the evaluation's first score a. A
-policy that is right with probability p gives two equal answers with probability p^2 or more. So over prompts of one kind,
-at least a^2 of the pairs are equal. The upper bound of the measured share (`standard_errors` standard errors over prompts)
-has to lie below `max_ratio` of a^2.
-
-## Why it matters
-The policy does not know the training prompts as well as the evaluation's prompts: another template, a missing start token
-or role, another tokenisation. Prompts that are only hard look different: their answers agree, and are wrong.
-
-## When it is a false alarm
-Training problems that are another task than the evaluation's, on purpose. Long answers of which no final answer is
-marked.
-
-## Fix
+Looks for: How often two answers to one prompt are equal in the first third of the run, beside the evaluation's first
+score a. A policy that is right with probability p gives two equal answers with probability p^2 or more. So over prompts
+of one kind, at least a^2 of the pairs are equal. The upper bound of the measured share (`standard_errors` standard
+errors over prompts) has to lie below `max_ratio` of a^2.
+Why: The policy does not know the training prompts as well as the evaluation's prompts: another template, a missing
+start token or role, another tokenisation. Prompts that are only hard look different: their answers agree, and are
+wrong.
+False alarm: Training problems that are another task than the evaluation's, on purpose. Long answers of which no final
+answer is marked.
+Fix:
 - Print one training prompt and one evaluation prompt as token ids, side by side.
 - Build both with the same function.
-
-## Smallest experiment
-Put ten of the evaluation's problems through one training rollout, and compare the answers.
-
-## References
-https://github.com/huggingface/trl/issues/5224
+Experiment: Put ten of the evaluation's problems through one training rollout, and compare the answers.
+References: https://github.com/huggingface/trl/issues/5224
 """
 
 import math

@@ -1,30 +1,21 @@
 """Episodes end at once, or only at the time limit, and the score does not change.
 
-## What it looks for
-The length of the episodes beside the shape of the score. A finding is a length of `max_steps` steps or fewer over the last
-quarter, or exactly the same length in every episode of the run while the score stays at its first level.
-
-## Why it matters
-An episode that ends at once holds no behaviour to learn from: a wrong termination condition, a reset that leaves the
-environment done, or a policy that fails on its first action. Where every episode ends at the time limit, no episode
+Looks for: The length of the episodes beside the shape of the score. A finding is a length of `max_steps` steps or fewer
+over the last quarter, or exactly the same length in every episode of the run while the score stays at its first level.
+Why: An episode that ends at once holds no behaviour to learn from: a wrong termination condition, a reset that leaves
+the environment done, or a policy that fails on its first action. Where every episode ends at the time limit, no episode
 reached a goal or failed, so nothing separates good from bad behaviour.
-
-## When it is a false alarm
-The task has one step (a bandit, one answer to one prompt), or a fixed length by design (HalfCheetah, Pendulum). In both
-the score changes by more than `min_gain` of its size, and then this detector says nothing. A short episode is the aim
-(reach the goal fast).
-
-## Fix
+False alarm: The task has one step (a bandit, one answer to one prompt), or a fixed length by design (HalfCheetah,
+Pendulum). In both the score changes by more than `min_gain` of its size, and then this detector says nothing. A short
+episode is the aim (reach the goal fast).
+Fix:
 - Step the environment by hand with random actions, and print terminated, truncated and the length.
 - Check which condition ends the episode, and whether the state after the reset already fulfils the condition.
 - Where episodes never end: check that the goal can be reached at all. Then shape the reward, or start nearer to the
   goal.
-
-## Smallest experiment
-Run 20 episodes with random actions and 20 with a hand-written policy. If both have the same length and the same
-return, the fault is in the environment, not in training.
-
-## References
+Experiment: Run 20 episodes with random actions and 20 with a hand-written policy. If both have the same length and the
+same return, the fault is in the environment, not in training.
+References:
 https://gymnasium.farama.org/tutorials/gymnasium_basics/handling_time_limits/
 https://stable-baselines3.readthedocs.io/en/master/guide/rl_tips.html
 https://arxiv.org/abs/1712.00378

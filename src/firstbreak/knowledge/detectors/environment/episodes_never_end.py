@@ -1,26 +1,17 @@
 """No episode ends.
 
-## What it looks for
-Transitions among which no episode ended, from the first window to the last, while the current episodes are `min_age` steps old
-or older; or a count of episodes that stays 0 for so many steps, while no length of an episode of fewer steps is logged; or
-files of the Monitor wrapper without an episode after so many steps of each environment.
-
-## Why it matters
-No return is ever complete: the score of an episode does not exist, and values are bootstrapped from bootstrapped values only.
-A policy that is stuck in a useless state stays there.
-
-## When it is a false alarm
-A continuing task without a time limit, on purpose; episodes that are longer than what has been trained so far.
-
-## Fix
+Looks for: Transitions among which no episode ended, from the first window to the last, while the current episodes are
+`min_age` steps old or older; or a count of episodes that stays 0 for so many steps, while no length of an episode of
+fewer steps is logged; or files of the Monitor wrapper without an episode after so many steps of each environment.
+Why: No return is ever complete: the score of an episode does not exist, and values are bootstrapped from bootstrapped
+values only. A policy that is stuck in a useless state stays there.
+False alarm: A continuing task without a time limit, on purpose; episodes that are longer than what has been trained so
+far.
+Fix:
 - Step the environment by hand, and print terminated and truncated at a state that should end the episode.
 - Check wrappers that take the flags off; add a time limit (gymnasium.wrappers.TimeLimit).
-
-## Smallest experiment
-`firstbreak check env` on the environment with all wrappers of the training.
-
-## References
-https://gymnasium.farama.org/tutorials/gymnasium_basics/handling_time_limits/
+Experiment: `firstbreak check env` on the environment with all wrappers of the training.
+References: https://gymnasium.farama.org/tutorials/gymnasium_basics/handling_time_limits/
 """
 
 import numpy as np

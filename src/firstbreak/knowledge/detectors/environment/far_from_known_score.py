@@ -1,25 +1,17 @@
 """The score ends far below what this environment is known to allow.
 
-## What it looks for
-The environment's name, if the environment is a usual one, and where the last scores lie between random actions (0) and the
-score that counts as solved (1). A finding is less than `min_progress` of the way, after as many steps as a healthy run needs.
-
-## Why it matters
-On a well-known task the reachable score is known. A run that ends near random actions after enough steps did not meet a
-hard problem: something between the environment and the policy is broken, or the policy learns nothing.
-
-## When it is a false alarm
-Short runs, and variants of the environment under the same name (another reward, another time limit, rewards of a game that
-are clipped to their sign before the return is logged).
-
-## Fix
+Looks for: The environment's name, if the environment is a usual one, and where the last scores lie between random
+actions (0) and the score that counts as solved (1). A finding is less than `min_progress` of the way, after as many
+steps as a healthy run needs.
+Why: On a well-known task the reachable score is known. A run that ends near random actions after enough steps did not
+meet a hard problem: something between the environment and the policy is broken, or the policy learns nothing.
+False alarm: Short runs, and variants of the environment under the same name (another reward, another time limit,
+rewards of a game that are clipped to their sign before the return is logged).
+Fix:
 - Run the same script with the library's tuned settings for this environment.
 - Check what the policy sees and does: print ten observations and actions beside those of the environment.
-
-## Smallest experiment
-`firstbreak check env NAME` compares random actions with a simple rule through your own wrappers.
-
-## References
+Experiment: `firstbreak check env NAME` compares random actions with a simple rule through your own wrappers.
+References:
 https://gymnasium.farama.org/api/registry/
 https://github.com/DLR-RM/rl-baselines3-zoo
 https://doi.org/10.1038/nature14236

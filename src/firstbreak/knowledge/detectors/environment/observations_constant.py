@@ -1,24 +1,15 @@
 """Observations never change.
 
-## What it looks for
-The share of components that never change within a window of steps: `min_share` or more from the first window to the last.
-And in rows of a replay buffer beside the log, whether the next observation is the observation: in `min_same` of the rows.
-
-## Why it matters
-A policy that sees the same numbers in every state can learn one action at best, whatever else is right.
-
-## When it is a false alarm
-A bandit without context, whose observation is a placeholder.
-
-## Fix
+Looks for: The share of components that never change within a window of steps: `min_share` or more from the first window
+to the last. And in rows of a replay buffer beside the log, whether the next observation is the observation: in
+`min_same` of the rows.
+Why: A policy that sees the same numbers in every state can learn one action at best, whatever else is right.
+False alarm: A bandit without context, whose observation is a placeholder.
+Fix:
 - Print ten observations of one episode where the trainer gets them, behind all wrappers.
 - Check buffers that are filled once, masks that are all 0, and the order of wrappers.
-
-## Smallest experiment
-`firstbreak check env` on the environment with all wrappers of the training.
-
-## References
-https://arxiv.org/abs/2101.00135
+Experiment: `firstbreak check env` on the environment with all wrappers of the training.
+References: https://arxiv.org/abs/2101.00135
 """
 
 import numpy as np

@@ -1,34 +1,25 @@
 """Observations do not change, have another scale, or come late.
 
-## What it looks for
-Three signs, of which one is enough.
+Looks for: Three signs, of which one is enough.
 
 - The share of components that never change within a window of steps rises by `min_rise` or more, and stays there.
 - The spread of the observations with which episodes begin is `min_ratio` times larger or smaller than in the first quarter of
   the run, up to the end.
 - Actions of some steps earlier explain more of a change than the last action alone, by `min_gap`, in `min_share` of the
   windows.
-
-## Why it matters
-A sensor reads zero, normalisation statistics were lost on a resume, a buffer index is wrong, or an asynchronous environment
-returns the previous state. The policy then acts on something else than the state. This limits the score that the policy can
-reach, and no metric of the update shows it.
-
-## When it is a false alarm
-A curriculum that widens the start states. A delay that belongs to the task; observations without velocities, in which an
-action shows only when the position has changed. Components that are constant by nature are constant from the start, and
-are not counted.
-
-## Fix
+Why: A sensor reads zero, normalisation statistics were lost on a resume, a buffer index is wrong, or an asynchronous
+environment returns the previous state. The policy then acts on something else than the state. This limits the score
+that the policy can reach, and no metric of the update shows it.
+False alarm: A curriculum that widens the start states. A delay that belongs to the task; observations without
+velocities, in which an action shows only when the position has changed. Components that are constant by nature are
+constant from the start, and are not counted.
+Fix:
 - Compare an observation from before that step with one from today; save normalisation statistics with the model.
 - Step the environment by hand: does the observation that `step(action)` returns already show the action's effect?
 - Where a delay is real, add the last actions to the observation.
-
-## Smallest experiment
-Take a hundred steps with random actions in today's environment. Count the components that change, and the steps until an
-action shows.
-
-## References
+Experiment: Take a hundred steps with random actions in today's environment. Count the components that change, and the
+steps until an action shows.
+References:
 https://arxiv.org/abs/2101.00135
 https://github.com/DLR-RM/stable-baselines3/issues/870
 """

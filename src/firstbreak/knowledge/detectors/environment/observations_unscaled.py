@@ -1,24 +1,15 @@
 """Observations are huge or tiny, or lie far from 0.
 
-## What it looks for
-The size of the largest component of the observation, and the mean over the spread of a component that lies far from 0, in
-the first quarter of the run and at its end: above `max_size`, below `min_size`, or above `max_offset`.
-
-## Why it matters
-The first layer of a network is drawn for inputs around 1. A component in the thousands saturates it or hides all others,
-and a large constant beside a small change leaves nothing of the change. Of components near 0 it sees nothing.
-
-## When it is a false alarm
-A network that divides by a constant itself; observations in bytes.
-
-## Fix
+Looks for: The size of the largest component of the observation, and the mean over the spread of a component that lies
+far from 0, in the first quarter of the run and at its end: above `max_size`, below `min_size`, or above `max_offset`.
+Why: The first layer of a network is drawn for inputs around 1. A component in the thousands saturates it or hides all
+others, and a large constant beside a small change leaves nothing of the change. Of components near 0 it sees nothing.
+False alarm: A network that divides by a constant itself; observations in bytes.
+Fix:
 - Normalise with running statistics (VecNormalize, NormalizeObservation), and save these with the model.
 - Subtract what is constant; divide by a typical size.
-
-## Smallest experiment
-Train 20,000 steps with observations that are normalised: does the value loss fall now?
-
-## References
+Experiment: Train 20,000 steps with observations that are normalised: does the value loss fall now?
+References:
 https://stable-baselines3.readthedocs.io/en/master/guide/rl_tips.html
 https://arxiv.org/abs/2006.05990
 """

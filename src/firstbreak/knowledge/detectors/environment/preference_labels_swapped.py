@@ -1,10 +1,9 @@
 """The answers of the pairs are swapped, or both are the same.
 
-## What it looks for
-The share of pairs whose chosen answer has the higher implicit reward, over the last quarter of the run. A finding is a
-share clearly below one half, with a margin that is negative and has fallen. Held-out pairs are checked first, because
-training on swapped labels drives the training accuracy up and the held-out accuracy down; three held-out accuracies are enough
-where the number of pairs shows that each lies certainly below. Or such a share beside a margin
+Looks for: The share of pairs whose chosen answer has the higher implicit reward, over the last quarter of the run. A
+finding is a share clearly below one half, with a margin that is negative and has fallen. Held-out pairs are checked
+first, because training on swapped labels drives the training accuracy up and the held-out accuracy down; three held-out
+accuracies are enough where the number of pairs shows that each lies certainly below. Or such a share beside a margin
 that is positive all along: then most margins are exactly 0, and both answers of a pair are the same tokens.
 
 And, in a data file beside the run, ratings of both answers (`rating_chosen` and `rating_rejected`, `chosen_score` and
@@ -14,29 +13,21 @@ is a short answer.
 
 Or, on held-out data, a score that falls while the margin grows and the chosen answers become more probable: what the pairs teach
 is not right.
-
-## Why it matters
-A coin reaches one half. To get below one half, training has to work, but against the labels: chosen and rejected are
-swapped in the data or in the collator, or the sign of the loss is wrong. Where held-out pairs are swapped as well, every curve
-looks fine, and only what the pairs hold shows it.
-
-## When it is a false alarm
-The first points: an accuracy of 0 before the first update is a tie, not a preference. Methods without a reference model
-(ORPO, CPO, SimPO) begin with the answers that the model finds more probable, and those may be the rejected ones. For these
-methods the accuracy has to fall. Held-out pairs from another labeller who wants the opposite (shorter answers, more
-refusals). Ratings of which a lower one is better. A score of something else than the pairs are about.
-Data that teaches nothing but when not to answer.
-
-## Fix
+Why: A coin reaches one half. To get below one half, training has to work, but against the labels: chosen and rejected
+are swapped in the data or in the collator, or the sign of the loss is wrong. Where held-out pairs are swapped as well,
+every curve looks fine, and only what the pairs hold shows it.
+False alarm: The first points: an accuracy of 0 before the first update is a tie, not a preference. Methods without a
+reference model (ORPO, CPO, SimPO) begin with the answers that the model finds more probable, and those may be the
+rejected ones. For these methods the accuracy has to fall. Held-out pairs from another labeller who wants the opposite
+(shorter answers, more refusals). Ratings of which a lower one is better. A score of something else than the pairs are
+about. Data that teaches nothing but when not to answer.
+Fix:
 - Print ten pairs as the collator delivers them, and check which answer is called chosen.
 - Check the mapping of the data set's columns, and whether another step swaps the columns again.
 - Check the sign of {kl_coef}.
-
-## Smallest experiment
-Swap chosen and rejected for a tenth of the run: if the held-out accuracy now rises above one half, the labels were
-swapped.
-
-## References
+Experiment: Swap chosen and rejected for a tenth of the run: if the held-out accuracy now rises above one half, the
+labels were swapped.
+References:
 https://arxiv.org/abs/2305.18290
 https://huggingface.co/docs/trl/dpo_trainer
 """

@@ -1,31 +1,23 @@
 """The first preference loss is not ln 2, as DPO demands.
 
-## What it looks for
-The first logged loss of DPO with its logistic loss, against ln 2 = 0.6931. Before the first update the policy equals its
-reference model, and every implicit reward is 0. So the loss is -log sigmoid(0) = ln 2, whatever the data, the batch and
-{kl_coef} are. Where the first point is already a mean over several updates, only a loss above ln 2 is a finding.
-
-## Why it matters
-No update has been made, so no hyperparameter can be the reason: policy and reference model got different inputs, or have
-different weights. Every later step trains on the same wrong rows, masks or weights.
-
-## When it is a false alarm
-Policy and reference model differ on purpose (another {reference_model}). The method has no reference model (ORPO, CPO,
-SimPO). The loss contains another term (a likelihood term, a mixture-of-experts term): then the implicit rewards still
-start at 0. The trainer reports the sum of the loss over {grad_accumulation} backward passes instead of the mean: then the
-loss is that many times ln 2, and only the logged value is wrong.
-
-## Fix
+Looks for: The first logged loss of DPO with its logistic loss, against ln 2 = 0.6931. Before the first update the
+policy equals its reference model, and every implicit reward is 0. So the loss is -log sigmoid(0) = ln 2, whatever the
+data, the batch and {kl_coef} are. Where the first point is already a mean over several updates, only a loss above ln 2
+is a finding.
+Why: No update has been made, so no hyperparameter can be the reason: policy and reference model got different inputs,
+or have different weights. Every later step trains on the same wrong rows, masks or weights.
+False alarm: Policy and reference model differ on purpose (another {reference_model}). The method has no reference model
+(ORPO, CPO, SimPO). The loss contains another term (a likelihood term, a mixture-of-experts term): then the implicit
+rewards still start at 0. The trainer reports the sum of the loss over {grad_accumulation} backward passes instead of
+the mean: then the loss is that many times ln 2, and only the logged value is wrong.
+Fix:
 - Decode one batch: prompt, chosen and rejected must be whole, in their own rows, and padding must be masked.
 - Turn off packing and padding-free batches, and check whether the first loss becomes 0.6931.
 - Load {reference_model} from the same weights and in the same precision as the policy.
 - Where the reference log-probabilities were computed in advance, compare some of them with fresh ones.
-
-## Smallest experiment
-Run one batch with {learning_rate} set to 0: the loss must be 0.6931 and every margin 0. Then run the same batch one pair at a
-time: the pair whose margin is not 0 shows the difference.
-
-## References
+Experiment: Run one batch with {learning_rate} set to 0: the loss must be 0.6931 and every margin 0. Then run the same
+batch one pair at a time: the pair whose margin is not 0 shows the difference.
+References:
 https://arxiv.org/abs/2305.18290
 https://huggingface.co/docs/trl/dpo_trainer
 https://github.com/allenai/open-instruct/pull/1900

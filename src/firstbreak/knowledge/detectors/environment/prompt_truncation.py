@@ -1,27 +1,18 @@
 """Prompts are cut at the limit: the policy answers questions that it cannot read.
 
-## What it looks for
-The share of prompts that reach the prompt limit, on average over the second half of the run. Where it is not logged: the tokens
-of a step are samples x (prompt + completion). If they are a whole number of samples, the same in every step, times
-({max_prompt_tokens} + the mean length), then every prompt has as many tokens as the limit allows.
-
-## Why it matters
-A cut prompt has lost its question or its chat template. The reward still judges the answer to the whole prompt. At best
-these rows are noise in the training signal, at worst the policy learns to guess.
-
-## When it is a false alarm
-Every prompt of the task has the same length and the limit is exactly that. Some trainers count a prompt that just
-fits as cut.
-
-## Fix
+Looks for: The share of prompts that reach the prompt limit, on average over the second half of the run. Where it is not
+logged: the tokens of a step are samples x (prompt + completion). If they are a whole number of samples, the same in
+every step, times ({max_prompt_tokens} + the mean length), then every prompt has as many tokens as the limit allows.
+Why: A cut prompt has lost its question or its chat template. The reward still judges the answer to the whole prompt. At
+best these rows are noise in the training signal, at worst the policy learns to guess.
+False alarm: Every prompt of the task has the same length and the limit is exactly that. Some trainers count a prompt
+that just fits as cut.
+Fix:
 - Raise {max_prompt_tokens} above the longest prompt of the data set.
 - Or drop the prompts that do not fit, before training, instead of cutting them.
-
-## Smallest experiment
-Count the tokens of every prompt once, without training, and compare the largest count with {max_prompt_tokens}. Then
-decode the first and last 50 tokens of three prompts that are longer.
-
-## References
+Experiment: Count the tokens of every prompt once, without training, and compare the largest count with
+{max_prompt_tokens}. Then decode the first and last 50 tokens of three prompts that are longer.
+References:
 https://verl.readthedocs.io/en/latest/examples/config.html
 https://huggingface.co/docs/trl/grpo_trainer
 """

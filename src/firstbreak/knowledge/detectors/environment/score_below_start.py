@@ -1,30 +1,21 @@
 """The score only falls below its first level.
 
-## What it looks for
-A score that falls from its first level by more than noise, does not come back, and was never above its first level, also
-not in the middle of the run. The first evaluation may come when the policy has learned much already. So there is no
-finding where the training reward rose at first.
-
-## Why it matters
-A policy that does not learn stays at its first level. To get below it, the optimiser has to work in the wrong direction: a
-reward or advantage with the wrong sign, actions or labels that are swapped, or a learning rate so large that the first
-updates destroyed the policy.
-
-## When it is a false alarm
-Prompts or levels that get harder on a schedule. A score that is a shaped reward with a growing penalty. A policy that was
-trained before, and explores first.
-
-## Fix
+Looks for: A score that falls from its first level by more than noise, does not come back, and was never above its first
+level, also not in the middle of the run. The first evaluation may come when the policy has learned much already. So
+there is no finding where the training reward rose at first.
+Why: A policy that does not learn stays at its first level. To get below it, the optimiser has to work in the wrong
+direction: a reward or advantage with the wrong sign, actions or labels that are swapped, or a learning rate so large
+that the first updates destroyed the policy.
+False alarm: Prompts or levels that get harder on a schedule. A score that is a shaped reward with a growing penalty. A
+policy that was trained before, and explores first.
+Fix:
 - Score ten good and ten bad samples, made by hand, with the reward function: the good ones must score higher.
 - Check the sign of the advantage: after one update on one batch, samples with a positive advantage must be more probable.
 - Log the action that the policy chose beside the action that was executed.
 - Divide {learning_rate} by ten, to rule out updates that are too large.
-
-## Smallest experiment
-Change the sign of the reward for a tenth of the run. If the score now rises, the direction was wrong. If the score falls
-again, the updates are too large.
-
-## References
+Experiment: Change the sign of the reward for a tenth of the run. If the score now rises, the direction was wrong. If
+the score falls again, the updates are too large.
+References:
 https://arxiv.org/abs/2101.00135
 https://arxiv.org/abs/1709.06560
 """

@@ -1,30 +1,20 @@
 """The return falls at once without a large update, or the tools stop answering.
 
-## What it looks for
-The episodes' returns fall by at least `min_drop` of their level, within a few batches. The KL divergence and the clip fraction
-of the updates just before the fall are as usual. Of a language model, whose prompts differ from batch to batch, it looks at the
-tools instead: the time of their calls rises to `slower` times its first level or more, and is the same in every step from then
-on. Calls that all take as long as the limit are not answered.
-
-## Why it matters
-A policy that is damaged by its own updates shows this in the update first: the KL divergence, the ratio or the gradient is
-many times larger than usual. A fall without such an update came from outside: other dynamics, observations on another
-scale, a wrong reset, or normalisation statistics that were lost on a resume.
-
-## When it is a false alarm
-A planned curriculum, or a harder level that was switched on.
-
-## Fix
+Looks for: The episodes' returns fall by at least `min_drop` of their level, within a few batches. The KL divergence and
+the clip fraction of the updates just before the fall are as usual. Of a language model, whose prompts differ from batch
+to batch, it looks at the tools instead: the time of their calls rises to `slower` times its first level or more, and is
+the same in every step from then on. Calls that all take as long as the limit are not answered.
+Why: A policy that is damaged by its own updates shows this in the update first: the KL divergence, the ratio or the
+gradient is many times larger than usual. A fall without such an update came from outside: other dynamics, observations
+on another scale, a wrong reset, or normalisation statistics that were lost on a resume.
+False alarm: A planned curriculum, or a harder level that was switched on.
+Fix:
 - Compare the environment's version, wrappers and normalisation statistics before and after that step.
 - text: Ask the tool's service one question by hand, and end the run where calls run into their limit.
 - Compare the mean and spread of the observations before and after that step.
-
-## Smallest experiment
-Run the checkpoint from before that step in today's environment, without training. If the checkpoint fails there too, the
-environment changed.
-
-## References
-https://github.com/DLR-RM/stable-baselines3/issues/870
+Experiment: Run the checkpoint from before that step in today's environment, without training. If the checkpoint fails
+there too, the environment changed.
+References: https://github.com/DLR-RM/stable-baselines3/issues/870
 """
 
 import numpy as np

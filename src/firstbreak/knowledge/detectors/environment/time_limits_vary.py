@@ -1,26 +1,18 @@
 """Time limits differ in length, or are stored as ends of the task.
 
-## What it looks for
-Episodes that were reported as truncated by a time limit, although they were shorter than the longest such episode so far.
-A finding needs them in at least `min_share` of the windows. And a log in which no episode terminates, where transitions of the
-batch are `done` all the same, as often as episodes reach the limit.
-
-## Why it matters
-A time limit has one length. Where "limits" come earlier, failures are reported as limits. The value after a failure is then
-bootstrapped, so that a failure costs little. Where a limit is stored as a failure, the value of its last state is taken for 0.
-
-## When it is a false alarm
-An environment that stops at different times for reasons outside the task (a limit in seconds, a random horizon).
-
-## Fix
+Looks for: Episodes that were reported as truncated by a time limit, although they were shorter than the longest such
+episode so far. A finding needs them in at least `min_share` of the windows. And a log in which no episode terminates,
+where transitions of the batch are `done` all the same, as often as episodes reach the limit.
+Why: A time limit has one length. Where "limits" come earlier, failures are reported as limits. The value after a
+failure is then bootstrapped, so that a failure costs little. Where a limit is stored as a failure, the value of its
+last state is taken for 0.
+False alarm: An environment that stops at different times for reasons outside the task (a limit in seconds, a random
+horizon).
+Fix:
 - Return terminated=True where the task ended, and truncated=True only where the time limit ended the episode.
 - Check what wrappers do with `done` and `TimeLimit.truncated`.
-
-## Smallest experiment
-Let a policy fail on purpose, and print the two flags and `info`.
-
-## References
-https://arxiv.org/abs/1712.00378
+Experiment: Let a policy fail on purpose, and print the two flags and `info`.
+References: https://arxiv.org/abs/1712.00378
 """
 
 import re

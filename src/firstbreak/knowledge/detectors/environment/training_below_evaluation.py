@@ -1,26 +1,16 @@
 """The untrained policy scores far less in training than in the evaluation.
 
-## What it looks for
-The training reward of the first steps against the first evaluations, before training can have made a difference. A finding
-is an evaluation of at least `min_ratio` times the training reward.
-
-## Why it matters
-At the start both numbers measure the same policy. A policy that does well in the evaluation and fails in training gets
-another task in training: another prompt template, a stricter verifier or one with the wrong references, a smaller length
-limit, or harder prompts. The policy then learns something that is not evaluated.
-
-## When it is a false alarm
-Training on harder problems than those of the evaluation, on purpose.
-
-## Fix
+Looks for: The training reward of the first steps against the first evaluations, before training can have made a
+difference. A finding is an evaluation of at least `min_ratio` times the training reward.
+Why: At the start both numbers measure the same policy. A policy that does well in the evaluation and fails in training
+gets another task in training: another prompt template, a stricter verifier or one with the wrong references, a smaller
+length limit, or harder prompts. The policy then learns something that is not evaluated.
+False alarm: Training on harder problems than those of the evaluation, on purpose.
+Fix:
 - Print one training prompt and one evaluation prompt as the model gets them, with special tokens.
 - Score the evaluation's problems with the workflow, settings and verifier of training: the numbers must agree.
-
-## Smallest experiment
-Put the evaluation's problems through one training rollout without an update, and compare the scores.
-
-## References
-https://arxiv.org/abs/2503.20783
+Experiment: Put the evaluation's problems through one training rollout without an update, and compare the scores.
+References: https://arxiv.org/abs/2503.20783
 """
 
 import numpy as np

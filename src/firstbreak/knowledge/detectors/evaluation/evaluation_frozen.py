@@ -1,31 +1,22 @@
 """The evaluation repeats exactly the same number while the policy changes.
 
-## What it looks for
-The last `min_repeats` or more evaluations are equal to the last digit, while the training reward, the entropy or (for a
-language model) the KL divergence from the reference model has a trend over the same steps.
-
-## Why it matters
-Two different policies hardly ever score the same to the last digit. A score that does not change comes from weights that
-do not change: the evaluation reads an old checkpoint, a copy that is never synchronised, or a cached result. This curve
-cannot be used to choose a checkpoint.
-
-## When it is a false alarm
-The score is at its maximum or has fallen to its minimum: a whole number that is the highest or lowest so far, or any number
-that training reaches and never exceeds, such as the best return of a deterministic environment. Of a share of
-successes near 1, the same few problems stay unsolved. A whole number from the
-first evaluation on (-21 in Pong), which a greedy policy keeps until its first success, is only a notice.
-
-## Fix
+Looks for: The last `min_repeats` or more evaluations are equal to the last digit, while the training reward, the
+entropy or (for a language model) the KL divergence from the reference model has a trend over the same steps.
+Why: Two different policies hardly ever score the same to the last digit. A score that does not change comes from
+weights that do not change: the evaluation reads an old checkpoint, a copy that is never synchronised, or a cached
+result. This curve cannot be used to choose a checkpoint.
+False alarm: The score is at its maximum or has fallen to its minimum: a whole number that is the highest or lowest so
+far, or any number that training reaches and never exceeds, such as the best return of a deterministic environment. Of a
+share of successes near 1, the same few problems stay unsolved. A whole number from the first evaluation on (-21 in
+Pong), which a greedy policy keeps until its first success, is only a notice.
+Fix:
 - Log the policy version or a checksum of the weights beside each evaluation.
 - Synchronise the evaluation's copy of the policy (and, in an environment, of the observation statistics) before each
   evaluation.
 - Turn off the caching of evaluation results.
-
-## Smallest experiment
-Evaluate the weights in the trainer's own process once, with the same protocol. If the number differs from the logged
-one, the evaluation used other weights.
-
-## References
+Experiment: Evaluate the weights in the trainer's own process once, with the same protocol. If the number differs from
+the logged one, the evaluation used other weights.
+References:
 https://stable-baselines3.readthedocs.io/en/master/guide/callbacks.html
 https://github.com/huggingface/trl/issues/5312
 """

@@ -1,26 +1,16 @@
 """The evaluation repeats its score, and changes only now and then.
 
-## What it looks for
-Evaluations that equal the one before them to the last digit, in at least `min_share` of all cases, although the score
-changes from time to time and training goes on.
-
-## Why it matters
-The evaluation uses new weights only now and then: it loads the last checkpoint that was saved, or a copy that is
-synchronised once in several evaluations. The curve is later than the policy, and the checkpoint that is chosen as the best
-one is a later one.
-
-## When it is a false alarm
-Scores with few possible values (ten problems), or a greedy policy that hardly changes.
-
-## Fix
+Looks for: Evaluations that equal the one before them to the last digit, in at least `min_share` of all cases, although
+the score changes from time to time and training goes on.
+Why: The evaluation uses new weights only now and then: it loads the last checkpoint that was saved, or a copy that is
+synchronised once in several evaluations. The curve is later than the policy, and the checkpoint that is chosen as the
+best one is a later one.
+False alarm: Scores with few possible values (ten problems), or a greedy policy that hardly changes.
+Fix:
 - Log the version of the weights beside each evaluation.
 - Evaluate after the weights were synchronised, or in the trainer's own process.
-
-## Smallest experiment
-Evaluate the weights in the trainer's own process once, and compare with the logged score.
-
-## References
-https://stable-baselines3.readthedocs.io/en/master/guide/callbacks.html
+Experiment: Evaluate the weights in the trainer's own process once, and compare with the logged score.
+References: https://stable-baselines3.readthedocs.io/en/master/guide/callbacks.html
 """
 
 import numpy as np

@@ -1,29 +1,19 @@
 """Training returns rise, and the evaluation stays at its first level.
 
-## What it looks for
-In environments: a training return that rose and was not lost, and an evaluation that gained at most `max_gain` of the gain of
-training. In `min_share` of the evaluations of the second half, the evaluation lies below training by more than `min_gap` of
-that gain. Or the mean training return lies above the best episode of every evaluation. Or all episodes of an evaluation return
-one number, above every training return: they start from one state.
-
-## Why it matters
-Training and evaluation run the same task with the same policy, and the greedy policy is rarely worse. A policy that fails
-only in the evaluation gets something else there: observations without the normalisation statistics of training, another
-frame skip, another wrapper, another version.
-
-## When it is a false alarm
-Training that rewards something else than the evaluation on purpose (shaped rewards, an easier level).
-
-## Fix
+Looks for: In environments: a training return that rose and was not lost, and an evaluation that gained at most
+`max_gain` of the gain of training. In `min_share` of the evaluations of the second half, the evaluation lies below
+training by more than `min_gap` of that gain. Or the mean training return lies above the best episode of every
+evaluation. Or all episodes of an evaluation return one number, above every training return: they start from one state.
+Why: Training and evaluation run the same task with the same policy, and the greedy policy is rarely worse. A policy
+that fails only in the evaluation gets something else there: observations without the normalisation statistics of
+training, another frame skip, another wrapper, another version.
+False alarm: Training that rewards something else than the evaluation on purpose (shaped rewards, an easier level).
+Fix:
 - Build the evaluation environment with the same function, and copy the normalisation statistics of training into it.
 - Evaluate once with `deterministic=False`: where this closes the gap, the greedy policy itself does not move on.
-
-## Smallest experiment
-Evaluate the checkpoint in the training environment, without learning. If the score is that of training, the evaluation
-environment is different.
-
-## References
-https://stable-baselines3.readthedocs.io/en/master/guide/vec_envs.html#vecnormalize
+Experiment: Evaluate the checkpoint in the training environment, without learning. If the score is that of training, the
+evaluation environment is different.
+References: https://stable-baselines3.readthedocs.io/en/master/guide/vec_envs.html#vecnormalize
 """
 
 import numpy as np

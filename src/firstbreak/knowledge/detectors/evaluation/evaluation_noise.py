@@ -1,30 +1,22 @@
 """The evaluation is too noisy, or too easy, to show the gain of the run.
 
-## What it looks for
-The standard error of an evaluation where its episodes are recorded, else the scatter of neighbouring evaluations about a
-slow curve. This noise is compared with the gain that the evaluation should show: its own gain, or the gain of the training
-reward where both are rewards. Also an evaluation that is exactly 1 from its first value on, while training, a share as well, rose
-from less than a half.
-
-## Why it matters
-The best of several noisy evaluations is best by luck. Checkpoints, learning rates and seeds are then chosen by noise, and a
-real regression is not seen.
-
-## When it is a false alarm
-The policy itself changes much from one evaluation to the next (as in off-policy methods): then the same checkpoint,
-evaluated twice, gives the same score. Where every episode of the evaluations is recorded, the two can be separated.
-
-## Fix
+Looks for: The standard error of an evaluation where its episodes are recorded, else the scatter of neighbouring
+evaluations about a slow curve. This noise is compared with the gain that the evaluation should show: its own gain, or
+the gain of the training reward where both are rewards. Also an evaluation that is exactly 1 from its first value on,
+while training, a share as well, rose from less than a half.
+Why: The best of several noisy evaluations is best by luck. Checkpoints, learning rates and seeds are then chosen by
+noise, and a real regression is not seen.
+False alarm: The policy itself changes much from one evaluation to the next (as in off-policy methods): then the same
+checkpoint, evaluated twice, gives the same score. Where every episode of the evaluations is recorded, the two can be
+separated.
+Fix:
 - Evaluate on problems as hard as those of training.
 - Evaluate on more episodes or prompts: the noise falls with the square root of the number.
 - Use the same prompts and seeds at every evaluation, so that differences are paired.
 - Compare checkpoints by the mean of several evaluations.
-
-## Smallest experiment
-Evaluate the last checkpoint twice with different seeds. If the two scores differ by as much as the run gained, this
-evaluation cannot rank checkpoints.
-
-## References
+Experiment: Evaluate the last checkpoint twice with different seeds. If the two scores differ by as much as the run
+gained, this evaluation cannot rank checkpoints.
+References:
 https://arxiv.org/abs/1709.06560
 https://arxiv.org/abs/2108.13264
 """

@@ -1,36 +1,29 @@
 """The evaluation jumps without training, asks otherwise, or is scaled wrongly.
 
-## What it looks for
-A sudden change of the gap between the evaluation and the training reward, larger than the noise, while the training
-reward itself does not change. The change is a fall, a rise together with a jump of the length of the evaluated answers,
-or, for a language model, a rise to a level that training never has, where both have one unit. A second evaluation that
-does not change makes the finding certain: the policy is the same, so the two evaluations measure different things from
-then on. And a normalised score of D4RL that does not follow from the return beside it and the references of the data set.
+Looks for: A sudden change of the gap between the evaluation and the training reward, larger than the noise, while the
+training reward itself does not change. The change is a fall, a rise together with a jump of the length of the evaluated
+answers, or, for a language model, a rise to a level that training never has, where both have one unit. A second
+evaluation that does not change makes the finding certain: the policy is the same, so the two evaluations measure
+different things from then on. And a normalised score of D4RL that does not follow from the return beside it and the
+references of the data set.
 
 Where samples of both are dumped (`split`, `phase` or `mode` says which), it asks whether their prompts are in one form: at least
 `min_form` of the one have the marks of a chat template, and at most 1 - `min_form` of the other.
-
-## Why it matters
-Skill that appears suddenly appears in training as well. A jump that only the evaluation shows is a change of the
+Why: Skill that appears suddenly appears in training as well. A jump that only the evaluation shows is a change of the
 protocol: another temperature, length limit, prompt template, tool permission, episode limit or split. Scores before and
-after cannot be compared, and the best checkpoint of the two parts together is chosen by the protocol. A chat model that gets a
-bare question goes on with the text, and does not answer.
-
-## When it is a false alarm
-The training reward is a proxy (a process reward, a reward that was already at its maximum) and the skill is new: the
-evaluated samples then look different, not only longer or shorter. A greedy policy can succeed before the sampled one,
-or catch up with the sampled one later: a rise to a level that training has or reaches is not reported. A fall after
-which evaluations are as good as before, beside training, is not reported either.
-
-## Fix
+after cannot be compared, and the best checkpoint of the two parts together is chosen by the protocol. A chat model that
+gets a bare question goes on with the text, and does not answer.
+False alarm: The training reward is a proxy (a process reward, a reward that was already at its maximum) and the skill
+is new: the evaluated samples then look different, not only longer or shorter. A greedy policy can succeed before the
+sampled one, or catch up with the sampled one later: a rise to a level that training has or reaches is not reported. A
+fall after which evaluations are as good as before, beside training, is not reported either.
+Fix:
 - Log the evaluation's settings beside every score, or a hash of them: {eval_temperature}, {max_new_tokens}, split and
   template for a language model; the environment's version, wrappers, time limit and seeds otherwise.
 - Evaluate the checkpoints from before the jump again, with the protocol from after the jump.
-
-## Smallest experiment
-Evaluate one old checkpoint with today's protocol. If its score jumps as well, the protocol changed, and not the policy.
-
-## References
+Experiment: Evaluate one old checkpoint with today's protocol. If its score jumps as well, the protocol changed, and not
+the policy.
+References:
 https://arxiv.org/abs/1709.06009
 https://github.com/verl-project/verl/issues/6202
 """

@@ -1,26 +1,18 @@
 """The held-out loss rises again while the training loss keeps falling.
 
-## What it looks for
-In supervised training, the last two held-out losses against the lowest one. A finding is a rise of `min_rise` or more, while
-the training loss has not risen since then. Where both rise, training diverges, and this is another finding.
-
-## Why it matters
-After the lowest held-out loss, the model memorises its examples. On other text its probabilities become too extreme, and
-reinforcement learning that starts from this model begins with little entropy.
-
-## When it is a false alarm
-In instruction tuning, generated answers can still improve for about one epoch while the held-out loss rises a little: compare
-generated answers. A held-out set of a few dozen examples is noisy.
-
-## Fix
+Looks for: In supervised training, the last two held-out losses against the lowest one. A finding is a rise of
+`min_rise` or more, while the training loss has not risen since then. Where both rise, training diverges, and this is
+another finding.
+Why: After the lowest held-out loss, the model memorises its examples. On other text its probabilities become too
+extreme, and reinforcement learning that starts from this model begins with little entropy.
+False alarm: In instruction tuning, generated answers can still improve for about one epoch while the held-out loss
+rises a little: compare generated answers. A held-out set of a few dozen examples is noisy.
+Fix:
 - Use the checkpoint with the lowest held-out loss (`load_best_model_at_end`), or train fewer epochs ({total_epochs}).
 - Use more data, or more varied data; a lower {learning_rate}; a smaller adapter, dropout or {weight_decay}.
-
-## Smallest experiment
-Compare answers of the checkpoint with the lowest held-out loss and of the last one on twenty prompts that are not in the
-training data.
-
-## References
+Experiment: Compare answers of the checkpoint with the lowest held-out loss and of the last one on twenty prompts that
+are not in the training data.
+References:
 https://arxiv.org/abs/2203.02155
 https://arxiv.org/abs/2212.10560
 """

@@ -1,26 +1,18 @@
 """No score is recorded, so the log does not show whether the policy improves.
 
-## What it looks for
-Any evaluation, success rate or task reward with at least one number.
-
-## Why it matters
-In reinforcement learning a loss cannot replace a score: the loss measures the update, not the policy. The loss of GRPO is
-near 0 in good runs, and the loss of a critic can grow while the return is at its maximum. Without a score, nobody sees that
-a run went wrong until the end.
-
-## When it is a false alarm
-The score was logged under a name that firstbreak does not know (names that look like a score are listed), or to another file
-or service. This is why nothing is reported as found: evaluation is not measured. In supervised training the loss is the
-score.
-
-## Fix
+Looks for: Any evaluation, success rate or task reward with at least one number.
+Why: In reinforcement learning a loss cannot replace a score: the loss measures the update, not the policy. The loss of
+GRPO is near 0 in good runs, and the loss of a critic can grow while the return is at its maximum. Without a score,
+nobody sees that a run went wrong until the end.
+False alarm: The score was logged under a name that firstbreak does not know (names that look like a score are listed),
+or to another file or service. This is why nothing is reported as found: evaluation is not measured. In supervised
+training the loss is the score.
+Fix:
 - Log the mean task reward of every batch, before shaping.
 - Log an evaluation on held-out prompts or in a separate environment, every {eval_interval} steps.
-
-## Smallest experiment
-Evaluate the first and the last checkpoint once, with the same protocol. The difference is the gain of the run.
-
-## References
+Experiment: Evaluate the first and the last checkpoint once, with the same protocol. The difference is the gain of the
+run.
+References:
 https://arxiv.org/abs/1709.06560
 https://huggingface.co/docs/trl/grpo_trainer
 """

@@ -1,26 +1,16 @@
 """A fixed entropy coefficient rewards randomness more than the task.
 
-## What it looks for
-An entropy coefficient (the temperature of SAC) that never changes, so it was set and not tuned, and that exceeds
-`ratio_warning` times the size of the reward of one step: as recorded, or else the mean return divided by the mean length
-of an episode.
-
-## Why it matters
-Soft actor-critic maximises reward plus entropy coefficient times entropy. If a nat of entropy is worth more than one step
-of the task, the best policy is a random one, and the critic learns this.
-
-## When it is a false alarm
-Returns in which rewards and penalties cancel, if the size of the reward of a step is not recorded.
-
-## Fix
+Looks for: An entropy coefficient (the temperature of SAC) that never changes, so it was set and not tuned, and that
+exceeds `ratio_warning` times the size of the reward of one step: as recorded, or else the mean return divided by the
+mean length of an episode.
+Why: Soft actor-critic maximises reward plus entropy coefficient times entropy. If a nat of entropy is worth more than
+one step of the task, the best policy is a random one, and the critic learns this.
+False alarm: Returns in which rewards and penalties cancel, if the size of the reward of a step is not recorded.
+Fix:
 - Let the entropy coefficient be tuned ({entropy_coef} "auto"), or set it to a tenth of the reward of a step.
 - Normalise the rewards to a size of about 1.
-
-## Smallest experiment
-The same run with the entropy coefficient divided by 100, for a tenth of its length.
-
-## References
-https://arxiv.org/abs/1812.05905
+Experiment: The same run with the entropy coefficient divided by 100, for a tenth of its length.
+References: https://arxiv.org/abs/1812.05905
 """
 
 import numpy as np

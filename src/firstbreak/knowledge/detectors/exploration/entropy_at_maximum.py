@@ -1,26 +1,17 @@
 """The policy learns and goes on sampling as at random.
 
-## What it looks for
-An entropy that begins at the logarithm of a small number of actions, which is that of a policy without preferences, and
-is still `min_share` of this in the last fifth of the run, although the score has risen and was not lost again.
-
-## Why it matters
-The policy has learned which actions are better, but the entropy bonus (or a temperature) keeps their probabilities
+Looks for: An entropy that begins at the logarithm of a small number of actions, which is that of a policy without
+preferences, and is still `min_share` of this in the last fifth of the run, although the score has risen and was not
+lost again.
+Why: The policy has learned which actions are better, but the entropy bonus (or a temperature) keeps their probabilities
 nearly equal. A greedy evaluation looks good, but the policy that collects the data acts at random, and both stay below
 what can be reached.
-
-## When it is a false alarm
-The first part of a long run. Tasks in which nearly all actions are equally good.
-
-## Fix
+False alarm: The first part of a long run. Tasks in which nearly all actions are equally good.
+Fix:
 - Lower {entropy_coef} to 0.01 or 0, or let it decay.
 - Compare the training return with the greedy evaluation: the difference is what the randomness costs.
-
-## Smallest experiment
-{entropy_coef} = 0 for a tenth of the run: entropy and training return must change.
-
-## References
-https://arxiv.org/abs/2005.12729
+Experiment: {entropy_coef} = 0 for a tenth of the run: entropy and training return must change.
+References: https://arxiv.org/abs/2005.12729
 """
 
 import math

@@ -1,30 +1,21 @@
 """The policy stops trying different things before the task is solved.
 
-## What it looks for
-Entropy that falls below `max_share` of its first values, at whatever step, or lies near 0 from the beginning, while the
-score is flat, falls, or stopped far below its ceiling. Entropy that falls while the score keeps rising is learning.
-Near the ceiling of the score, low entropy is the end of learning. The finding is critical where the score does not
-rise, and where the entropy went at once and the gains ended with it.
-
-## Why it matters
-A policy that always does the same gets the same reward: there is nothing to compare any more, and no gradient can bring
-the lost alternatives back.
-
-## When it is a false alarm
-The task is solved, or the training reward rises while the entropy falls. Continuous policies have differential entropy,
-which may be negative and has no lower limit at 0: only policies whose entropy is never negative are judged. A column of
-zeros beside groups whose rewards differ was never computed.
-
-## Fix
+Looks for: Entropy that falls below `max_share` of its first values, at whatever step, or lies near 0 from the
+beginning, while the score is flat, falls, or stopped far below its ceiling. Entropy that falls while the score keeps
+rising is learning. Near the ceiling of the score, low entropy is the end of learning. The finding is critical where the
+score does not rise, and where the entropy went at once and the gains ended with it.
+Why: A policy that always does the same gets the same reward: there is nothing to compare any more, and no gradient can
+bring the lost alternatives back.
+False alarm: The task is solved, or the training reward rises while the entropy falls. Continuous policies have
+differential entropy, which may be negative and has no lower limit at 0: only policies whose entropy is never negative
+are judged. A column of zeros beside groups whose rewards differ was never computed.
+Fix:
 - Raise {entropy_coef} or {temperature}. A higher {clip_range_high} lets unlikely actions recover.
 - Lower {learning_rate}, or raise {kl_coef}.
 - Check that rollouts are sampled, and do not take the most likely action.
-
-## Smallest experiment
-Resume from before the onset with {entropy_coef} times ten for a tenth of the run: if the entropy holds and the score
-rises, the collapse was the break.
-
-## References
+Experiment: Resume from before the onset with {entropy_coef} times ten for a tenth of the run: if the entropy holds and
+the score rises, the collapse was the break.
+References:
 https://arxiv.org/abs/2505.22617
 https://arxiv.org/abs/1602.01783
 """

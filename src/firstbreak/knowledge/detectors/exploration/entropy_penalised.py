@@ -1,24 +1,14 @@
 """The entropy coefficient is negative: certainty is rewarded.
 
-## What it looks for
-A recorded coefficient of the entropy bonus below 0.
-
-## Why it matters
-The bonus is added to the objective (or subtracted from the loss), so that the policy keeps trying different actions. With
-a negative coefficient, every update makes the policy more certain of what it does already, whatever this earns. Usually
-the sign was turned round twice by mistake.
-
-## When it is a false alarm
-Entropy is minimised on purpose, as in methods that sharpen a policy which knows the answer.
-
-## Fix
+Looks for: A recorded coefficient of the entropy bonus below 0.
+Why: The bonus is added to the objective (or subtracted from the loss), so that the policy keeps trying different
+actions. With a negative coefficient, every update makes the policy more certain of what it does already, whatever this
+earns. Usually the sign was turned round twice by mistake.
+False alarm: Entropy is minimised on purpose, as in methods that sharpen a policy which knows the answer.
+Fix:
 - Set {entropy_coef} to 0, or to a positive value.
-
-## Smallest experiment
-{entropy_coef} = 0 for a tenth of the run: if the entropy stops falling, the coefficient was the reason.
-
-## References
-https://arxiv.org/abs/1602.01783
+Experiment: {entropy_coef} = 0 for a tenth of the run: if the entropy stops falling, the coefficient was the reason.
+References: https://arxiv.org/abs/1602.01783
 """
 
 from firstbreak.engine import facts

@@ -1,30 +1,21 @@
 """The policy becomes more random and its score does not improve.
 
-## What it looks for
-Entropy, or the standard deviation of the actions, that grows to `growth_with_drop` times its start while the score falls;
-or a standard deviation of the actions that grows to `growth_alone` times its start while the score is flat or is not
-recorded; or one that multiplies by `growth_certain` under an entropy bonus while the score does not rise any more (from
-the entropy, if that begins as for Gaussian actions with a standard deviation of 1); or the entropy of a text that grows
-to `growth_text` times its start while an evaluation gains nothing since.
-
-## Why it matters
-The policy loses what it knew. Either the entropy bonus is stronger than the reward, or the updates destroy what was
-learned (too large steps, old data), and only randomness is left. Actions have bounds: noise that is several times wider
-than at the start is clipped at the bounds, so the policy acts at full strength in a random direction.
-
-## When it is a false alarm
-Entropy that rises while the score rises: a policy that starts late begins to explore, or a policy that was too certain
-becomes less certain.
-
-## Fix
+Looks for: Entropy, or the standard deviation of the actions, that grows to `growth_with_drop` times its start while the
+score falls; or a standard deviation of the actions that grows to `growth_alone` times its start while the score is flat
+or is not recorded; or one that multiplies by `growth_certain` under an entropy bonus while the score does not rise any
+more (from the entropy, if that begins as for Gaussian actions with a standard deviation of 1); or the entropy of a text
+that grows to `growth_text` times its start while an evaluation gains nothing since.
+Why: The policy loses what it knew. Either the entropy bonus is stronger than the reward, or the updates destroy what
+was learned (too large steps, old data), and only randomness is left. Actions have bounds: noise that is several times
+wider than at the start is clipped at the bounds, so the policy acts at full strength in a random direction.
+False alarm: Entropy that rises while the score rises: a policy that starts late begins to explore, or a policy that was
+too certain becomes less certain.
+Fix:
 - Lower {entropy_coef}, to 0 for continuous actions. Bound the standard deviation of the actions.
 - Lower {learning_rate}, and check the age of the rollouts.
-
-## Smallest experiment
-{entropy_coef} = 0 from before the onset for a tenth of the run: if the entropy still grows, the bonus is not the reason.
-
-## References
-https://arxiv.org/abs/2006.05990
+Experiment: {entropy_coef} = 0 from before the onset for a tenth of the run: if the entropy still grows, the bonus is
+not the reason.
+References: https://arxiv.org/abs/2006.05990
 """
 
 import math

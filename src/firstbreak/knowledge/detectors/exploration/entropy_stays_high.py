@@ -1,25 +1,17 @@
 """The policy stays as random as it began.
 
-## What it looks for
-Entropy that never falls by more than `max_fall` of its first level, while the score is flat and no training reward rises.
-
-## Why it matters
-Learning makes a policy more certain somewhere. If neither entropy nor score changes, the reward does not reach the
+Looks for: Entropy that never falls by more than `max_fall` of its first level, while the score is flat and no training
+reward rises.
+Why: Learning makes a policy more certain somewhere. If neither entropy nor score changes, the reward does not reach the
 weights: the signal is too weak or too noisy, or the entropy bonus outweighs it.
-
-## When it is a false alarm
-Short runs. A policy that starts nearly certain (a fine-tuned model) has little entropy to lose. If the log begins in
-mid-run, its first level is not that of a random policy, and nothing is reported.
-
-## Fix
+False alarm: Short runs. A policy that starts nearly certain (a fine-tuned model) has little entropy to lose. If the log
+begins in mid-run, its first level is not that of a random policy, and nothing is reported.
+Fix:
 - Lower {entropy_coef}. Check that the reward differs between good and bad behaviour.
 - Raise {learning_rate}. Use a larger {batch_size} if the advantages are noisy.
-
-## Smallest experiment
-{entropy_coef} = 0 for a tenth of the run: if the entropy now falls and the score rises, the bonus was too strong.
-
-## References
-https://arxiv.org/abs/2006.05990
+Experiment: {entropy_coef} = 0 for a tenth of the run: if the entropy now falls and the score rises, the bonus was too
+strong.
+References: https://arxiv.org/abs/2006.05990
 """
 
 from firstbreak.engine import facts

@@ -1,26 +1,17 @@
 """No action is ever random, or hardly one from the first value on.
 
-## What it looks for
-The share of random actions (epsilon) is 0 from the first value to the last one; or it is at its floor, at most `floor`, in the
-first row already, within the first `early` of the run. Methods with a deterministic policy (TD3, DDPG) have action noise instead:
-the check reports a configuration that says there is none.
-
-## Why it matters
-A method that learns the value of actions tries only what it takes for the best one, and never learns what the others are
-worth.
-
-## When it is a false alarm
-Networks with noise of their own (NoisyNet), and a run that was resumed after its exploration. Where the score rises clearly, it
-is only a notice.
-
-## Fix
+Looks for: The share of random actions (epsilon) is 0 from the first value to the last one; or it is at its floor, at
+most `floor`, in the first row already, within the first `early` of the run. Methods with a deterministic policy (TD3,
+DDPG) have action noise instead: the check reports a configuration that says there is none.
+Why: A method that learns the value of actions tries only what it takes for the best one, and never learns what the
+others are worth.
+False alarm: Networks with noise of their own (NoisyNet), and a run that was resumed after its exploration. Where the
+score rises clearly, it is only a notice.
+Fix:
 - Let epsilon begin at 1, and fall to 0.05 over the first tenth of the run or more ({exploration_initial},
   {exploration_fraction}).
-
-## Smallest experiment
-The same run with an epsilon of 0.1: if the score rises sooner, exploration was missing.
-
-## References
+Experiment: The same run with an epsilon of 0.1: if the score rises sooner, exploration was missing.
+References:
 https://arxiv.org/abs/1312.5602
 https://arxiv.org/abs/1706.10295
 """

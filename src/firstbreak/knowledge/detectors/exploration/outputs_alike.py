@@ -1,29 +1,21 @@
 """All outputs look the same.
 
-## What it looks for
+Looks for:
 - In samples: the completions of one prompt are nearly all the same text and follow one strategy, and they varied in
   the beginning.
 - In curves: the share of distinct outputs, where it is logged, is small. Or the shortest and the longest completion of
   a step become equally long and stay so.
-
-## Why it matters
-The entropy of tokens can stay high while every answer follows one template. A policy with a single strategy no longer
-explores, and the reward of a group cannot tell its members apart.
-
-## When it is a false alarm
-Tasks with one right answer of fixed length, once they are solved. Answers of a fixed form (one line of JSON): lengths
-become equal while the policy learns the form, and the entropy holds; equal lengths from the start are a different case.
-Answers of one length whose rewards differ within a group (the number of an action) are not the same answer.
-
-## Fix
+Why: The entropy of tokens can stay high while every answer follows one template. A policy with a single strategy no
+longer explores, and the reward of a group cannot tell its members apart.
+False alarm: Tasks with one right answer of fixed length, once they are solved. Answers of a fixed form (one line of
+JSON): lengths become equal while the policy learns the form, and the entropy holds; equal lengths from the start are a
+different case. Answers of one length whose rewards differ within a group (the number of an action) are not the same
+answer.
+Fix:
 - Raise {temperature}. Check that rollouts are sampled and not greedy, and that the seeds of the workers differ.
 - Read ten completions of one prompt.
-
-## Smallest experiment
-Sample one prompt 32 times from an early and from the latest checkpoint, and count distinct outputs.
-
-## References
-https://arxiv.org/abs/2310.06452
+Experiment: Sample one prompt 32 times from an early and from the latest checkpoint, and count distinct outputs.
+References: https://arxiv.org/abs/2310.06452
 """
 
 import numpy as np

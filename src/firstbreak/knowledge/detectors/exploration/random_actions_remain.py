@@ -1,27 +1,18 @@
 """A large share of random actions stays to the end, or comes back.
 
-## What it looks for
-The share of random actions (epsilon) lies above `high` and does not change any more in the last fifth of the log, or it
-rises by more than `rise` and stays there. Or it begins at `rise` or more in a run that goes on from a trained model: the
-number of updates is larger, by `carried` times, than the steps of this run can have made.
-
-## Why it matters
-The training return is then that of a policy that is mostly random, whatever was learned, and the replay buffer fills with its
-transitions.
-
-## When it is a false alarm
-A share that still falls when the log ends is not reported. Data that are collected at random on purpose.
-
-## Fix
+Looks for: The share of random actions (epsilon) lies above `high` and does not change any more in the last fifth of the
+log, or it rises by more than `rise` and stays there. Or it begins at `rise` or more in a run that goes on from a
+trained model: the number of updates is larger, by `carried` times, than the steps of this run can have made.
+Why: The training return is then that of a policy that is mostly random, whatever was learned, and the replay buffer
+fills with its transitions.
+False alarm: A share that still falls when the log ends is not reported. Data that are collected at random on purpose.
+Fix:
 - Let epsilon fall to 0.05 or less, and check the number of steps over which it falls ({exploration_fraction},
   {exploration_final}).
 - Where it rises again, look for a counter that starts anew: a resumed run, or a schedule in other units than the log.
-
-## Smallest experiment
-Evaluate the same weights without random actions: a much higher score says that the policy is right and its actions are not.
-
-## References
-https://arxiv.org/abs/1312.5602
+Experiment: Evaluate the same weights without random actions: a much higher score says that the policy is right and its
+actions are not.
+References: https://arxiv.org/abs/1312.5602
 """
 
 import numpy as np

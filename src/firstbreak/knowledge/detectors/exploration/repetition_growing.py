@@ -1,27 +1,18 @@
 """More and more completions repeat themselves.
 
-## What it looks for
-The share of completions that repeat themselves: it rises, and ends at `min_share` or more and at `growth_warning` times its
-early level or more. If the score fell as well, the finding is surer.
-
-## Why it matters
-A policy that repeats itself has found a loop that the reward does not punish, or has lost its language. Both show here
-before they show in the mean reward.
-
-## When it is a false alarm
-Tasks whose right answers repeat by nature: tables, lists, code with many equal lines. Longer completions contain more
-repeated n-grams.
-
-## Fix
+Looks for: The share of completions that repeat themselves: it rises, and ends at `min_share` or more and at
+`growth_warning` times its early level or more. If the score fell as well, the finding is surer.
+Why: A policy that repeats itself has found a loop that the reward does not punish, or has lost its language. Both show
+here before they show in the mean reward.
+False alarm: Tasks whose right answers repeat by nature: tables, lists, code with many equal lines. Longer completions
+contain more repeated n-grams.
+Fix:
 - Read ten of these completions, and compare their rewards with those of completions that do not repeat.
 - Lower {learning_rate} or raise {kl_coef}; go back to a checkpoint from before the rise.
 - Punish repetition in the reward only if the reward pays for it.
-
-## Smallest experiment
-Score a completion, and the same completion with its last sentence three times: the second may not have the higher reward.
-
-## References
-https://arxiv.org/abs/1904.09751
+Experiment: Score a completion, and the same completion with its last sentence three times: the second may not have the
+higher reward.
+References: https://arxiv.org/abs/1904.09751
 """
 
 import numpy as np

@@ -1,29 +1,22 @@
 """The temperature of soft actor-critic grows without end or steps the wrong way.
 
-## What it looks for
-The temperature (`ent_coef`, alpha) is at its end more than `growth` times its level before it began to grow, it still grows, and
-the score does not rise with it. It is critical where the configured target is above ln 2 for each dimension of the actions, the
-entropy of uniform actions between -1 and 1. Or it moves against its rule: it must fall while the entropy lies above the target,
-and rise while it lies below. How far the entropy is from the target comes from the entropy and {target_entropy} (where this is
-not set, minus the number of action dimensions), or from the temperature's loss, which is the logarithm of the temperature
-(CleanRL: the temperature) times that distance. An entropy that keeps to its target is sound, however much the temperature grows.
-
-## Why it matters
-The temperature is steered so that the entropy of the policy meets a target. It grows while the entropy is below the target. Where
-actions cannot be as random as the target asks (a target with the wrong sign, or for other units of the actions), it grows until
-the bonus outweighs every reward, and the policy only acts at random. A step of the wrong sign does the same, or leaves no bonus.
-
-## When it is a false alarm
-Rewards that grow as much: the temperature has their unit.
-
-## Fix
+Looks for: The temperature (`ent_coef`, alpha) is at its end more than `growth` times its level before it began to grow,
+it still grows, and the score does not rise with it. It is critical where the configured target is above ln 2 for each
+dimension of the actions, the entropy of uniform actions between -1 and 1. Or it moves against its rule: it must fall
+while the entropy lies above the target, and rise while it lies below. How far the entropy is from the target comes from
+the entropy and {target_entropy} (where this is not set, minus the number of action dimensions), or from the
+temperature's loss, which is the logarithm of the temperature (CleanRL: the temperature) times that distance. An entropy
+that keeps to its target is sound, however much the temperature grows.
+Why: The temperature is steered so that the entropy of the policy meets a target. It grows while the entropy is below
+the target. Where actions cannot be as random as the target asks (a target with the wrong sign, or for other units of
+the actions), it grows until the bonus outweighs every reward, and the policy only acts at random. A step of the wrong
+sign does the same, or leaves no bonus.
+False alarm: Rewards that grow as much: the temperature has their unit.
+Fix:
 - Set {target_entropy} to minus the number of action dimensions, with actions scaled to -1 to 1.
 - Check the sign of the temperature's loss.
-
-## Smallest experiment
-Train with a constant {entropy_coef} of 0.1: if the score rises, the target was out of reach.
-
-## References
+Experiment: Train with a constant {entropy_coef} of 0.1: if the score rises, the target was out of reach.
+References:
 https://arxiv.org/abs/1812.05905
 https://stable-baselines3.readthedocs.io/en/master/modules/sac.html
 """

@@ -1,26 +1,17 @@
 """Behaviour weights pass every usual cap, and none is capped.
 
-## What it looks for
-Batches whose largest behaviour importance weight lies above `min_excess` times the cap (the recorded one, or else
-`default_cap`). From some batch on, the share of capped weights is exactly 0 in a share of `min_share` of these batches.
-There must be `min_points_beyond` of them.
-
-## Why it matters
-A weight is large where old data have become improbable under the current policy. Without a bound, a few tokens decide
-the whole batch: the gradient comes from these tokens alone, and its variance grows with the age of the data.
-
-## When it is a false alarm
-The trainer masks such tokens instead of capping their weights, and logs the largest weight before the mask.
-
-## Fix
+Looks for: Batches whose largest behaviour importance weight lies above `min_excess` times the cap (the recorded one, or
+else `default_cap`). From some batch on, the share of capped weights is exactly 0 in a share of `min_share` of these
+batches. There must be `min_points_beyond` of them.
+Why: A weight is large where old data have become improbable under the current policy. Without a bound, a few tokens
+decide the whole batch: the gradient comes from these tokens alone, and its variance grows with the age of the data.
+False alarm: The trainer masks such tokens instead of capping their weights, and logs the largest weight before the
+mask.
+Fix:
 - Set {behave_weight_cap} to 2 to 5.
 - Lower {max_staleness}, so that weights stay near 1.
-
-## Smallest experiment
-{behave_weight_cap} = 5 for a tenth of the run, compared with the same steps without a cap.
-
-## References
-https://arxiv.org/abs/2505.24298
+Experiment: {behave_weight_cap} = 5 for a tenth of the run, compared with the same steps without a cap.
+References: https://arxiv.org/abs/2505.24298
 """
 
 from firstbreak.engine import facts

@@ -1,30 +1,23 @@
 """The very first update already sees data of another policy.
 
-## What it looks for
-The ratio and the KL divergence between the policy and itself before the update, at the first logged steps. With one
-optimizer step per batch they are 1 and 0 by identity, with every learning rate. With a few steps they are close to these
-values. With many steps, or an unknown number, only a first value that is far away counts.
-
-## Why it matters
-At the first step nothing has been learned that could explain a difference. Either log-probabilities are computed
+Looks for: The ratio and the KL divergence between the policy and itself before the update, at the first logged steps.
+With one optimizer step per batch they are 1 and 0 by identity, with every learning rate. With a few steps they are
+close to these values. With many steps, or an unknown number, only a first value that is far away counts.
+Why: At the first step nothing has been learned that could explain a difference. Either log-probabilities are computed
 differently when sampling and when training (temperature, top-p, masks, positions, dropout, precision), or the first
 batch was made by other weights. The same error is part of every later step.
-
-## When it is a false alarm
-The first point is a mean over several updates of a policy without warm-up: the first steps of Adam are its largest. Then
-the value falls back within a few steps, and for this reason the first `first_points` points count, not the first alone.
-
-## Fix
+False alarm: The first point is a mean over several updates of a policy without warm-up: the first steps of Adam are its
+largest. Then the value falls back within a few steps, and for this reason the first `first_points` points count, not
+the first alone.
+Fix:
 - Compute log-probabilities with the {temperature} and {top_p} of sampling.
 - Turn off dropout in both passes, and use the same padding side and positions.
 - Store the log-probability that was sampled, before any clipping of the action.
 - Check that the first batch was generated after the weights were loaded.
-
-## Smallest experiment
-One batch with {learning_rate} 0: the largest |ratio - 1| must be below 0.0001. Fit a line through the log-probabilities of
-trainer and sampler: a slope other than 1 is a temperature, and single outliers are masks or token ids.
-
-## References
+Experiment: One batch with {learning_rate} 0: the largest |ratio - 1| must be below 0.0001. Fit a line through the
+log-probabilities of trainer and sampler: a slope other than 1 is a temperature, and single outliers are masks or token
+ids.
+References:
 https://github.com/huggingface/trl/issues/4159
 https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 https://arxiv.org/abs/1707.06347

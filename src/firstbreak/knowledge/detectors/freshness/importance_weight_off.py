@@ -1,37 +1,28 @@
 """The importance weight of the update, or of old data, is not 1 on average.
 
-## What it looks for
-The mean ratio of the policy in the update to the policy before the update, over the second half of the run. For samples
-of the old policy the expected ratio is exactly 1, however far the update goes. With one optimizer step per batch
-({updates_per_batch}) the ratio is 1 for every token or action, because both policies have the same weights. In decoupled
-training also the mean weight of the proximal policy over the behaviour policy, which has the same expectation, and the share of
-tokens whose weight lies outside the cap ({behave_weight_cap}).
-
-## Why it matters
-A mean that is not 1 says that the old log-probabilities do not belong to the policy that made the data: dropout, another
-precision or temperature, or other positions. Or the weights are so heavy-tailed that a few samples decide the batch. The
-clip then cuts the wrong samples. Where the correction for old data is far from 1, or its cap cuts many tokens, it removes or
-distorts a part of the batch.
-
-## When it is a false alarm
-Nondeterministic kernels and expert routing give a small constant offset. Some trainers average after clipping or
-masking, which lowers the mean, or sum over the updates of a step. Then the share outside the cap is the better number; a tight
-cap on purpose cuts more tokens.
-
-## Fix
+Looks for: The mean ratio of the policy in the update to the policy before the update, over the second half of the run.
+For samples of the old policy the expected ratio is exactly 1, however far the update goes. With one optimizer step per
+batch ({updates_per_batch}) the ratio is 1 for every token or action, because both policies have the same weights. In
+decoupled training also the mean weight of the proximal policy over the behaviour policy, which has the same
+expectation, and the share of tokens whose weight lies outside the cap ({behave_weight_cap}).
+Why: A mean that is not 1 says that the old log-probabilities do not belong to the policy that made the data: dropout,
+another precision or temperature, or other positions. Or the weights are so heavy-tailed that a few samples decide the
+batch. The clip then cuts the wrong samples. Where the correction for old data is far from 1, or its cap cuts many
+tokens, it removes or distorts a part of the batch.
+False alarm: Nondeterministic kernels and expert routing give a small constant offset. Some trainers average after
+clipping or masking, which lowers the mean, or sum over the updates of a step. Then the share outside the cap is the
+better number; a tight cap on purpose cuts more tokens.
+Fix:
 - One step per batch: compute old log-probabilities with dropout off, in the same precision and with the same
   {temperature}.
 - Several steps per batch: use fewer of them ({updates_per_batch}), or a lower {learning_rate}.
 - Mixture of experts: use deterministic algorithms, or replay the routing.
 - Old data: lower {max_staleness}, set {behave_weight_cap} (5 is usual), and let the trainer compute the proximal
   log-probabilities again ({recompute_logprob}).
-
-## Smallest experiment
-One batch with {learning_rate} 0: the largest |ratio - 1| must be below 0.0001. If it is larger, the two passes differ:
-compare their log-probabilities one by one. Old data: twenty steps with {max_staleness} 0. If the weight returns to 1, the age of
-the data was the cause.
-
-## References
+Experiment: One batch with {learning_rate} 0: the largest |ratio - 1| must be below 0.0001. If it is larger, the two
+passes differ: compare their log-probabilities one by one. Old data: twenty steps with {max_staleness} 0. If the weight
+returns to 1, the age of the data was the cause.
+References:
 https://github.com/areal-project/AReaL/blob/main/docs/en/best_practices/algo_perf.md
 https://huggingface.co/docs/trl/ppo_trainer
 https://arxiv.org/abs/1707.06347

@@ -1,8 +1,7 @@
 """The samples come from other weights than those that learn.
 
-## What it looks for
-For tokens drawn from the policy, the mean of -log p(token) - H is 0. The recorder reports where it was 0 in the first
-batch, and is more than `above` standard errors above 0 over the later ones.
+Looks for: For tokens drawn from the policy, the mean of -log p(token) - H is 0. The recorder reports where it was 0 in
+the first batch, and is more than `above` standard errors above 0 over the later ones.
 
 Without the recorder:
 
@@ -12,22 +11,14 @@ Without the recorder:
   end, while gradients are computed, and an age of the data that grows by as much in each row: that of weights which stand still;
 - lines of text: the engine's server answers `min_refused` or more of the calls that send it weights with an error, and none
   after that with success.
-
-## Why it matters
-The completions or episodes come from weights that the updates do not reach.
-
-## When it is a false alarm
-Data that is old on purpose, and corrected for. Groups that are chosen by their rewards (dynamic sampling): what is
-left out was more probable. A sampler that never draws some tokens (a least length, top-p): its samples are not the policy's
-either, but the weights are.
-
-## Fix
+Why: The completions or episodes come from weights that the updates do not reach.
+False alarm: Data that is old on purpose, and corrected for. Groups that are chosen by their rewards (dynamic sampling):
+what is left out was more probable. A sampler that never draws some tokens (a least length, top-p): its samples are not
+the policy's either, but the weights are.
+Fix:
 - Check that the weights are sent to the engine after every update, and that the engine uses them.
-
-## Smallest experiment
-Compare a hash of the weights of trainer and engine after each update.
-
-## References
+Experiment: Compare a hash of the weights of trainer and engine after each update.
+References:
 https://arxiv.org/abs/2505.24298
 https://huggingface.co/docs/trl/main/en/ppo_trainer
 """

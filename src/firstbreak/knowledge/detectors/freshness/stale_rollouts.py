@@ -1,27 +1,19 @@
 """The data are older than the policy that learns from them can bear.
 
-## What it looks for
-The age of the data in policy versions: its growth compared with its own past, its level compared with the configured
-limit ({max_staleness}), and the share of samples that were dropped as too old.
-
-## Why it matters
-On-policy methods learn from what the current policy does. Old data push the policy towards what was good for another
-policy: the ratio does not start at 1, the clip cuts half of the gradient, and the reward lags or swings with the period
-of the lag. An age that keeps growing says that generation is too slow.
-
-## When it is a false alarm
-An asynchronous trainer with a limit of a few versions works at that limit by design. The first steps fill the queue, so
-the age rises from 0 to its level. A limit that is not recorded is not taken from the trainer's defaults.
-
-## Fix
+Looks for: The age of the data in policy versions: its growth compared with its own past, its level compared with the
+configured limit ({max_staleness}), and the share of samples that were dropped as too old.
+Why: On-policy methods learn from what the current policy does. Old data push the policy towards what was good for
+another policy: the ratio does not start at 1, the clip cuts half of the gradient, and the reward lags or swings with
+the period of the lag. An age that keeps growing says that generation is too slow.
+False alarm: An asynchronous trainer with a limit of a few versions works at that limit by design. The first steps fill
+the queue, so the age rises from 0 to its level. A limit that is not recorded is not taken from the trainer's defaults.
+Fix:
 - Lower {max_staleness}.
 - Turn on the correction for old data ({use_decoupled_loss}, {behave_weight_cap}).
 - Give generation more of the hardware, or make the slowest rollouts shorter ({max_new_tokens}, {max_turns}).
-
-## Smallest experiment
-Twenty steps with {max_staleness} 0, from the same checkpoint: if the reward recovers, the age of the data was the cause.
-
-## References
+Experiment: Twenty steps with {max_staleness} 0, from the same checkpoint: if the reward recovers, the age of the data
+was the cause.
+References:
 https://arxiv.org/abs/2505.24298
 https://github.com/areal-project/AReaL/blob/main/docs/en/best_practices/algo_perf.md
 https://verl.readthedocs.io/en/latest/advance/fully_async.html

@@ -1,29 +1,19 @@
 """Old data are used by plan, and nothing corrects for their age.
 
-## What it looks for
-A recorded limit on the age of the data ({max_staleness}) of `min_age` versions or more, with a loss that treats the data
-as fresh: the proximal policy is not decoupled from the policy that made the data, or its weights have no cap. Where ages are
-logged, or the versions of the data and of the weights in training, the data have to be as old.
-
-## Why it matters
-Data that are a few versions old were made by another policy. Without a weight for this difference, the update follows
-what was good for the old policy. With a weight that has no bound, a few tokens that have become much more probable decide
-the batch.
-
-## When it is a false alarm
-The age limit is never reached, because generation is fast enough: the logged age then stays near 0, and this is not
-reported.
-
-## Fix
+Looks for: A recorded limit on the age of the data ({max_staleness}) of `min_age` versions or more, with a loss that
+treats the data as fresh: the proximal policy is not decoupled from the policy that made the data, or its weights have
+no cap. Where ages are logged, or the versions of the data and of the weights in training, the data have to be as old.
+Why: Data that are a few versions old were made by another policy. Without a weight for this difference, the update
+follows what was good for the old policy. With a weight that has no bound, a few tokens that have become much more
+probable decide the batch.
+False alarm: The age limit is never reached, because generation is fast enough: the logged age then stays near 0, and
+this is not reported.
+Fix:
 - Decouple the loss ({use_decoupled_loss}) and cap the weights ({behave_weight_cap}, 5 is usual).
 - Or set {max_staleness} to 0 or 1.
-
-## Smallest experiment
-{max_staleness} = 0 for a tenth of the run from the same checkpoint: if the score rises faster, the age of the data was the
-reason.
-
-## References
-https://arxiv.org/abs/2505.24298
+Experiment: {max_staleness} = 0 for a tenth of the run from the same checkpoint: if the score rises faster, the age of
+the data was the reason.
+References: https://arxiv.org/abs/2505.24298
 """
 
 import numpy as np

@@ -1,38 +1,31 @@
 """Inference engine and trainer disagree about the probability of a token.
 
-## What it looks for
-The distance between the engine that generates and the trainer that updates, on the same tokens: their KL divergence,
-the difference of their probabilities or log-probabilities, their correlation. The median over the second half of the run
-is compared with the levels at which runs are known to train well. And growth of any such distance, to at least
-`growth_warning` times its own early level, or from exactly 0, up to a level that matters.
-
-## Why it matters
-The update assumes that the data came from the trainer's policy. If the engine samples from another distribution, every
-ratio is wrong, most of all for rare tokens, and the gradient is biased. Such runs look healthy for a long time, and then
-collapse suddenly. Numerical differences give a constant distance. A distance that grows says that the engine does not receive
-the weights (a synchronisation that misses a step, an adapter that is never delivered, a cache that survives the update), or
-that the policy moves towards tokens on which the engines differ most.
-
-## When it is a false alarm
-One of the two logs probabilities after temperature or top-p, and the other before: the correlation is then poor, and the
-divergence is fine. In asynchronous training the numbers contain staleness as well. A steady level that an importance
-weight ({is_correction}) corrects while the score rises is a cost, and not a break. Growth from nothing to almost nothing is
-not reported. Longer completions, and a policy that spreads its probability, raise the distance a little.
-
-## Fix
+Looks for: The distance between the engine that generates and the trainer that updates, on the same tokens: their KL
+divergence, the difference of their probabilities or log-probabilities, their correlation. The median over the second
+half of the run is compared with the levels at which runs are known to train well. And growth of any such distance, to
+at least `growth_warning` times its own early level, or from exactly 0, up to a level that matters.
+Why: The update assumes that the data came from the trainer's policy. If the engine samples from another distribution,
+every ratio is wrong, most of all for rare tokens, and the gradient is biased. Such runs look healthy for a long time,
+and then collapse suddenly. Numerical differences give a constant distance. A distance that grows says that the engine
+does not receive the weights (a synchronisation that misses a step, an adapter that is never delivered, a cache that
+survives the update), or that the policy moves towards tokens on which the engines differ most.
+False alarm: One of the two logs probabilities after temperature or top-p, and the other before: the correlation is then
+poor, and the divergence is fine. In asynchronous training the numbers contain staleness as well. A steady level that an
+importance weight ({is_correction}) corrects while the score rises is a cost, and not a break. Growth from nothing to
+almost nothing is not reported. Longer completions, and a policy that spreads its probability, raise the distance a
+little.
+Fix:
 - Check first for different inputs: both sides need the same token ids, template, position ids and adapters.
 - Compare a checksum of the weights on both sides after a synchronisation, adapters included, and reset the prefix cache at
   every weight update.
 - Use the same {precision} in both engines. A mixture of experts also needs the same routing.
 - Use the same {temperature} and {top_p} when log-probabilities are computed.
 - Turn on {is_correction} with a cap ({is_cap}). Lower {max_staleness}, to see whether growth comes from the age of the data.
-
-## Smallest experiment
-Score one batch of generated tokens with the trainer before any update: the weights are equal, so every difference is
-numerical. Then repeat this with the engine in eager mode and in full precision. If the distance grows: continue from the last
-checkpoint with {learning_rate} 0 for 20 steps. If it still grows, the fault is in the rollout; if not, in the update.
-
-## References
+Experiment: Score one batch of generated tokens with the trainer before any update: the weights are equal, so every
+difference is numerical. Then repeat this with the engine in eager mode and in full precision. If the distance grows:
+continue from the last checkpoint with {learning_rate} 0 for 20 steps. If it still grows, the fault is in the rollout;
+if not, in the update.
+References:
 https://verl.readthedocs.io/en/latest/faq/faq.html
 https://github.com/verl-project/verl/blob/main/docs/algo/rollout_corr.md
 https://arxiv.org/abs/2510.26788

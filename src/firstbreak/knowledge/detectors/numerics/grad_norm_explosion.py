@@ -1,31 +1,22 @@
 """The gradient norm grows far beyond its own past, or has a very heavy tail.
 
-## What it looks for
-The gradient norm over the last quarter, compared with its first fifth on a logarithmic scale, and the step from which the
-norm grows. A jump at one step counts from `jump_warning` on, if the score fell from there. Also its upper tail: the 95th
-percentile compared with the median. Growth counts only if the score does not rise at the same time. For language models
-also the absolute size, which needs no history: a norm above `norm_critical` beside a loss of ordinary size is not the
-gradient of that loss.
-
-## Why it matters
-A norm that grows by orders of magnitude is the last warning before NaN or collapse. With clipping, every update then has
-the full permitted length, in a direction that a few samples or one outlier of the critic decide.
-
-## When it is a false alarm
-The norm rises as a policy becomes more certain and as returns grow: if the score rises, this is part of learning. The
-first updates of a run are the largest, and are left out. Single spikes that the clip catches do no harm.
-
-## Fix
+Looks for: The gradient norm over the last quarter, compared with its first fifth on a logarithmic scale, and the step
+from which the norm grows. A jump at one step counts from `jump_warning` on, if the score fell from there. Also its
+upper tail: the 95th percentile compared with the median. Growth counts only if the score does not rise at the same
+time. For language models also the absolute size, which needs no history: a norm above `norm_critical` beside a loss of
+ordinary size is not the gradient of that loss.
+Why: A norm that grows by orders of magnitude is the last warning before NaN or collapse. With clipping, every update
+then has the full permitted length, in a direction that a few samples or one outlier of the critic decide.
+False alarm: The norm rises as a policy becomes more certain and as returns grow: if the score rises, this is part of
+learning. The first updates of a run are the largest, and are left out. Single spikes that the clip catches do no harm.
+Fix:
 - Check the batch of the largest norm: lengths, outliers of the reward, samples with extreme log-probabilities.
 - Lower {learning_rate}, and clip at {grad_clip} after unscaling.
 - Clip or normalise rewards and returns, and give the critic its own clip.
 - Compare the log-probabilities of inference engine and trainer: a mismatch on rare tokens explodes late.
-
-## Smallest experiment
-Continue from the checkpoint before the growth with {learning_rate} divided by ten: if the norm still grows, the data or
-the log-probabilities are the cause, and not the step size.
-
-## References
+Experiment: Continue from the checkpoint before the growth with {learning_rate} divided by ten: if the norm still grows,
+the data or the log-probabilities are the cause, and not the step size.
+References:
 https://arxiv.org/abs/1211.5063
 https://arxiv.org/abs/2006.05990
 """

@@ -1,29 +1,20 @@
 """The gradient has shrunk to nothing although the task is not solved.
 
-## What it looks for
-The gradient norm over the last quarter: exactly 0 in most updates, or a share of `max_share` of its own early level. Where
-it fell at one step, and the score has not risen since, `sudden_share` is enough. An update in which all groups were
-zero-variance groups has no gradient by construction. Such updates are left out, if others are left.
-
-## Why it matters
-Without a gradient the remaining steps cost compute and change nothing. Either the training signal no longer separates
-good from bad, or it no longer reaches the weights.
-
-## When it is a false alarm
-The task is solved: all groups are right, and nothing is left to learn. A log that prints four decimals shows small norms
-as 0.
-
-## Fix
+Looks for: The gradient norm over the last quarter: exactly 0 in most updates, or a share of `max_share` of its own
+early level. Where it fell at one step, and the score has not risen since, `sudden_share` is enough. An update in which
+all groups were zero-variance groups has no gradient by construction. Such updates are left out, if others are left.
+Why: Without a gradient the remaining steps cost compute and change nothing. Either the training signal no longer
+separates good from bad, or it no longer reaches the weights.
+False alarm: The task is solved: all groups are right, and nothing is left to learn. A log that prints four decimals
+shows small norms as 0.
+Fix:
 - Group-relative methods: check the share of zero-variance groups first. With equal rewards the advantage is 0.
 - Check the spread of the advantages: if advantages differ and there is no gradient, a mask or a detached loss is the
   reason.
 - Check that the trainable parameters (adapters) are in the graph and in the optimizer.
-
-## Smallest experiment
-One update on one batch with hand-made advantages of +1 and -1: if the gradient is still 0, it is cut off from the loss. If
-the gradient is not 0, the advantages were empty.
-
-## References
+Experiment: One update on one batch with hand-made advantages of +1 and -1: if the gradient is still 0, it is cut off
+from the loss. If the gradient is not 0, the advantages were empty.
+References:
 https://github.com/huggingface/trl/issues/3857
 https://arxiv.org/abs/2503.14476
 """

@@ -1,31 +1,23 @@
 """Sampled tokens have log-probabilities that no sampler would ever draw.
 
-## What it looks for
-The smallest log-probability of the batch, over the second half of the run, compared with what sampling can produce; and
-the mean log-probability, compared with that of a uniform choice from a large vocabulary and with the entropy: on average a
-policy's own samples have minus its entropy. Also the largest difference
-between the log-probabilities of the inference engine and the trainer: steps in which one token is off by `apart` nats or
-more, and `unusual` times as far as usual, that come again and again.
-
-## Why it matters
-Among a million sampled tokens, the rarest one has a probability of about one in a million: a log-probability of about -14.
-A token at -30 was not drawn from the policy that computes its log-probability. Either the temperature differs, or a mask
-lets padding or tool output into the loss, or text was tokenised again, or logits are -inf. The ratios and gradients of
-such tokens dominate the update.
-
-## When it is a false alarm
-The text was written by another policy on purpose (demonstrations, replayed data, tool output that is masked later).
-
-## Fix
+Looks for: The smallest log-probability of the batch, over the second half of the run, compared with what sampling can
+produce; and the mean log-probability, compared with that of a uniform choice from a large vocabulary and with the
+entropy: on average a policy's own samples have minus its entropy. Also the largest difference between the
+log-probabilities of the inference engine and the trainer: steps in which one token is off by `apart` nats or more, and
+`unusual` times as far as usual, that come again and again.
+Why: Among a million sampled tokens, the rarest one has a probability of about one in a million: a log-probability of
+about -14. A token at -30 was not drawn from the policy that computes its log-probability. Either the temperature
+differs, or a mask lets padding or tool output into the loss, or text was tokenised again, or logits are -inf. The
+ratios and gradients of such tokens dominate the update.
+False alarm: The text was written by another policy on purpose (demonstrations, replayed data, tool output that is
+masked later).
+Fix:
 - Print the ten tokens with the smallest log-probability and their positions: they show which mask or template is wrong.
 - Give the sampled token ids to the trainer, and not text that is tokenised again.
 - Compute log-probabilities with the {temperature} and {top_p} of sampling. Leave tool output and padding out of the mask.
-
-## Smallest experiment
-Compute the log-probabilities of one freshly generated batch before any update: the smallest one must agree with that of
-the inference engine.
-
-## References
+Experiment: Compute the log-probabilities of one freshly generated batch before any update: the smallest one must agree
+with that of the inference engine.
+References:
 https://github.com/huggingface/trl/issues/5224
 https://arxiv.org/abs/2510.26788
 """

@@ -1,37 +1,29 @@
 """A loss, gradient or policy statistic is not finite, or far beyond what it was.
 
-## What it looks for
-NaN and infinities in the quantities that an update computes (losses, gradient norms, KL divergences, entropy, ratios,
-values, log-probabilities), after they had been finite: whether they stay, or come back within a few steps, or several of them
-end a log in NaN, in a row that holds a reward. A curve that was never finite counts only if it is a loss, and in a short piece
-of a log only if the gradient norm was never finite either; such a norm alone is worth a look. Hugging Face's Trainer prints 0
-for a loss that is NaN (`logging_nan_inf_filter`): a loss of exactly 0 beside a gradient norm that is always NaN is such a
-loss. Also numbers that no update survives although they are finite: two quantities of different kinds (a gradient norm, a
-divergence, a value loss, a reward far below 0) that are all, from one row to the end, far above what they ever were (100
-times, in the geometric mean);
-and a policy loss of 1e10, whatever it was before.
-
-## Why it matters
-One NaN in a gradient reaches every weight, and everything that the policy does afterwards is noise. There are usually
-signs before: a growing gradient norm, extreme log-probabilities, outliers of the reward, or values that explode.
-
-## When it is a false alarm
-Quantities that are undefined for a batch (episode statistics before the first episode ends, explained variance of equal
-returns, the mean length of no completion) are not checked. NaN at regular intervals is the padding of a table. The scaler
-of mixed precision makes single infinite norms on purpose: where the learning rate stands still at exactly these steps, they
-were skipped.
-
-## Fix
+Looks for: NaN and infinities in the quantities that an update computes (losses, gradient norms, KL divergences,
+entropy, ratios, values, log-probabilities), after they had been finite: whether they stay, or come back within a few
+steps, or several of them end a log in NaN, in a row that holds a reward. A curve that was never finite counts only if
+it is a loss, and in a short piece of a log only if the gradient norm was never finite either; such a norm alone is
+worth a look. Hugging Face's Trainer prints 0 for a loss that is NaN (`logging_nan_inf_filter`): a loss of exactly 0
+beside a gradient norm that is always NaN is such a loss. Also numbers that no update survives although they are finite:
+two quantities of different kinds (a gradient norm, a divergence, a value loss, a reward far below 0) that are all, from
+one row to the end, far above what they ever were (100 times, in the geometric mean); and a policy loss of 1e10,
+whatever it was before.
+Why: One NaN in a gradient reaches every weight, and everything that the policy does afterwards is noise. There are
+usually signs before: a growing gradient norm, extreme log-probabilities, outliers of the reward, or values that
+explode.
+False alarm: Quantities that are undefined for a batch (episode statistics before the first episode ends, explained
+variance of equal returns, the mean length of no completion) are not checked. NaN at regular intervals is the padding of
+a table. The scaler of mixed precision makes single infinite norms on purpose: where the learning rate stands still at
+exactly these steps, they were skipped.
+Fix:
 - Go back to the last checkpoint before the first non-finite value.
 - Clip gradients ({grad_clip}), and skip updates whose norm is not finite.
 - Compute logits, ratios and softmax in fp32, and train in bf16 instead of fp16 ({precision}).
 - Apply masks before the logarithm, and guard every division by a sum of masks or by a spread ({scale_rewards}).
-
-## Smallest experiment
-Load the last finite checkpoint and run the failing batch once with PyTorch's anomaly detection: the first operation that
-returns NaN is the place.
-
-## References
+Experiment: Load the last finite checkpoint and run the failing batch once with PyTorch's anomaly detection: the first
+operation that returns NaN is the place.
+References:
 https://stable-baselines3.readthedocs.io/en/master/guide/checking_nan.html
 https://arxiv.org/abs/1710.03740
 https://github.com/verl-project/verl/issues/747

@@ -1,27 +1,18 @@
 """Optimizer steps are skipped because their gradient is not finite.
 
-## What it looks for
-The share of optimizer steps that were applied, if it is below 1; and the loss scale of mixed precision, if it keeps
-falling in the second half of the run or has reached 1.
-
-## Why it matters
-A skipped step costs a whole batch and teaches nothing. The trainer protects the weights, so no curve shows NaN: the
-skipped steps are the only sign, and they become frequent before a run breaks.
-
-## When it is a false alarm
-In the first steps the scaler tries scales that are too large, until it finds its level. A single skipped step in
-hundreds.
-
-## Fix
+Looks for: The share of optimizer steps that were applied, if it is below 1; and the loss scale of mixed precision, if
+it keeps falling in the second half of the run or has reached 1.
+Why: A skipped step costs a whole batch and teaches nothing. The trainer protects the weights, so no curve shows NaN:
+the skipped steps are the only sign, and they become frequent before a run breaks.
+False alarm: In the first steps the scaler tries scales that are too large, until it finds its level. A single skipped
+step in hundreds.
+Fix:
 - Train in bf16 instead of fp16 ({precision}), and compute logits and losses in fp32.
 - Find the batch: empty masks, a spread of exactly 0 in a denominator, completions without a token.
 - Lower {learning_rate} and {grad_clip} if the gradient norm grew first.
-
-## Smallest experiment
-Run the skipped batch alone in fp32: if the gradient is finite there, the number format overflowed. If the gradient is
-infinite there too, the loss is wrong.
-
-## References
+Experiment: Run the skipped batch alone in fp32: if the gradient is finite there, the number format overflowed. If the
+gradient is infinite there too, the loss is wrong.
+References:
 https://pytorch.org/docs/stable/amp.html
 https://arxiv.org/abs/1710.03740
 """

@@ -1,29 +1,20 @@
 """The critic's loss or values grow by orders of magnitude, the return does not.
 
-## What it looks for
-The value loss and the size of the predicted values over the last quarter, compared with their first fifth on a
-logarithmic scale, beside the shape of the score.
-
-## Why it matters
-A critic that learns from its own prediction grows without bound: targets come from the critic that is being trained, a
-terminal state is bootstrapped, or overestimated values are replayed. The advantages then contain the error of the
-critic, and the policy follows this error.
-
-## When it is a false alarm
-Values and their loss grow with the returns: if the score rises or stays at its ceiling, they should grow. A DQN at the
-maximum return has a loss as large as its values.
-
-## Fix
+Looks for: The value loss and the size of the predicted values over the last quarter, compared with their first fifth on
+a logarithmic scale, beside the shape of the score.
+Why: A critic that learns from its own prediction grows without bound: targets come from the critic that is being
+trained, a terminal state is bootstrapped, or overestimated values are replayed. The advantages then contain the error
+of the critic, and the policy follows this error.
+False alarm: Values and their loss grow with the returns: if the score rises or stays at its ceiling, they should grow.
+A DQN at the maximum return has a loss as large as its values.
+Fix:
 - Compute the targets once per batch, from the network before the update, without a gradient.
 - Multiply the bootstrapped value by (1 - terminated), in the target and in the recursion.
 - Update the target network more slowly ({tau}, {target_update_interval}), and take the smaller value of two critics.
 - Normalise or clip rewards ({normalize_reward}, {reward_clip}), and lower {gamma}.
-
-## Smallest experiment
-Freeze one batch, train only the critic on this batch, and compare its mean with the returns of finished episodes: a
-prediction above the largest possible return is an error of the target.
-
-## References
+Experiment: Freeze one batch, train only the critic on this batch, and compare its mean with the returns of finished
+episodes: a prediction above the largest possible return is an error of the target.
+References:
 https://arxiv.org/abs/1509.06461
 https://arxiv.org/abs/1812.02648
 https://github.com/tensorflow/agents/issues/316

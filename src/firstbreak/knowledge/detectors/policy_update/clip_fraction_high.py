@@ -1,27 +1,17 @@
 """The clip limits a large part of every batch.
 
-## What it looks for
-The share of samples whose ratio was clipped: from some step on, it is `high` or more in most updates.
-
-## Why it matters
-The clip slows the update, and does not stop it: clipped samples have no gradient, the others still have one. If the
-clip acts all the time, then the learning rate, the number of epochs or the advantages are too large, or the data are
-old.
-
-## When it is a false alarm
-The clip range is small on purpose. The trainer reports the last epoch only, in which most of the batch has already had
-its effect.
-
-## Fix
+Looks for: The share of samples whose ratio was clipped: from some step on, it is `high` or more in most updates.
+Why: The clip slows the update, and does not stop it: clipped samples have no gradient, the others still have one. If
+the clip acts all the time, then the learning rate, the number of epochs or the advantages are too large, or the data
+are old.
+False alarm: The clip range is small on purpose. The trainer reports the last epoch only, in which most of the batch has
+already had its effect.
+Fix:
 - Lower {learning_rate} or {epochs_per_batch}, or use larger batches.
 - Check the age of the rollouts, and whether the old log-probabilities belong to the policy that sampled.
-
-## Smallest experiment
-One epoch and one minibatch per batch for 20 updates: the clip fraction must then be 0. If the clip fraction is not 0,
-the old log-probabilities are wrong.
-
-## References
-https://arxiv.org/abs/1707.06347
+Experiment: One epoch and one minibatch per batch for 20 updates: the clip fraction must then be 0. If the clip fraction
+is not 0, the old log-probabilities are wrong.
+References: https://arxiv.org/abs/1707.06347
 """
 
 import numpy as np

@@ -1,29 +1,20 @@
 """Ratios leave the clip range, and nothing is clipped.
 
-## What it looks for
-Updates in which the largest ratio to the old policy lies more than `min_excess` clip ranges above 1, or the divergence from
-it is larger than ratios so far from 1 allow. From some step on, the clip fraction is exactly 0 in a share of `min_share` of
-these updates. There must be `min_points_beyond` of them.
+Looks for: Updates in which the largest ratio to the old policy lies more than `min_excess` clip ranges above 1, or the
+divergence from it is larger than ratios so far from 1 allow. From some step on, the clip fraction is exactly 0 in a
+share of `min_share` of these updates. There must be `min_points_beyond` of them.
 
 Ratios have the mean 1. If all of them lie within 1 - w and 1 + w, then the divergence is at most w^2 / 2: 0.02 nats for 0.2.
-
-## Why it matters
-The clip is PPO's bound on the size of an update. If ratios pass the clip range and nothing is clipped, there is no
+Why: The clip is PPO's bound on the size of an update. If ratios pass the clip range and nothing is clipped, there is no
 bound: the clip range is missing, is too large to act, or is applied to something else. A batch that is used many times
 then moves the policy as far as the optimizer goes.
-
-## When it is a false alarm
-The objective bounds the ratio in another way (a KL penalty, a trust region, GSPO's ratios of sequences with their small
-ranges), and the trainer logs a clip fraction of 0.
-
-## Fix
+False alarm: The objective bounds the ratio in another way (a KL penalty, a trust region, GSPO's ratios of sequences
+with their small ranges), and the trainer logs a clip fraction of 0.
+Fix:
 - Print {clip_range} as the loss receives it, and the share of ratios outside this range.
 - Clip on both sides, and add the dual clip for negative advantages.
-
-## Smallest experiment
-A unit test: for a positive advantage and a ratio above 1 + {clip_range}, the gradient of the loss is 0.
-
-## References
+Experiment: A unit test: for a positive advantage and a ratio above 1 + {clip_range}, the gradient of the loss is 0.
+References:
 https://arxiv.org/abs/1707.06347
 https://github.com/openai/spinningup/issues/315
 """

@@ -1,30 +1,21 @@
 """The policy is so far from its reference that it writes another text.
 
-## What it looks for
-The KL divergence from the reference model per token, as group-relative methods log it: its median over `min_share` of the run
-at its end, above `max_divergence`.
-
-## Why it matters
-At 1 nat per token, a sampled token is on average almost three times as probable as in the reference, at every place of the
-text. Language, format and knowledge that the reward does not check are then lost. A divergence that is this large from the
-first steps on, without a change of the reward, says that the two log-probabilities are not computed on the same tokens,
-template or precision.
-
-## When it is a false alarm
-A divergence that is summed over the tokens of a completion. Training without a penalty for many thousands of steps, with an
-evaluation that still rises. Tiny models that learn a task from nothing.
-
-## Fix
+Looks for: The KL divergence from the reference model per token, as group-relative methods log it: its median over
+`min_share` of the run at its end, above `max_divergence`.
+Why: At 1 nat per token, a sampled token is on average almost three times as probable as in the reference, at every
+place of the text. Language, format and knowledge that the reward does not check are then lost. A divergence that is
+this large from the first steps on, without a change of the reward, says that the two log-probabilities are not computed
+on the same tokens, template or precision.
+False alarm: A divergence that is summed over the tokens of a completion. Training without a penalty for many thousands
+of steps, with an evaluation that still rises. Tiny models that learn a task from nothing.
+Fix:
 - Go back to a checkpoint from before, and lower {learning_rate} by three to ten.
 - Raise {kl_coef}, or clip gradients ({grad_clip}).
 - Where it is large from the first step on: compute the log-probabilities of one batch with both models before any update; the
   divergence must be 0.
-
-## Smallest experiment
-Continue from before the onset for a tenth of the run with {learning_rate} / 10: the reward must rise as fast with a tenth of the
-divergence.
-
-## References
+Experiment: Continue from before the onset for a tenth of the run with {learning_rate} / 10: the reward must rise as
+fast with a tenth of the divergence.
+References:
 https://arxiv.org/abs/2210.10760
 https://huggingface.co/docs/trl/grpo_trainer
 """

@@ -1,23 +1,14 @@
 """The gradient is clipped to nothing.
 
-## What it looks for
-A configured limit of the gradient's norm that is at most `max_limit`, and a logged norm that is more than `min_ratio` times
-larger.
-
-## Why it matters
-What is left of the gradient is lost beside the constant that Adam adds to its denominator (1e-8), or is a step of nearly 0.
-
-## When it is a false alarm
-A loss that is scaled on purpose, so that such norms are usual: then the logged norm is as small.
-
-## Fix
+Looks for: A configured limit of the gradient's norm that is at most `max_limit`, and a logged norm that is more than
+`min_ratio` times larger.
+Why: What is left of the gradient is lost beside the constant that Adam adds to its denominator (1e-8), or is a step of
+nearly 0.
+False alarm: A loss that is scaled on purpose, so that such norms are usual: then the logged norm is as small.
+Fix:
 - Set {grad_clip} to a value near the usual norm: 0.5 or 1.
-
-## Smallest experiment
-Compare the weights before and after one update.
-
-## References
-https://docs.pytorch.org/docs/stable/generated/torch.optim.Adam.html
+Experiment: Compare the weights before and after one update.
+References: https://docs.pytorch.org/docs/stable/generated/torch.optim.Adam.html
 """
 
 from firstbreak.engine import facts

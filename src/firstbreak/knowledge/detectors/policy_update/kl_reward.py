@@ -1,30 +1,21 @@
 """The policy leaves its reference, and the score does not rise.
 
-## What it looks for
-The trend of the KL divergence from the reference beside the shape of the score, from the second quarter of the run on.
-A divergence that grows while the score falls is destructive. A divergence that grows while the score is flat brings no
-gain any more. A divergence that grows while the score rises is learning, and a divergence that stands still is
-convergence. On a plateau, a divergence that grows less than `sure_growth`-fold is doubtful where the noise can hide that the
-score still gains. A divergence below `min_divergence` is too small to matter. With fewer than `min_points` evaluations, the mean
-reward of every step has to agree that nothing is gained.
-
-## Why it matters
-Every gain costs some distance from the reference. If there is no gain, each step only makes the model harder to
+Looks for: The trend of the KL divergence from the reference beside the shape of the score, from the second quarter of
+the run on. A divergence that grows while the score falls is destructive. A divergence that grows while the score is
+flat brings no gain any more. A divergence that grows while the score rises is learning, and a divergence that stands
+still is convergence. On a plateau, a divergence that grows less than `sure_growth`-fold is doubtful where the noise can
+hide that the score still gains. A divergence below `min_divergence` is too small to matter. With fewer than
+`min_points` evaluations, the mean reward of every step has to agree that nothing is gained.
+Why: Every gain costs some distance from the reference. If there is no gain, each step only makes the model harder to
 recover, and the best checkpoint is already saved.
-
-## When it is a false alarm
-The score is at its ceiling, and the divergence grows slowly. The score is so noisy that its rise cannot be seen.
-
-## Fix
+False alarm: The score is at its ceiling, and the divergence grows slowly. The score is so noisy that its rise cannot be
+seen.
+Fix:
 - Go back to the best checkpoint by evaluation.
 - Raise {kl_coef} or lower {learning_rate}.
-
-## Smallest experiment
-Continue from the best checkpoint for a tenth of the run with {learning_rate} divided by ten: if the score still does
-not rise, the run has learned what these data can give.
-
-## References
-https://arxiv.org/abs/2210.10760
+Experiment: Continue from the best checkpoint for a tenth of the run with {learning_rate} divided by ten: if the score
+still does not rise, the run has learned what these data can give.
+References: https://arxiv.org/abs/2210.10760
 """
 
 from firstbreak.engine import facts

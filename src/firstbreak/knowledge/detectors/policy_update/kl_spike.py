@@ -1,31 +1,21 @@
 """Single updates throw the policy far from where it was.
 
-## What it looks for
-Isolated spikes of a KL divergence (from the reference or from the old policy) that lie `min_size` standard deviations
-above their neighbours, and come back within a few steps. And a divergence that jumps to `min_jump` times its level at
-once, and stays there.
-
-## Why it matters
-A spike that comes back did no lasting harm. A jump that stays is another policy. Either shows that one batch can throw
-the policy: an outlier in the reward, a few tokens or actions with an extreme log-probability, or a learning rate that
-is nearly too large.
-
-## When it is a false alarm
-The k3 estimator of a divergence is heavy-tailed: single tokens make spikes although the policy has hardly moved.
-Healthy runs have such spikes, and they count only where they come again and again and the score fell from there. A mean
-above `high` nats is more than that: these tokens are e to the fifth times likelier, or more, for one of the two models, and
-if the penalty is part of the loss, they decide the whole update.
-
-## Fix
+Looks for: Isolated spikes of a KL divergence (from the reference or from the old policy) that lie `min_size` standard
+deviations above their neighbours, and come back within a few steps. And a divergence that jumps to `min_jump` times its
+level at once, and stays there.
+Why: A spike that comes back did no lasting harm. A jump that stays is another policy. Either shows that one batch can
+throw the policy: an outlier in the reward, a few tokens or actions with an extreme log-probability, or a learning rate
+that is nearly too large.
+False alarm: The k3 estimator of a divergence is heavy-tailed: single tokens make spikes although the policy has hardly
+moved. Healthy runs have such spikes, and they count only where they come again and again and the score fell from there.
+A mean above `high` nats is more than that: these tokens are e to the fifth times likelier, or more, for one of the two
+models, and if the penalty is part of the loss, they decide the whole update.
+Fix:
 - Do nothing if the score does not follow. If spikes become frequent, check the batch of the largest one.
 - Clip gradients ({grad_clip}).
-
-## Smallest experiment
-Log the largest divergence of a single token or action beside the mean: if the maximum explains the spike, only a few of
-them are extreme, and the policy has not moved.
-
-## References
-http://joschu.net/blog/kl-approx.html
+Experiment: Log the largest divergence of a single token or action beside the mean: if the maximum explains the spike,
+only a few of them are extreme, and the policy has not moved.
+References: http://joschu.net/blog/kl-approx.html
 """
 
 import numpy as np

@@ -1,27 +1,19 @@
 """The learning rate is nearly 0 long before the end.
 
-## What it looks for
-A logged learning rate that falls to `max_share` of its highest value or less, and stays there for the last `min_rest` of the
-run or more (`min_rest_zero`, where it is exactly 0). A rate that is 0 from the start is reported by `no-update`, one below 0 by
-`learning-rate-negative`.
-
-## Why it matters
-Samples are drawn and scored at full cost, and no update changes the policy any more. The score stands still, or swings by
-chance, and a restart from the last checkpoint goes on with the same rate.
-
-## When it is a false alarm
-A run that is solved. A schedule that ends at 0 is this small for less than `min_rest` of the run: a linear one for 1 %, a cosine
-for 7 %.
-
-## Fix
+Looks for: A logged learning rate that falls to `max_share` of its highest value or less, and stays there for the last
+`min_rest` of the run or more (`min_rest_zero`, where it is exactly 0). A rate that is 0 from the start is reported by
+`no-update`, one below 0 by `learning-rate-negative`.
+Why: Samples are drawn and scored at full cost, and no update changes the policy any more. The score stands still, or
+swings by chance, and a restart from the last checkpoint goes on with the same rate.
+False alarm: A run that is solved. A schedule that ends at 0 is this small for less than `min_rest` of the run: a linear
+one for 1 %, a cosine for 7 %.
+Fix:
 - Compare the number of steps of the schedule with the number of updates of the run: it may count minibatches, epochs or the
   steps of one process, or belong to a shorter run before a resume.
 - Set {learning_rate} and its schedule for the whole run, with a lowest value of a tenth.
-
-## Smallest experiment
-Resume from the last checkpoint with a constant learning rate of a tenth of the highest one: the policy must move again.
-
-## References
+Experiment: Resume from the last checkpoint with a constant learning rate of a tenth of the highest one: the policy must
+move again.
+References:
 https://huggingface.co/docs/transformers/main_classes/optimizer_schedules
 https://stable-baselines3.readthedocs.io/en/master/guide/examples.html#learning-rate-schedule
 """

@@ -1,26 +1,17 @@
 """The learning rate jumps up in mid-run.
 
-## What it looks for
-A logged learning rate that rises to `growth_warning` times its value or more within `within_points` points, after the
-warm-up.
-
-## Why it matters
-Schedules fall. A learning rate that jumps up points to a restart that lost its schedule, a resumed optimizer with other
-settings, or a scale factor that was applied twice. Every update from there on is that many times as large.
-
-## When it is a false alarm
-Cyclic schedules and warm restarts that are planned. A warm-up rises from 0 over many updates and is not reported.
-
-## Fix
+Looks for: A logged learning rate that rises to `growth_warning` times its value or more within `within_points` points,
+after the warm-up.
+Why: Schedules fall. A learning rate that jumps up points to a restart that lost its schedule, a resumed optimizer with
+other settings, or a scale factor that was applied twice. Every update from there on is that many times as large.
+False alarm: Cyclic schedules and warm restarts that are planned. A warm-up rises from 0 over many updates and is not
+reported.
+Fix:
 - Compare the step counter of the schedule before and after the restart.
 - Go back to the checkpoint before the jump, and resume with the old learning rate.
-
-## Smallest experiment
-Resume from before the jump with the old learning rate for 20 steps: KL divergence per update and score must go on as
-before.
-
-## References
-https://arxiv.org/abs/1608.03983
+Experiment: Resume from before the jump with the old learning rate for 20 steps: KL divergence per update and score must
+go on as before.
+References: https://arxiv.org/abs/1608.03983
 """
 
 import numpy as np

@@ -1,32 +1,22 @@
 """The policy loss shows no direction, turns round, or jumps.
 
-## What it looks for
-The policy loss can do four things. Its size stays calm or shrinks slowly: this is in order. It oscillates round zero
-with as many values above as below. Its sign was positive and becomes negative for good. Its size grows or shrinks at
-once by `ratio_warning`, and stays there. And a supervised loss can be fitted to below `fitted` of its start while not one
-held-out answer is right. What the learning rate and the gradient norm did at that step is told with it.
-
-## Why it matters
-The loss is the last quantity before the optimizer. A change of sign or a jump says that something changed abruptly: the
-data, the learning rate, or the scale of the advantages.
-
-## When it is a false alarm
-With normalised or group-relative advantages the loss is about 0 by construction, and its sign means nothing: this is
-reported as expected, unless nearly all of its values have one sign. If the score rises from that step on, the
-sign does not count; a change of sign is critical only where the score fell from that step on. A jump is always worth a
-line, and a warning if the score was lost. A planned step of the learning rate moves the loss with it.
-
-## Fix
+Looks for: The policy loss can do four things. Its size stays calm or shrinks slowly: this is in order. It oscillates
+round zero with as many values above as below. Its sign was positive and becomes negative for good. Its size grows or
+shrinks at once by `ratio_warning`, and stays there. And a supervised loss can be fitted to below `fitted` of its start
+while not one held-out answer is right. What the learning rate and the gradient norm did at that step is told with it.
+Why: The loss is the last quantity before the optimizer. A change of sign or a jump says that something changed
+abruptly: the data, the learning rate, or the scale of the advantages.
+False alarm: With normalised or group-relative advantages the loss is about 0 by construction, and its sign means
+nothing: this is reported as expected, unless nearly all of its values have one sign. If the score rises from that step
+on, the sign does not count; a change of sign is critical only where the score fell from that step on. A jump is always
+worth a line, and a warning if the score was lost. A planned step of the learning rate moves the loss with it.
+Fix:
 - Find out what changed at that step: the stage of the data, the schedule of the learning rate, the scale of the reward,
   or a resumed run.
 - If the loss has no direction and the score is flat, stop: the updates are noise.
-
-## Smallest experiment
-Repeat the updates around the jump from the last checkpoint with the same seed: a jump that comes back is in the data,
-and a jump that does not come back was numerical.
-
-## References
-https://arxiv.org/abs/2005.12729
+Experiment: Repeat the updates around the jump from the last checkpoint with the same seed: a jump that comes back is in
+the data, and a jump that does not come back was numerical.
+References: https://arxiv.org/abs/2005.12729
 """
 
 from __future__ import annotations

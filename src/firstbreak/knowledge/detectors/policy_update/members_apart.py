@@ -1,26 +1,17 @@
 """Some of the agents or seeds in this log fell, while others did not.
 
-## What it looks for
-One log holds the curves of several agents, seeds or environments. Some of these members lost `min_drop` of their own
-gain or more, and others kept theirs.
-
-## Why it matters
-The mean over the members hides those that fell. A method that fails with every third seed is not stable, whatever its
-mean says, and a comparison that selects the best seed measures luck.
-
-## When it is a false alarm
-The members are different experiments on purpose, and some of them are meant to fail.
-
-## Fix
+Looks for: One log holds the curves of several agents, seeds or environments. Some of these members lost `min_drop` of
+their own gain or more, and others kept theirs.
+Why: The mean over the members hides those that fell. A method that fails with every third seed is not stable, whatever
+its mean says, and a comparison that selects the best seed measures luck.
+False alarm: The members are different experiments on purpose, and some of them are meant to fail.
+Fix:
 - Check the members that fell one by one: firstbreak diagnoses a member when its log is given alone.
 - Lower {learning_rate}. For off-policy methods, use a slower target network ({target_update_interval}) and a larger
   buffer.
-
-## Smallest experiment
-Repeat one member that fell and one that did not, with their seeds exchanged: what follows the seed is luck, and what
-stays is the configuration.
-
-## References
+Experiment: Repeat one member that fell and one that did not, with their seeds exchanged: what follows the seed is luck,
+and what stays is the configuration.
+References:
 https://arxiv.org/abs/1709.06560
 https://arxiv.org/abs/2108.13264
 """

@@ -1,41 +1,33 @@
 """The policy is not being updated.
 
-## What it looks for
-A gradient norm of 0, or of rounding, in `min_share` of the updates of a run, or of its last part. A learning rate of 0
-from the start (`learning-rate-gone` reports one that ends there). Or most updates that the KL limit ends before their
-first step. Or one that hardly moves: several epochs on each batch, a gradient and a learning rate as at first, and yet
-a divergence below `unmoved` and most of the first entropy. Or exploration that has ended by its schedule, in a log without
-a single loss, although this trainer logs losses from the first gradient step on. Or a divergence that stays near 0 beside
-a flat reward; sooner where the configuration keeps the optimizer in bfloat16.
+Looks for: A gradient norm of 0, or of rounding, in `min_share` of the updates of a run, or of its last part. A learning
+rate of 0 from the start (`learning-rate-gone` reports one that ends there). Or most updates that the KL limit ends
+before their first step. Or one that hardly moves: several epochs on each batch, a gradient and a learning rate as at
+first, and yet a divergence below `unmoved` and most of the first entropy. Or exploration that has ended by its
+schedule, in a log without a single loss, although this trainer logs losses from the first gradient step on. Or a
+divergence that stays near 0 beside a flat reward; sooner where the configuration keeps the optimizer in bfloat16.
 
 Or steps without effect: learning rate and gradient norm (where logged) are not 0, and a divergence is 0 within rounding
 (1e-7, less for a small rate) in all rows to the end. It is that from the old policy after several updates on a batch, or beside
 an entropy that is the same to rounding, with a clip fraction of 0; that from the reference; or DPO's reward of the chosen answer.
 Entropy and, of a script, value loss (pairs: the chosen answer's log-probability) stay at their level too; where they move,
 `ratio-always-one` or `reference-is-policy` tells of it. After one update on a batch, the divergence from the reference counts.
-
-## Why it matters
-The samples and the rewards have no effect on the weights: the run costs as much as a working one, and cannot learn.
-
-## When it is a false alarm
-The last step of a schedule that decays to 0, or a warm-up that starts at 0. A log with a fixed number of decimals shows 0
-where a learning rate is below them. Group-relative methods have no gradient in
-batches in which all groups are zero-variance groups: then the break lies in the groups. If the KL divergence is 0 but
-the entropy moves or the score rises, the divergence was measured before the step, as with one epoch of one batch.
-
-## Fix
+Why: The samples and the rewards have no effect on the weights: the run costs as much as a working one, and cannot
+learn.
+False alarm: The last step of a schedule that decays to 0, or a warm-up that starts at 0. A log with a fixed number of
+decimals shows 0 where a learning rate is below them. Group-relative methods have no gradient in batches in which all
+groups are zero-variance groups: then the break lies in the groups. If the KL divergence is 0 but the entropy moves or
+the score rises, the divergence was measured before the step, as with one epoch of one batch.
+Fix:
 - Check {learning_rate} and its schedule, which parameters require gradients, and whether the optimizer holds them: make it
   after the model is final (made anew, copied, moved, frozen, given adapters).
 - If critic and policy share one gradient clip, a value loss of millions leaves nothing for the policy: scale the rewards
   or normalise the returns.
 - Off-policy: {learning_starts} must be far below the number of steps of the run, and must end before the exploration.
 - With adapters: check that the adapter is the part that trains, and that it reaches the inference engine.
-
-## Smallest experiment
-Compare a hash of the weights before and after one update: if the two are equal, the break lies between loss and
-optimizer.
-
-## References
+Experiment: Compare a hash of the weights before and after one update: if the two are equal, the break lies between loss
+and optimizer.
+References:
 https://github.com/verl-project/verl/issues/7495
 https://stable-baselines3.readthedocs.io/en/master/modules/dqn.html
 """

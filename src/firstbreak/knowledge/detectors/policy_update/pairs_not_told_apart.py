@@ -1,24 +1,14 @@
 """Preference pairs are told apart no better than by chance.
 
-## What it looks for
-The accuracy on training pairs, of a reward model or of DPO's implicit reward: its mean in the second half, and the upper end of
-its 95 % interval, below `max_accuracy`.
-
-## Why it matters
-Nothing was learned: the labels say nothing, the question is missing, or no update arrives.
-
-## When it is a false alarm
-Much data and a run that has just begun.
-
-## Fix
+Looks for: The accuracy on training pairs, of a reward model or of DPO's implicit reward: its mean in the second half,
+and the upper end of its 95 % interval, below `max_accuracy`.
+Why: Nothing was learned: the labels say nothing, the question is missing, or no update arrives.
+False alarm: Much data and a run that has just begun.
+Fix:
 - Label twenty pairs by hand, and compare: labels of two conventions cancel each other.
 - Check that the texts hold the prompt, and that the weights change.
-
-## Smallest experiment
-Train on thirty pairs alone: the accuracy on them must reach 1.
-
-## References
-https://arxiv.org/abs/2305.18290
+Experiment: Train on thirty pairs alone: the accuracy on them must reach 1.
+References: https://arxiv.org/abs/2305.18290
 """
 
 import numpy as np

@@ -1,27 +1,18 @@
 """The preference loss stays above that of a model that was never trained.
 
-## What it looks for
-The logistic loss on preference pairs, on held-out ones where it is logged: its median in the second half of the run, and
-nearly every value there, against ln 2 = 0.6931, the loss of a policy that equals its reference model.
-
-## Why it matters
-The model prefers the chosen answers with less right than the one that training began with: where it is wrong, it is wrong
-with certainty. The accuracy of the implicit rewards can grow at the same time, because it does not count by how much.
-
-## When it is a false alarm
-A loss that contains another term (a likelihood term), or that is summed over {grad_accumulation} batches. Other losses than the
-logistic one.
-
-## Fix
+Looks for: The logistic loss on preference pairs, on held-out ones where it is logged: its median in the second half of
+the run, and nearly every value there, against ln 2 = 0.6931, the loss of a policy that equals its reference model.
+Why: The model prefers the chosen answers with less right than the one that training began with: where it is wrong, it
+is wrong with certainty. The accuracy of the implicit rewards can grow at the same time, because it does not count by
+how much.
+False alarm: A loss that contains another term (a likelihood term), or that is summed over {grad_accumulation} batches.
+Other losses than the logistic one.
+Fix:
 - Lower {learning_rate} by ten: implicit rewards of -10 and less are far from the reference.
 - Raise {kl_coef}, train for fewer steps, and keep the checkpoint with the lowest held-out loss.
 - Where the training loss is as high: decode ten pairs, and check that chosen and rejected are not swapped.
-
-## Smallest experiment
-Train for a tenth of the run with {learning_rate} / 10: the held-out loss must fall below 0.6931.
-
-## References
-https://arxiv.org/abs/2305.18290
+Experiment: Train for a tenth of the run with {learning_rate} / 10: the held-out loss must fall below 0.6931.
+References: https://arxiv.org/abs/2305.18290
 """
 
 import numpy as np

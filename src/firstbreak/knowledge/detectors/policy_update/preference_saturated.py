@@ -1,28 +1,18 @@
 """The preference loss is 0 long before the end of training.
 
-## What it looks for
-A loss on preference pairs, on held-out ones where it is logged, that is below `max_loss` from the first `max_start` of the
-run on to its end. The gradient of a pair is its implicit reward margin's distance from certainty, and about as small as the
-loss.
-
-## Why it matters
-The model tells all pairs apart with certainty, so the rest of the run teaches nothing, or only rounding errors. Pairs that
-are learned in a few steps differ in a surface mark: a format, a length, a phrase. Or the steps are too large, and the model
-is far from its reference when the loss reaches 0.
-
-## When it is a false alarm
-Pairs that shall teach exactly such a mark, with a model that was kept from before the loss reached 0.
-
-## Fix
+Looks for: A loss on preference pairs, on held-out ones where it is logged, that is below `max_loss` from the first
+`max_start` of the run on to its end. The gradient of a pair is its implicit reward margin's distance from certainty,
+and about as small as the loss.
+Why: The model tells all pairs apart with certainty, so the rest of the run teaches nothing, or only rounding errors.
+Pairs that are learned in a few steps differ in a surface mark: a format, a length, a phrase. Or the steps are too
+large, and the model is far from its reference when the loss reaches 0.
+False alarm: Pairs that shall teach exactly such a mark, with a model that was kept from before the loss reached 0.
+Fix:
 - Lower {learning_rate} by ten, or raise {kl_coef}, and keep the first checkpoint that tells the pairs apart.
 - Read ten pairs: what differs between chosen and rejected besides their quality? Take it out, or add harder pairs.
-
-## Smallest experiment
-Train the same steps with {learning_rate} / 10: if the held-out loss falls slowly and stays above 0, the steps were too large; if
-it is 0 as soon, the pairs are too easy.
-
-## References
-https://arxiv.org/abs/2305.18290
+Experiment: Train the same steps with {learning_rate} / 10: if the held-out loss falls slowly and stays above 0, the
+steps were too large; if it is 0 as soon, the pairs are too easy.
+References: https://arxiv.org/abs/2305.18290
 """
 
 import numpy as np

@@ -1,28 +1,18 @@
 """The learning rate is not the configured one.
 
-## What it looks for
-The recorder logs the rate in force as a share of the configured one. The check reports where it never passed `above` in
-ten updates or more, or stays at one value below `reached`. Without the recorder, it compares the logged rates with the
-configured one, and reports where the highest of them is less than `reached` of it, or where it is in force beyond
-1 / `reached` of it. And it reports a rate that rises from near 0 to the end of the run where the configuration names a
-schedule that decays, and no warm-up.
-
-## Why it matters
-Nothing is learned although everything else is right, or updates are larger than was meant.
-
-## When it is a false alarm
-A long warm-up at the start of a much longer run. A rate that is scaled with the number of devices. One that follows the
-divergence goes up and down, and is not reported.
-
-## Fix
+Looks for: The recorder logs the rate in force as a share of the configured one. The check reports where it never passed
+`above` in ten updates or more, or stays at one value below `reached`. Without the recorder, it compares the logged
+rates with the configured one, and reports where the highest of them is less than `reached` of it, or where it is in
+force beyond 1 / `reached` of it. And it reports a rate that rises from near 0 to the end of the run where the
+configuration names a schedule that decays, and no warm-up.
+Why: Nothing is learned although everything else is right, or updates are larger than was meant.
+False alarm: A long warm-up at the start of a much longer run. A rate that is scaled with the number of devices. One
+that follows the divergence goes up and down, and is not reported.
+Fix:
 - Compare the warm-up with the number of updates of the run, not of the data set.
 - Print the rate of each group of the optimizer's parameters at the first update.
-
-## Smallest experiment
-Train ten updates with a constant rate.
-
-## References
-https://github.com/huggingface/trl
+Experiment: Train ten updates with a constant rate.
+References: https://github.com/huggingface/trl
 """
 
 import re

@@ -1,28 +1,19 @@
 """The ratio to the old policy is exactly 1 though a batch is used several times.
 
-## What it looks for
-A KL divergence from the old policy and a clip fraction of exactly 0, or a mean ratio of exactly 1, in a share of
-`min_share` of the second half of the run, although more than one update per batch is configured. Where a
-control policy's own script does not log how often a batch is used, both must be 0 in `min_share_unconfigured` of all updates.
-
-## Why it matters
-After the first update on a batch the policy has moved, so the ratio must differ from 1. If it does not, the old
+Looks for: A KL divergence from the old policy and a clip fraction of exactly 0, or a mean ratio of exactly 1, in a
+share of `min_share` of the second half of the run, although more than one update per batch is configured. Where a
+control policy's own script does not log how often a batch is used, both must be 0 in `min_share_unconfigured` of all
+updates.
+Why: After the first update on a batch the policy has moved, so the ratio must differ from 1. If it does not, the old
 log-probabilities are computed again by the policy in training. Then the clip bounds nothing, and each pass updates the
 policy as if it were the first.
-
-## When it is a false alarm
-One update per batch: the ratio is 1 by construction. A learning rate of 0. An entropy that stays where it was as well:
-then the policy does not move, and `no-update` says so. A policy that has become certain. A log that
-prints three decimals, in which a KL divergence of 0.0004 reads as 0.
-
-## Fix
+False alarm: One update per batch: the ratio is 1 by construction. A learning rate of 0. An entropy that stays where it
+was as well: then the policy does not move, and `no-update` says so. A policy that has become certain. A log that prints
+three decimals, in which a KL divergence of 0.0004 reads as 0.
+Fix:
 - Store the log-probabilities when sampling, before any update, and never compute them again within a batch.
-
-## Smallest experiment
-Two minibatches with a large {learning_rate}: the ratio of the second one must differ from 1.
-
-## References
-https://arxiv.org/abs/1707.06347
+Experiment: Two minibatches with a large {learning_rate}: the ratio of the second one must differ from 1.
+References: https://arxiv.org/abs/1707.06347
 """
 
 import numpy as np

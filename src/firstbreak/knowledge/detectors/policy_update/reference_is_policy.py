@@ -1,26 +1,17 @@
 """Policy and reference share their weights.
 
-## What it looks for
-The recorder compares where the weights lie in memory. The check reports where more than `above` of the trainable
-parameters are the reference's as well. In the log: a divergence from the reference that was above `left` and is 0
-again, or a thousandth of it, after which it grows anew; or held-out answers whose log-probability moves while their reward, beta
-times the distance from the reference, does not. Or both give every token of fresh batches the same probability,
-while the policy leaves the reference within its updates.
-
-## Why it matters
-The divergence is always 0: nothing holds the policy near its start.
-
-## When it is a false alarm
-A reference that is set to the policy in every update on purpose. A policy that does not move at all: `no-update` says so.
-
-## Fix
+Looks for: The recorder compares where the weights lie in memory. The check reports where more than `above` of the
+trainable parameters are the reference's as well. In the log: a divergence from the reference that was above `left` and
+is 0 again, or a thousandth of it, after which it grows anew; or held-out answers whose log-probability moves while
+their reward, beta times the distance from the reference, does not. Or both give every token of fresh batches the same
+probability, while the policy leaves the reference within its updates.
+Why: The divergence is always 0: nothing holds the policy near its start.
+False alarm: A reference that is set to the policy in every update on purpose. A policy that does not move at all:
+`no-update` says so.
+Fix:
 - Make the reference a copy: `copy.deepcopy(model)`, or load it a second time.
-
-## Smallest experiment
-Log the divergence after ten updates: it must not be 0.
-
-## References
-https://arxiv.org/abs/2305.18290
+Experiment: Log the divergence after ten updates: it must not be 0.
+References: https://arxiv.org/abs/2305.18290
 """
 
 import numpy as np

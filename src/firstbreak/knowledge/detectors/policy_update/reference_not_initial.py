@@ -1,25 +1,16 @@
 """The reference is not the policy at the start.
 
-## What it looks for
-Before the first update, the recorder compares the log-probabilities of policy and reference. The check reports a mean
-distance above `above`. Without the recorder, it looks at the first logged divergence of a log that begins at the first step:
-it must be 0. The check reports one above `logged` that the next values do not leave far behind, as those of a policy that moves
-do. The first row of a log may be a mean over several updates: there it reports one above `averaged`.
-
-## Why it matters
-The penalty, or the margin of a pair, pulls the policy towards another model.
-
-## When it is a false alarm
-A policy that continues from a checkpoint, with the older model as its reference on purpose.
-
-## Fix
+Looks for: Before the first update, the recorder compares the log-probabilities of policy and reference. The check
+reports a mean distance above `above`. Without the recorder, it looks at the first logged divergence of a log that
+begins at the first step: it must be 0. The check reports one above `logged` that the next values do not leave far
+behind, as those of a policy that moves do. The first row of a log may be a mean over several updates: there it reports
+one above `averaged`.
+Why: The penalty, or the margin of a pair, pulls the policy towards another model.
+False alarm: A policy that continues from a checkpoint, with the older model as its reference on purpose.
+Fix:
 - Load the weights of the reference, not only its configuration, from where the policy comes from.
-
-## Smallest experiment
-Log the divergence before the first update: it must be 0.
-
-## References
-https://arxiv.org/abs/2305.18290
+Experiment: Log the divergence before the first update: it must be 0.
+References: https://arxiv.org/abs/2305.18290
 """
 
 import numpy as np

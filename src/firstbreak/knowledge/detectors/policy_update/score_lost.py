@@ -1,40 +1,30 @@
 """The score was better before than it is now.
 
-## What it looks for
-A score that rose (or began high), and then fell beyond its noise and stayed down: how much of the gain is lost, where
-the best level was, and since when the score falls. If a reward is flat within its noise, the share of right answers is
-used instead, where it is logged. Evaluation and training reward are judged each by itself, and then together: what both
-lost is critical from `drop_critical_together` of the gain on, and a fall that is not certain is a warning of low
-confidence. What only the training reward lost is a warning, and critical only where it collapsed; of a policy that acts
-in an environment and is not evaluated, less than `drop_critical` of the gain is a notice, because sound returns swing
-as much. If the evaluation shows that the policy kept its skill, a loss of the training reward is a warning from
-`drop_critical` of the gain and `min_drop_alone` of the level on. An evaluation that never rose, or is too noisy to
-tell, does not show that.
-
-## Why it matters
-If the model was better earlier, it is harmful to go on: the best checkpoint is already saved, and every step leads away
-from it.
-
-## When it is a false alarm
-A dip that recovers: with fewer than `min_points_critical` points a dip looks like a loss, so a loss is then a warning at
-most. An evaluation of few episodes or prompts. A curriculum or a harder stage that begins at that step. A loss of less
-than `min_drop` of the size of the score itself is too small to matter, however clear it is. For a likelihood the limit is
-`min_drop_likelihood`, because every second pass over supervised data costs a little of the held-out loss. If the log
-begins in mid-run, the gain is not in it, and the loss is a share of the level instead. Sound runs lose and regain less
-than `drop_critical` of the gain between two evaluations.
-
-## Fix
+Looks for: A score that rose (or began high), and then fell beyond its noise and stayed down: how much of the gain is
+lost, where the best level was, and since when the score falls. If a reward is flat within its noise, the share of right
+answers is used instead, where it is logged. Evaluation and training reward are judged each by itself, and then
+together: what both lost is critical from `drop_critical_together` of the gain on, and a fall that is not certain is a
+warning of low confidence. What only the training reward lost is a warning, and critical only where it collapsed; of a
+policy that acts in an environment and is not evaluated, less than `drop_critical` of the gain is a notice, because
+sound returns swing as much. If the evaluation shows that the policy kept its skill, a loss of the training reward is a
+warning from `drop_critical` of the gain and `min_drop_alone` of the level on. An evaluation that never rose, or is too
+noisy to tell, does not show that.
+Why: If the model was better earlier, it is harmful to go on: the best checkpoint is already saved, and every step leads
+away from it.
+False alarm: A dip that recovers: with fewer than `min_points_critical` points a dip looks like a loss, so a loss is
+then a warning at most. An evaluation of few episodes or prompts. A curriculum or a harder stage that begins at that
+step. A loss of less than `min_drop` of the size of the score itself is too small to matter, however clear it is. For a
+likelihood the limit is `min_drop_likelihood`, because every second pass over supervised data costs a little of the
+held-out loss. If the log begins in mid-run, the gain is not in it, and the loss is a share of the level instead. Sound
+runs lose and regain less than `drop_critical` of the gain between two evaluations.
+Fix:
 - Stop, and go back to the checkpoint nearest the best evaluation.
 - Lower {learning_rate}, or decay it to 0 over the run. For PPO and GRPO also lower {epochs_per_batch} or set a target for
   the KL divergence.
 - For off-policy methods: check the critic first (value loss, target network, size of the replay buffer).
-
-## Smallest experiment
-Continue from the best checkpoint with {learning_rate} divided by ten for a tenth of the run: if the score holds, the
-steps were probably too large.
-
-## References
-https://arxiv.org/abs/1709.06560
+Experiment: Continue from the best checkpoint with {learning_rate} divided by ten for a tenth of the run: if the score
+holds, the steps were probably too large.
+References: https://arxiv.org/abs/1709.06560
 """
 
 from firstbreak.engine import facts

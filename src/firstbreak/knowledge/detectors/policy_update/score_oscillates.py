@@ -1,30 +1,20 @@
 """The score swings between good and bad and does not settle.
 
-## What it looks for
-How much neighbouring evaluations of the second half differ, beyond what their own noise explains, as a share of
-everything that was gained. From `swing_warning` of the gain on, the policy itself swings. If the noise of an evaluation
-is not recorded, the measurement may swing as well: then the limit is `unknown_noise_factor` times as high, and the
-finding is a warning at most. Swings that are small against the score itself are left alone.
-
-## Why it matters
-The policy forgets and learns again. The quality of the saved checkpoint is luck, and a comparison with another run says
-nothing.
-
-## When it is a false alarm
-Evaluations of one or two episodes on a task with random starts. Self-play, where the opponent changes.
-
-## Fix
+Looks for: How much neighbouring evaluations of the second half differ, beyond what their own noise explains, as a share
+of everything that was gained. From `swing_warning` of the gain on, the policy itself swings. If the noise of an
+evaluation is not recorded, the measurement may swing as well: then the limit is `unknown_noise_factor` times as high,
+and the finding is a warning at most. Swings that are small against the score itself are left alone.
+Why: The policy forgets and learns again. The quality of the saved checkpoint is luck, and a comparison with another run
+says nothing.
+False alarm: Evaluations of one or two episodes on a task with random starts. Self-play, where the opponent changes.
+Fix:
 - Evaluate on more episodes or prompts: first find out whether the policy swings or only its measurement.
 - Lower {learning_rate}; use a larger {batch_size}. For off-policy methods, use a slower target network and a larger
   buffer.
 - Keep the best checkpoint by evaluation, never the last.
-
-## Smallest experiment
-Evaluate three neighbouring checkpoints with fifty episodes or prompts each: if the three agree, the measurement swings,
-and not the policy.
-
-## References
-https://arxiv.org/abs/1709.06560
+Experiment: Evaluate three neighbouring checkpoints with fifty episodes or prompts each: if the three agree, the
+measurement swings, and not the policy.
+References: https://arxiv.org/abs/1709.06560
 """
 
 import numpy as np

@@ -1,29 +1,21 @@
 """Each update moves the policy too far.
 
-## What it looks for
-The KL divergence from the policy before the update (`kl.old`): from some step on, in most updates, above
+Looks for: The KL divergence from the policy before the update (`kl.old`): from some step on, in most updates, above
 `max_target_ratio` times the configured target, or above `max_divergence` where no target is configured. Smaller updates
-count where they have grown `growth_warning`-fold for good, and the score fell from there or much of each batch is clipped
-since then. If the score was lost, also a burst: a few updates in a row that are far larger than everything before them.
-
-## Why it matters
-PPO's estimate of the gain is valid only near the policy that collected the data. Beyond that the step is a guess, and a
-bad policy then collects the data for the next step.
-
-## When it is a false alarm
-The first updates, before the running statistics of the advantages have settled. A single spike that comes back. A KL
-penalty that is still adapting.
-
-## Fix
+count where they have grown `growth_warning`-fold for good, and the score fell from there or much of each batch is
+clipped since then. If the score was lost, also a burst: a few updates in a row that are far larger than everything
+before them.
+Why: PPO's estimate of the gain is valid only near the policy that collected the data. Beyond that the step is a guess,
+and a bad policy then collects the data for the next step.
+False alarm: The first updates, before the running statistics of the advantages have settled. A single spike that comes
+back. A KL penalty that is still adapting.
+Fix:
 - Lower {learning_rate}, {epochs_per_batch} or {minibatches}.
 - Stop the epochs of a batch early at {target_kl}.
 - Check that advantages are normalised ({normalize_advantage}).
-
-## Smallest experiment
-Resume from before the onset with {learning_rate} / 10 for a tenth of the run: if the step size is the cause, the KL
-divergence falls to about a hundredth.
-
-## References
+Experiment: Resume from before the onset with {learning_rate} / 10 for a tenth of the run: if the step size is the
+cause, the KL divergence falls to about a hundredth.
+References:
 https://arxiv.org/abs/1707.06347
 https://spinningup.openai.com/en/latest/algorithms/ppo.html
 """

@@ -1,35 +1,26 @@
 """A policy update is too large in a few values, or repeats old gradients.
 
-## What it looks for
-Logs and pasted tables with fewer than `few` values of a curve, in which nothing can be said of a course. Absolute levels
-speak there: the median of the KL divergence per update is above `max_divergence`, of the clip fraction above
-`max_clipped`, or of the ratio outside 1 / `max_ratio` to `max_ratio`.
+Looks for: Logs and pasted tables with fewer than `few` values of a curve, in which nothing can be said of a course.
+Absolute levels speak there: the median of the KL divergence per update is above `max_divergence`, of the clip fraction
+above `max_clipped`, or of the ratio outside 1 / `max_ratio` to `max_ratio`.
 
 Also, a logged norm of the gradient before the backward pass that is not 0 in nearly all updates, and grows more than `carried`
 times: a gradient that is not set to 0 is added to that of the next batch, so that every update repeats all before it. The
 norm itself shows the same where it grows in proportion to the number of updates, and hardly scatters: that of one batch does.
-
-## Why it matters
-The ratio of a clipped update lies near 1, and its KL divergence between 0.001 and 0.1. Beyond these levels the data were not
-made by the policy that is updated, or one update throws it away.
-
-## When it is a false alarm
-The values are sums over whole completions, and not means over tokens. Among the healthy runs of the lab (114 with a clip
-fraction, 99 with a ratio), no three values in a row are so large.
+Why: The ratio of a clipped update lies near 1, and its KL divergence between 0.001 and 0.1. Beyond these levels the
+data were not made by the policy that is updated, or one update throws it away.
+False alarm: The values are sums over whole completions, and not means over tokens. Among the healthy runs of the lab
+(114 with a clip fraction, 99 with a ratio), no three values in a row are so large.
 
 Gradients of several batches may be added on purpose: their norm does not grow from update to update.
-
-## Fix
+Fix:
 - Compare the log-probabilities of the first minibatch with those of the sampler: their difference must be 0.
 - Lower {learning_rate}, {epochs_per_batch} or {minibatches}.
 - Call optimizer.zero_grad() before each backward pass.
 - Log every update: the course says whether it began so.
-
-## Smallest experiment
-One update with {epochs_per_batch} and {minibatches} of 1: the ratio is exactly 1 and the KL divergence exactly 0, or the
-log-probabilities are not those of the policy that sampled.
-
-## References
+Experiment: One update with {epochs_per_batch} and {minibatches} of 1: the ratio is exactly 1 and the KL divergence
+exactly 0, or the log-probabilities are not those of the policy that sampled.
+References:
 https://arxiv.org/abs/1707.06347
 https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 """

@@ -1,25 +1,17 @@
 """Too few updates, or copies of the target network, for the steps of the run.
 
-## What it looks for
-The uses of one transition, (updates x {minibatch_size}) / environment steps, against `min_uses`; and the copies of the target
-network in the whole run, environment steps / {target_update_interval}, against `min_copies`. Both only where nothing was
-learned.
-
-## Why it matters
-A transition that no update draws teaches nothing: DQN draws each about 8 times, SAC and TD3 256 times. Each copy of the target
-network carries a reward one step further back. With one copy, an action is judged by the next two rewards.
-
-## When it is a false alarm
-Data from a simulator that is so fast that most of them can be thrown away.
-
-## Fix
+Looks for: The uses of one transition, (updates x {minibatch_size}) / environment steps, against `min_uses`; and the
+copies of the target network in the whole run, environment steps / {target_update_interval}, against `min_copies`. Both
+only where nothing was learned.
+Why: A transition that no update draws teaches nothing: DQN draws each about 8 times, SAC and TD3 256 times. Each copy
+of the target network carries a reward one step further back. With one copy, an action is judged by the next two
+rewards.
+False alarm: Data from a simulator that is so fast that most of them can be thrown away.
+Fix:
 - Lower {train_freq}, or raise {gradient_steps}, until an update follows after each one to four steps.
 - Lower {target_update_interval}, or raise {tau}, so that the target network is copied a hundred times in the run.
-
-## Smallest experiment
-A tenth of the run with one update for each step: the loss and the values must move.
-
-## References
+Experiment: A tenth of the run with one update for each step: the loss and the values must move.
+References:
 https://www.nature.com/articles/nature14236
 https://stable-baselines3.readthedocs.io/en/master/modules/dqn.html
 """

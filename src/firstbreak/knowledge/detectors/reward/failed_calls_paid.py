@@ -1,25 +1,17 @@
 """Episodes whose tool calls all failed get the reward of success.
 
-## What it looks for
-Samples with tool calls: the share of the episodes whose calls all failed that have a reward in the upper half of the range.
-The lower bound of that share (Wilson, 95 %) must exceed `share_warning`, and the share that of the episodes without a failure.
-
-## Why it matters
-A grader that takes an error for an answer, or a default for a verdict, teaches to call tools that break. Written into a
-training set, such episodes are learned as if they had solved their task.
-
-## When it is a false alarm
-Tasks that are solved without the tools as often as with them: then episodes without a failure are paid as often.
-
-## Fix
+Looks for: Samples with tool calls: the share of the episodes whose calls all failed that have a reward in the upper
+half of the range. The lower bound of that share (Wilson, 95 %) must exceed `share_warning`, and the share that of the
+episodes without a failure.
+Why: A grader that takes an error for an answer, or a default for a verdict, teaches to call tools that break. Written
+into a training set, such episodes are learned as if they had solved their task.
+False alarm: Tasks that are solved without the tools as often as with them: then episodes without a failure are paid as
+often.
+Fix:
 - Grade the final state of an episode, and give what could not be graded no reward.
 - Leave episodes whose tools were unavailable out of the batch and of the data.
-
-## Smallest experiment
-Let one tool always fail in a batch: its episodes must get the reward that they get without the call.
-
-## References
-https://arxiv.org/abs/2209.13085
+Experiment: Let one tool always fail in a batch: its episodes must get the reward that they get without the call.
+References: https://arxiv.org/abs/2209.13085
 """
 
 from itertools import islice

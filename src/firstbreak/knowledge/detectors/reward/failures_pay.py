@@ -1,25 +1,15 @@
 """Tool calls fail more often, and the reward rises with them.
 
-## What it looks for
-A rate of failed or invalid tool calls that rises by at least `min_increase`, to at least `min_ratio` times its first
-level, while the training reward rises or stays at its highest level.
-
-## Why it matters
-If a failure is graded as success (an exception is read as "done", an empty result equals an empty reference), a failed
-call is the cheapest way to the reward, and the policy finds this way.
-
-## When it is a false alarm
-Exploration of new tools early in training: failures come while the policy learns, and then become rare.
-
-## Fix
+Looks for: A rate of failed or invalid tool calls that rises by at least `min_increase`, to at least `min_ratio` times
+its first level, while the training reward rises or stays at its highest level.
+Why: If a failure is graded as success (an exception is read as "done", an empty result equals an empty reference), a
+failed call is the cheapest way to the reward, and the policy finds this way.
+False alarm: Exploration of new tools early in training: failures come while the policy learns, and then become rare.
+Fix:
 - Reward the final state of a completion with a failed call, and never the text of the error.
 - Read ten rewarded completions that contain a failed call.
-
-## Smallest experiment
-Let one tool always fail in a batch: its completions must get the reward that they get without the call.
-
-## References
-https://arxiv.org/abs/2209.13085
+Experiment: Let one tool always fail in a batch: its completions must get the reward that they get without the call.
+References: https://arxiv.org/abs/2209.13085
 """
 
 import numpy as np

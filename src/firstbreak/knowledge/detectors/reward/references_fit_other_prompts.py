@@ -1,28 +1,18 @@
 """The reference answers do not belong to the prompts.
 
-## What it looks for
-Samples that carry a reference answer. Two numbers are compared: how much more the answers to a prompt resemble its own
-reference than the references of other prompts, and how much more they resemble each other than answers to other
-prompts. The check reports where answers depend on their prompt (second number above `min_agreement`), but not on its
-reference (first number not above 0 by two standard errors, and below `max_share` of the second).
-
-## Why it matters
-Where answers and prompts are joined by position after shuffling or filtering, every reward is about another prompt.
-Right answers get a low reward, and a high reward is luck.
-
-## When it is a false alarm
-References in another form than the answers (a letter instead of a sentence). Answers that are all wrong, in a task in
-which a wrong answer resembles no reference.
-
-## Fix
+Looks for: Samples that carry a reference answer. Two numbers are compared: how much more the answers to a prompt
+resemble its own reference than the references of other prompts, and how much more they resemble each other than answers
+to other prompts. The check reports where answers depend on their prompt (second number above `min_agreement`), but not
+on its reference (first number not above 0 by two standard errors, and below `max_share` of the second).
+Why: Where answers and prompts are joined by position after shuffling or filtering, every reward is about another
+prompt. Right answers get a low reward, and a high reward is luck.
+False alarm: References in another form than the answers (a letter instead of a sentence). Answers that are all wrong,
+in a task in which a wrong answer resembles no reference.
+Fix:
 - Print five prompts with their references, and answer the prompts by hand.
 - Join answers and prompts by id, not by position, after shuffling and filtering.
-
-## Smallest experiment
-Answer ten prompts by hand, and score their reference answers against yours.
-
-## References
-https://arxiv.org/abs/2505.22203
+Experiment: Answer ten prompts by hand, and score their reference answers against yours.
+References: https://arxiv.org/abs/2505.22203
 """
 
 import math

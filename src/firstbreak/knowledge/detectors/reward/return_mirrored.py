@@ -1,27 +1,17 @@
 """Training returns are those of the evaluation with the opposite sign.
 
-## What it looks for
-The training return around each evaluation. The check reports where the two have opposite signs and similar sizes (within
-a factor of `max_ratio`) in at least `min_share` of the evaluations from some evaluation on.
-
-## Why it matters
-The training environment rewards the opposite of what the evaluation environment rewards: a wrapper multiplies by -1, or
-a cost is used as a reward. The policy learns well, but away from the goal.
-
-## When it is a false alarm
-Returns that cross zero while the policy improves, and that differ because training explores: then their sizes differ as
-well. An evaluation that stands still while training moves mirrors nothing. With fewer than `min_returns` training
-returns, all evaluations are compared with the same ones.
-
-## Fix
+Looks for: The training return around each evaluation. The check reports where the two have opposite signs and similar
+sizes (within a factor of `max_ratio`) in at least `min_share` of the evaluations from some evaluation on.
+Why: The training environment rewards the opposite of what the evaluation environment rewards: a wrapper multiplies by
+-1, or a cost is used as a reward. The policy learns well, but away from the goal.
+False alarm: Returns that cross zero while the policy improves, and that differ because training explores: then their
+sizes differ as well. An evaluation that stands still while training moves mirrors nothing. With fewer than
+`min_returns` training returns, all evaluations are compared with the same ones.
+Fix:
 - Step both environments with the same actions and print both rewards.
 - Compare the wrappers of the two environments.
-
-## Smallest experiment
-One episode with fixed actions in both environments: the returns must be equal.
-
-## References
-https://stable-baselines3.readthedocs.io/en/master/guide/rl_tips.html
+Experiment: One episode with fixed actions in both environments: the returns must be equal.
+References: https://stable-baselines3.readthedocs.io/en/master/guide/rl_tips.html
 """
 
 import numpy as np

@@ -1,27 +1,17 @@
 """Nearly every sample gets the full reward from the start.
 
-## What it looks for
-A mean reward between 0 and 1 that is at least `min_level` over the first points and stays there, without an evaluation
-that is as high. Where an evaluation starts lower, the reward and not the policy is the reason.
-
-## Why it matters
-Where all samples get the same reward, none is better than another: advantages are 0, and nothing is learned. A reward that
-pays nearly every answer before training is too loose, or the problems are too easy for this policy.
-
-## When it is a false alarm
-A policy that has solved these problems: the evaluation is as high. A later part of a longer run.
-
-## Fix
+Looks for: A mean reward between 0 and 1 that is at least `min_level` over the first points and stays there, without an
+evaluation that is as high. Where an evaluation starts lower, the reward and not the policy is the reason.
+Why: Where all samples get the same reward, none is better than another: advantages are 0, and nothing is learned. A
+reward that pays nearly every answer before training is too loose, or the problems are too easy for this policy.
+False alarm: A policy that has solved these problems: the evaluation is as high. A later part of a longer run.
+Fix:
 - Use harder prompts, or filter out those that the untrained policy always solves.
 - Make the reward stricter: score separate parts of the answer, and demand all of them.
 - Read ten completions with the full reward, and look for one that is wrong.
-
-## Smallest experiment
-Grade fifty completions of the untrained policy by hand: if many have the full reward and are wrong, the reward is too loose;
-if they are right, the prompts are too easy.
-
-## References
-https://arxiv.org/abs/2503.14476
+Experiment: Grade fifty completions of the untrained policy by hand: if many have the full reward and are wrong, the
+reward is too loose; if they are right, the prompts are too easy.
+References: https://arxiv.org/abs/2503.14476
 """
 
 import numpy as np

@@ -1,30 +1,21 @@
 """Nearly every reward is the lowest possible one.
 
-## What it looks for
-A score that stays at its lowest value for almost the whole run, with few points above: the share of points within
-`tolerance` of the range above the lowest value, or exactly at one of 0 or less. Or a success rate that stays near 0.
-
-## Why it matters
-A policy gradient needs differences. If 99 % of the samples get the lowest reward, nearly all advantages are 0, and the
-few successful samples are too rare to teach anything.
-
-## When it is a false alarm
-The first part of a hard task. A score that began higher and fell to its lowest value: the goal was reached, and lost. A
-range that one outlier stretches. A constant positive score can be the highest possible one, and is not reported. Success
-that is still to come, while the reward rises. A greedy evaluation can stay at its lowest value while the training reward
-already rises: the goal is then found.
-
-## Fix
+Looks for: A score that stays at its lowest value for almost the whole run, with few points above: the share of points
+within `tolerance` of the range above the lowest value, or exactly at one of 0 or less. Or a success rate that stays
+near 0.
+Why: A policy gradient needs differences. If 99 % of the samples get the lowest reward, nearly all advantages are 0, and
+the few successful samples are too rare to teach anything.
+False alarm: The first part of a hard task. A score that began higher and fell to its lowest value: the goal was
+reached, and lost. A range that one outlier stretches. A constant positive score can be the highest possible one, and is
+not reported. Success that is still to come, while the reward rises. A greedy evaluation can stay at its lowest value
+while the training reward already rises: the goal is then found.
+Fix:
 - Use easier starts or prompts, a curriculum, or partial credit on the way to the goal.
 - Explore more ({entropy_coef}, {temperature}), or use hindsight relabelling or demonstrations.
 - Check that success is possible at all: let a scripted expert act, or give the verifier a correct answer.
-
-## Smallest experiment
-Score a known correct answer or episode with the same reward code. If the code gives the lowest reward, the reward is
-broken; if not, the policy never finds success.
-
-## References
-https://arxiv.org/abs/1707.01495
+Experiment: Score a known correct answer or episode with the same reward code. If the code gives the lowest reward, the
+reward is broken; if not, the policy never finds success.
+References: https://arxiv.org/abs/1707.01495
 """
 
 import numpy as np

@@ -1,24 +1,15 @@
 """A component of the reward never changes.
 
-## What it looks for
-Reward components that have one value in the whole run while others change.
-
-## Why it matters
-A constant component adds nothing to any advantage. Either the component can never be earned (its pattern does not match
-what the model writes), or it is always earned. In both cases it teaches nothing.
-
-## When it is a false alarm
-A penalty that is only given when something goes wrong (a penalty for cheating that stays at 0). A run of a few steps.
-
-## Fix
+Looks for: Reward components that have one value in the whole run while others change.
+Why: A constant component adds nothing to any advantage. Either the component can never be earned (its pattern does not
+match what the model writes), or it is always earned. In both cases it teaches nothing.
+False alarm: A penalty that is only given when something goes wrong (a penalty for cheating that stays at 0). A run of a
+few steps.
+Fix:
 - Read ten completions, or watch ten episodes, and score them by hand against that reward function.
 - Remove the component, or correct its pattern until a good sample earns the reward.
-
-## Smallest experiment
-Call the reward function on one hand-made sample that should earn the reward, and on one that should not.
-
-## References
-https://arxiv.org/abs/2209.13085
+Experiment: Call the reward function on one hand-made sample that should earn the reward, and on one that should not.
+References: https://arxiv.org/abs/2209.13085
 """
 
 import numpy as np

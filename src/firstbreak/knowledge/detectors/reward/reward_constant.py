@@ -1,30 +1,21 @@
 """The training reward is one and the same number from some step on.
 
-## What it looks for
-A reward that differed from point to point, and from some point to the end is exactly one value, below the best that it had,
-for so long that chance hardly makes it. It must come at once, not at the end of a slide, and the policy must go on as before:
-its entropy, its distance from the reference and the lengths do not jump there, and at least one of them still moves.
-
-## Why it matters
-A reward that is the same for every answer carries no information: advantages are 0, or only noise and penalties move the
-policy. A verifier that fails and returns a default, a service that is gone, or a column that is no longer filled look like
-this, while every curve of the policy looks healthy.
-
-## When it is a false alarm
-A policy that has collapsed gets the same reward each time as well: then its entropy or its lengths jump or stand still, and
-nothing is reported here. A task that is solved has its highest reward, which is not reported.
-
-## Fix
+Looks for: A reward that differed from point to point, and from some point to the end is exactly one value, below the
+best that it had, for so long that chance hardly makes it. It must come at once, not at the end of a slide, and the
+policy must go on as before: its entropy, its distance from the reference and the lengths do not jump there, and at
+least one of them still moves.
+Why: A reward that is the same for every answer carries no information: advantages are 0, or only noise and penalties
+move the policy. A verifier that fails and returns a default, a service that is gone, or a column that is no longer
+filled look like this, while every curve of the policy looks healthy.
+False alarm: A policy that has collapsed gets the same reward each time as well: then its entropy or its lengths jump or
+stand still, and nothing is reported here. A task that is solved has its highest reward, which is not reported.
+Fix:
 - Call the reward function by hand on completions or transitions from before and after that step.
 - Look for caught exceptions that return a default, and for a service, a file or a sandbox that is gone since then.
 - Go back to the checkpoint before that step: what came later learned nothing from the reward.
-
-## Smallest experiment
-Score the stored samples of an earlier step again: if they get the constant now, the reward function is broken, and not the
-policy.
-
-## References
-https://andyljones.com/posts/rl-debugging.html
+Experiment: Score the stored samples of an earlier step again: if they get the constant now, the reward function is
+broken, and not the policy.
+References: https://andyljones.com/posts/rl-debugging.html
 """
 
 import numpy as np

@@ -1,25 +1,17 @@
 """The training reward falls while the evaluation does not.
 
-## What it looks for
-A training reward that ends below its own earlier level by more than `min_drop` of that level, while the evaluation keeps
-its level or rises.
-
-## Why it matters
-The policy is as good as before, or better, and gets less reward: failures of a judge or a tool are graded as wrong
+Looks for: A training reward that ends below its own earlier level by more than `min_drop` of that level, while the
+evaluation keeps its level or rises.
+Why: The policy is as good as before, or better, and gets less reward: failures of a judge or a tool are graded as wrong
 answers, grades are lost, or a penalty was added. Every such reward pushes the policy away from right answers.
-
-## When it is a false alarm
-Harder training problems on purpose (a curriculum, or solved prompts that are filtered out): they lower the reward.
-
-## Fix
+False alarm: Harder training problems on purpose (a curriculum, or solved prompts that are filtered out): they lower the
+reward.
+Fix:
 - Count the samples whose grade is missing, timed out or raised an error, and leave them out of the loss.
 - Compute the reward of the evaluation's problems with the verifier of training.
-
-## Smallest experiment
-Grade twenty completions with reward 0 again with a verifier that works: those that pass now were graded wrongly.
-
-## References
-https://arxiv.org/abs/2505.22203
+Experiment: Grade twenty completions with reward 0 again with a verifier that works: those that pass now were graded
+wrongly.
+References: https://arxiv.org/abs/2505.22203
 """
 
 import numpy as np

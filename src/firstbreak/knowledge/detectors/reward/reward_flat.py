@@ -1,32 +1,23 @@
 """The score never leaves its first level.
 
-## What it looks for
-A score that stays flat from the first points to the last: no rise, no fall, only noise, and no line through the points
-that certainly rises (a slow learner may reach no new level before the end). The finding says how large a rise could still
-hide in the noise. It is critical only where a rise of `hidden_rise_critical` standard deviations would have shown, and
-has low confidence where even one of `hidden_rise_low_confidence` would not. An exploration rate shows more: while the
-rate is high, the log shows the score of random actions. If greedy actions score the same later, nothing was learned.
-
-## Why it matters
-A break anywhere in the loop can look like this. What to do depends on the link that is broken, so the other findings
-have to explain a flat score.
-
-## When it is a false alarm
-Late starters: in a hard exploration problem, the score can be flat for a third of the run and then rise. A score that
-starts at its highest value cannot rise. A learning rate that is still in its warm-up at the last step has hardly moved
-the policy. An evaluation that begins after the learning: the training reward then rises before it. A log that begins in
-mid-run does not show what was learned before, and is not reported.
-
-## Fix
+Looks for: A score that stays flat from the first points to the last: no rise, no fall, only noise, and no line through
+the points that certainly rises (a slow learner may reach no new level before the end). The finding says how large a
+rise could still hide in the noise. It is critical only where a rise of `hidden_rise_critical` standard deviations would
+have shown, and has low confidence where even one of `hidden_rise_low_confidence` would not. An exploration rate shows
+more: while the rate is high, the log shows the score of random actions. If greedy actions score the same later, nothing
+was learned.
+Why: A break anywhere in the loop can look like this. What to do depends on the link that is broken, so the other
+findings have to explain a flat score.
+False alarm: Late starters: in a hard exploration problem, the score can be flat for a third of the run and then rise. A
+score that starts at its highest value cannot rise. A learning rate that is still in its warm-up at the last step has
+hardly moved the policy. An evaluation that begins after the learning: the training reward then rises before it. A log
+that begins in mid-run does not show what was learned before, and is not reported.
+Fix:
 - Look at the other findings first: a flat score is a symptom.
 - Evaluate the untrained policy. If it scores the same, nothing was learned; if it scores less, the curve began too late.
 - Train on ten easy prompts, or on an easier task. If the score does not rise there, the loop is broken, not the data.
-
-## Smallest experiment
-Replace the reward by a very easy one (output length, a constant action): it must rise within 20 updates.
-
-## References
-https://andyljones.com/posts/rl-debugging.html
+Experiment: Replace the reward by a very easy one (output length, a constant action): it must rise within 20 updates.
+References: https://andyljones.com/posts/rl-debugging.html
 """
 
 from collections.abc import Sequence

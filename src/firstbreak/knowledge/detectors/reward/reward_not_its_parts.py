@@ -1,29 +1,21 @@
 """The reward is not the weighted sum of its parts any more, or its penalty pays.
 
-## What it looks for
-The trained reward is a sum of logged parts, each times a constant weight, and a constant. Weights are fitted to the first rows
-that give the reward exactly. The check reports a step from which on the same weights leave more than rounding.
+Looks for: The trained reward is a sum of logged parts, each times a constant weight, and a constant. Weights are fitted
+to the first rows that give the reward exactly. The check reports a step from which on the same weights leave more than
+rounding.
 
 And the part for the divergence from the reference, which is added to the reward of the task: it must be negative where the
 divergence is positive. Where it is positive in (nearly) every row, its sign is wrong.
-
-## Why it matters
-Something else than the logged parts pays from there on: a weight was changed, a part is not logged, is not a number for some
-samples, or is clipped. What the policy is trained on is then not what one looks at. A penalty with the wrong sign pays the policy
-for leaving the reference: the divergence grows without bound and the entropy falls, while the trained reward rises.
-
-## When it is a false alarm
-A schedule of the weights, on purpose.
-
-## Fix
+Why: Something else than the logged parts pays from there on: a weight was changed, a part is not logged, is not a
+number for some samples, or is clipped. What the policy is trained on is then not what one looks at. A penalty with the
+wrong sign pays the policy for leaving the reference: the divergence grows without bound and the entropy falls, while
+the trained reward rises.
+False alarm: A schedule of the weights, on purpose.
+Fix:
 - Log every part and every weight, and compare their sum with the reward for one batch.
 - A penalty that pays: the reward is that of the task minus {kl_coef} times the divergence.
-
-## Smallest experiment
-Print parts, weights and reward of ten samples before and after that step.
-
-## References
-https://huggingface.co/docs/trl/main/en/grpo_trainer
+Experiment: Print parts, weights and reward of ten samples before and after that step.
+References: https://huggingface.co/docs/trl/main/en/grpo_trainer
 """
 
 import numpy as np

@@ -1,28 +1,18 @@
 """A few extreme rewards dominate the gradient.
 
-## What it looks for
-The largest or smallest reward of a step, against the typical spread of the step means: values more than `min_distance`
-spreads away, in at least `min_outliers` steps. Where extremes are not logged: steps whose rewards are spread out
-`spread_ratio` times as much as is usual, while the mean goes with them.
-
-## Why it matters
-The advantage grows with the reward. One reward of 100 among rewards of 1 makes one sample the whole update, and the
-update becomes larger than the clip should allow.
-
-## When it is a false alarm
-Tasks with rare large rewards (a jackpot): while the score rises, only low rewards count. Sparse rewards in small
-batches: their spread is 0 in one step and large in the next.
-
-## Fix
+Looks for: The largest or smallest reward of a step, against the typical spread of the step means: values more than
+`min_distance` spreads away, in at least `min_outliers` steps. Where extremes are not logged: steps whose rewards are
+spread out `spread_ratio` times as much as is usual, while the mean goes with them.
+Why: The advantage grows with the reward. One reward of 100 among rewards of 1 makes one sample the whole update, and
+the update becomes larger than the clip should allow.
+False alarm: Tasks with rare large rewards (a jackpot): while the score rises, only low rewards count. Sparse rewards in
+small batches: their spread is 0 in one step and large in the next.
+Fix:
 - Clip or normalise rewards; check the unit of each reward component.
 - Find the sample with the extreme reward and score it by hand.
-
-## Smallest experiment
-Train 20 updates with rewards clipped at the 99th percentile. If the gradient norm falls and the score rises, the
-outliers were the cause.
-
-## References
-https://arxiv.org/abs/2005.12729
+Experiment: Train 20 updates with rewards clipped at the 99th percentile. If the gradient norm falls and the score
+rises, the outliers were the cause.
+References: https://arxiv.org/abs/2005.12729
 """
 
 import numpy as np

@@ -1,30 +1,22 @@
 """The reward rises, but the component that checks the answer does not.
 
-## What it looks for
-Among the logged reward components, those that check the answer (by name: correct, answer, accuracy, success, ...) are
-compared with the others (format, length, language, tags, ...). The check reports where the total rises, another component
-rises, and every answer component is constant, falls, or is still below `max_level` at the end of the run. A share of
-successes is compared in the same way: it falls while the reward rises, or the reward has settled and hardly any episode
-succeeds; or episodes that succeed and end early return far less than those that run into their time limit.
-
-## Why it matters
-The policy takes the easiest way to reward. The format can be learned without one right answer, and the total still looks
-like progress.
-
-## When it is a false alarm
-Format first and answers later is a normal order of learning: an answer component that begins to rise is not reported,
-and neither is one that was at its highest value from the beginning.
-
-## Fix
+Looks for: Among the logged reward components, those that check the answer (by name: correct, answer, accuracy, success,
+...) are compared with the others (format, length, language, tags, ...). The check reports where the total rises,
+another component rises, and every answer component is constant, falls, or is still below `max_level` at the end of the
+run. A share of successes is compared in the same way: it falls while the reward rises, or the reward has settled and
+hardly any episode succeeds; or episodes that succeed and end early return far less than those that run into their time
+limit.
+Why: The policy takes the easiest way to reward. The format can be learned without one right answer, and the total still
+looks like progress.
+False alarm: Format first and answers later is a normal order of learning: an answer component that begins to rise is
+not reported, and neither is one that was at its highest value from the beginning.
+Fix:
 - Read the completions with the highest reward of the latest checkpoint.
 - Check that the answer can be extracted at all: run the pattern of the answer check on a correct completion.
 - Give the reward of the other components for right answers only, or lower their weight.
-
-## Smallest experiment
-Train 30 steps on the answer component alone. If the component stays where it is, the answer is never extracted or never
-right.
-
-## References
+Experiment: Train 30 steps on the answer component alone. If the component stays where it is, the answer is never
+extracted or never right.
+References:
 https://arxiv.org/abs/2209.13085
 https://lilianweng.github.io/posts/2024-11-28-reward-hacking/
 """

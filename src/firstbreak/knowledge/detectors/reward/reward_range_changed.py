@@ -1,28 +1,18 @@
 """The rewards take other values than before.
 
-## What it looks for
-The smallest and the largest reward of each batch. The check reports where one of them was constant to the last digit for
-`min_constant_batches` batches or more, and then lies outside that value, by at least `min_change` of the range, in at
-least `min_share` of the batches.
-
-## Why it matters
-A policy decides which of the possible rewards it gets, and cannot add new ones. New values mean that the reward itself
-was changed: its sign, its scale, a bonus or a penalty, another verifier. The scores before and after that step cannot be
-compared.
-
-## When it is a false alarm
-A planned curriculum of rewards. A first success, which raises the largest reward from the lowest value, is not reported;
-neither is a largest or smallest reward that was never constant.
-
-## Fix
+Looks for: The smallest and the largest reward of each batch. The check reports where one of them was constant to the
+last digit for `min_constant_batches` batches or more, and then lies outside that value, by at least `min_change` of the
+range, in at least `min_share` of the batches.
+Why: A policy decides which of the possible rewards it gets, and cannot add new ones. New values mean that the reward
+itself was changed: its sign, its scale, a bonus or a penalty, another verifier. The scores before and after that step
+cannot be compared.
+False alarm: A planned curriculum of rewards. A first success, which raises the largest reward from the lowest value, is
+not reported; neither is a largest or smallest reward that was never constant.
+Fix:
 - Compare the reward code and configuration before and after that step (a resumed run, a hot reload, a new judge version).
 - Score the same completions with both versions and compare.
-
-## Smallest experiment
-Score one saved batch of completions from before that step with the present reward.
-
-## References
-https://arxiv.org/abs/2201.03544
+Experiment: Score one saved batch of completions from before that step with the present reward.
+References: https://arxiv.org/abs/2201.03544
 """
 
 import numpy as np

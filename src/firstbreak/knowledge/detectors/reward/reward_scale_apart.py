@@ -1,30 +1,22 @@
 """Rewards of episodes, of the evaluation or of the critic have different scales.
 
-## What it looks for
-The mean training return divided by the evaluation's, at every evaluation where both are positive or both are negative:
-above `min_ratio`, or below 1 / `min_ratio`, in the whole run. And where all returns have one sign: the values of the critic
-beside what one step pays. A critic that fits its targets, with values below `unpaid` of that, learns from other rewards. And the
-mean rewards of a training batch, or of the replay buffer: 0 in `zeros` of the rows, and below `unpaid` of what one step pays.
-
-## Why it matters
-The loss of the critic grows with the square of the rewards. With rewards that are hundreds of times too large, the
+Looks for: The mean training return divided by the evaluation's, at every evaluation where both are positive or both are
+negative: above `min_ratio`, or below 1 / `min_ratio`, in the whole run. And where all returns have one sign: the values
+of the critic beside what one step pays. A critic that fits its targets, with values below `unpaid` of that, learns from
+other rewards. And the mean rewards of a training batch, or of the replay buffer: 0 in `zeros` of the rows, and below
+`unpaid` of what one step pays.
+Why: The loss of the critic grows with the square of the rewards. With rewards that are hundreds of times too large, the
 critic's gradient fills the clipped norm, the policy's part becomes nearly 0, and nothing is learned. With rewards that
 are hundreds of times too small, neither of the two learns.
-
-## When it is a false alarm
-Rewards that are clipped to -1, 0 and 1, as in Atari games: training counts whole events, and the evaluation the points of
-the game. A wrapper that rescales rewards on purpose, with a critic that learns well. An evaluation of another task.
-
-## Fix
+False alarm: Rewards that are clipped to -1, 0 and 1, as in Atari games: training counts whole events, and the
+evaluation the points of the game. A wrapper that rescales rewards on purpose, with a critic that learns well. An
+evaluation of another task.
+Fix:
 - Bring returns to a size of 1 to 100: divide rewards by their running standard deviation.
 - Log the unscaled return beside the scaled one.
-
-## Smallest experiment
-Divide the rewards by the factor for a tenth of the run: the policy must change more in each update, and the score must
-rise.
-
-## References
-https://arxiv.org/abs/2005.12729
+Experiment: Divide the rewards by the factor for a tenth of the run: the policy must change more in each update, and the
+score must rise.
+References: https://arxiv.org/abs/2005.12729
 """
 
 import re

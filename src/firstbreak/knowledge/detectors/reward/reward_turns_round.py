@@ -1,27 +1,18 @@
 """The sign of the reward changes from one step to the next, and its size stays.
 
-## What it looks for
-A step at which the mean reward changes its sign and keeps its size (within `tolerance`), by more than `min_jump` times
-the standard deviation of the steps before, after updates of the usual size. Before that step, at least `min_share` of the
-rewards had one sign.
-
-## Why it matters
-A policy cannot reverse its reward in one update, and least of all to the same size. The reward was multiplied by -1, or
-the labels of a judge were swapped. From that step on, training rewards the opposite.
-
-## When it is a false alarm
-A reward that is centred on purpose from some step on. A reward that is one value until the first success, and varies
-from then on, is not reported.
-
-## Fix
+Looks for: A step at which the mean reward changes its sign and keeps its size (within `tolerance`), by more than
+`min_jump` times the standard deviation of the steps before, after updates of the usual size. Before that step, at least
+`min_share` of the rewards had one sign.
+Why: A policy cannot reverse its reward in one update, and least of all to the same size. The reward was multiplied by
+-1, or the labels of a judge were swapped. From that step on, training rewards the opposite.
+False alarm: A reward that is centred on purpose from some step on. A reward that is one value until the first success,
+and varies from then on, is not reported.
+Fix:
 - Score ten samples from before that step by hand, with the reward of then and of now.
 - Look for what was changed, resumed or switched on at that step: a schedule of reward weights, a new version of the judge.
-
-## Smallest experiment
-Resume from the checkpoint before that step with a learning rate near 0, and score samples whose reward is known.
-
-## References
-https://arxiv.org/abs/1909.08593
+Experiment: Resume from the checkpoint before that step with a learning rate near 0, and score samples whose reward is
+known.
+References: https://arxiv.org/abs/1909.08593
 """
 
 import numpy as np

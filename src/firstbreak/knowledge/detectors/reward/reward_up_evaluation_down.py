@@ -1,34 +1,24 @@
 """The training reward rises while the independent evaluation falls.
 
-## What it looks for
-Trends of the training reward and of an evaluation that is a different number (accuracy, success, another environment),
-over the steps that both cover. Reward up with evaluation down is critical, where the last `min_low` evaluations or more
-are low. Reward clearly up with evaluation flat is a warning, and so is an evaluation in the same unit that followed the
-reward first and gains at most a third as much from some step on. Where both have the same unit, an evaluation is called flat
-only if its noise does not hide `hidden_share` of the reward's rise.
-
-## Why it matters
-The two curves should measure the same ability. When they separate, the policy has found something that the reward
+Looks for: Trends of the training reward and of an evaluation that is a different number (accuracy, success, another
+environment), over the steps that both cover. Reward up with evaluation down is critical, where the last `min_low`
+evaluations or more are low. Reward clearly up with evaluation flat is a warning, and so is an evaluation in the same
+unit that followed the reward first and gains at most a third as much from some step on. Where both have the same unit,
+an evaluation is called flat only if its noise does not hide `hidden_share` of the reward's rise.
+Why: The two curves should measure the same ability. When they separate, the policy has found something that the reward
 rewards and the evaluation does not: reward hacking, over-optimisation, or a reward that measures something else.
-
-## When it is a false alarm
-The evaluation uses another protocol (temperature, length limit, prompt template) than training. The evaluation has so
-few points or samples that its trend is noise. Format is learned first and answers later. An evaluation that starts at
-its highest value. A return that is not lower in
-the evaluation than in training is not reported. While fewer and fewer actions are random (epsilon), the training return
-rises by itself: what comes after that is compared, where it is long enough.
-
-## Fix
+False alarm: The evaluation uses another protocol (temperature, length limit, prompt template) than training. The
+evaluation has so few points or samples that its trend is noise. Format is learned first and answers later. An
+evaluation that starts at its highest value. A return that is not lower in the evaluation than in training is not
+reported. While fewer and fewer actions are random (epsilon), the training return rises by itself: what comes after that
+is compared, where it is long enough.
+Fix:
 - First read the samples with the highest reward of the latest checkpoint.
 - Log the reward components separately, and see which one rises.
 - Go back to the checkpoint with the best evaluation; raise {kl_coef}.
-
-## Smallest experiment
-Score 50 samples of the checkpoint with the best evaluation and 50 of the latest one by hand, without knowing which is
-which. If the latest is not better, the reward is wrong.
-
-## References
-https://arxiv.org/abs/2210.10760
+Experiment: Score 50 samples of the checkpoint with the best evaluation and 50 of the latest one by hand, without
+knowing which is which. If the latest is not better, the reward is wrong.
+References: https://arxiv.org/abs/2210.10760
 """
 
 import numpy as np

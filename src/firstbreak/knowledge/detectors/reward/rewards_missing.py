@@ -1,29 +1,20 @@
 """The reward has no number for part of the steps.
 
-## What it looks for
-A reward, a component of it, or a score that is NaN or empty in `min_share` of the steps, or from some step on to the
-end, although the same rows hold other numbers, as they do where the reward has one.
-
-## Why it matters
-An update needs the reward of its batch. Without it the batch was dropped, or its NaN reaches the advantages, the loss
-and one step later every weight.
-
-## When it is a false alarm
-Rows of another kind (evaluations, summaries) hold other columns and are not counted. A mean over the episodes that
-ended is empty in rows in which none ended, and before the first one ends: in a control task only a reward that stays
-away is reported. A reward that is missing after the loss was NaN is a consequence, and reported as expected.
-
-## Fix
+Looks for: A reward, a component of it, or a score that is NaN or empty in `min_share` of the steps, or from some step
+on to the end, although the same rows hold other numbers, as they do where the reward has one.
+Why: An update needs the reward of its batch. Without it the batch was dropped, or its NaN reaches the advantages, the
+loss and one step later every weight.
+False alarm: Rows of another kind (evaluations, summaries) hold other columns and are not counted. A mean over the
+episodes that ended is empty in rows in which none ended, and before the first one ends: in a control task only a reward
+that stays away is reported. A reward that is missing after the loss was NaN is a consequence, and reported as expected.
+Fix:
 - Call the reward function on the samples of one such step: a judge that timed out, a parser that failed, a division
   by 0.
 - Leave samples without a grade out of the batch, count them, and log their share.
 - text: Let the trainer stop, not skip, when a reward is no number.
-
-## Smallest experiment
-Repeat the run with a learning rate of 0 for a tenth of its steps: rewards that are still missing come from the reward
-function, and not from the policy.
-
-## References
+Experiment: Repeat the run with a learning rate of 0 for a tenth of its steps: rewards that are still missing come from
+the reward function, and not from the policy.
+References:
 https://huggingface.co/docs/trl/grpo_trainer
 https://stable-baselines3.readthedocs.io/en/master/guide/checking_nan.html
 """

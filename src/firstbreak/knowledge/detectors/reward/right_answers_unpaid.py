@@ -1,30 +1,21 @@
 """Right answers are not rewarded.
 
-## What it looks for
-Samples that carry a reference answer: the share of those whose final answer equals the reference, letter by letter, and
-whose reward (its part called accuracy, correctness or exact match, where one is dumped) lies in the lower half of the range. The
-final answer is what is boxed, tagged or follows ####, with the stop string that the engine has cut off (`stop_reason`); where
-neither prompts nor completions have such a mark, it is the number after "the answer is". The lower bound of that share (Wilson,
-95 %) must exceed `share_warning`.
-
-## Why it matters
-A verifier that misses right answers punishes what it should teach. If nearly no right answer is rewarded, the reference
-belongs to another prompt or the sign is wrong. If some are, the verifier makes random errors or its parser is too strict.
-
-## When it is a false alarm
-A reward that also asks for form, length or a process, which a right answer can lack. A dump whose reference column is not
-what the reward compares with.
-
-## Fix
+Looks for: Samples that carry a reference answer: the share of those whose final answer equals the reference, letter by
+letter, and whose reward (its part called accuracy, correctness or exact match, where one is dumped) lies in the lower
+half of the range. The final answer is what is boxed, tagged or follows ####, with the stop string that the engine has
+cut off (`stop_reason`); where neither prompts nor completions have such a mark, it is the number after "the answer is".
+The lower bound of that share (Wilson, 95 %) must exceed `share_warning`.
+Why: A verifier that misses right answers punishes what it should teach. If nearly no right answer is rewarded, the
+reference belongs to another prompt or the sign is wrong. If some are, the verifier makes random errors or its parser is
+too strict.
+False alarm: A reward that also asks for form, length or a process, which a right answer can lack. A dump whose
+reference column is not what the reward compares with.
+Fix:
 - Print ten right answers that were not rewarded, with what the verifier extracted from them.
 - Where samples lack the stop string, let the engine keep it (`include_stop_str_in_output` in vLLM), or accept answers without it.
 - Check that answers and prompts are joined by id, not by position, after shuffling and filtering.
-
-## Smallest experiment
-Score the reference answers themselves: each must get the full reward.
-
-## References
-https://arxiv.org/abs/2505.22203
+Experiment: Score the reference answers themselves: each must get the full reward.
+References: https://arxiv.org/abs/2505.22203
 """
 
 from firstbreak.engine.checks import at

@@ -1,32 +1,24 @@
 """Wrong answers are rewarded.
 
-## What it looks for
-Samples that carry a reference answer: the share of the rewarded ones that do not contain the reference. The lower bound
-of that share (Wilson, 95 %) must exceed `share_warning`, in all samples or in those of the second half of the run. It is sure
-where the share grows, where most wrong answers are paid, or where one wrong answer is paid for several references.
+Looks for: Samples that carry a reference answer: the share of the rewarded ones that do not contain the reference. The
+lower bound of that share (Wilson, 95 %) must exceed `share_warning`, in all samples or in those of the second half of
+the run. It is sure where the share grows, where most wrong answers are paid, or where one wrong answer is paid for
+several references.
 
 Without references: final answers that are numbers, to one prompt with numbers, that the part of the reward called accuracy,
 correctness or exact match pays. At most one of them is right: those more than `tolerance` from the most frequent one count as
 wrong.
-
-## Why it matters
-Reward hacking and lenient verifiers look like this in the samples. A share that grows says that the policy exploits an
-error of the verifier. A share that is there from the start says that the verifier has the error.
-
-## When it is a false alarm
-Answers that are equal in another notation (1/2 and 0.5): then the share is there from the start and does not grow, and
-right answers are rewarded as well. Prompts to which several numbers are right, or whose text leaves out what they ask about.
-
-## Fix
+Why: Reward hacking and lenient verifiers look like this in the samples. A share that grows says that the policy
+exploits an error of the verifier. A share that is there from the start says that the verifier has the error.
+False alarm: Answers that are equal in another notation (1/2 and 0.5): then the share is there from the start and does
+not grow, and right answers are rewarded as well. Prompts to which several numbers are right, or whose text leaves out
+what they ask about.
+Fix:
 - Read ten rewarded samples without the reference, and find out why the verifier rewarded them. A reference that the verifier
   cannot parse must not pay.
 - Add them to the tests of the verifier, then resume from the checkpoint before the share grew.
-
-## Smallest experiment
-Score one batch of answers that are wrong on purpose (shuffled references): nearly none may be rewarded.
-
-## References
-https://arxiv.org/abs/2210.10760
+Experiment: Score one batch of answers that are wrong on purpose (shuffled references): nearly none may be rewarded.
+References: https://arxiv.org/abs/2210.10760
 """
 
 import math

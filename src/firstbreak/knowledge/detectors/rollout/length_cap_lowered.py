@@ -1,26 +1,17 @@
 """The longest completions become shorter at one step.
 
-## What it looks for
-The longest completion of each batch. A finding is a fall at one step to a lower value that no later batch exceeds, while more
-completions than before are cut at this value.
-
-## Why it matters
-A policy shortens its completions over many updates, and not to one exact number. A new maximum is a setting: a smaller token
-limit, a context that something else fills, or a time-out. A completion that does not fit is cut and scored as wrong, so that
-the policy unlearns long answers.
-
-## When it is a false alarm
-A planned schedule of the length limit.
-
-## Fix
+Looks for: The longest completion of each batch. A finding is a fall at one step to a lower value that no later batch
+exceeds, while more completions than before are cut at this value.
+Why: A policy shortens its completions over many updates, and not to one exact number. A new maximum is a setting: a
+smaller token limit, a context that something else fills, or a time-out. A completion that does not fit is cut and
+scored as wrong, so that the policy unlearns long answers.
+False alarm: A planned schedule of the length limit.
+Fix:
 - Find what changed at that step: {max_new_tokens}, the context length, a time-out of the engine or of a tool.
 - Exclude cut completions from the loss ({mask_truncated}) until the old limit is back.
-
-## Smallest experiment
-Generate for the same prompts with the old limit, and score the answers: the share of right answers must come back.
-
-## References
-https://arxiv.org/abs/2503.14476
+Experiment: Generate for the same prompts with the old limit, and score the answers: the share of right answers must
+come back.
+References: https://arxiv.org/abs/2503.14476
 """
 
 import numpy as np

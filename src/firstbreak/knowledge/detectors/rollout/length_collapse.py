@@ -1,24 +1,14 @@
 """Completions shrink to almost nothing.
 
-## What it looks for
-A mean length that falls to a small part of its first level and stays there, while the score does not rise. Where there is
-an independent evaluation, the evaluation is the score.
-
-## Why it matters
-An empty completion avoids negative reward, and an end-of-sequence token at once is the simplest policy of all.
-
-## When it is a false alarm
-Answers that become more concise: shorter while the evaluation rises.
-
-## Fix
+Looks for: A mean length that falls to a small part of its first level and stays there, while the score does not rise.
+Where there is an independent evaluation, the evaluation is the score.
+Why: An empty completion avoids negative reward, and an end-of-sequence token at once is the simplest policy of all.
+False alarm: Answers that become more concise: shorter while the evaluation rises.
+Fix:
 - Check the reward of an empty completion: no completion may have a lower reward.
 - Check the loss on the end-of-sequence token, and length penalties.
-
-## Smallest experiment
-Score an empty completion and a right one with the reward function: the right one must score much higher.
-
-## References
-https://arxiv.org/abs/2209.13085
+Experiment: Score an empty completion and a right one with the reward function: the right one must score much higher.
+References: https://arxiv.org/abs/2209.13085
 """
 
 import numpy as np

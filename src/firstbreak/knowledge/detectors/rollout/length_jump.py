@@ -1,29 +1,20 @@
 """Completions suddenly become much shorter or longer.
 
-## What it looks for
-A mean length that changes by a factor of `min_ratio` or more within a small part of the run, after its first steps, and
-keeps its new level. Where there is an independent evaluation, the change counts only if the evaluation does not rise
-after it.
-
-## Why it matters
-A better policy changes its length little by little. A jump says that the policy has found another way to be paid: short
-junk that avoids a negative reward, or padding that a length bonus pays. The reward rises as well, so that only the length
-and the samples show it.
-
-## When it is a false alarm
-A new stage of a curriculum, other prompts, or another limit ({max_new_tokens}). A chat model that drops its chatter in the
-first steps; these are left out. Steady growth or shrinking is another finding.
-
-## Fix
+Looks for: A mean length that changes by a factor of `min_ratio` or more within a small part of the run, after its first
+steps, and keeps its new level. Where there is an independent evaluation, the change counts only if the evaluation does
+not rise after it.
+Why: A better policy changes its length little by little. A jump says that the policy has found another way to be paid:
+short junk that avoids a negative reward, or padding that a length bonus pays. The reward rises as well, so that only
+the length and the samples show it.
+False alarm: A new stage of a curriculum, other prompts, or another limit ({max_new_tokens}). A chat model that drops
+its chatter in the first steps; these are left out. Steady growth or shrinking is another finding.
+Fix:
 - Read ten completions from before and ten from after the jump, with their rewards.
 - Score an empty completion, and one that is padded: neither may have more than a right answer.
 - Remove the length bonus or penalty from the reward, or cap it.
-
-## Smallest experiment
-Score completions of the checkpoint before the jump with padding added, and cut to a third: if the reward rises, the length
-was the shortcut.
-
-## References
+Experiment: Score completions of the checkpoint before the jump with padding added, and cut to a third: if the reward
+rises, the length was the shortcut.
+References:
 https://arxiv.org/abs/2310.03716
 https://arxiv.org/abs/2209.13085
 """

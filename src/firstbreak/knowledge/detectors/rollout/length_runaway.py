@@ -1,26 +1,19 @@
 """Completions get longer and longer, and the score does not rise.
 
-## What it looks for
-A mean length that grows by a large factor and by more than noise, while the score does not rise. Where there is an independent
-evaluation, the evaluation is the score: it does not rise, or stops following the training reward while completions grow.
-
-## Why it matters
-Length is easy to change for a policy. A policy that writes more for the same result follows a preference for length in the
-reward, or a loss that punishes long wrong answers less for each token. Such a policy reaches the length limit next.
-
-## When it is a false alarm
-Length that grows while an independent evaluation rises: longer reasoning gives better answers.
-
-## Fix
+Looks for: A mean length that grows by a large factor and by more than noise, while the score does not rise. Where there
+is an independent evaluation, the evaluation is the score: it does not rise, or stops following the training reward
+while completions grow.
+Why: Length is easy to change for a policy. A policy that writes more for the same result follows a preference for
+length in the reward, or a loss that punishes long wrong answers less for each token. Such a policy reaches the length
+limit next.
+False alarm: Length that grows while an independent evaluation rises: longer reasoning gives better answers.
+Fix:
 - Read short and long completions of the same prompt, and compare their rewards.
 - Remove the preference for length from the reward; use a token-level loss ({loss_type}).
 - Add a soft length penalty before {max_new_tokens}.
-
-## Smallest experiment
-Score the same completions again with the last third cut off. If the reward falls although the answers are still right, the
-reward function rewards length.
-
-## References
+Experiment: Score the same completions again with the last third cut off. If the reward falls although the answers are
+still right, the reward function rewards length.
+References:
 https://arxiv.org/abs/2310.03716
 https://arxiv.org/abs/2503.20783
 """

@@ -1,27 +1,19 @@
 """A filter decides the reward of the trained samples, and hides the others.
 
-## What it looks for
-The mean reward of what was trained on beside that of everything that was generated. Where they differ, groups are left out
-before training (dynamic sampling, `dynamic_filter_fn`), and the reward of the rest stays near the middle whatever the policy
-does. A reward of all rollouts that falls by `material` of its level, while the trained one does not follow, is a warning.
-
-## Why it matters
-A filter that keeps only groups with right and wrong answers keeps the trained reward near one half. It hides prompts that are
-too hard or too easy, prompts that get harder, and a policy that gets worse.
-
-## When it is a false alarm
-A curriculum that draws harder prompts on purpose.
-
-## Fix
+Looks for: The mean reward of what was trained on beside that of everything that was generated. Where they differ,
+groups are left out before training (dynamic sampling, `dynamic_filter_fn`), and the reward of the rest stays near the
+middle whatever the policy does. A reward of all rollouts that falls by `material` of its level, while the trained one
+does not follow, is a warning.
+Why: A filter that keeps only groups with right and wrong answers keeps the trained reward near one half. It hides
+prompts that are too hard or too easy, prompts that get harder, and a policy that gets worse.
+False alarm: A curriculum that draws harder prompts on purpose.
+Fix:
 - Read the reward of all rollouts and an evaluation on fixed prompts; the trained reward is no measure of progress.
 - Compare the prompts of the first and the last steps: source, difficulty, order of the data.
 - Generate again from the first prompts with the latest policy: if the old reward comes back, the prompts changed and not the
   policy.
-
-## Smallest experiment
-Score the latest policy on the prompts of the first ten steps, without training.
-
-## References
+Experiment: Score the latest policy on the prompts of the first ten steps, without training.
+References:
 https://arxiv.org/abs/2503.14476
 https://inclusionai.github.io/AReaL/
 """

@@ -1,27 +1,17 @@
 """Sampled tokens are improbable for the policy that drew them.
 
-## What it looks for
-For tokens drawn from the policy, the mean of -log p(token) - H is 0. The check reports where it is more than `above`
-standard errors above 0 in the first batch, before any update; or where the first batch is 3.5 of them above 0 and the later ones
-add up to more than `above`.
-
-## Why it matters
-The tokens that are trained on are not those that the policy drew.
-
-## When it is a false alarm
-Dropout that is active in the measured pass. Before the first update, weights cannot be old.
-
-## Fix
+Looks for: For tokens drawn from the policy, the mean of -log p(token) - H is 0. The check reports where it is more than
+`above` standard errors above 0 in the first batch, before any update; or where the first batch is 3.5 of them above 0
+and the later ones add up to more than `above`.
+Why: The tokens that are trained on are not those that the policy drew.
+False alarm: Dropout that is active in the measured pass. Before the first update, weights cannot be old.
+Fix:
 - Train on the sampled tokens, not on text that is decoded and encoded again.
 - Look for filters that replace tokens after the sampling, and for a temperature that the log-probabilities are not computed with.
 - With prompts that are padded on the left, and a model that learns absolute positions (GPT-2), the trainer's own pass must
   get `position_ids`, as generation does: else the loss sees other probabilities than the sampler.
-
-## Smallest experiment
-Compare the mean log-probability of the samples with minus the entropy, in the first batch.
-
-## References
-https://github.com/huggingface/trl
+Experiment: Compare the mean log-probability of the samples with minus the entropy, in the first batch.
+References: https://github.com/huggingface/trl
 """
 
 from firstbreak.engine.checks import at

@@ -1,8 +1,8 @@
 """Samples of one prompt, or episodes of several workers, are copies.
 
-## What it looks for
-The share of distinct completions at the first steps, against the lowest share that is possible (one in each group). A finding
-is a share of at most `max_ratio` times the lowest one, while the policy's entropy shows that several answers are probable.
+Looks for: The share of distinct completions at the first steps, against the lowest share that is possible (one in each
+group). A finding is a share of at most `max_ratio` times the lowest one, while the policy's entropy shows that several
+answers are probable.
 
 The recorder proves it: pairs of a prompt's samples are equal more often than the policy's own probability of these texts says,
 by more than `above` of the pairs; or by more than `small` of them on average and so many standard errors as `clear` says, where
@@ -11,26 +11,19 @@ single samples are as probable as the policy's entropy says.
 For policies that act: rows of episodes with a column of the worker, or a monitor file for each environment. A finding is that all
 environments have the same length and return in `alike` of the episodes that are not the most frequent one; or a logged spread
 across workers that is 0 in the whole run.
-
-## Why it matters
-Samples of a policy with entropy differ. Where they do not, the engine does not sample: one seed for the whole group, greedy
-decoding, or a cache that returns finished answers. Groups of copies have equal rewards, and give no advantage to learn from.
-A batch of eight copies of one episode is a batch of one: the gradient is as noisy as with one environment.
-
-## When it is a false alarm
-A policy whose entropy is near 0 from the start, or prompts with one possible answer. An environment and a policy without chance.
-What the recorder proves has no false alarm that is known: a policy that is sure of its text expects equal samples.
-
-## Fix
+Why: Samples of a policy with entropy differ. Where they do not, the engine does not sample: one seed for the whole
+group, greedy decoding, or a cache that returns finished answers. Groups of copies have equal rewards, and give no
+advantage to learn from. A batch of eight copies of one episode is a batch of one: the gradient is as noisy as with one
+environment.
+False alarm: A policy whose entropy is near 0 from the start, or prompts with one possible answer. An environment and a
+policy without chance. What the recorder proves has no false alarm that is known: a policy that is sure of its text
+expects equal samples.
+Fix:
 - text: Give each completion of a group its own seed, and check that all completions of a group are sampled, not copied.
 - text: Check that the engine does not decode greedily ({temperature} 0), and that no prefix cache returns finished answers.
 - control: Seed each environment, and the actions of each worker, with the seed plus its index.
-
-## Smallest experiment
-Sample one prompt 16 times from the engine, and count the distinct answers.
-
-## References
-https://arxiv.org/abs/2402.03300
+Experiment: Sample one prompt 16 times from the engine, and count the distinct answers.
+References: https://arxiv.org/abs/2402.03300
 """
 
 import re

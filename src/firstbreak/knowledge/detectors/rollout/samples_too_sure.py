@@ -1,24 +1,14 @@
 """Sampled tokens are more probable than the policy's entropy says.
 
-## What it looks for
-For tokens drawn from the policy, the mean of -log p(token) - H is 0. The check reports where it is more than `above`
-standard errors below 0 over the measured batches.
-
-## Why it matters
-Completions are drawn from a colder distribution than the one that the loss assumes.
-
-## When it is a false alarm
-Top-p, top-k and penalties that are configured; the recorder leaves such runs out.
-
-## Fix
+Looks for: For tokens drawn from the policy, the mean of -log p(token) - H is 0. The check reports where it is more than
+`above` standard errors below 0 over the measured batches.
+Why: Completions are drawn from a colder distribution than the one that the loss assumes.
+False alarm: Top-p, top-k and penalties that are configured; the recorder leaves such runs out.
+Fix:
 - Sample with the temperature that the log-probabilities are computed with.
 - Look for options of the generation that replace the trainer's.
-
-## Smallest experiment
-Compare the mean log-probability of the samples with minus the entropy, in one batch.
-
-## References
-https://github.com/huggingface/trl
+Experiment: Compare the mean log-probability of the samples with minus the entropy, in one batch.
+References: https://github.com/huggingface/trl
 """
 
 from firstbreak.engine.checks import at

@@ -1,26 +1,17 @@
 """Training samples from a narrower distribution than the policy has.
 
-## What it looks for
-The sampling options of the rollouts: {temperature} below `min_temperature`, or {top_p} below `min_top_p`.
-
-## Why it matters
-Training needs different answers to one prompt. At a low temperature the completions and their rewards are nearly the same, so
-that little advantage is left. With a low top-p, the trainer's log-probabilities are not those that the tokens were sampled
-with.
-
-## When it is a false alarm
-Distillation and evaluation use a low temperature on purpose. A temperature of 0.6 to 1 and a top-p of 0.9 or more are usual
-in training.
-
-## Fix
+Looks for: The sampling options of the rollouts: {temperature} below `min_temperature`, or {top_p} below `min_top_p`.
+Why: Training needs different answers to one prompt. At a low temperature the completions and their rewards are nearly
+the same, so that little advantage is left. With a low top-p, the trainer's log-probabilities are not those that the
+tokens were sampled with.
+False alarm: Distillation and evaluation use a low temperature on purpose. A temperature of 0.6 to 1 and a top-p of 0.9
+or more are usual in training.
+Fix:
 - Sample rollouts at {temperature} 1 and {top_p} 1; keep other values for the evaluation.
 - If you want a lower temperature in training, divide the trainer's logits by the same temperature.
-
-## Smallest experiment
-Sample one prompt 32 times at {temperature} 1 and 32 times at the present setting, and count the distinct answers.
-
-## References
-https://arxiv.org/abs/2503.14476
+Experiment: Sample one prompt 32 times at {temperature} 1 and 32 times at the present setting, and count the distinct
+answers.
+References: https://arxiv.org/abs/2503.14476
 """
 
 import numpy as np

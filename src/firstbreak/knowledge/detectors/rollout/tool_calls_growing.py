@@ -1,24 +1,15 @@
 """The policy calls tools more and more often.
 
-## What it looks for
-Tool calls or turns per episode that rise to at least `growth_warning` times their first level.
-
-## Why it matters
-Each call costs time and context. A policy that is rewarded for each call, or punished for answers, calls tools where a call
-does not help. An episode that uses its whole budget for calls gives no answer.
-
-## When it is a false alarm
-Harder problems that need more calls: then the share of solved problems rises with the calls.
-
-## Fix
+Looks for: Tool calls or turns per episode that rise to at least `growth_warning` times their first level.
+Why: Each call costs time and context. A policy that is rewarded for each call, or punished for answers, calls tools
+where a call does not help. An episode that uses its whole budget for calls gives no answer.
+False alarm: Harder problems that need more calls: then the share of solved problems rises with the calls.
+Fix:
 - Reward the outcome alone. Give a bonus for a call at most once per episode, or not at all.
 - Subtract a small cost for each call, and check whether the success rate stays.
-
-## Smallest experiment
-Set the bonus per call to 0 for a tenth of the run. If the calls fall and the success rate stays, the bonus was the reason.
-
-## References
-https://arxiv.org/abs/2504.11536
+Experiment: Set the bonus per call to 0 for a tenth of the run. If the calls fall and the success rate stays, the bonus
+was the reason.
+References: https://arxiv.org/abs/2504.11536
 """
 
 import numpy as np

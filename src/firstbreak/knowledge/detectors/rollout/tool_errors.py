@@ -1,28 +1,18 @@
 """Tool calls fail.
 
-## What it looks for
-The share of tool calls that fail or time out: its level over the second half of the run, and whether it grows. Or samples in
-which the policy itself writes a call and then its result, where from the start on hardly a call is executed: no stop string ends
-its turn.
-
-## Why it matters
-A failed call often says something about the infrastructure, not about the policy. If failed calls are scored as wrong answers,
-the policy learns to avoid tools. If failed calls are scored as successes, the policy learns to make calls fail. A result that
-the policy invents says nothing about the question.
-
-## When it is a false alarm
-Exploration of a tool's interface at the start: the share falls when the policy learns the syntax.
-
-## Fix
+Looks for: The share of tool calls that fail or time out: its level over the second half of the run, and whether it
+grows. Or samples in which the policy itself writes a call and then its result, where from the start on hardly a call is
+executed: no stop string ends its turn.
+Why: A failed call often says something about the infrastructure, not about the policy. If failed calls are scored as
+wrong answers, the policy learns to avoid tools. If failed calls are scored as successes, the policy learns to make
+calls fail. A result that the policy invents says nothing about the question.
+False alarm: Exploration of a tool's interface at the start: the share falls when the policy learns the syntax.
+Fix:
 - Read ten failed calls: wrong syntax comes from the policy, time-outs and refused connections come from the infrastructure.
 - Leave trajectories with infrastructure errors out of the batch instead of scoring them.
 - Where results are invented, add the end of a call to the stop strings of the sampler.
-
-## Smallest experiment
-Replay fifty logged calls against the tool, without a policy. Calls that fail again are a fault of the tool.
-
-## References
-https://arxiv.org/abs/2504.13958
+Experiment: Replay fifty logged calls against the tool, without a policy. Calls that fail again are a fault of the tool.
+References: https://arxiv.org/abs/2504.13958
 """
 
 import re

@@ -1,27 +1,17 @@
 """The untrained policy scores far more in training than in the evaluation.
 
-## What it looks for
-The training reward of the first steps against the first evaluations, before training can have made a difference. A finding
-is a training reward of at least `min_ratio` times the evaluation.
-
-## Why it matters
-At the start both numbers measure the same policy. Where training scores higher, one of these differs: training samples at a
-lower temperature or top-p than the evaluation (or than the log-probabilities are computed with), has easier prompts, or
-rewards something else than the answer.
-
-## When it is a false alarm
-Training on easier problems, or with partial credit, on purpose. A gap that the noise of single evaluations explains is not
-reported.
-
-## Fix
+Looks for: The training reward of the first steps against the first evaluations, before training can have made a
+difference. A finding is a training reward of at least `min_ratio` times the evaluation.
+Why: At the start both numbers measure the same policy. Where training scores higher, one of these differs: training
+samples at a lower temperature or top-p than the evaluation (or than the log-probabilities are computed with), has
+easier prompts, or rewards something else than the answer.
+False alarm: Training on easier problems, or with partial credit, on purpose. A gap that the noise of single evaluations
+explains is not reported.
+Fix:
 - Compare {temperature}, {top_p}, {max_new_tokens} and the verifier of training with those of the evaluation.
 - Evaluate once with the sampling settings of training.
-
-## Smallest experiment
-Put the evaluation's problems through one training rollout without an update, and compare the scores.
-
-## References
-https://arxiv.org/abs/2503.20783
+Experiment: Put the evaluation's problems through one training rollout without an update, and compare the scores.
+References: https://arxiv.org/abs/2503.20783
 """
 
 import numpy as np

@@ -1,28 +1,19 @@
 """Completions are cut before they end.
 
-## What it looks for
-The share of completions that reached the length limit (logged, or estimated from the mean length and the limit): the level
-over the second half of the run, the trend, and whether the score rises although completions are cut.
-
-## Why it matters
-A cut completion has no final answer, so the verifier scores the completion as wrong. The policy then learns from the limit
-instead of the task, and the score cannot rise while most completions have no answer.
-
-## When it is a false alarm
-The share is high at first and falls while the score rises: the policy learns to be brief. A constant share of a few per
-cent beside a rising score costs something and stops nothing: its finding has low confidence. AReaL's `no_eos_ratio` is never
-lower than one over the number of sequences per rank.
-
-## Fix
+Looks for: The share of completions that reached the length limit (logged, or estimated from the mean length and the
+limit): the level over the second half of the run, the trend, and whether the score rises although completions are cut.
+Why: A cut completion has no final answer, so the verifier scores the completion as wrong. The policy then learns from
+the limit instead of the task, and the score cannot rise while most completions have no answer.
+False alarm: The share is high at first and falls while the score rises: the policy learns to be brief. A constant share
+of a few per cent beside a rising score costs something and stops nothing: its finding has low confidence. AReaL's
+`no_eos_ratio` is never lower than one over the number of sequences per rank.
+Fix:
 - Raise {max_new_tokens}.
 - Exclude cut completions from the loss ({mask_truncated}), or filter prompts whose answers are too long.
 - Add a soft length penalty before the limit.
-
-## Smallest experiment
-Generate for 50 prompts with four times {max_new_tokens}, and score the answers. If the mean score is higher, the limit was
-the cause.
-
-## References
+Experiment: Generate for 50 prompts with four times {max_new_tokens}, and score the answers. If the mean score is
+higher, the limit was the cause.
+References:
 https://arxiv.org/abs/2503.14476
 https://github.com/huggingface/trl/issues/5697
 """

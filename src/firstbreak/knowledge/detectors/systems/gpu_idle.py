@@ -1,28 +1,21 @@
 """The hardware is used little, or less than before.
 
-## What it looks for
-A use of a GPU whose mean is below `low` in both halves of the run (of several GPUs the one that does least); a power that takes
-turns between two levels and is low in `min_share` of the readings (both in runs that write text only); a share of the peak
-arithmetic (else a use of the GPU) that fell to `max_fall` of its early level for good.
-
-## Why it matters
-The hardware is paid for and waits: for rollouts, the environment, scoring, data, or another job. A faster update gains nothing
-then. All learning curves look normal.
-
-## When it is a false alarm
-A small network whose environment runs on the CPU; a GPU that is reserved for an evaluation or a reward model; generation that
-takes most of a step on purpose. Shorter completions or a smaller micro batch use less of the hardware.
-
-## Fix
+Looks for: A use of a GPU whose mean is below `low` in both halves of the run (of several GPUs the one that does least);
+a power that takes turns between two levels and is low in `min_share` of the readings (both in runs that write text
+only); a share of the peak arithmetic (else a use of the GPU) that fell to `max_fall` of its early level for good.
+Why: The hardware is paid for and waits: for rollouts, the environment, scoring, data, or another job. A faster update
+gains nothing then. All learning curves look normal.
+False alarm: A small network whose environment runs on the CPU; a GPU that is reserved for an evaluation or a reward
+model; generation that takes most of a step on purpose. Shorter completions or a smaller micro batch use less of the
+hardware.
+Fix:
 - Compare the times of the phases of a step, and overlap generation, scoring and training.
 - Use a larger {minibatch_size}, more concurrent requests, and more memory for the engine; lower {max_new_tokens}.
 - Where it fell: check what else runs on these devices, their temperature and clock, and how much of a micro batch is padding.
-
-## Smallest experiment
-Run three steps with a reading every second, beside the times of the phases: the phase in which the GPU waits is the one to
-shorten. Where it fell, train a batch saved at the start again: if that is as slow as now, the machine is the reason.
-
-## References
+Experiment: Run three steps with a reading every second, beside the times of the phases: the phase in which the GPU
+waits is the one to shorten. Where it fell, train a batch saved at the start again: if that is as slow as now, the
+machine is the reason.
+References:
 https://docs.wandb.ai/guides/models/app/features/system-metrics
 https://verl.readthedocs.io/en/latest/perf/perf_tuning.html
 https://arxiv.org/abs/2204.02311

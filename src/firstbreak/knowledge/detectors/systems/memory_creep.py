@@ -1,28 +1,19 @@
 """Memory keeps growing towards the end of what the machine has.
 
-## What it looks for
-A reading of GPU or host memory that still grows in the second half of the run, and its value when the run is twice as
-long. For a GPU, the limit is its size, where it is recorded.
-
-## Why it matters
-Training that has worked for hours ends in an out-of-memory error at a step that seems random. Growth that goes on after
-the first steps has a cause: completions that get longer at a fixed micro batch, graphs that are kept, a cache without a
-limit, or fragmentation.
-
-## When it is a false alarm
-A replay buffer fills up and then stops. A peak since the start can only rise, and rises ever more slowly. The engine
-reserves its share at once.
-
-## Fix
+Looks for: A reading of GPU or host memory that still grows in the second half of the run, and its value when the run is
+twice as long. For a GPU, the limit is its size, where it is recorded.
+Why: Training that has worked for hours ends in an out-of-memory error at a step that seems random. Growth that goes on
+after the first steps has a cause: completions that get longer at a fixed micro batch, graphs that are kept, a cache
+without a limit, or fragmentation.
+False alarm: A replay buffer fills up and then stops. A peak since the start can only rise, and rises ever more slowly.
+The engine reserves its share at once.
+Fix:
 - Compare the memory with the longest completion of each step: if both grow together, limit the tokens of a micro batch.
 - Detach what is logged and stored (log-probabilities, losses, hidden states).
 - Lower {max_new_tokens} or {minibatch_size}, and save a checkpoint before the limit is reached.
-
-## Smallest experiment
-Print the allocated and the reserved memory after each phase of three steps: the phase that does not return the memory that
-it took is the place.
-
-## References
+Experiment: Print the allocated and the reserved memory after each phase of three steps: the phase that does not return
+the memory that it took is the place.
+References:
 https://docs.pytorch.org/docs/stable/notes/cuda.html
 https://docs.pytorch.org/docs/stable/torch_cuda_memory.html
 """

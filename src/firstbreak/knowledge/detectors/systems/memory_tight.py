@@ -1,31 +1,24 @@
 """The GPU memory is nearly full: always, in one phase, or in peaks.
 
-## What it looks for
-A memory in use of at least `min_share` of the device over the second half of the run, where the size of the device is recorded;
-readings that take turns between such a level and one at least `min_room` lower; or `min_peaks` stretches that lie `min_rise`
-above the steps around them, and are slower than those or come at a regular interval. Growth is another finding.
-
-## Why it matters
-Tight memory costs nothing while the largest batch fits. One longer completion, one larger evaluation batch or a saved
-checkpoint more, and the run ends in an out-of-memory error. A phase with room shows that the memory is there: it can be
-moved, not only bought. Peaks are a job beside the training, which takes memory and time.
-
-## When it is a false alarm
-An inference engine that reserves a fixed part of the device, or is put to sleep. Evaluation and saving ({eval_interval},
-{save_interval}) that are planned. Batches with the longest completions take more memory and more time.
-
-## Fix
+Looks for: A memory in use of at least `min_share` of the device over the second half of the run, where the size of the
+device is recorded; readings that take turns between such a level and one at least `min_room` lower; or `min_peaks`
+stretches that lie `min_rise` above the steps around them, and are slower than those or come at a regular interval.
+Growth is another finding.
+Why: Tight memory costs nothing while the largest batch fits. One longer completion, one larger evaluation batch or a
+saved checkpoint more, and the run ends in an out-of-memory error. A phase with room shows that the memory is there: it
+can be moved, not only bought. Peaks are a job beside the training, which takes memory and time.
+False alarm: An inference engine that reserves a fixed part of the device, or is put to sleep. Evaluation and saving
+({eval_interval}, {save_interval}) that are planned. Batches with the longest completions take more memory and more
+time.
+Fix:
 - Save checkpoints often enough ({save_interval}) that a crash costs little.
 - Lower {minibatch_size}, or limit the tokens of a micro batch, before lengths grow.
 - One phase only: put the engine to sleep, or offload the optimizer, while the other works.
 - Peaks: find the job at these steps (saving, merging, uploading, evaluation), and move it to another machine or device.
-
-## Smallest experiment
-Train one step on the longest completions that {max_new_tokens} allows, with a reading every second: if it fits, the run is
-safe; if not, which phase is full? Of peaks, run three intervals with saving, uploading and evaluation off.
-
-## References
-https://docs.pytorch.org/docs/stable/torch_cuda_memory.html
+Experiment: Train one step on the longest completions that {max_new_tokens} allows, with a reading every second: if it
+fits, the run is safe; if not, which phase is full? Of peaks, run three intervals with saving, uploading and evaluation
+off.
+References: https://docs.pytorch.org/docs/stable/torch_cuda_memory.html
 """
 
 from collections.abc import Mapping, Sequence

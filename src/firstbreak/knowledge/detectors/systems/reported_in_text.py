@@ -1,33 +1,23 @@
 """The log itself says in words what went wrong.
 
-## What it looks for
-Lines of text between the numbers:
+Looks for: Lines of text between the numbers:
 
 - an exception or a lack of memory after which no number comes any more;
 - a reward model of which a part is newly initialised, in a run that trains a policy with it;
 - "resumed", a checkpoint that is missing, time-outs or skipped updates at the step at which the training reward falls at
   once. A second events file of one run is such a line too, and so is a replay buffer of less than half of what it held, where it
   never shrank before: it was not loaded with the weights.
-
-## Why it matters
-A fall that begins where a run goes on from a saved state comes from what was not restored: the optimizer, the statistics of a
-normaliser, the replay buffer, the schedule or the counter of steps. Time-outs of a reward service often return a score.
-A head that was not read from the checkpoint is random, and so is its reward.
-
-## When it is a false alarm
-A run that was stopped by hand, and a run that is resumed with other settings on purpose.
-
-## Fix
+Why: A fall that begins where a run goes on from a saved state comes from what was not restored: the optimizer, the
+statistics of a normaliser, the replay buffer, the schedule or the counter of steps. Time-outs of a reward service often
+return a score. A head that was not read from the checkpoint is random, and so is its reward.
+False alarm: A run that was stopped by hand, and a run that is resumed with other settings on purpose.
+Fix:
 - After an exception: read the lines above it.
 - After a resume: save and load the optimizer, the normaliser's statistics, the replay buffer and the schedule with the weights.
 - After "newly initialized": give the head the name that it has in the checkpoint, and compare the scores of ten pairs.
 - After time-outs: leave out the samples that were not scored.
-
-## Smallest experiment
-Save and resume at once: the next ten steps must be those of the run that was not interrupted.
-
-## References
-https://stable-baselines3.readthedocs.io/en/master/guide/examples.html
+Experiment: Save and resume at once: the next ten steps must be those of the run that was not interrupted.
+References: https://stable-baselines3.readthedocs.io/en/master/guide/examples.html
 """
 
 import numpy as np

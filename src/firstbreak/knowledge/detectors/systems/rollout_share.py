@@ -1,34 +1,27 @@
 """The rollout, the wait for it, or single long completions hold up a step.
 
-## What it looks for
-The time of the rollout, and that in which the trainer waits for a batch, as shares of the whole step: their growth compared with
-the start of the run, and their level at the end (`high` of the rollout, `high_wait` of the wait). Where generation takes
-`tail_high` of a step and more: the longest completion of a batch, compared with the mean.
-
-## Why it matters
-The update waits for the slowest rollout, and hardware that waits does nothing. A share that grows says that completions get
-longer, tools or environments slower, workers are lost, or a filter drops more and more, before any learning curve changes.
-A batch is finished with its longest completion: where it is many times longer than the mean, most of the engine is idle, and
-in asynchronous training the long completions arrive last and are the oldest.
-
-## When it is a false alarm
-Generation token by token is slow by nature and takes most of a step in most set-ups, and so does a simulator on the
-CPU. In asynchronous training the rollout overlaps with the update, and then its share says little. A synchronous trainer logs
-the whole generation as waiting. An engine that fills free slots with other prompts is not idle.
-
-## Fix
+Looks for: The time of the rollout, and that in which the trainer waits for a batch, as shares of the whole step: their
+growth compared with the start of the run, and their level at the end (`high` of the rollout, `high_wait` of the wait).
+Where generation takes `tail_high` of a step and more: the longest completion of a batch, compared with the mean.
+Why: The update waits for the slowest rollout, and hardware that waits does nothing. A share that grows says that
+completions get longer, tools or environments slower, workers are lost, or a filter drops more and more, before any
+learning curve changes. A batch is finished with its longest completion: where it is many times longer than the mean,
+most of the engine is idle, and in asynchronous training the long completions arrive last and are the oldest.
+False alarm: Generation token by token is slow by nature and takes most of a step in most set-ups, and so does a
+simulator on the CPU. In asynchronous training the rollout overlaps with the update, and then its share says little. A
+synchronous trainer logs the whole generation as waiting. An engine that fills free slots with other prompts is not
+idle.
+Fix:
 - Compare the longest with the mean completion: if a few long completions hold up the batch, lower {max_new_tokens}, with an
   overlong penalty or mask ({mask_truncated}), resume long completions later, or overlap generation with training.
 - Give generation more of the hardware, the inference engine more memory and more concurrent requests, and environments and tools
   a timeout.
 - Check what the filters drop: dynamic sampling ({dynamic_sampling}) can need several batches to fill one.
 - Allow one more version of staleness ({max_staleness}), if the importance weights stay near 1.
-
-## Smallest experiment
-Generate one batch with half of {max_new_tokens}: if the time halves, the length is the bottleneck. If not, double the number of
-rollout workers for 20 steps: if the wait halves, generation is the reason, else the environment, the rewards or the filter.
-
-## References
+Experiment: Generate one batch with half of {max_new_tokens}: if the time halves, the length is the bottleneck. If not,
+double the number of rollout workers for 20 steps: if the wait halves, generation is the reason, else the environment,
+the rewards or the filter.
+References:
 https://verl.readthedocs.io/en/latest/perf/perf_tuning.html
 https://verl.readthedocs.io/en/latest/advance/fully_async.html
 https://arxiv.org/abs/2505.24298

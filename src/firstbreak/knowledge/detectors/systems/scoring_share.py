@@ -1,28 +1,19 @@
 """Scoring takes a large share of a step.
 
-## What it looks for
-The time in which rewards are computed, as a share of the whole step: its growth compared with the start of the run,
-and its level at the end.
-
-## Why it matters
-A reward model, a judge or a sandbox that cannot keep up holds up generation and training. Its queue grows, calls time out,
-and answers that were right are graded as wrong. Half of a step and more is the bottleneck, whether it grew or not.
-
-## When it is a false alarm
-Scoring that runs beside generation: its time then overlaps with that of the rollout. A large judge is slow by nature, and
-may be worth its time.
-
-## Fix
+Looks for: The time in which rewards are computed, as a share of the whole step: its growth compared with the start of
+the run, and its level at the end.
+Why: A reward model, a judge or a sandbox that cannot keep up holds up generation and training. Its queue grows, calls
+time out, and answers that were right are graded as wrong. Half of a step and more is the bottleneck, whether it grew or
+not.
+False alarm: Scoring that runs beside generation: its time then overlaps with that of the rollout. A large judge is slow
+by nature, and may be worth its time.
+Fix:
 - Score in parallel: more workers, larger batches of the reward model, or more judges.
 - Set a timeout, and count the answers that were not scored.
 - Cache the scores of equal answers, and skip scoring where an answer has the wrong format.
-
-## Smallest experiment
-Score one saved batch with one worker and with four: if the time falls to a quarter, scoring needs workers; if it does not,
-look at what all of them wait for.
-
-## References
-https://arxiv.org/abs/2409.19256
+Experiment: Score one saved batch with one worker and with four: if the time falls to a quarter, scoring needs workers;
+if it does not, look at what all of them wait for.
+References: https://arxiv.org/abs/2409.19256
 """
 
 from collections.abc import Mapping

@@ -1,25 +1,15 @@
 """For stretches of the run, all steps take much longer.
 
-## What it looks for
-Two or more stretches in which steps take at least `min_ratio` times as long as in the others, of many steps each, with a
-return to the usual time in between, at completions of the same length.
-
-## Why it matters
-Another job, a merge or an upload competes for the machine while it runs. Training is not harmed by it, but a large part of
-the time is lost, and memory that is short in one of these stretches ends the run.
-
-## When it is a false alarm
-Stages of a curriculum with longer completions or episodes. One lasting change is another finding.
-
-## Fix
+Looks for: Two or more stretches in which steps take at least `min_ratio` times as long as in the others, of many steps
+each, with a return to the usual time in between, at completions of the same length.
+Why: Another job, a merge or an upload competes for the machine while it runs. Training is not harmed by it, but a large
+part of the time is lost, and memory that is short in one of these stretches ends the run.
+False alarm: Stages of a curriculum with longer completions or episodes. One lasting change is another finding.
+Fix:
 - Note what else runs on the machine in these stretches: other jobs, evaluation, merging, uploading.
 - Move that job away, or give it cores and bandwidth of its own.
-
-## Smallest experiment
-Run twenty steps while nothing else runs: if all are quick, start the other jobs one by one.
-
-## References
-https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
+Experiment: Run twenty steps while nothing else runs: if all are quick, start the other jobs one by one.
+References: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 """
 
 from __future__ import annotations

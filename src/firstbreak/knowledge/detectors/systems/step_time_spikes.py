@@ -1,28 +1,20 @@
 """Single steps take many times as long as the others.
 
-## What it looks for
-Steps, or stretches of steps, that take several times as long as their quick neighbours and then end; the share of the
-whole time that they cost; and whether they come at regular intervals, because a background job has a period.
-
-## Why it matters
-A checkpoint upload, a model merge, an evaluation or another user of the machine competes for memory and bandwidth. The
-memory peaks at the same steps, so a run that is only slow today runs out of memory tomorrow.
-
-## When it is a false alarm
-Evaluation ({eval_interval}) and saving ({save_interval}) are part of the time of a step: spikes with their period are
-explained. So are those at the steps at which alone a reward or a length is logged: there a new rollout is made, and the
-steps between learn from the same one. The first step compiles and warms up caches.
-
-## Fix
+Looks for: Steps, or stretches of steps, that take several times as long as their quick neighbours and then end; the
+share of the whole time that they cost; and whether they come at regular intervals, because a background job has a
+period.
+Why: A checkpoint upload, a model merge, an evaluation or another user of the machine competes for memory and bandwidth.
+The memory peaks at the same steps, so a run that is only slow today runs out of memory tomorrow.
+False alarm: Evaluation ({eval_interval}) and saving ({save_interval}) are part of the time of a step: spikes with their
+period are explained. So are those at the steps at which alone a reward or a length is logged: there a new rollout is
+made, and the steps between learn from the same one. The first step compiles and warms up caches.
+Fix:
 - Find out what runs at this period: compare the period with the intervals of saving, evaluation, logging and uploading.
 - Move the job off the training machine, or run it asynchronously.
 - If the spikes are irregular, find the slowest rollout or worker of these steps.
-
-## Smallest experiment
-Run 3 periods with saving, uploading and evaluation off: if the spikes are gone, turn these jobs on one by one.
-
-## References
-https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
+Experiment: Run 3 periods with saving, uploading and evaluation off: if the spikes are gone, turn these jobs on one by
+one.
+References: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 """
 
 from collections.abc import Mapping

@@ -1,33 +1,25 @@
 """Throughput fell for good compared with the run's own past.
 
-## What it looks for
-A speed that changes its level for good, or sinks, wherever in the run. A speed that the trainer averages since the start
-(`time/fps`, `charts/SPS`) hides most of a drop, so it is first turned back into the speed of each stretch. If only the
-time of the steps (or of their phases) is logged, the speed is tokens per second, or steps per second where no tokens are
-logged: for texts that are no longer than before. A log that names no time is timed by its events, where they carry their
-time (TensorBoard, wandb). Where no speed is logged for `min_points` steps: one part of a step that is logged by a name of
-its own (`replay 0.8 ms`), takes most of the time, and grew to `growth` times its start while the others did not.
-
-## Why it matters
-Slow rollouts cost money in synchronous training, and make the data old in asynchronous training: the queue ages, and
-the learning curves go wrong much later. What is slow is also what reaches a timeout, so the batch is biased towards
+Looks for: A speed that changes its level for good, or sinks, wherever in the run. A speed that the trainer averages
+since the start (`time/fps`, `charts/SPS`) hides most of a drop, so it is first turned back into the speed of each
+stretch. If only the time of the steps (or of their phases) is logged, the speed is tokens per second, or steps per
+second where no tokens are logged: for texts that are no longer than before. A log that names no time is timed by its
+events, where they carry their time (TensorBoard, wandb). Where no speed is logged for `min_points` steps: one part of a
+step that is logged by a name of its own (`replay 0.8 ms`), takes most of the time, and grew to `growth` times its start
+while the others did not.
+Why: Slow rollouts cost money in synchronous training, and make the data old in asynchronous training: the queue ages,
+and the learning curves go wrong much later. What is slow is also what reaches a timeout, so the batch is biased towards
 short samples.
-
-## When it is a false alarm
-Longer completions or episodes are slower per step, not per token. Every method is faster before its first update: if
-the log does not show when an off-policy method made it, a single drop in the first half of the run may be that.
-Evaluation and saving that are part of the measured time.
-
-## Fix
+False alarm: Longer completions or episodes are slower per step, not per token. Every method is faster before its first
+update: if the log does not show when an off-policy method made it, a single drop in the first half of the run may be
+that. Evaluation and saving that are part of the measured time.
+Fix:
 - Check the time of each phase from that step on: the phase that takes longer is the place.
 - Check for another process on the machine, a worker that died, a disk or a sandbox that is full, thermal limits.
 - Set a timeout for tools and environments, and start more workers.
-
-## Smallest experiment
-Restart from the last checkpoint on the same machine: if the speed returns, the machine or a leak was the reason. If the
-speed does not return, the data (length, turns) of this stage are the reason.
-
-## References
+Experiment: Restart from the last checkpoint on the same machine: if the speed returns, the machine or a leak was the
+reason. If the speed does not return, the data (length, turns) of this stage are the reason.
+References:
 https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 https://stable-baselines3.readthedocs.io/en/master/common/logger.html
 """
