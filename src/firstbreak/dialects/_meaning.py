@@ -178,7 +178,8 @@ _COUNTS = word_set("episodes iterations timesteps steps updates epochs")
 #: words that say how or where a number was taken, and nothing of what it is
 _SILENT = word_set(
     "of the in to from vs with per by at and for over train training batch minibatch running current cur curr raw scalar"
-    " chart charts metric metrics stat stats info loop global agent main algo ppo grpo rloo hparam hparams last latest ma moving rolling"
+    " chart charts metric metrics stat stats info loop global agent main algo ppo grpo rloo hparam hparams last latest ma moving"
+    " rolling"
 )
 
 _SHARE = "share|percent|ratio"

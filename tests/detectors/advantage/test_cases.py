@@ -53,6 +53,11 @@ NEAR_ZERO = {"value.mean": noise(60, 0.1, 1), "returns.mean": LARGE}
 EXTREMES = {"reward.min": np.zeros(60), "reward.max": np.ones(60)}
 FEW_EQUAL = {"reward.zero_std_frac": np.full(100, 0.1), "reward.mean": 0.5 + noise(100, 0.05)}
 
+# loss-without-advantages
+MOVES = {"kl.old": 1e-3 * np.abs(1 + noise(40, 0.2)), "reward.mean": 22 + noise(40, 2, 1)}
+FOLLOWS = {"policy.loss": -0.05 * np.sqrt(2 * MOVES["kl.old"])}
+IGNORES = {"policy.loss": np.round(noise(40, 1e-6, 2), 6)}
+
 CASES: Cases = {
     "advantages-not-centred": {
         "a rest is found where it begins": finds(made(np.concatenate([np.full(20, 1e-7),
@@ -126,6 +131,13 @@ CASES: Cases = {
         "a spread far below the range": finds({"reward.group_std": np.full(60, 1e-4),
             "advantage.abs.mean": np.full(60, 0.8), "reward.min": np.zeros(60), "reward.max": np.ones(60)},
             "differ by 0.0001 where their range is 1", algorithm="grpo")},
+    "loss-without-advantages": {
+        "a step that follows no advantage is found": finds({**MOVES, **IGNORES}, "shapes", CRITICAL, HIGH, algorithm="ppo"),
+        "a step along the advantages": passes({**MOVES, **FOLLOWS}, algorithm="ppo"),
+        "three decimals do not show it": cannot({**MOVES, "kl.old": np.full(40, 0.001), "policy.loss": np.zeros(40)},
+            "decimals", algorithm="ppo"),
+        "small rewards may be small advantages": cannot({**MOVES, **IGNORES, "reward.mean": noise(40, 0.1)},
+            "normalised", algorithm="ppo")},
     "value-loss-growing": {
         "a loss that runs away from a flat score": finds({"value.loss": GROWING, "reward.mean": noise(120)}, WARNING),
         "a loss that grows with the returns": passes({"value.loss": GROWING, "reward.mean": learning(120)}),

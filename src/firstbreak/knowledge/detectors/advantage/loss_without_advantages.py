@@ -1,0 +1,74 @@
+"""The policy moves, and the policy loss does not follow the advantages.
+
+Looks for: A policy loss that is less than `least` of sqrt(2 KL) in the median of the updates, where KL is the divergence from
+the old policy. Normalised advantages A and a ratio 1 + d give the loss -mean(A d), and the variance of d is 2 KL: the quotient
+is the correlation of the step with the advantages, which is 0.02 to 0.3 in sound runs.
+Why: The gradient of the policy then comes from elsewhere: the entropy bonus, the critic through shared layers, or a product of
+shapes (n, 1) and (n,), whose mean is 0. Nothing is learned, and every other curve looks calm.
+False alarm: Advantages that are not normalised and small, or losses of which few decimals were written: both are left out as
+far as the log shows them.
+Fix:
+- Print the shapes of ratio, advantages and loss before the mean: all must be (n,).
+- Give one sample of a batch the advantage 1 and all others 0: its log-probability must rise.
+Experiment: Print the correlation of ratio - 1 with the advantages after the last pass over one batch: it must be positive.
+References: https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
+"""
+
+import numpy as np
+
+from firstbreak.engine import facts
+from firstbreak.engine.checks import at
+from firstbreak.engine.families import Method, only
+from firstbreak.engine.stats.points import distinct
+from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Series, Severity
+
+ROLES = (Role.RELATION,)
+FAMILIES = only(Method.ACTOR_CRITIC)
+
+
+def detect(
+    policy_loss: Series,
+    kl_old: Series,
+    config: Config,
+    training_score: Series | None = None,
+    solved: bool | None = None,
+    *,
+    least: float = at(2e-3, "correlation", "The lowest of 85 runs of PPO that were sound in this had 0.022."),
+    min_spread: float = at(
+        1.0, "reward", "Advantages as they are then have about the size of normalised ones, or more."
+    ),
+    min_kl: float = at(1e-7, "nats", "A smaller divergence is rounding."),
+    min_points: int = at(10, "updates", "Fewer updates may be at a standstill by chance."),
+) -> Finding | NotMeasured | None:
+    spread = 0.0 if training_score is None or not len(training_score.finite) else np.ptp(training_score.finite.values)
+    if config.get("normalize_advantage") is not True and spread < min_spread:
+        return NotMeasured("whether advantages are normalised is not recorded, and rewards differ by little")
+    loss, kl = policy_loss.finite, kl_old.finite
+    _, i, j = np.intersect1d(loss.steps, kl.steps, return_indices=True)
+    moved = kl.values[j] > min_kl
+    losses, reach = np.abs(loss.values[i][moved]), np.sqrt(2 * kl.values[j][moved])
+    if len(losses) < min_points:
+        return NotMeasured(f"the policy moves in {len(losses)} updates (needs {min_points})")
+    if 0.5 * _unit(np.concatenate([loss.values[i], kl.values[j]])) > least * float(np.median(reach)):
+        return NotMeasured("too few decimals of the policy loss are written")
+    if solved or float(np.median(losses / reach)) >= least:
+        return None
+    return Finding(
+        message=facts.tell(
+            "the policy loss is about {loss} while the policy moves by {kl} nats in an update: along advantages of size 1 such a "
+            "step changes the loss by about {reach}; print the shapes of ratio, advantages and loss before the mean",
+            loss=facts.median(loss),
+            kl=facts.median(kl),
+            reach=f"{0.05 * float(np.median(reach)):.2g}",
+        ),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        metric=policy_loss.name,
+        onset=float(loss.steps[0]),
+    )
+
+
+def _unit(values: np.ndarray) -> float:
+    """The smallest difference between two numbers of a table, which all have so many decimals."""
+    apart = np.diff(distinct(values))
+    return float(apart.min()) if len(apart) else np.inf
