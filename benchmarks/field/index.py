@@ -11,7 +11,7 @@ from firstbreak.model import Link
 
 INDEX = Path(__file__).parent / "index.jsonl"
 VERDICTS = ("broken", "healthy", "unclear")
-PARTS = ("seen", "unseen")
+PARTS = ("seen", "unseen", "forty")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,11 +33,12 @@ class Reading:
     basis: str  #: curves, config, or said (by the run's owner)
     note: str
     reader: str
+    collected: str = ""  #: "forty": public runs that were collected and scored once in November 2026
 
     @property
     def part(self) -> str:
-        """`seen` or `unseen`, by the repository's name alone."""
-        return PARTS[hashlib.sha256(self.repository.lower().encode()).digest()[0] % 2]
+        """`seen` or `unseen`, by the repository's name alone, or what it was collected for."""
+        return self.collected or PARTS[hashlib.sha256(self.repository.lower().encode()).digest()[0] % 2]
 
     @property
     def accepted(self) -> frozenset[Link]:

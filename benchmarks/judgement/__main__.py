@@ -36,6 +36,7 @@ from benchmarks.size import place, sized
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULT = ROOT / "benchmarks" / "results" / "judgement.json"
+FIELD = RESULT.with_name("field.json")
 KEPT = ROOT / "out" / "judgement"  #: not committed
 COURSES, SEEDS = 20_000, 100
 #: all of the product that decides a report; READING of benchmarks.population has no reports
@@ -130,6 +131,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "share": share,
         **{name: before[name] for name in PARTS if name in before},
         **measures.figures(rows),
+        "public": json.loads(FIELD.read_text())["forty"]["all"],  # of `python -m benchmarks.field --part forty`
     }
     place(RESULT).write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
     print(json.dumps({name: short(content[name]) for name in PARTS if name in content}, indent=1, ensure_ascii=False))
