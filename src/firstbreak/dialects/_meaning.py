@@ -134,7 +134,7 @@ _PHRASES = {
         "trunc": "cap hit|hit cap|limit hit|hit limit|length limit|max length hit|max len hit|"
         "hit max length|hit max len",
         "turnlimit": "max turns|turn limit",
-        "refuse": "always refuse|over refusal",
+        "refuse": "always refuse|over refusal|false refuse|false refusal",
         "heldout": "held out",
         "stale": "off policy steps|off policyness|policy lag|sampler age|version lag",
         "speed": "per second|per sec|per s",

@@ -33,6 +33,9 @@ def detect(
     trajectory: Trajectory | None = None,
     *,
     high: float = at(0.35, "share", "A third of the samples is a large part of every batch."),
+    hardly_any: float = at(
+        0.75, "share", "No healthy run of the population (520) clips so much: three samples in four."
+    ),
     lasting_share: float = at(0.6, "share", "Most updates, from some step on."),
     lasting_points: int = at(
         5,
@@ -61,7 +64,9 @@ def detect(
             since=facts.at(clipped, since),
         ),
         severity=Severity.CRITICAL if harmed else Severity.WARNING,
-        confidence=Confidence.HIGH if harmed or turned(clipped.values >= high) is not None else Confidence.MEDIUM,
+        confidence=Confidence.HIGH
+        if harmed or late >= hardly_any or turned(clipped.values >= high) is not None
+        else Confidence.MEDIUM,
         **seen_since(clipped, "clip fraction", *from_point(clipped, first), level=high),
         numbers={"level": late},
     )

@@ -47,6 +47,7 @@ def detect(
     max_divergence: float = at(
         0.1, "nats", "Beyond this, the policy is no longer near the one that collected the data."
     ),
+    beyond: float = at(10.0, "ratio", "Of that: no healthy run of the population (520) moves a third so far."),
     max_target_ratio: float = at(
         2.0, "ratio", "Stable-Baselines3 stops the epochs of a batch at 1.5 times the target; this is clearly above."
     ),
@@ -115,7 +116,7 @@ def detect(
             fewer_epochs=fewer_epochs,
         ),
         severity=Severity.CRITICAL if harmed else Severity.WARNING,
-        confidence=Confidence.HIGH if harmed else Confidence.MEDIUM,
+        confidence=Confidence.HIGH if harmed or shown >= beyond * max_divergence else Confidence.MEDIUM,
         **seen_since(kl_old, "KL divergence per update", since, interval, metric="kl.old", level=limit),
         numbers={"level": shown},
     )
