@@ -173,3 +173,62 @@ def test_a_module_is_changed_as_it_is_imported_and_says_so(tmp_path: Path) -> No
     assert said == "{'action_net.weight': False, 'value_net.weight': True}"
     (row,) = map(json.loads, (tmp_path / "interventions.jsonl").read_text().splitlines())
     assert row == {"intervention": "policy", "value": "frozen", "where": "OnPolicyAlgorithm"}
+
+
+TRL = """
+import json, torch
+class Model: training = True
+class Trainer:
+    def __init__(self, reward_funcs, weights):
+        self.reward_funcs, self.reward_weights, self.model = reward_funcs, torch.tensor(weights), Model()
+    def _calculate_rewards(self, inputs, prompts, completions, ids):
+        asked = (f(prompts=prompts, completions=completions) for f in self.reward_funcs)
+        return torch.tensor(list(asked), dtype=torch.float).T
+class GRPOTrainer(Trainer): pass
+class RLOOTrainer(Trainer): pass
+"""
+ASKED = """
+from trl.trainer.grpo_trainer import GRPOTrainer
+right = lambda prompts, completions: [float("7" in c) for c in completions]
+form = lambda prompts, completions: [float("<" in c) for c in completions]
+trainer = GRPOTrainer(reward_funcs=[form, right], weights=[0.5, 2.0])
+texts, shown = ["<7>", "<7>abcdef", "8", "8ghijklmn"], {}
+for shown["training"] in (True, False):
+    trainer.model.training = shown["training"]
+    shown[trainer.model.training] = trainer._calculate_rewards([], ["p"] * 4, texts, None).tolist()
+print(json.dumps(shown[True]), json.dumps(shown[False]), sep=chr(10))
+"""
+FORM, RIGHT = np.array([1, 1, 0, 0]), np.array([1, 1, 0, 0])
+
+
+@pytest.mark.parametrize("kind", ["shorter", "negated", "shuffled", "toy"])
+def test_rewards_are_changed_once_for_all_functions_and_never_in_evaluation(kind: str, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    package = tmp_path / "trl" / "trainer"
+    package.mkdir(parents=True)
+    for file, text in (("../__init__.py", ""), ("__init__.py", ""), ("grpo_trainer.py", TRL)):
+        (package / file).write_text(text)
+    said = hooked("import json\n" + ASKED, tmp_path, {"reward": kind}).splitlines()
+    training, evaluation = (np.array(json.loads(line)) for line in said)
+    assert evaluation.tolist() == np.array([FORM, RIGHT]).T.tolist()
+    before, after = ((parts * [0.5, 2.0]).sum(1) for parts in (evaluation, training))
+    texts, prompts = ["<7>", "<7>abcdef", "8", "8ghijklmn"], ["p"] * 4
+    if kind == "shuffled":
+        assert sorted(after) == sorted(before)
+    else:
+        assert after == pytest.approx(Rewards(kind)(before.tolist(), texts, prompts), abs=1e-5)
+    (row,) = map(json.loads, (tmp_path / "interventions.jsonl").read_text().splitlines())
+    assert (row["intervention"], row["value"]) == ("reward", kind)
+
+
+@pytest.mark.trainer
+def test_a_reward_of_stable_baselines3_is_negated_once_and_not_for_an_evaluation(tmp_path: Path) -> None:
+    pytest.importorskip("stable_baselines3")
+    code = (
+        "from stable_baselines3 import PPO; from stable_baselines3.common.evaluation import evaluate_policy as evaluate\n"
+        "import gymnasium; from stable_baselines3.common.monitor import Monitor\n"
+        "agent = PPO('MlpPolicy', 'CartPole-v1', n_steps=8, device='cpu'); agent.set_env(agent.get_env())\n"
+        "env = agent.get_env(); env.reset(); print(float(env.step([0])[1][0]))\n"
+        "print(evaluate(agent, Monitor(gymnasium.make('CartPole-v1')), 2)[0] > 0)"
+    )
+    assert hooked(code, tmp_path, {"reward": "negated"}).split() == ["-1.0", "True"]

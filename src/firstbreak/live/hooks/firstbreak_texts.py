@@ -49,7 +49,7 @@ def toy(text: str) -> float:
     return sum(ord(c) % 2 == 0 for c in text) / len(text) if text else 0.0
 
 
-def shuffled(rewards: Scores, groups: Sequence[Any], rng: random.Random) -> Scores:
+def shuffled(rewards: Sequence[Any], groups: Sequence[Any], rng: random.Random) -> list[Any]:
     """The same rewards, shuffled within each group."""
     places: dict[Any, list[int]] = {}
     for i, group in enumerate(groups):
