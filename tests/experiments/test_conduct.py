@@ -240,3 +240,12 @@ def test_what_two_experiments_measure_of_one_policy_counts_once(original: Run, t
         told.append(probability(original, folder, "advantage-sign-wrong"))
     assert told[0] < told[1]
     assert told[2] == pytest.approx(told[1])
+
+
+def test_the_held_out_score_before_and_after_is_told_with_the_conclusion(tmp_path: Path) -> None:
+    place = tmp_path / "original"
+    subprocess.run([sys.executable, TRAINER, "--evaluate", "--out", str(place)], check=True)
+    done = conduct.conduct(DESIGN, read(place), settings("--evaluate"), tmp_path, execute=conduct.local(1))
+    told = "Held-out score (eval.accuracy), before -> after: treated 0.2 -> 0.32 (step 0 to 30)"
+    assert told in " ".join("\n".join(_conclusion_lines(done)).split())
+    assert conduct.entries(tmp_path / conduct.LEDGER)[-1]["held_out"] == told

@@ -15,16 +15,20 @@ from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.questions import TREATED, Answer, Arms, Question, outruns, rises
 from firstbreak.engine.rank import rank
+from firstbreak.experiments import conduct
+from firstbreak.experiments.overrides import CannotOverride
 from firstbreak.experiments.plan import (
     Power,
     answerable,
     applicable,
+    arms,
     information,
     length,
     logged_steps,
     power_of,
     probability,
     propose,
+    untouched,
     weigh,
     worth_running,
 )
@@ -227,3 +231,66 @@ def test_a_trial_is_as_long_as_a_script_needs_that_logs_every_tenth_update() -> 
         return float(length(SHORT, run, ExperimentSettings(command=("train",)))["total_steps"])
 
     assert (steps(10), steps(1)) == (70, 40)
+
+
+PART = "eval.reward.component.accuracy.mean"
+KL, SIGN = (
+    Config(values={"kl_in_reward": True}, keys={"kl_coef": "beta"}),
+    replace(TRAIN, options={"reward": "my.sign"}),
+)
+
+
+@pytest.mark.parametrize(
+    ("experiment", "trainer", "config", "how", "judges"),
+    [
+        ("shorter-answers", "trl", Config(), TRAIN, {PART, "eval.accuracy"}),
+        ("reward-negated", "trl", Config(), TRAIN, {PART, "eval.accuracy", "eval.reward"}),
+        ("rewards-shuffled", "trl", Config(), TRAIN, {PART, "eval.accuracy", "eval.reward", "reward.mean"}),
+        ("reward-negated", "sb3", Config(), TRAIN, {PART, "eval.accuracy", "eval.reward", "reward.mean"}),
+        ("reward-negated", "trl", Config(), SIGN, {"eval.accuracy"}),
+        ("stronger-kl", "trl", KL, TRAIN, {PART, "eval.accuracy", "eval.reward"}),
+        ("stronger-kl", None, KL, TRAIN, {"eval.accuracy"}),
+        ("stronger-kl", None, replace(KL, values={}), TRAIN, {PART, "eval.accuracy", "eval.reward", "reward.mean"}),
+    ],
+)
+def test_what_an_experiment_changes_does_not_judge_it(
+    experiment: str, trainer: str | None, config: Config, how: ExperimentSettings, judges: set[str]
+) -> None:
+    curves = {name: curve(name, np.ones(9)) for name in (PART, "eval.accuracy", "eval.reward", "reward.mean")}
+    run = Run(path="x", trainer=trainer, algorithm="grpo", series=curves, config=config)
+    assert set(untouched(catalogue()[experiment], run, how)(run).series) == judges
+
+
+def test_without_an_untouched_measure_nothing_is_run_and_the_answer_says_what_to_log() -> None:
+    rewards = {name: curve(name, np.linspace(0, 1, 40)) for name in ("eval.reward", "reward.mean", "kl.ref")}
+    loop = Run(path="x", algorithm="grpo", series=rewards, config=KL)
+    penalised = replace(loop, trainer="trl")
+    for run, name in ((penalised, "shorter-answers"), (loop, "stronger-kl")):
+        with pytest.raises(CannotOverride, match="cannot tell: no untouched measure.* log the accuracy"):
+            arms(catalogue()[name], run, TRAIN)
+    moved, better = catalogue()["no-kl-penalty"].questions
+    assert answerable(catalogue()["no-kl-penalty"], loop, TRAIN) == (moved,)
+    seen = Arms(runs={}, folders={}, original=loop)
+    told = conduct.ask(catalogue()["no-kl-penalty"], loop, TRAIN, seen, {}, [])[1]
+    assert (better.needed, told.yes, told.reason[:33]) == ("score", None, "cannot tell: no untouched measure")
+
+
+def test_a_penalty_on_length_is_judged_by_the_accuracy_that_it_does_not_enter() -> None:
+    def trial(accuracy: float, penalty: float) -> Run:
+        levels = {PART: accuracy, "eval.reward": accuracy - penalty, "reward.mean": accuracy - penalty}
+        curves = {n: curve(n, level + 0.01 * np.sin(np.arange(12))) for n, level in levels.items()}
+        return Run(path="x", trainer="trl", algorithm="grpo", series=curves)
+
+    design = catalogue()["shorter-answers"]
+    options = {"total_steps": "max_steps", "eval_on_start": "eval_on_start", "eval_interval": "eval_steps"}
+    told = replace(trial(0.4, 0), config=Config(values={"total_steps": 100}, keys=options))
+    assert {arm["eval_on_start"] for arm in arms(design, told, TRAIN).values()} == {True}, "a score before training"
+    seen = Arms(
+        runs={TREATED: [trial(level, 0.9) for level in (0.78, 0.8, 0.82)], "control": [trial(0.4, 0.0)] * 3},
+        folders={},
+        original=trial(0.4, 0.0),
+        untouched=untouched(design, trial(0.4, 0.0), TRAIN),
+    )
+    assert design.questions[0].answer(seen).yes is True
+    claim = there(conduct._claim(seen, design))
+    assert claim.interval[0] < 0.4 < claim.interval[1]

@@ -393,6 +393,7 @@ def _conclusion_lines(conclusion: Any) -> list[str]:
         again = f"{design.id} was too short to tell: {_would_do(conclusion.longer)}"
         lines += ["", *wrap(again, 80)]
     lines += ["", f"{conclusion.decision.decided.value}, for {percent(conclusion.share)} of the original run's steps"]
+    lines += wrap(conclusion.held_out, 80)
     if conclusion.claim is not None:
         lines += wrap(f"A better than B? {conclusion.claim.decided.value}: {conclusion.claim.reason}", 80)
     lines += ["", "Cause" + " " * 28 + "before    after"]

@@ -251,9 +251,11 @@ CONFIG = spelled(
     max_staleness="async_training.staleness_threshold",
     model="actor_rollout_ref.model.path",
     dataset="data.train_files",
+    eval_dataset="data.val_files",
     total_steps="trainer.total_training_steps",
     total_epochs="trainer.total_epochs",
     eval_interval="trainer.test_freq",
+    eval_on_start="trainer.val_before_train",
     save_interval="trainer.save_freq",
     seed="data.seed",
 )
