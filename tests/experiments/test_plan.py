@@ -6,9 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from firstbreak.cli.experiment import command
 from firstbreak.engine.catalogue import catalogue
 from firstbreak.engine.detection import check
 from firstbreak.engine.diagnose import diagnose
@@ -25,6 +27,7 @@ from firstbreak.experiments.plan import (
     information,
     length,
     logged_steps,
+    named_first,
     power_of,
     probability,
     propose,
@@ -33,7 +36,7 @@ from firstbreak.experiments.plan import (
     worth_running,
 )
 from firstbreak.experiments.settings import ExperimentSettings
-from firstbreak.model import Config, Run, Series, Weight, WeightKind
+from firstbreak.model import Action, Config, Experiment, Run, Series, Weight, WeightKind
 from firstbreak.readers.read import read
 from tests.there import there
 
@@ -221,6 +224,9 @@ def test_a_cause_that_is_as_good_as_certain_is_confirmed_by_its_own_experiment()
     assert [p.design.id for p in worth_running(proposals, sure)] == [sure[0].experiment.id]
     telling = [replace(p, bits=0.5) if i == 1 else p for i, p in enumerate(proposals)]
     assert worth_running(telling, sure) == [telling[1]]
+    assert worth_running(telling, sure, telling[2].design.id) == [telling[2], telling[1]], (
+        "what the diagnosis names is first"
+    )
 
 
 def test_a_trial_is_as_long_as_a_script_needs_that_logs_every_tenth_update() -> None:
@@ -266,7 +272,7 @@ def test_without_an_untouched_measure_nothing_is_run_and_the_answer_says_what_to
     loop = Run(path="x", algorithm="grpo", series=rewards, config=KL)
     penalised = replace(loop, trainer="trl")
     for run, name in ((penalised, "shorter-answers"), (loop, "stronger-kl")):
-        with pytest.raises(CannotOverride, match="cannot tell: no untouched measure.* log the accuracy"):
+        with pytest.raises(CannotOverride, match=r"cannot tell: no untouched measure.* log the accuracy"):
             arms(catalogue()[name], run, TRAIN)
     moved, better = catalogue()["no-kl-penalty"].questions
     assert answerable(catalogue()["no-kl-penalty"], loop, TRAIN) == (moved,)
@@ -294,3 +300,43 @@ def test_a_penalty_on_length_is_judged_by_the_accuracy_that_it_does_not_enter() 
     assert design.questions[0].answer(seen).yes is True
     claim = there(conduct._claim(seen, design))
     assert claim.interval[0] < 0.4 < claim.interval[1]
+
+
+def test_the_plan_begins_with_what_the_diagnosis_says_to_do_first(tmp_path: Path) -> None:
+    shown = CliRunner().invoke(command, ["plan", str(DEMO), "-o", str(tmp_path), "--settings", str(tmp_path / "none")])
+    said = diagnose(read(DEMO)).verdict.do_first
+    before, after = " ".join(shown.output.split()).split(f"Do first: {said}")
+    assert after.startswith(" Next: ")
+    assert "Most probable causes" in before
+    for design in ("invariants", "zero-rate"):  # an experiment that the diagnosis names is the next one
+        experiment = Experiment(id=design, text=catalogue()[design].title)
+        dx = diagnose(read(DEMO))
+        causes = (replace(dx.causes[0], experiment=experiment), *dx.causes[1:])
+        dx = replace(dx, causes=causes, verdict=replace(dx.verdict, do_first=f"Confirm the cause: {experiment.text}"))
+        proposals = propose(read(DEMO), causes, TRAIN)
+        assert worth_running(proposals, causes, named_first(dx))[0].design.id == design
+
+
+@pytest.mark.parametrize(
+    ("word", "first"), [("yes", "quality and difficulty of the training data"), ("no", "the reward, not")]
+)
+def test_what_training_on_the_test_set_showed_is_the_first_thing_to_do(word: str, first: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+
+    def run(course: np.ndarray) -> Run:
+        names = ("reward.mean", "eval.accuracy")
+        curves = [curve(n, course + 0.01 * rng.normal(size=60)) for n in names]
+        curves.append(curve("length.mean", 90 + rng.normal(size=60)))
+        return Run(path="x", algorithm="grpo", series={c.name: c for c in curves})
+
+    (asked,) = catalogue()["train-on-test-set"].questions
+    given = [{"asks": asked.asks, "yes": word == "yes", "reason": "it lies above"}]
+    conduct.enter(tmp_path / conduct.LEDGER, "answered", experiment="train-on-test-set", answers=given)
+    plateau, flat = run(np.minimum(np.arange(60) / 80, 0.25)), run(np.full(60, 0.3))
+    assert diagnose(plateau).verdict.action is Action.CONTINUE
+    for stuck in (plateau, flat):
+        verdict = diagnose(stuck, known=conduct.evidence(tmp_path, stuck)).verdict
+        assert first in verdict.do_first
+        assert verdict.action is Action.WATCH
+    rising = run(np.linspace(0, 0.5, 60))
+    assert first not in diagnose(rising, known=conduct.evidence(tmp_path, rising)).verdict.do_first, "it learns"

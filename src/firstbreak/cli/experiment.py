@@ -144,7 +144,7 @@ def plan(path: str, file: Path, folder: Path | None, trainer: str | None, everyt
     from firstbreak.engine.inputs import Inputs
     from firstbreak.engine.rank import rank
     from firstbreak.experiments import conduct
-    from firstbreak.experiments.plan import called_for, propose, worth_running
+    from firstbreak.experiments.plan import called_for, named_first, propose, worth_running
     from firstbreak.experiments.settings import ExperimentSettings, load
 
     run, settings = (
@@ -166,8 +166,8 @@ def plan(path: str, file: Path, folder: Path | None, trainer: str | None, everyt
     if not wanted:
         write("\n".join(_no_plan_lines(path, dx.verdict.summary)))
         return
-    possible = worth_running(proposals, dx.causes)
-    lines = _plan_lines(path, dx.causes, proposals, possible, sorted(done), started=bool(settings.command))
+    possible = worth_running(proposals, dx.causes, named_first(dx))
+    lines = _plan_lines(path, dx, proposals, possible, sorted(done), started=bool(settings.command))
     write("\n".join([*lines, *_early_lines(possible, run, settings)]))
 
 
@@ -212,7 +212,7 @@ def _power(power: Any) -> dict[str, Any] | None:
 
 def _plan_lines(
     path: str,
-    causes: Sequence[Any],
+    dx: Any,
     proposals: Sequence[Any],
     possible: Sequence[Any],
     done: Sequence[str],
@@ -220,6 +220,9 @@ def _plan_lines(
     started: bool,
 ) -> list[str]:
     """`possible`: the proposals that are worth running. `started`: whether it is known how the training is started."""
+    from firstbreak.experiments.plan import named_first
+
+    causes, named = dx.causes, named_first(dx)
     lines = ["Most probable causes", *(f"  {percent(c.probability):>6}  {c.id}" for c in causes), ""]
     if done:
         lines += [f"Done and counted: {', '.join(done)}", ""]
@@ -236,6 +239,8 @@ def _plan_lines(
             lines += ["", "What a trial can show, with a probability of 80 %"]
             lines += [line for p in possible[:SHOWN] if p.power for line in _shows(p)]
         command = shlex.join(["firstbreak", "experiment", "run", possible[0].design.id, path])
+        cannot = next((f" (not possible here: {p.cannot})" for p in proposals if p.cannot and p.design.id == named), "")
+        lines += ["", *wrap(f"Do first: {dx.verdict.do_first}{cannot}", 80)]
         lines += ["", f"Next: {command if started else NOT_STARTED + path + ' SCRIPT'}"]
     else:
         lines.append("No possible experiment gives more information.")
@@ -462,16 +467,18 @@ def _design(name: str) -> Any:
 
 def _next(run: Any, settings: Any, place: Path) -> Any:
     from firstbreak.engine.detection import check
+    from firstbreak.engine.diagnose import diagnose
     from firstbreak.engine.inputs import Inputs
     from firstbreak.engine.rank import rank
     from firstbreak.experiments import conduct
-    from firstbreak.experiments.plan import propose, worth_running
+    from firstbreak.experiments.plan import named_first, propose, worth_running
 
     ledger = place / conduct.LEDGER
     outcomes = check(run)
-    ranked = rank(Inputs(run), outcomes, conduct.evidence(place, run, outcomes))
+    known = conduct.evidence(place, run, outcomes)
+    ranked, named = rank(Inputs(run), outcomes, known), named_first(diagnose(run, outcomes, known=known))
     proposals = propose(run, ranked, settings, conduct.concluded(ledger), conduct.lengths(ledger))
-    best = next((p for p in (*worth_running(proposals, ranked), *proposals) if not p.cannot), None)
+    best = next((p for p in (*worth_running(proposals, ranked, named), *proposals) if not p.cannot), None)
     if best is None:
         raise BadCall("no experiment is possible; `firstbreak experiment plan` says why")
     return best.design

@@ -101,7 +101,9 @@ def _with_test_set(values: Mapping[str, Any], run: Run, settings: ExperimentSett
     trained = settings.options.get("dataset") or run.config.keys.get("dataset")
     if own is not None and own != trained:
         return {**values, "data": given or "test"}
-    if own is None and (trained is None or hooked(run, settings) and (given is None or not run.config.get("dataset"))):
+    if own is None and (
+        trained is None or (hooked(run, settings) and (given is None or not run.config.get("dataset")))
+    ):
         return values  # the hooks exchange the data
     test_set = given or run.config.get("eval_dataset")
     if test_set is None or test_set == run.config.get("dataset"):

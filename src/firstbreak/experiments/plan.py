@@ -123,13 +123,19 @@ def propose(
     return sorted(proposals, key=lambda p: (bool(p.cannot), -p.worth))
 
 
-def worth_running(proposals: Sequence[Proposal], ranked: Sequence[RankedCause]) -> list[Proposal]:
-    """The proposals that can be run here and tell something. Where none does, because one cause is as good as certain, the one
-    that the report gives for this cause: it confirms the cause."""
-    possible = [p for p in proposals if not p.cannot]
-    telling = [p for p in possible if p.telling]
+def worth_running(proposals: Sequence[Proposal], ranked: Sequence[RankedCause], named: str = "") -> list[Proposal]:
+    """The proposals that can be run here and tell something, the one that the diagnosis names (`named`) first. Where none tells
+    anything, because one cause is as good as certain, the one that the report gives for this cause: it confirms the cause."""
+    possible = sorted((p for p in proposals if not p.cannot), key=lambda p: p.design.id != named)
+    telling = [p for p in possible if p.telling or p.design.id == named]
     first = next((c.experiment for c in ranked if c.link is not None), None)
     return telling or [p for p in possible if first is not None and p.design.id == first.id]
+
+
+def named_first(dx: Diagnosis) -> str:
+    """The experiment that the diagnosis names as the first thing to do; empty where something else comes first."""
+    named = (c.experiment for c in dx.causes if c.experiment is not None and c.experiment.text)
+    return next((e.id for e in named if e.text in dx.verdict.do_first), "")
 
 
 def called_for(dx: Diagnosis) -> bool:
