@@ -19,6 +19,7 @@ from firstbreak.live.hooks.firstbreak_texts import (
     by_errors,
     probe,
     prompts_compared,
+    ranking,
     shuffled,
     toy,
     worse_chosen,
@@ -101,6 +102,12 @@ def test_episodes_with_errors_and_worse_chosen_answers_are_counted_where_there_a
     assert by_errors([1, 0, 0, 0, 0, 0], [True] + [False] * 5) == {}
     assert worse_chosen([1, 0, 1], [0, 1, 1]) == {"chosen_is_worse": 0.5}, "of those that differ"
     assert worse_chosen([1], [1]) == {}
+
+
+def test_the_ranking_within_a_prompt_counts_pairs_of_right_and_other_answers() -> None:
+    assert ranking([1, 0, 0, 5], ["a", "a", "a", "b"], [True, False, False, False]) == {"ranked": 1.0}
+    assert ranking([0, 1, 0], ["a", "a", "a"], [True, False, False]) == {"ranked": 0.0}, "and equal is not more"
+    assert ranking([1, 0], ["a", "b"], [True, False]) == {}
 
 
 def test_advantages_agree_with_rewards_group_by_group() -> None:

@@ -30,6 +30,7 @@ FOLDER = click.option(
 )
 SHOWN = 8  #: proposals in a plan
 NOT_STARTED = "firstbreak experiment init --run "  #: what comes first, where no file says how the training is started
+_WORD = {True: "yes", False: "no", None: "open"}
 ALL_ANSWERS = 8  #: of an experiment with more questions, only those answered with yes are shown
 
 
@@ -353,6 +354,42 @@ def run_(
     write("\n".join(_conclusion_lines(conclusion)))
 
 
+@command.command()
+@click.argument("path", metavar="RUN")
+@SETTINGS
+@FOLDER
+@_options.trainer
+@_options.count("--processes", 1, help="Number of trials at a time on this machine.")
+def reproduce(path: str, file: Path, folder: Path | None, trainer: str | None, processes: int) -> None:
+    """Reproduce RUN in small and short trials, and answer five questions about its parts in one table.
+
+    A smaller model, batch and set of prompts, and a tenth of the steps, where the trainer has options for them.
+    """
+    from firstbreak.cli._grouping import one_run
+    from firstbreak.cli._reading import read
+    from firstbreak.experiments import conduct
+    from firstbreak.experiments.reproduce import reproduce as conducted
+    from firstbreak.experiments.settings import load
+
+    run, settings = read(one_run(path), trainer=trainer), load(file)
+    with bar("trials") as advance:
+        done = conducted(
+            run,
+            settings,
+            folder or _folder(path),
+            execute=conduct.local(processes),
+            report=lambda r: say(f"{r.trial}: {r.state.replace('_', ' ')} after {number(round(r.seconds, 1))} s"),
+            moved=lambda done, trials: advance(done, total=trials),
+        )
+    changed = ", ".join(f"{name} = {value}" for name, value in done.small.items())
+    lines = [*wrap(f"Minimal reproduction: {changed}", 80), ""]
+    for asks, answer in done.answers.items():
+        first, *more = wrap(answer.reason, 27)
+        lines.append(f"{asks:43} {_WORD[answer.yes]:6} {first}".rstrip())
+        lines += [" " * 51 + line for line in more]
+    write("\n".join([*lines, "", "These answers do not change the ranking of causes."]))
+
+
 def _command(trial: Any) -> str:
     """A command for a shell, with its environment variables and the files that are written for it."""
     variables = [f"{k}={shlex.quote(v)}" for k, v in trial.environment.items()]
@@ -368,7 +405,6 @@ def shorten(line: str, width: int) -> str:
 
 def _conclusion_lines(conclusion: Any) -> list[str]:
     design, before = conclusion.design, {c.id: c.probability for c in conclusion.before}
-    word = {True: "yes", False: "no", None: "open"}
     lines = [f"{design.id}: {design.title}", ""]
     if conclusion.failure:
         said = [f"  {line}" for line in conclusion.last_lines]
@@ -386,7 +422,7 @@ def _conclusion_lines(conclusion: Any) -> list[str]:
     for question, answer in asked:
         if answer.yes or not brief:
             lines += [
-                f"  {question.asks} {word[answer.yes]}",
+                f"  {question.asks} {_WORD[answer.yes]}",
                 *wrap(answer.reason, 80, initial_indent="    ", subsequent_indent="    "),
             ]
     if brief:
@@ -404,7 +440,7 @@ def _conclusion_lines(conclusion: Any) -> list[str]:
     lines += ["", "Cause" + " " * 28 + "before    after"]
     for cause in conclusion.after.causes:
         lines.append(f"{cause.id:30} {percent(before.get(cause.id, 0)):>8} {percent(cause.probability):>8}")
-    following = design.then.get(word[conclusion.answers[0].yes], ())
+    following = design.then.get(_WORD[conclusion.answers[0].yes], ())
     if following:
         lines += [
             "",

@@ -109,6 +109,7 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
     ("reference_model", "the model that the KL penalty refers to", ""),
     ("dataset", "training data", ""),
     ("eval_dataset", "data of the evaluation", ""),
+    ("max_prompts", "prompts of the training data that are used, at most", "count"),
     ("precision", "number format of the weights and activations", ""),
     ("seed", "seed of the random numbers", ""),
     ("log_interval", "steps between two points of a curve", "steps"),

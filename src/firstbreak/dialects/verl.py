@@ -252,6 +252,7 @@ CONFIG = spelled(
     model="actor_rollout_ref.model.path",
     dataset="data.train_files",
     eval_dataset="data.val_files",
+    max_prompts="data.train_max_samples",
     total_steps="trainer.total_training_steps",
     total_epochs="trainer.total_epochs",
     eval_interval="trainer.test_freq",

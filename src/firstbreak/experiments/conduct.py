@@ -334,12 +334,15 @@ def conduct(
     execute: Execute,
     report: Callable[[Result], None] = lambda result: None,
     moved: Callable[[float, int], None] = lambda done, trials: None,
+    begins: StartPoint | None = None,
 ) -> Conclusion:
     """Run an experiment of the catalogue. Trials with a stored result in this folder are not run again.
 
+    `begins`: where the trials start, if not from the last checkpoint before the break.
+
     `report` is told how each trial ended, `moved` how many of the trials are done, the running ones by their steps.
     """
-    begins = start(design, run, settings)
+    begins = begins or start(design, run, settings)
     arms = prepare(design, run, settings, folder, seeds, begins)
     trials = [trial for of_arm in arms.values() for trial in of_arm]
     ledger = folder / LEDGER

@@ -14,12 +14,14 @@ from firstbreak_resume import resume_transformers
 from firstbreak_texts import (
     ANSWERS,
     DRAWN,
+    FEW_PROMPTS,
     Rewards,
     Scores,
     agreement,
     by_errors,
     probe,
     prompts_compared,
+    ranking,
     shuffled,
     worse_chosen,
 )
@@ -76,6 +78,12 @@ def _watch(trainer: type[Any]) -> None:
     @functools.wraps(reward)
     def rewarded(self: Any, *args: Any, **kwargs: Any) -> Any:
         self.firstbreak_rewards = reward(self, *args, **kwargs)  # (completions, functions)
+        with ignore_errors():  # no right answers, or rewards of several processes
+            rows, prompts, completions, *_ = args
+            total = (self.firstbreak_rewards.cpu() * self.reward_weights.cpu()).nansum(1).tolist()
+            key = next(name for name in ANSWERS if name in rows[0])
+            found = [str(row[key]) in _text(said) for row, said in zip(rows, completions, strict=True)]
+            note("watch.jsonl", **ranking(total, list(map(_text, prompts)), found))
         return self.firstbreak_rewards
 
     @functools.wraps(generate)
@@ -149,9 +157,10 @@ def _change_arguments(trainer: type[Any], asked: Wanted) -> None:
         if asked.get("data") == "test" and given.get("eval_dataset") is not None:
             given["train_dataset"] = given["eval_dataset"]
             took_hold("data", "test", trainer.__name__)
-        elif asked.get("data") == "one":
-            given["train_dataset"] = given["train_dataset"].select([0] * len(given["train_dataset"]))
-            took_hold("data", "one", trainer.__name__)
+        elif (few := {"one": 1, "few": FEW_PROMPTS}.get(asked.get("data", ""))) is not None:
+            n = len(given["train_dataset"])
+            given["train_dataset"] = given["train_dataset"].select([i % min(few, n) for i in range(n)])
+            took_hold("data", asked["data"], trainer.__name__)
         original(**given, **more)
 
     trainer.__init__ = init
