@@ -346,12 +346,19 @@ def run_(
                 place,
                 seeds=seeds,
                 execute=execute,
-                report=lambda r: say(f"{r.trial}: {r.state.replace('_', ' ')} after {number(round(r.seconds, 1))} s"),
-                moved=lambda done, trials: advance(done, total=trials),
+                **_telling(advance),
             )
     except CannotOverride as error:
         raise BadCall(f"{design.id}: {error}") from None
     write("\n".join(_conclusion_lines(conclusion)))
+
+
+def _telling(advance: Any) -> dict[str, Any]:
+    """What shows how far the trials are, and how each ended."""
+    return {
+        "report": lambda r: say(f"{r.trial}: {r.state.replace('_', ' ')} after {number(round(r.seconds, 1))} s"),
+        "moved": lambda done, trials: advance(done, total=trials),
+    }
 
 
 @command.command()
@@ -373,17 +380,11 @@ def reproduce(path: str, file: Path, folder: Path | None, trainer: str | None, p
 
     run, settings = read(one_run(path), trainer=trainer), load(file)
     with bar("trials") as advance:
-        done = conducted(
-            run,
-            settings,
-            folder or _folder(path),
-            execute=conduct.local(processes),
-            report=lambda r: say(f"{r.trial}: {r.state.replace('_', ' ')} after {number(round(r.seconds, 1))} s"),
-            moved=lambda done, trials: advance(done, total=trials),
-        )
-    changed = ", ".join(f"{name} = {value}" for name, value in done.small.items())
+        how = {"execute": conduct.local(processes), **_telling(advance)}
+        small, answers = conducted(run, settings, folder or _folder(path), **how)
+    changed = ", ".join(f"{name} = {value}" for name, value in small.items())
     lines = [*wrap(f"Minimal reproduction: {changed}", 80), ""]
-    for asks, answer in done.answers.items():
+    for asks, answer in answers.items():
         first, *more = wrap(answer.reason, 27)
         lines.append(f"{asks:43} {_WORD[answer.yes]:6} {first}".rstrip())
         lines += [" " * 51 + line for line in more]

@@ -155,6 +155,8 @@ def untouched(design: Design, run: Run, settings: ExperimentSettings) -> Callabl
     The hooks change no evaluation, and of Stable-Baselines3 no return that is logged (its monitor is inside). The total of an
     evaluation may still pay the length that a penalty is tried against. Nobody knows what an option of the user's changes.
     """
+    if not {"reward", "kl_coef", "kl_coef?"} & design.overrides.keys():
+        return lambda seen: seen
     changed = applicable(design.overrides, run, settings)
     own = hooked(run, settings) and run.trainer in HOOKED and "reward" not in settings.options
     kind, left = changed.get("reward", "toy"), set[str]()  # a toy reward is judged by itself
@@ -165,9 +167,7 @@ def untouched(design: Design, run: Run, settings: ExperimentSettings) -> Callabl
         left |= {TOTAL} if kind == "shorter" else set()
     if "kl_coef" in changed and run.config.get("kl_in_reward"):  # a trainer that is known evaluates without the penalty
         left |= {TRAINED} if run.trainer else {TRAINED, EVALUATED}
-    if not left:
-        return lambda seen: seen
-    touched = re.compile("|".join(left))
+    touched = re.compile("|".join(left or {"$"}))
     return lambda seen: replace(seen, series={n: c for n, c in seen.series.items() if not touched.match(n)})
 
 
@@ -234,13 +234,6 @@ def _obstacle(design: Design, run: Run, settings: ExperimentSettings) -> str:
     except CannotOverride as error:
         return str(error)
     return ""
-
-
-def _check_measure(design: Design, run: Run, settings: ExperimentSettings) -> None:
-    """Raises `CannotOverride` where no question has an untouched measure."""
-    why = [without_measure(design, run, settings, question.needed) for question in design.questions]
-    if any(why) and not answerable(design, run, settings):
-        raise CannotOverride(next(filter(None, why)))
 
 
 # --- information -------------------------------------------------------------------------------------------------------
@@ -358,7 +351,9 @@ def _of_setting(weight: Weight, options: set[str]) -> bool:
 
 def arms(design: Design, run: Run, settings: ExperimentSettings) -> dict[str, dict[str, Any]]:
     """Arm -> all options of its trials. Raises `CannotOverride` if an option is unknown, or nothing can judge the arms."""
-    _check_measure(design, run, settings)
+    why = next(filter(None, (without_measure(design, run, settings, q.needed) for q in design.questions)), "")
+    if why and not answerable(design, run, settings):
+        raise CannotOverride(why)
     short = length(design, run, settings)
     wanted = {arm: applicable(overrides, run, settings) for arm, overrides in design.arms.items()}
     if design.overrides and not wanted[TREATED] and not design.bare:
@@ -458,8 +453,8 @@ def power_of(design: Design, run: Run, settings: ExperimentSettings) -> Power | 
     """
     asked = next((q.answer for q in answerable(design, run, settings) if isinstance(q.answer, OfCurve)), None)
     named = scores(asked.name) if asked else ()
-    seen = untouched(design, run, settings)(run)
-    curves = [c.finite for n in named if (c := curve_of(seen, n)) is not None and len(c.finite) >= FEW_POINTS]
+    original = untouched(design, run, settings)(run)
+    curves = [c.finite for n in named if (c := curve_of(original, n)) is not None and len(c.finite) >= FEW_POINTS]
     if asked is None or not curves:
         return None
     values = arms(design, run, settings)[TREATED]
