@@ -183,29 +183,20 @@ def test_a_module_is_changed_as_it_is_imported_and_says_so(tmp_path: Path) -> No
 
 
 TRL = """
-import json, torch
-class Model: training = True
-class Trainer:
-    def __init__(self, reward_funcs, weights):
-        self.reward_funcs, self.reward_weights, self.model = reward_funcs, torch.tensor(weights), Model()
+import torch
+class GRPOTrainer:
+    reward_weights, model = torch.tensor([0.5, 2.0]), torch.nn.Linear(1, 1)
+    def __init__(self, reward_funcs): pass
     def _calculate_rewards(self, inputs, prompts, completions, ids):
-        asked = (f(prompts=prompts, completions=completions) for f in self.reward_funcs)
-        return torch.tensor(list(asked), dtype=torch.float).T
-class GRPOTrainer(Trainer): pass
-class RLOOTrainer(Trainer): pass
+        return torch.tensor([["<" in text, "7" in text] for text in completions]).float()
 """
-ASKED = """
+TEXTS, PROMPTS = ["<7>", "<7>abcdef", "8", "8ghijklmn"], ["p"] * 4
+ASKED = f"""
 from trl.trainer.grpo_trainer import GRPOTrainer
-right = lambda prompts, completions: [float("7" in c) for c in completions]
-form = lambda prompts, completions: [float("<" in c) for c in completions]
-trainer = GRPOTrainer(reward_funcs=[form, right], weights=[0.5, 2.0])
-texts, shown = ["<7>", "<7>abcdef", "8", "8ghijklmn"], {}
-for shown["training"] in (True, False):
-    trainer.model.training = shown["training"]
-    shown[trainer.model.training] = trainer._calculate_rewards([], ["p"] * 4, texts, None).tolist()
-print(json.dumps(shown[True]), json.dumps(shown[False]), sep=chr(10))
+for training in (True, False):
+    GRPOTrainer.model.train(training)
+    print(GRPOTrainer([])._calculate_rewards([], {PROMPTS}, {TEXTS}, None).tolist())
 """
-FORM, RIGHT = np.array([1, 1, 0, 0]), np.array([1, 1, 0, 0])
 
 
 @pytest.mark.parametrize("kind", ["shorter", "negated", "shuffled", "toy"])
@@ -215,15 +206,15 @@ def test_rewards_are_changed_once_for_all_functions_and_never_in_evaluation(kind
     package.mkdir(parents=True)
     for file, text in (("../__init__.py", ""), ("__init__.py", ""), ("grpo_trainer.py", TRL)):
         (package / file).write_text(text)
-    said = hooked("import json\n" + ASKED, tmp_path, {"reward": kind}).splitlines()
-    training, evaluation = (np.array(json.loads(line)) for line in said)
-    assert evaluation.tolist() == np.array([FORM, RIGHT]).T.tolist()
-    before, after = ((parts * [0.5, 2.0]).sum(1) for parts in (evaluation, training))
-    texts, prompts = ["<7>", "<7>abcdef", "8", "8ghijklmn"], ["p"] * 4
+    training, evaluation = (
+        np.array(json.loads(line)) for line in hooked(ASKED, tmp_path, {"reward": kind}).splitlines()
+    )
+    assert evaluation.tolist() == [[1, 1], [1, 1], [0, 0], [0, 0]]
+    before, after = evaluation @ [0.5, 2.0], training @ [0.5, 2.0]
     if kind == "shuffled":
         assert sorted(after) == sorted(before)
     else:
-        assert after == pytest.approx(Rewards(kind)(before.tolist(), texts, prompts), abs=1e-5)
+        assert after == pytest.approx(Rewards(kind)(before.tolist(), TEXTS, PROMPTS), abs=1e-5)
     (row,) = map(json.loads, (tmp_path / "interventions.jsonl").read_text().splitlines())
     assert (row["intervention"], row["value"]) == ("reward", kind)
 

@@ -223,7 +223,7 @@ def read_back(
             if trial.name in final:
                 folders[arm].append(trial.folder)
                 runs[arm].append(begins.placed(_read(logs(trial, settings), run.trainer)))
-    return _arms(design, run, settings, begins, runs, folders)
+    return _arms(design, run, settings, begins)(runs=runs, folders=folders)
 
 
 def _read(place: Path, trainer: str | None) -> Run:
@@ -234,27 +234,11 @@ def _read(place: Path, trainer: str | None) -> Run:
         return Run(path=str(place), trainer=trainer)
 
 
-def _arms(
-    design: Design,
-    run: Run,
-    settings: ExperimentSettings,
-    begins: StartPoint,
-    runs: Mapping[str, Sequence[Run]],
-    folders: Mapping[str, Sequence[Path]],
-    *,
-    ended: bool = True,
-) -> Arms:
-    untouched = plan.untouched(design, run, settings)
-    return Arms(
-        runs=runs,
-        folders=folders,
-        original=untouched(run),
-        ended=ended,
-        overrides=plan.arms(design, run, settings),
-        since=begins.since,
-        first_break=_first_break,
-        untouched=untouched,
-    )
+def _arms(design: Design, run: Run, settings: ExperimentSettings, begins: StartPoint) -> Callable[..., Arms]:
+    """Makes arms, of `runs` and `folders`."""
+    untouched, values = plan.untouched(design, run, settings), plan.arms(design, run, settings)
+    given = {"original": untouched(run), "untouched": untouched, "overrides": values, "first_break": _first_break}
+    return partial(Arms, since=begins.since, **given)
 
 
 def _first_break(run: Run) -> FirstBreak | None:
@@ -280,7 +264,7 @@ class InterimAnalysis:
         self._steps = length(design, run, settings)["total_steps"] * logged_steps(run, settings) + begins.lead
         self._done = {trial.name: 0.0 for of_arm in arms.values() for trial in of_arm}  #: the share of each trial
         self._questions = answerable(design, run, settings)
-        self._seen = partial(_arms, design, run, settings, begins, ended=False)
+        self._seen = partial(_arms(design, run, settings, begins), ended=False)
         self._trials = {
             arm: [(t.name, t.folder, Follower(logs(t, settings), trainer=run.trainer)) for t in ts]
             for arm, ts in arms.items()
@@ -317,7 +301,7 @@ class InterimAnalysis:
         if unread:
             return False
         folders = {arm: [folder for _, folder, _ in trials] for arm, trials in self._trials.items()}
-        so_far = self._seen(runs, folders)
+        so_far = self._seen(runs=runs, folders=folders)
         return bool(self._questions) and all(q.answer(so_far).yes is not None for q in self._questions)
 
 
