@@ -158,8 +158,8 @@ def plan(path: str, file: Path, folder: Path | None, trainer: str | None, everyt
     outcomes = check(run)
     known = conduct.evidence(place, run, outcomes)
     dx = diagnose(run, outcomes, known=known)
-    wanted = everything or called_for(dx)
-    proposals = propose(run, rank(Inputs(run), outcomes, known), settings, done, lengths) if wanted else []
+    wanted, named = everything or called_for(dx), named_first(dx)
+    proposals = propose(run, rank(Inputs(run), outcomes, known), settings, done, lengths, named) if wanted else []
     if as_json:
         causes = [{"id": c.id, "probability": round(c.probability, 4)} for c in dx.causes]
         write(json.dumps({"causes": causes, "proposals": [_proposal(p) for p in proposals]}, indent=2))
@@ -167,7 +167,7 @@ def plan(path: str, file: Path, folder: Path | None, trainer: str | None, everyt
     if not wanted:
         write("\n".join(_no_plan_lines(path, dx.verdict.summary)))
         return
-    possible = worth_running(proposals, dx.causes, named_first(dx))
+    possible = worth_running(proposals, dx.causes, named)
     lines = _plan_lines(path, dx, proposals, possible, sorted(done), started=bool(settings.command))
     write("\n".join([*lines, *_early_lines(possible, run, settings)]))
 
@@ -514,7 +514,7 @@ def _next(run: Any, settings: Any, place: Path) -> Any:
     outcomes = check(run)
     known = conduct.evidence(place, run, outcomes)
     ranked, named = rank(Inputs(run), outcomes, known), named_first(diagnose(run, outcomes, known=known))
-    proposals = propose(run, ranked, settings, conduct.concluded(ledger), conduct.lengths(ledger))
+    proposals = propose(run, ranked, settings, conduct.concluded(ledger), conduct.lengths(ledger), named)
     best = next((p for p in (*worth_running(proposals, ranked, named), *proposals) if not p.cannot), None)
     if best is None:
         raise BadCall("no experiment is possible; `firstbreak experiment plan` says why")

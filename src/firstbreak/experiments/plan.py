@@ -92,8 +92,10 @@ def propose(
     settings: ExperimentSettings,
     done: Iterable[str] = (),
     lengths: Mapping[str, float] = EMPTY,
+    named: str = "",
 ) -> list[Proposal]:
-    """All experiments that apply to the run, the most valuable first. Experiments that cannot be run here come last.
+    """All experiments that apply to the run: the one that the diagnosis names (`named`), then the most valuable ones.
+    Experiments that cannot be run here come last.
 
     `lengths`: shares of the original run's steps, for experiments whose own length was too short to tell.
 
@@ -120,13 +122,13 @@ def propose(
                 power=None if cannot else power_of(design, run, settings),
             )
         )
-    return sorted(proposals, key=lambda p: (bool(p.cannot), -p.worth))
+    return sorted(proposals, key=lambda p: (bool(p.cannot), p.design.id != named, -p.worth))
 
 
 def worth_running(proposals: Sequence[Proposal], ranked: Sequence[RankedCause], named: str = "") -> list[Proposal]:
-    """The proposals that can be run here and tell something, the one that the diagnosis names (`named`) first. Where none tells
-    anything, because one cause is as good as certain, the one that the report gives for this cause: it confirms the cause."""
-    possible = sorted((p for p in proposals if not p.cannot), key=lambda p: p.design.id != named)
+    """The proposals that can be run here and tell something, or are the one that the diagnosis names (`named`). Where none is,
+    because one cause is as good as certain, the one that the report gives for this cause: it confirms the cause."""
+    possible = [p for p in proposals if not p.cannot]
     telling = [p for p in possible if p.telling or p.design.id == named]
     first = next((c.experiment for c in ranked if c.link is not None), None)
     return telling or [p for p in possible if first is not None and p.design.id == first.id]
