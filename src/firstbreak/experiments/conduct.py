@@ -237,8 +237,8 @@ def _read(place: Path, trainer: str | None) -> Run:
 def _arms(design: Design, run: Run, settings: ExperimentSettings, begins: StartPoint) -> Callable[..., Arms]:
     """Makes arms, of `runs` and `folders`."""
     untouched, values = plan.untouched(design, run, settings), plan.arms(design, run, settings)
-    given = {"original": untouched(run), "untouched": untouched, "overrides": values, "first_break": _first_break}
-    return partial(Arms, since=begins.since, **given)
+    made = partial(Arms, original=untouched(run), untouched=untouched, first_break=_first_break)
+    return partial(made, overrides=values, since=begins.since)
 
 
 def _first_break(run: Run) -> FirstBreak | None:
