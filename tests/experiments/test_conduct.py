@@ -12,14 +12,17 @@ from pathlib import Path
 import pytest
 
 from firstbreak.cli.experiment import _conclusion_lines
+from firstbreak.dialects import dialects
+from firstbreak.dialects.hyperparameters import canonical_config
 from firstbreak.engine.catalogue import catalogue
 from firstbreak.engine.detection import check
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.rank import rank
 from firstbreak.experiments import conduct
-from firstbreak.experiments.overrides import CannotOverride
-from firstbreak.experiments.plan import propose
+from firstbreak.experiments.overrides import CannotOverride, resolve
+from firstbreak.experiments.plan import applicable, propose
+from firstbreak.experiments.reproduce import reproduce, smaller
 from firstbreak.experiments.settings import ExperimentSettings, TrialLimits
 from firstbreak.model import Config, Run
 from firstbreak.readers.read import read
@@ -240,3 +243,37 @@ def test_what_two_experiments_measure_of_one_policy_counts_once(original: Run, t
         told.append(probability(original, folder, "advantage-sign-wrong"))
     assert told[0] < told[1]
     assert told[2] == pytest.approx(told[1])
+
+
+def test_the_held_out_score_before_and_after_is_told_with_the_conclusion(tmp_path: Path) -> None:
+    place = tmp_path / "original"
+    subprocess.run([sys.executable, TRAINER, "--evaluate", "--out", str(place)], check=True)
+    done = conduct.conduct(DESIGN, read(place), settings("--evaluate"), tmp_path, execute=conduct.local(1))
+    told = "Held-out score (eval.accuracy), before -> after: treated 0.2 -> 0.32 (step 0 to 30)"
+    assert told in " ".join("\n".join(_conclusion_lines(done)).split())
+    assert conduct.entries(tmp_path / conduct.LEDGER)[-1]["held_out"] == told
+
+
+def test_what_a_minimal_reproduction_cannot_measure_has_its_reason(original: Run, tmp_path: Path) -> None:
+    small, answers = reproduce(original, settings(complete=True, hooks=False), tmp_path, execute=conduct.local(1))
+    assert small == {"total_steps": 20}
+    learns, *others = answers.values()
+    assert learns.yes is not None
+    assert [a.yes for a in others] == [None] * 4
+    assert "check env" in others[0].reason
+    assert "logs no evaluation" in others[1].reason
+    assert "value_learning_rate" in others[2].reason
+    assert "no groups" in others[3].reason
+    assert conduct.evidence(tmp_path, original) == {}, "a smaller run does not rank the causes of a larger one"
+
+
+def test_a_minimal_reproduction_is_smaller_where_the_trainer_has_options() -> None:
+    given = ExperimentSettings(command=("train",), values={"small_model": "tiny"})
+    config = {"data": {"train_batch_size": 512}, "actor_rollout_ref": {"actor": {"ppo_mini_batch_size": 128}}}
+    verl = Run(path="x", trainer="verl", config=canonical_config(config, dialects()["verl"]))
+    told = resolve(applicable(smaller(verl, given), verl, given), verl, given)
+    assert told == {"model": "tiny", "batch_size": 128, "minibatch_size": 32, "max_prompts": 512}
+    grouped = {"per_device_train_batch_size": 8, "generation_batch_size": 16, "num_generations": 8}
+    trl = Run(path="x", trainer="trl", algorithm="grpo", config=canonical_config(grouped, dialects()["trl"]))
+    told = resolve(applicable(smaller(trl, given), trl, given), trl, given)
+    assert told == {"model": "tiny", "minibatch_size": 4, "data": "few"}, "two whole groups become one"

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from firstbreak.live import hooks
 from tests.command import FIRSTBREAK
 from tests.seeds.sitecustomize import SEED
 
@@ -116,6 +117,40 @@ def test_a_reward_with_the_wrong_sign_is_proved_on_trl_without_touching_its_scri
     said = firstbreak("experiment", "run", "invariants", "run", cwd=tmp_path)
     assert "do right answers get a lower reward than wrong answers or an empty answer? yes" in said
     assert_named("reward-sign-wrong", "invariants", "run", tmp_path)
+
+
+EVALUATED = "--eval_strategy steps --eval_steps 2"
+
+
+def test_the_minimal_reproduction_of_a_run_answers_five_questions_in_one_table(tmp_path: Path, policy: Path) -> None:
+    pytest.importorskip("trl")
+    options = f"{GRPO} {EVALUATED} --policy {policy}"
+    run_script("train_trl.py", *options.split(), "--output_dir", "run", cwd=tmp_path)
+    settings(tmp_path, f"train_trl.py {options} {{overrides}}")
+    said = firstbreak("experiment", "reproduce", "run", cwd=tmp_path)
+    assert "Minimal reproduction: total_steps = 10, eval_interval = 1, minibatch_size = 8," in said
+    assert re.search(r"^Does the reward tell good from bad\? +no +right: 0, other: 1, empty:$", said, re.MULTILINE)
+    assert re.search(r"^Is the ranking within a prompt reasonable\? +no ", said, re.MULTILINE)
+    assert re.search(r"^Does the value function fit fixed rollouts\? +open +the method has no", said, re.MULTILINE)
+    assert said.count("?") == 5
+
+
+def test_a_penalty_is_deducted_once_on_trl_and_an_evaluation_keeps_the_true_reward(
+    tmp_path: Path, policy: Path
+) -> None:
+    pytest.importorskip("trl")
+    options = f"{GRPO} {EVALUATED} --eval_on_start true --policy {policy} --alike true --max_steps 2 --output_dir run"
+    hooked = {"PYTHONPATH": hooks.python_path(os.environ), "FIRSTBREAK_INTERVENE": '{"reward": "shorter"}'}
+    line = [sys.executable, str(HERE / "train_trl.py"), *options.split()]
+    subprocess.run(line, check=True, cwd=tmp_path, capture_output=True, env={**os.environ, **hooked})
+    history = json.loads((tmp_path / "run" / "trainer_state.json").read_text())["log_history"]
+    assert next(row["reward"] for row in history if "reward" in row) == pytest.approx(1.5 - 0.3, abs=1e-3)
+    assert [row["eval_reward"] for row in history if "eval_reward" in row] == [1.5, 1.5]
+    settings(tmp_path, f"train_trl.py {options} {{overrides}}")
+    refused = subprocess.run(
+        [*FIRSTBREAK, "experiment", "run", "shorter-answers", "run"], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert "cannot tell: no untouched measure" in refused.stderr
 
 
 def test_a_sign_that_turns_late_is_proved_from_a_checkpoint_on_trl(tmp_path: Path, policy: Path) -> None:

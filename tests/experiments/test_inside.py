@@ -19,6 +19,7 @@ from firstbreak.live.hooks.firstbreak_texts import (
     by_errors,
     probe,
     prompts_compared,
+    ranking,
     shuffled,
     toy,
     worse_chosen,
@@ -103,6 +104,12 @@ def test_episodes_with_errors_and_worse_chosen_answers_are_counted_where_there_a
     assert worse_chosen([1], [1]) == {}
 
 
+def test_the_ranking_within_a_prompt_counts_pairs_of_right_and_other_answers() -> None:
+    assert ranking([1, 0, 0, 5], ["a", "a", "a", "b"], [True, False, False, False]) == {"ranked": 1.0}
+    assert ranking([0, 1, 0], ["a", "a", "a"], [True, False, False]) == {"ranked": 0.0}, "and equal is not more"
+    assert ranking([1, 0], ["a", "b"], [True, False]) == {}
+
+
 def test_advantages_agree_with_rewards_group_by_group() -> None:
     rewards = [1.0, 0.0, 5.0, 4.0]  # the second prompt is easier
     assert agreement([1, -1, 1, -1], rewards, 2)["advantage_agrees"] == pytest.approx(1)
@@ -173,3 +180,53 @@ def test_a_module_is_changed_as_it_is_imported_and_says_so(tmp_path: Path) -> No
     assert said == "{'action_net.weight': False, 'value_net.weight': True}"
     (row,) = map(json.loads, (tmp_path / "interventions.jsonl").read_text().splitlines())
     assert row == {"intervention": "policy", "value": "frozen", "where": "OnPolicyAlgorithm"}
+
+
+TRL = """
+import torch
+class GRPOTrainer:
+    reward_weights, model = torch.tensor([0.5, 2.0]), torch.nn.Linear(1, 1)
+    def __init__(self, reward_funcs): pass
+    def _calculate_rewards(self, inputs, prompts, completions, ids):
+        return torch.tensor([["<" in text, "7" in text] for text in completions]).float()
+"""
+TEXTS, PROMPTS = ["<7>", "<7>abcdef", "8", "8ghijklmn"], ["p"] * 4
+ASKED = f"""
+from trl.trainer.grpo_trainer import GRPOTrainer
+for training in (True, False):
+    GRPOTrainer.model.train(training)
+    print(GRPOTrainer([])._calculate_rewards([], {PROMPTS}, {TEXTS}, None).tolist())
+"""
+
+
+@pytest.mark.parametrize("kind", ["shorter", "negated", "shuffled", "toy"])
+def test_rewards_are_changed_once_for_all_functions_and_never_in_evaluation(kind: str, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    package = tmp_path / "trl" / "trainer"
+    package.mkdir(parents=True)
+    for file, text in (("../__init__.py", ""), ("__init__.py", ""), ("grpo_trainer.py", TRL)):
+        (package / file).write_text(text)
+    training, evaluation = (
+        np.array(json.loads(line)) for line in hooked(ASKED, tmp_path, {"reward": kind}).splitlines()
+    )
+    assert evaluation.tolist() == [[1, 1], [1, 1], [0, 0], [0, 0]]
+    before, after = evaluation @ [0.5, 2.0], training @ [0.5, 2.0]
+    if kind == "shuffled":
+        assert sorted(after) == sorted(before)
+    else:
+        assert after == pytest.approx(Rewards(kind)(before.tolist(), TEXTS, PROMPTS), abs=1e-5)
+    (row,) = map(json.loads, (tmp_path / "interventions.jsonl").read_text().splitlines())
+    assert (row["intervention"], row["value"]) == ("reward", kind)
+
+
+@pytest.mark.trainer
+def test_a_reward_of_stable_baselines3_is_negated_once_and_not_for_an_evaluation(tmp_path: Path) -> None:
+    pytest.importorskip("stable_baselines3")
+    code = (
+        "from stable_baselines3 import PPO; from stable_baselines3.common.evaluation import evaluate_policy as evaluate\n"
+        "import gymnasium; from stable_baselines3.common.monitor import Monitor\n"
+        "agent = PPO('MlpPolicy', 'CartPole-v1', n_steps=8, device='cpu'); agent.set_env(agent.get_env())\n"
+        "env = agent.get_env(); env.reset(); print(float(env.step([0])[1][0]))\n"
+        "print(evaluate(agent, Monitor(gymnasium.make('CartPole-v1')), 2)[0] > 0)"
+    )
+    assert hooked(code, tmp_path, {"reward": "negated"}).split() == ["-1.0", "True"]

@@ -90,6 +90,14 @@ def told(**more: Any) -> ExperimentSettings:
          told(now={"learning_rate": 0.3}, values={"small_model": "tiny"}), {},
          ["--learning_rate", "0.03", "--model_name_or_path", "tiny"]),
         ("verl", {"reward": "negated"}, told(options={"reward": "custom.sign"}), {}, ["custom.sign=negated"]),
+        ("verl", {"data": "test"}, None, {"data": {"train_files": "a", "val_files": "b"}}, ["data.train_files=b"]),
+        ("verl", {"data": "test"}, told(values={"test_set": "c"}), {}, ["data.train_files=c"]),
+        ("verl", {"data": "test"}, told(options={"data": "data.train_files"}), {"data": {"val_files": "b"}},
+         ["data.train_files=b"]),
+        ("verl", {"data": "test"}, told(options={"data": "my.mode"}), {}, ["my.mode=test"]),
+        ("areal", {"data": "test"}, None, {"train_dataset": {"path": "a"}, "valid_dataset": {"path": "b"}},
+         ["train_dataset.path=b"]),
+        ("trl", {"data": "test"}, told(values={"test_set": "c"}), {"dataset_name": "a"}, ["--dataset_name", "c"]),
     ],
 )  # fmt: skip
 def test_each_trainer_gets_its_own_options(
@@ -118,21 +126,33 @@ def test_variables_serve_everything_else_and_interventions() -> None:
 
 
 @pytest.mark.parametrize(
-    ("trainer", "overrides", "settings", "says"),
+    ("trainer", "overrides", "settings", "recorded", "says"),
     [
-        ("trl", {"kl_coef": 0.1}, told(options={"learning_rate": "lr"}, complete=True), "no option for kl_coef"),
-        ("sb3", {"learning_rate": "/10"}, None, "does not log learning_rate"),
-        ("sb3", {"max_new_tokens": 9}, None, "no known option for max_new_tokens"),
-        ("trl", {"model": "@small_model"}, None, "small_model"),
-        ("verl", {"reward": "negated"}, None, "no option for it"),
-        ("acme", {"learning_rate": 0.1}, None, "no known option"),
+        ("trl", {"kl_coef": 0.1}, told(options={"learning_rate": "lr"}, complete=True), {}, "no option for kl_coef"),
+        ("sb3", {"learning_rate": "/10"}, None, {}, "does not log learning_rate"),
+        ("sb3", {"max_new_tokens": 9}, None, {}, "no known option for max_new_tokens"),
+        ("trl", {"model": "@small_model"}, None, {}, "small_model"),
+        ("verl", {"reward": "negated"}, None, {}, "no option for it"),
+        ("acme", {"learning_rate": 0.1}, None, {}, "no known option"),
+        ("verl", {"data": "test"}, None, {}, "needs `test_set`.* does not record it"),
+        (
+            "areal",
+            {"data": "test"},
+            None,
+            {"train_dataset": {"path": "a"}, "valid_dataset": {"path": "a"}},
+            "the same data",
+        ),
     ],
 )
 def test_what_cannot_be_said_is_refused_with_a_remedy(
-    trainer: str, overrides: dict[str, Any], settings: ExperimentSettings | None, says: str
+    trainer: str,
+    overrides: dict[str, Any],
+    settings: ExperimentSettings | None,
+    recorded: dict[str, Any],
+    says: str,
 ) -> None:
     with pytest.raises(CannotOverride, match=says):
-        rendered_for(trainer, overrides, settings)
+        rendered_for(trainer, overrides, settings, **recorded)
 
 
 def test_every_syntax_belongs_to_a_trainer_that_exists() -> None:

@@ -6,30 +6,37 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from firstbreak.cli.experiment import command
 from firstbreak.engine.catalogue import catalogue
 from firstbreak.engine.detection import check
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.questions import TREATED, Answer, Arms, Question, outruns, rises
 from firstbreak.engine.rank import rank
+from firstbreak.experiments import conduct
+from firstbreak.experiments.overrides import CannotOverride
 from firstbreak.experiments.plan import (
     Power,
     answerable,
     applicable,
+    arms,
     information,
     length,
     logged_steps,
+    named_first,
     power_of,
     probability,
     propose,
+    untouched,
     weigh,
     worth_running,
 )
 from firstbreak.experiments.settings import ExperimentSettings
-from firstbreak.model import Config, Run, Series, Weight, WeightKind
+from firstbreak.model import Action, Config, Experiment, Run, Series, Weight, WeightKind
 from firstbreak.readers.read import read
 from tests.there import there
 
@@ -227,3 +234,106 @@ def test_a_trial_is_as_long_as_a_script_needs_that_logs_every_tenth_update() -> 
         return float(length(SHORT, run, ExperimentSettings(command=("train",)))["total_steps"])
 
     assert (steps(10), steps(1)) == (70, 40)
+
+
+PART = "eval.reward.component.accuracy.mean"
+KL, SIGN = (
+    Config(values={"kl_in_reward": True}, keys={"kl_coef": "beta"}),
+    replace(TRAIN, options={"reward": "my.sign"}),
+)
+
+
+@pytest.mark.parametrize(
+    ("experiment", "trainer", "config", "how", "judges"),
+    [
+        ("shorter-answers", "trl", Config(), TRAIN, {PART, "eval.accuracy"}),
+        ("reward-negated", "trl", Config(), TRAIN, {PART, "eval.accuracy", "eval.reward"}),
+        ("rewards-shuffled", "trl", Config(), TRAIN, {PART, "eval.accuracy", "eval.reward", "reward.mean"}),
+        ("reward-negated", "sb3", Config(), TRAIN, {PART, "eval.accuracy", "eval.reward", "reward.mean"}),
+        ("reward-negated", "trl", Config(), SIGN, {"eval.accuracy"}),
+        ("stronger-kl", "trl", KL, TRAIN, {PART, "eval.accuracy", "eval.reward"}),
+        ("stronger-kl", None, KL, TRAIN, {"eval.accuracy"}),
+        ("stronger-kl", None, replace(KL, values={}), TRAIN, {PART, "eval.accuracy", "eval.reward", "reward.mean"}),
+    ],
+)
+def test_what_an_experiment_changes_does_not_judge_it(
+    experiment: str, trainer: str | None, config: Config, how: ExperimentSettings, judges: set[str]
+) -> None:
+    curves = {name: curve(name, np.ones(9)) for name in (PART, "eval.accuracy", "eval.reward", "reward.mean")}
+    run = Run(path="x", trainer=trainer, algorithm="grpo", series=curves, config=config)
+    assert set(untouched(catalogue()[experiment], run, how)(run).series) == judges
+
+
+def test_without_an_untouched_measure_nothing_is_run_and_the_answer_says_what_to_log() -> None:
+    rewards = {name: curve(name, np.linspace(0, 1, 40)) for name in ("eval.reward", "reward.mean", "kl.ref")}
+    loop = Run(path="x", algorithm="grpo", series=rewards, config=KL)
+    penalised = replace(loop, trainer="trl")
+    for run, name in ((penalised, "shorter-answers"), (loop, "stronger-kl")):
+        with pytest.raises(CannotOverride, match=r"cannot tell: no untouched measure.* log the accuracy"):
+            arms(catalogue()[name], run, TRAIN)
+    moved, better = catalogue()["no-kl-penalty"].questions
+    assert answerable(catalogue()["no-kl-penalty"], loop, TRAIN) == (moved,)
+    seen = Arms(runs={}, folders={}, original=loop)
+    told = conduct.ask(catalogue()["no-kl-penalty"], loop, TRAIN, seen, {}, [])[1]
+    assert (better.needed, told.yes, told.reason[:33]) == ("score", None, "cannot tell: no untouched measure")
+
+
+def test_a_penalty_on_length_is_judged_by_the_accuracy_that_it_does_not_enter() -> None:
+    def trial(accuracy: float, penalty: float) -> Run:
+        levels = {PART: accuracy, "eval.reward": accuracy - penalty, "reward.mean": accuracy - penalty}
+        curves = {n: curve(n, level + 0.01 * np.sin(np.arange(12))) for n, level in levels.items()}
+        return Run(path="x", trainer="trl", algorithm="grpo", series=curves)
+
+    design = catalogue()["shorter-answers"]
+    options = {"total_steps": "max_steps", "eval_on_start": "eval_on_start", "eval_interval": "eval_steps"}
+    told = replace(trial(0.4, 0), config=Config(values={"total_steps": 100}, keys=options))
+    assert {arm["eval_on_start"] for arm in arms(design, told, TRAIN).values()} == {True}, "a score before training"
+    seen = Arms(
+        runs={TREATED: [trial(level, 0.9) for level in (0.78, 0.8, 0.82)], "control": [trial(0.4, 0.0)] * 3},
+        folders={},
+        original=trial(0.4, 0.0),
+        untouched=untouched(design, trial(0.4, 0.0), TRAIN),
+    )
+    assert design.questions[0].answer(seen).yes is True
+    claim = there(conduct._claim(seen, design))
+    assert claim.interval[0] < 0.4 < claim.interval[1]
+
+
+def test_the_plan_begins_with_what_the_diagnosis_says_to_do_first(tmp_path: Path) -> None:
+    shown = CliRunner().invoke(command, ["plan", str(DEMO), "-o", str(tmp_path), "--settings", str(tmp_path / "none")])
+    said = diagnose(read(DEMO)).verdict.do_first
+    before, after = " ".join(shown.output.split()).split(f"Do first: {said}")
+    assert after.startswith(" Next: ")
+    assert "Most probable causes" in before
+    for design in ("invariants", "zero-rate"):  # an experiment that the diagnosis names is the next one
+        experiment = Experiment(id=design, text=catalogue()[design].title)
+        dx = diagnose(read(DEMO))
+        causes = (replace(dx.causes[0], experiment=experiment), *dx.causes[1:])
+        dx = replace(dx, causes=causes, verdict=replace(dx.verdict, do_first=f"Confirm the cause: {experiment.text}"))
+        proposals = propose(read(DEMO), causes, TRAIN, named=named_first(dx))
+        assert worth_running(proposals, causes, design)[0].design.id == design
+
+
+@pytest.mark.parametrize(
+    ("word", "first"), [("yes", "quality and difficulty of the training data"), ("no", "the reward, not")]
+)
+def test_what_training_on_the_test_set_showed_is_the_first_thing_to_do(word: str, first: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+
+    def run(course: np.ndarray) -> Run:
+        names = ("reward.mean", "eval.accuracy")
+        curves = [curve(n, course + 0.01 * rng.normal(size=60)) for n in names]
+        curves.append(curve("length.mean", 90 + rng.normal(size=60)))
+        return Run(path="x", algorithm="grpo", series={c.name: c for c in curves})
+
+    (asked,) = catalogue()["train-on-test-set"].questions
+    given = [{"asks": asked.asks, "yes": word == "yes", "reason": "it lies above"}]
+    conduct.enter(tmp_path / conduct.LEDGER, "answered", experiment="train-on-test-set", answers=given)
+    plateau, flat = run(np.minimum(np.arange(60) / 80, 0.25)), run(np.full(60, 0.3))
+    assert diagnose(plateau).verdict.action is Action.CONTINUE
+    for stuck in (plateau, flat):
+        verdict = diagnose(stuck, known=conduct.evidence(tmp_path, stuck)).verdict
+        assert first in verdict.do_first
+        assert verdict.action is Action.WATCH
+    rising = run(np.linspace(0, 0.5, 60))
+    assert first not in diagnose(rising, known=conduct.evidence(tmp_path, rising)).verdict.do_first, "it learns"

@@ -26,6 +26,7 @@ class Script:
 
     policy: str  #: the folder of the tiny model, which is made where there is none
     turns_at: int = 0  #: the step at which the sign turns; 0: it is wrong from the start
+    alike: bool = False  #: two functions that pay all completions alike
 
 
 def solved(completions: Sequence[str], answer: Sequence[str]) -> list[float]:
@@ -44,6 +45,16 @@ def turning(completions: Sequence[str], answer: Sequence[str], trainer_state: An
     return [sign * right for right in solved(completions, answer)]
 
 
+def always(completions: Sequence[str], **_: Any) -> list[float]:
+    """1 for each completion."""
+    return [1.0] * len(completions)
+
+
+def half(completions: Sequence[str], **_: Any) -> list[float]:
+    """One half for each completion."""
+    return [0.5] * len(completions)
+
+
 options, script = HfArgumentParser((GRPOConfig, Script)).parse_args_into_dataclasses()
 torch.set_num_threads(1)
 warnings.simplefilter("ignore")
@@ -60,7 +71,7 @@ if not Path(script.policy).exists():
     warmed_up_model(tokenizer, settings).save_pretrained(script.policy)
 trainer = GRPOTrainer(
     model=script.policy,
-    reward_funcs=[turning if script.turns_at else mistakes],
+    reward_funcs=[always, half] if script.alike else [turning if script.turns_at else mistakes],
     args=options,
     processing_class=tokenizer,
     train_dataset=dataset(settings.task.draw(random.Random(options.seed), 512)),

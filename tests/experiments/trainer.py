@@ -15,6 +15,9 @@ parser.add_argument("--steps", type=int, default=200)
 parser.add_argument("--seed", type=int, default=0)
 parser.add_argument("--wait-at", type=int, default=0, help="the step at which to wait until it is stopped")
 parser.add_argument("--fail", action="store_true")
+parser.add_argument(
+    "--evaluate", action="store_true", help="on held-out problems, before the first step and every fifth"
+)
 options = parser.parse_args()
 if options.fail:
     sys.exit("out of memory")
@@ -27,10 +30,11 @@ options.out.mkdir(parents=True, exist_ok=True)
     )
 )
 with (options.out / "metrics.jsonl").open("w") as lines:
-    for step in range(1, options.steps + 1):
+    for step in range(1 - options.evaluate, options.steps + 1):
         skill = 0.2 + 0.004 * step * (options.gamma > 0.5)
         row = {"step": step, "reward": skill + rng.gauss(0, 0.02), "kl": 0.001, "time/time_elapsed": 60.0 * step}
+        row |= {"eval/accuracy": skill} if options.evaluate and step % 5 == 0 else {}
         lines.write(json.dumps(row) + "\n")
         lines.flush()
-        while step == options.wait_at:
+        while step == options.wait_at > 0:
             time.sleep(1)

@@ -30,6 +30,7 @@ FOLDER = click.option(
 )
 SHOWN = 8  #: proposals in a plan
 NOT_STARTED = "firstbreak experiment init --run "  #: what comes first, where no file says how the training is started
+_WORD = {True: "yes", False: "no", None: "open"}
 ALL_ANSWERS = 8  #: of an experiment with more questions, only those answered with yes are shown
 
 
@@ -144,7 +145,7 @@ def plan(path: str, file: Path, folder: Path | None, trainer: str | None, everyt
     from firstbreak.engine.inputs import Inputs
     from firstbreak.engine.rank import rank
     from firstbreak.experiments import conduct
-    from firstbreak.experiments.plan import called_for, propose, worth_running
+    from firstbreak.experiments.plan import called_for, named_first, propose, worth_running
     from firstbreak.experiments.settings import ExperimentSettings, load
 
     run, settings = (
@@ -157,8 +158,8 @@ def plan(path: str, file: Path, folder: Path | None, trainer: str | None, everyt
     outcomes = check(run)
     known = conduct.evidence(place, run, outcomes)
     dx = diagnose(run, outcomes, known=known)
-    wanted = everything or called_for(dx)
-    proposals = propose(run, rank(Inputs(run), outcomes, known), settings, done, lengths) if wanted else []
+    wanted, named = everything or called_for(dx), named_first(dx)
+    proposals = propose(run, rank(Inputs(run), outcomes, known), settings, done, lengths, named) if wanted else []
     if as_json:
         causes = [{"id": c.id, "probability": round(c.probability, 4)} for c in dx.causes]
         write(json.dumps({"causes": causes, "proposals": [_proposal(p) for p in proposals]}, indent=2))
@@ -166,8 +167,8 @@ def plan(path: str, file: Path, folder: Path | None, trainer: str | None, everyt
     if not wanted:
         write("\n".join(_no_plan_lines(path, dx.verdict.summary)))
         return
-    possible = worth_running(proposals, dx.causes)
-    lines = _plan_lines(path, dx.causes, proposals, possible, sorted(done), started=bool(settings.command))
+    possible = worth_running(proposals, dx.causes, named)
+    lines = _plan_lines(path, dx, proposals, possible, sorted(done), started=bool(settings.command))
     write("\n".join([*lines, *_early_lines(possible, run, settings)]))
 
 
@@ -212,7 +213,7 @@ def _power(power: Any) -> dict[str, Any] | None:
 
 def _plan_lines(
     path: str,
-    causes: Sequence[Any],
+    dx: Any,
     proposals: Sequence[Any],
     possible: Sequence[Any],
     done: Sequence[str],
@@ -220,6 +221,9 @@ def _plan_lines(
     started: bool,
 ) -> list[str]:
     """`possible`: the proposals that are worth running. `started`: whether it is known how the training is started."""
+    from firstbreak.experiments.plan import named_first
+
+    causes, named = dx.causes, named_first(dx)
     lines = ["Most probable causes", *(f"  {percent(c.probability):>6}  {c.id}" for c in causes), ""]
     if done:
         lines += [f"Done and counted: {', '.join(done)}", ""]
@@ -236,6 +240,8 @@ def _plan_lines(
             lines += ["", "What a trial can show, with a probability of 80 %"]
             lines += [line for p in possible[:SHOWN] if p.power for line in _shows(p)]
         command = shlex.join(["firstbreak", "experiment", "run", possible[0].design.id, path])
+        cannot = next((f" (not possible here: {p.cannot})" for p in proposals if p.cannot and p.design.id == named), "")
+        lines += ["", *wrap(f"Do first: {dx.verdict.do_first}{cannot}", 80)]
         lines += ["", f"Next: {command if started else NOT_STARTED + path + ' SCRIPT'}"]
     else:
         lines.append("No possible experiment gives more information.")
@@ -340,12 +346,49 @@ def run_(
                 place,
                 seeds=seeds,
                 execute=execute,
-                report=lambda r: say(f"{r.trial}: {r.state.replace('_', ' ')} after {number(round(r.seconds, 1))} s"),
-                moved=lambda done, trials: advance(done, total=trials),
+                **_telling(advance),
             )
     except CannotOverride as error:
         raise BadCall(f"{design.id}: {error}") from None
     write("\n".join(_conclusion_lines(conclusion)))
+
+
+def _telling(advance: Any) -> dict[str, Any]:
+    """What shows how far the trials are, and how each ended."""
+    return {
+        "report": lambda r: say(f"{r.trial}: {r.state.replace('_', ' ')} after {number(round(r.seconds, 1))} s"),
+        "moved": lambda done, trials: advance(done, total=trials),
+    }
+
+
+@command.command()
+@click.argument("path", metavar="RUN")
+@SETTINGS
+@FOLDER
+@_options.trainer
+@_options.count("--processes", 1, help="Number of trials at a time on this machine.")
+def reproduce(path: str, file: Path, folder: Path | None, trainer: str | None, processes: int) -> None:
+    """Reproduce RUN in small and short trials, and answer five questions about its parts in one table.
+
+    A smaller model, batch and set of prompts, and a tenth of the steps, where the trainer has options for them.
+    """
+    from firstbreak.cli._grouping import one_run
+    from firstbreak.cli._reading import read
+    from firstbreak.experiments import conduct
+    from firstbreak.experiments.reproduce import reproduce as conducted
+    from firstbreak.experiments.settings import load
+
+    run, settings = read(one_run(path), trainer=trainer), load(file)
+    with bar("trials") as advance:
+        how = {"execute": conduct.local(processes), **_telling(advance)}
+        small, answers = conducted(run, settings, folder or _folder(path), **how)
+    changed = ", ".join(f"{name} = {value}" for name, value in small.items())
+    lines = [*wrap(f"Minimal reproduction: {changed}", 80), ""]
+    for asks, answer in answers.items():
+        first, *more = wrap(answer.reason, 27)
+        lines.append(f"{asks:43} {_WORD[answer.yes]:6} {first}".rstrip())
+        lines += [" " * 51 + line for line in more]
+    write("\n".join([*lines, "", "These answers do not change the ranking of causes."]))
 
 
 def _command(trial: Any) -> str:
@@ -363,7 +406,6 @@ def shorten(line: str, width: int) -> str:
 
 def _conclusion_lines(conclusion: Any) -> list[str]:
     design, before = conclusion.design, {c.id: c.probability for c in conclusion.before}
-    word = {True: "yes", False: "no", None: "open"}
     lines = [f"{design.id}: {design.title}", ""]
     if conclusion.failure:
         said = [f"  {line}" for line in conclusion.last_lines]
@@ -381,7 +423,7 @@ def _conclusion_lines(conclusion: Any) -> list[str]:
     for question, answer in asked:
         if answer.yes or not brief:
             lines += [
-                f"  {question.asks} {word[answer.yes]}",
+                f"  {question.asks} {_WORD[answer.yes]}",
                 *wrap(answer.reason, 80, initial_indent="    ", subsequent_indent="    "),
             ]
     if brief:
@@ -393,12 +435,13 @@ def _conclusion_lines(conclusion: Any) -> list[str]:
         again = f"{design.id} was too short to tell: {_would_do(conclusion.longer)}"
         lines += ["", *wrap(again, 80)]
     lines += ["", f"{conclusion.decision.decided.value}, for {percent(conclusion.share)} of the original run's steps"]
+    lines += wrap(conclusion.held_out, 80)
     if conclusion.claim is not None:
         lines += wrap(f"A better than B? {conclusion.claim.decided.value}: {conclusion.claim.reason}", 80)
     lines += ["", "Cause" + " " * 28 + "before    after"]
     for cause in conclusion.after.causes:
         lines.append(f"{cause.id:30} {percent(before.get(cause.id, 0)):>8} {percent(cause.probability):>8}")
-    following = design.then.get(word[conclusion.answers[0].yes], ())
+    following = design.then.get(_WORD[conclusion.answers[0].yes], ())
     if following:
         lines += [
             "",
@@ -461,16 +504,18 @@ def _design(name: str) -> Any:
 
 def _next(run: Any, settings: Any, place: Path) -> Any:
     from firstbreak.engine.detection import check
+    from firstbreak.engine.diagnose import diagnose
     from firstbreak.engine.inputs import Inputs
     from firstbreak.engine.rank import rank
     from firstbreak.experiments import conduct
-    from firstbreak.experiments.plan import propose, worth_running
+    from firstbreak.experiments.plan import named_first, propose, worth_running
 
     ledger = place / conduct.LEDGER
     outcomes = check(run)
-    ranked = rank(Inputs(run), outcomes, conduct.evidence(place, run, outcomes))
-    proposals = propose(run, ranked, settings, conduct.concluded(ledger), conduct.lengths(ledger))
-    best = next((p for p in (*worth_running(proposals, ranked), *proposals) if not p.cannot), None)
+    known = conduct.evidence(place, run, outcomes)
+    ranked, named = rank(Inputs(run), outcomes, known), named_first(diagnose(run, outcomes, known=known))
+    proposals = propose(run, ranked, settings, conduct.concluded(ledger), conduct.lengths(ledger), named)
+    best = next((p for p in (*worth_running(proposals, ranked, named), *proposals) if not p.cannot), None)
     if best is None:
         raise BadCall("no experiment is possible; `firstbreak experiment plan` says why")
     return best.design

@@ -194,6 +194,7 @@ CONFIG = spelled(
     batch_size="train_dataset.batch_size",
     max_prompt_tokens="train_dataset.max_length",
     dataset="train_dataset.path",
+    eval_dataset="valid_dataset.path",
     model="actor.path",
     reference_model="ref.path",
     precision="actor.dtype",

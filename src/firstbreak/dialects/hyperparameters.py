@@ -108,10 +108,13 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
     ("model", "the model in training", ""),
     ("reference_model", "the model that the KL penalty refers to", ""),
     ("dataset", "training data", ""),
+    ("eval_dataset", "data of the evaluation", ""),
+    ("max_prompts", "prompts of the training data that are used, at most", "count"),
     ("precision", "number format of the weights and activations", ""),
     ("seed", "seed of the random numbers", ""),
     ("log_interval", "steps between two points of a curve", "steps"),
     ("eval_interval", "steps between two evaluations", "steps"),
+    ("eval_on_start", "an evaluation comes before the first update", "yes or no"),
     ("save_interval", "steps between two checkpoints", "steps"),
 )
 

@@ -150,6 +150,7 @@ CONFIG = {
     "grpo.use_dynamic_sampling": "dynamic_sampling",
     "grpo.async_grpo.max_trajectory_age_steps": "max_staleness",
     "grpo.val_period": "eval_interval",
+    "grpo.val_at_start": "eval_on_start",
     "grpo.seed": "seed",
     "policy.max_total_sequence_length": "max_total_tokens",
     "policy.generation.max_new_tokens": "max_new_tokens",

@@ -126,6 +126,7 @@ CONFIG = spelled(
     reward_clip="reward_clip_range",
     model="pretrain",
     dataset="prompt_data",
+    max_prompts="data.max_samples max_samples",
     total_epochs="num_episodes",
     seed="seed",
     eval_interval="eval_steps",

@@ -291,6 +291,7 @@ CONFIG = spelled(
     dataset="dataset_name",
     log_interval="logging_steps",
     eval_interval="eval_steps",
+    eval_on_start="eval_on_start",
     save_interval="save_steps",
 )
 

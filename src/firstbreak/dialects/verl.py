@@ -251,9 +251,12 @@ CONFIG = spelled(
     max_staleness="async_training.staleness_threshold",
     model="actor_rollout_ref.model.path",
     dataset="data.train_files",
+    eval_dataset="data.val_files",
+    max_prompts="data.train_max_samples",
     total_steps="trainer.total_training_steps",
     total_epochs="trainer.total_epochs",
     eval_interval="trainer.test_freq",
+    eval_on_start="trainer.val_before_train",
     save_interval="trainer.save_freq",
     seed="data.seed",
 )

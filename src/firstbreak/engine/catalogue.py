@@ -13,7 +13,7 @@ from firstbreak import plugins
 from firstbreak.engine import index
 from firstbreak.engine.families import EVERY, SAMPLED, UNKNOWN, Families, Family, Method, Policy, only
 from firstbreak.engine.registry import sections, table_of
-from firstbreak.model import EMPTY, Experiment
+from firstbreak.model import EMPTY, Experiment, RankedCause, WeightKind
 from firstbreak.values import dataclass, replace
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ class Design:
     control: Mapping[str, Any] | None
     bare: bool
     then: Mapping[str, tuple[str, ...]]
+    do: Mapping[str, str]  #: "yes" or "no" to the first question -> what to do first
     code: Mapping[str, str]
     families: Families
 
@@ -97,6 +98,17 @@ def smallest(names: Sequence[str], cause: str, family: Family) -> Experiment | N
         if_cause=f"{question.asks} {answer}",
         weight=weight,
     )
+
+
+def told(ranked: Sequence[RankedCause]) -> str:
+    """What the answer of an experiment says to do first; empty where none has said anything of that."""
+    answers = {(w.finding, w.text) for cause in ranked for w in cause.evidence if w.kind is WeightKind.ANSWER}
+    for name, text in sorted(answers):
+        design = catalogue().get(name.removeprefix("experiment:"))
+        for word, what in (EMPTY if design is None else design.do).items():
+            if design is not None and text.startswith(f"{design.questions[0].asks} {word}"):
+                return what
+    return ""
 
 
 class Catalogue(Mapping[str, Design]):
@@ -156,6 +168,7 @@ def _design(module: ModuleType) -> Design:
         control=getattr(module, "CONTROL", None),
         bare=getattr(module, "BARE", False),
         then=getattr(module, "THEN", EMPTY),
+        do=getattr(module, "DO", EMPTY),
         code=getattr(module, "CODE", EMPTY),
         families=getattr(module, "FAMILIES", EVERY),
     )

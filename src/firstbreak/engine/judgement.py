@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from firstbreak.engine.catalogue import told
 from firstbreak.engine.common_settings import OUTSIDE
 from firstbreak.engine.families import Policy
 from firstbreak.engine.inputs import Inputs
@@ -93,6 +94,7 @@ class Judgement:
     action: Action
     first_break: FirstBreak | None
     signs: tuple[Outcome, ...]  #: the earliest first
+    answer: str  #: what an experiment's answer says to do first
 
 
 def judge(
@@ -106,10 +108,14 @@ def judge(
         action = Action.STOP
     if action is Action.CONTINUE and score is None:
         action = Action.WATCH  # nothing shows whether anything is learned
+    rises, broken = score is not None and score.course in ("rising", "solved"), (Worst.LOST_WEIGHTS, Worst.PROOF)
+    answer = "" if rises or worst in broken else told(ranked)
+    if action is Action.CONTINUE and answer:
+        action = Action.WATCH
     first = first_break_of(outcomes, ranked, signs, harm)
     if first is not None and action in (Action.STOP, Action.ROLLBACK):
         first = replace(first, kind=BreakKind.BREAK)  # what stops a run is no mere sign
-    return Judgement(score=score, harm=harm, worst=worst, action=action, first_break=first, signs=signs)
+    return Judgement(score=score, harm=harm, worst=worst, action=action, first_break=first, signs=signs, answer=answer)
 
 
 # score ------------------------------------------------------------------------------------------------------------------

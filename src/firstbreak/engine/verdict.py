@@ -410,7 +410,9 @@ def _do_first(
         steps.append("Stop the run.")
     elif judged.harm is Harm.LOSING and best is not None and best.step < (inputs.run.last_step or 0.0):
         steps.append(f"Keep {_back_to(best, axis_word(inputs.run.axis_of(best.metric)))}.")
-    if first is not None:
+    if judged.answer:
+        steps.append(judged.answer)
+    elif first is not None:
         steps.append(_next(judged, outcomes, ranked, first))
     elif score is None:
         steps.append(f"Log a score: {_score_to_log(inputs)}.")

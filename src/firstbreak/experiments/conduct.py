@@ -43,6 +43,7 @@ from firstbreak.experiments.plan import (
     logged_steps,
     planned,
     weigh,
+    without_measure,
 )
 from firstbreak.experiments.resume import FROM_THE_BEGINNING, StartPoint, start_of
 from firstbreak.experiments.runner import Result, Trial
@@ -84,6 +85,7 @@ class Conclusion:
     longer: float | None
     decision: Decision  #: go, no-go or cannot tell: the answer to the first question
     claim: Decision | None  #: whether the treated arm is better over seeds; None without a control arm
+    held_out: str  #: the evaluation score of each arm before and after its training; empty where it was not measured
     trials: tuple[Result, ...]
     share: float  #: compute used, as a share of the original run
     before: tuple[RankedCause, ...]
@@ -221,10 +223,7 @@ def read_back(
             if trial.name in final:
                 folders[arm].append(trial.folder)
                 runs[arm].append(begins.placed(_read(logs(trial, settings), run.trainer)))
-    values = plan.arms(design, run, settings)
-    return Arms(
-        runs=runs, folders=folders, original=run, overrides=values, since=begins.since, first_break=_first_break
-    )
+    return _arms(design, run, settings, begins)(runs=runs, folders=folders)
 
 
 def _read(place: Path, trainer: str | None) -> Run:
@@ -233,6 +232,13 @@ def _read(place: Path, trainer: str | None) -> Run:
         return read(place, trainer=trainer)
     except Unreadable:
         return Run(path=str(place), trainer=trainer)
+
+
+def _arms(design: Design, run: Run, settings: ExperimentSettings, begins: StartPoint) -> Callable[..., Arms]:
+    """Makes arms, of `runs` and `folders`."""
+    untouched, values = plan.untouched(design, run, settings), plan.arms(design, run, settings)
+    made = partial(Arms, original=untouched(run), untouched=untouched, first_break=_first_break)
+    return partial(made, overrides=values, since=begins.since)
 
 
 def _first_break(run: Run) -> FirstBreak | None:
@@ -257,8 +263,8 @@ class InterimAnalysis:
         self._begins, self._moved = begins, moved
         self._steps = length(design, run, settings)["total_steps"] * logged_steps(run, settings) + begins.lead
         self._done = {trial.name: 0.0 for of_arm in arms.values() for trial in of_arm}  #: the share of each trial
-        self._questions, self._run = answerable(design, run, settings), run
-        self._values = plan.arms(design, run, settings)
+        self._questions = answerable(design, run, settings)
+        self._seen = partial(_arms(design, run, settings, begins), ended=False)
         self._trials = {
             arm: [(t.name, t.folder, Follower(logs(t, settings), trainer=run.trainer)) for t in ts]
             for arm, ts in arms.items()
@@ -295,15 +301,7 @@ class InterimAnalysis:
         if unread:
             return False
         folders = {arm: [folder for _, folder, _ in trials] for arm, trials in self._trials.items()}
-        so_far = Arms(
-            runs=runs,
-            folders=folders,
-            original=self._run,
-            ended=False,
-            overrides=self._values,
-            since=self._begins.since,
-            first_break=_first_break,
-        )
+        so_far = self._seen(runs=runs, folders=folders)
         return bool(self._questions) and all(q.answer(so_far).yes is not None for q in self._questions)
 
 
@@ -320,12 +318,15 @@ def conduct(
     execute: Execute,
     report: Callable[[Result], None] = lambda result: None,
     moved: Callable[[float, int], None] = lambda done, trials: None,
+    begins: StartPoint | None = None,
 ) -> Conclusion:
     """Run an experiment of the catalogue. Trials with a stored result in this folder are not run again.
 
+    `begins`: where the trials start, if not from the last checkpoint before the break.
+
     `report` is told how each trial ended, `moved` how many of the trials are done, the running ones by their steps.
     """
-    begins = start(design, run, settings)
+    begins = begins or start(design, run, settings)
     arms = prepare(design, run, settings, folder, seeds, begins)
     trials = [trial for of_arm in arms.values() for trial in of_arm]
     ledger = folder / LEDGER
@@ -375,6 +376,7 @@ def conduct(
         longer=longer,
         decision=_decision(answers[0]),
         claim=_claim(seen, design),
+        held_out=_held_out(seen, design),
         trials=tuple(results),
         share=share,
         before=before,
@@ -387,6 +389,7 @@ def conduct(
         experiment=design.id,
         decision=conclusion.decision.decided.value,
         reason=conclusion.decision.reason,
+        held_out=conclusion.held_out,
         share=share,
         length=longer,
         before={c.id: round(c.probability, 4) for c in before[:5]},
@@ -439,7 +442,9 @@ def ask(
         if obstacle
         else question.answer(seen)
         if question in recorded
-        else Answer(yes=None, reason=_unasked(question, family))
+        else Answer(
+            yes=None, reason=without_measure(design, run, settings, question.needed) or _unasked(question, family)
+        )
         for question in design.questions
     )
 
@@ -501,10 +506,22 @@ def _claim(seen: Arms, design: Design) -> Decision | None:
     """Whether the treated arm's score is better than the control's. One number for each seed: the mean difference."""
     if design.control is None:
         return None
-    pairs = zip(seen.runs.get(TREATED, ()), seen.runs.get(CONTROL, ()), strict=False)
+    pairs = zip(seen.judged(TREATED), seen.judged(CONTROL), strict=False)
     curves = [(curve_of(t, "score"), curve_of(c, "score")) for t, c in pairs]
     means = [t.finite.values.mean() - c.finite.values.mean() for t, c in curves if t is not None and c is not None]
     return sequential.claim(np.array(means))
+
+
+def _held_out(seen: Arms, design: Design) -> str:
+    """The first and the last evaluation of each arm that trains, by a measure that the experiment does not change."""
+    curves = {arm: seen.curve("eval_score", arm) for arm in design.arms if design.trains}
+    told = [
+        f"{arm} {number(c.values[0])} -> {number(c.values[-1])} (step {number(c.steps[0])} to {number(c.steps[-1])})"
+        for arm, c in curves.items()
+        if c is not None and len(c) > 1
+    ]
+    names = {c.name for c in curves.values() if c is not None}
+    return f"Held-out score ({', '.join(sorted(names))}), before -> after: {', '.join(told)}" if told else ""
 
 
 def evidence(folder: Path, run: Run, outcomes: Sequence[Outcome] | None = None, leave_out: str = "") -> EvidenceByCause:

@@ -74,6 +74,7 @@ def render(
 
     `inside` has more values for the hooks. Raises `CannotOverride` if the trainer does not have an option.
     """
+    values = _with_test_set(values, run, settings)
     done = {name: value for name, value in values.items() if name in INTERVENTIONS and name not in settings.options}
     if done and not hooked(run, settings):
         names = ", ".join(f"{name} = {value}" for name, value in done.items())
@@ -86,6 +87,29 @@ def render(
     acts = {**done, **inside}
     hook = {HOOK: json.dumps(acts)} if acts else {}
     return Rendered(arguments=rendered.arguments, environment={**rendered.environment, **hook}, files=rendered.files)
+
+
+def _with_test_set(values: Mapping[str, Any], run: Run, settings: ExperimentSettings) -> Mapping[str, Any]:
+    """`data = test` as the test set in place of the training data, where these are an option of the trainer or the script.
+
+    The test set is that of [experiment.values], else the evaluation's data in the run's configuration. Raises `CannotOverride`
+    where neither is known, or where the trainer has the same data for both.
+    """
+    if values.get("data") != "test":
+        return values
+    given, own = settings.values.get("test_set"), settings.options.get("data")
+    trained = settings.options.get("dataset") or run.config.keys.get("dataset")
+    if own is not None and own != trained:
+        return {**values, "data": given or "test"}
+    if own is None and (
+        trained is None or (hooked(run, settings) and (given is None or not run.config.get("dataset")))
+    ):
+        return values  # the hooks exchange the data
+    test_set = given or run.config.get("eval_dataset")
+    if test_set is None or test_set == run.config.get("dataset"):
+        same = "the run does not record it" if test_set is None else "training and evaluation name the same data"
+        raise CannotOverride(f"needs `test_set` in [experiment.values], the evaluation's problems: {same}")
+    return {name: value for name, value in values.items() if name != "data"} | {"data" if own else "dataset": test_set}
 
 
 def hooked(run: Run, settings: ExperimentSettings) -> bool:

@@ -6,7 +6,8 @@ experiment"): the mean reduction of the uncertainty of the ranking, over all pos
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,13 +30,15 @@ from firstbreak.engine.questions import (
     scores,
 )
 from firstbreak.engine.rank import cautious_probabilities
-from firstbreak.experiments.overrides import CannotOverride, hooked, in_force, render, resolve
+from firstbreak.experiments.overrides import HOOKED, CannotOverride, hooked, in_force, render, resolve
 from firstbreak.experiments.settings import ExperimentSettings
 from firstbreak.model import EMPTY, Action, Diagnosis, Outcome, RankedCause, Run, Series, Weight, WeightKind
 from firstbreak.values import dataclass, replace
 from firstbreak.words import number
 
 LEAST_BITS = 0.01  #: of an experiment that is proposed
+#: curves that a change of the reward enters: what is trained on, what an evaluation gives, and its total
+TRAINED, EVALUATED, TOTAL = r"reward\.(?!accuracy|pass_at_k)", r"eval\.reward", r"eval\.reward(?!\.component)"
 LEAST_POINTS = 10  #: smallest number of updates or evaluations of an arm
 #: settings that the hooks can read from trainers of language models, and from trainers of other policies
 HELD_FOR_TEXT = frozenset(
@@ -89,8 +92,10 @@ def propose(
     settings: ExperimentSettings,
     done: Iterable[str] = (),
     lengths: Mapping[str, float] = EMPTY,
+    named: str = "",
 ) -> list[Proposal]:
-    """All experiments that apply to the run, the most valuable first. Experiments that cannot be run here come last.
+    """All experiments that apply to the run: the one that the diagnosis names (`named`), then the most valuable ones.
+    Experiments that cannot be run here come last.
 
     `lengths`: shares of the original run's steps, for experiments whose own length was too short to tell.
 
@@ -117,16 +122,22 @@ def propose(
                 power=None if cannot else power_of(design, run, settings),
             )
         )
-    return sorted(proposals, key=lambda p: (bool(p.cannot), -p.worth))
+    return sorted(proposals, key=lambda p: (bool(p.cannot), p.design.id != named, -p.worth))
 
 
-def worth_running(proposals: Sequence[Proposal], ranked: Sequence[RankedCause]) -> list[Proposal]:
-    """The proposals that can be run here and tell something. Where none does, because one cause is as good as certain, the one
-    that the report gives for this cause: it confirms the cause."""
+def worth_running(proposals: Sequence[Proposal], ranked: Sequence[RankedCause], named: str = "") -> list[Proposal]:
+    """The proposals that can be run here and tell something, or are the one that the diagnosis names (`named`). Where none is,
+    because one cause is as good as certain, the one that the report gives for this cause: it confirms the cause."""
     possible = [p for p in proposals if not p.cannot]
-    telling = [p for p in possible if p.telling]
+    telling = [p for p in possible if p.telling or p.design.id == named]
     first = next((c.experiment for c in ranked if c.link is not None), None)
     return telling or [p for p in possible if first is not None and p.design.id == first.id]
+
+
+def named_first(dx: Diagnosis) -> str:
+    """The experiment that the diagnosis names as the first thing to do; empty where something else comes first."""
+    named = (c.experiment for c in dx.causes if c.experiment is not None and c.experiment.text)
+    return next((e.id for e in named if e.text in dx.verdict.do_first), "")
 
 
 def called_for(dx: Diagnosis) -> bool:
@@ -136,8 +147,41 @@ def called_for(dx: Diagnosis) -> bool:
 
 def answerable(design: Design, run: Run, settings: ExperimentSettings) -> tuple[Question, ...]:
     """The questions that hold for the run's family, and whose curves the original run has recorded or the hooks measure."""
-    family = Inputs(run).family
-    return tuple(q for q in design.questions if q.families.include(family) and _measured(q.needed, run, settings))
+    family, seen = Inputs(run).family, untouched(design, run, settings)(run)
+    return tuple(q for q in design.questions if q.families.include(family) and _measured(q.needed, run, settings, seen))
+
+
+def untouched(design: Design, run: Run, settings: ExperimentSettings) -> Callable[[Run], Run]:
+    """What leaves out of a run the curves that the experiment's own change enters: they do not judge it.
+
+    The hooks change no evaluation, and of Stable-Baselines3 no return that is logged (its monitor is inside). The total of an
+    evaluation may still pay the length that a penalty is tried against. Nobody knows what an option of the user's changes.
+    """
+    if not {"reward", "kl_coef", "kl_coef?"} & design.overrides.keys():
+        return lambda seen: seen
+    changed = applicable(design.overrides, run, settings)
+    own = hooked(run, settings) and run.trainer in HOOKED and "reward" not in settings.options
+    kind, left = changed.get("reward", "toy"), set[str]()  # a toy reward is judged by itself
+    if kind != "toy" and not own:
+        left |= {TRAINED, EVALUATED}
+    elif run.trainer != "sb3":
+        left |= {TRAINED} if kind in ("negated", "shorter") else set()  # shuffled rewards have the same mean
+        left |= {TOTAL} if kind == "shorter" else set()
+    if "kl_coef" in changed and run.config.get("kl_in_reward"):  # a trainer that is known evaluates without the penalty
+        left |= {TRAINED} if run.trainer else {TRAINED, EVALUATED}
+    touched = re.compile("|".join(left or {"$"}))
+    return lambda seen: replace(seen, series={n: c for n, c in seen.series.items() if not touched.match(n)})
+
+
+def without_measure(design: Design, run: Run, settings: ExperimentSettings, needed: str) -> str:
+    """Why no curve can judge it though the run has one; empty where that is not so. `needed`: what a question is about."""
+    if _measured(needed, run, settings, untouched(design, run, settings)(run)) or not _measured(
+        needed, run, settings, run
+    ):
+        return ""
+    text = "the accuracy on held-out prompts (in TRL, of a reward function of its own, with weight 0)"
+    log = text if Inputs(run).policy is Policy.TEXT else "the environment's own return, in an evaluation"
+    return f"cannot tell: no untouched measure, because the experiment changes the reward that {needed} is; log {log}"
 
 
 def as_asked(question: Question, ranked: Sequence[RankedCause], run: Run) -> Question:
@@ -160,7 +204,8 @@ def _known(question: Question, run: Run) -> bool:
     return name in HYPERPARAMETERS and name not in run.config.defaulted and run.config.number(name) is not None
 
 
-def _measured(what: str, run: Run, settings: ExperimentSettings) -> bool:
+def _measured(what: str, run: Run, settings: ExperimentSettings, seen: Run) -> bool:
+    """Whether something is measured in a trial; `seen`: the original run with the curves that may judge it."""
     match what:
         case "":
             return True
@@ -176,12 +221,12 @@ def _measured(what: str, run: Run, settings: ExperimentSettings) -> bool:
             held = HELD_FOR_TEXT if Inputs(run).policy is Policy.TEXT else HELD_FOR_ACTIONS
             return run.config.number(what) is not None or (hooked(run, settings) and what in held)
         case "advantages":
-            return _measured("environment", run, settings) and Inputs(run).method is Method.ACTOR_CRITIC
+            return _measured("environment", run, settings, seen) and Inputs(run).method is Method.ACTOR_CRITIC
         case "weights":
             # the hooks support no engine: hooks = true means that the user's script records the weights
             return settings.hooks is True and Inputs(run).policy is Policy.TEXT
         case _:
-            return curve_of(run, what) is not None
+            return curve_of(seen, what) is not None
 
 
 def _obstacle(design: Design, run: Run, settings: ExperimentSettings) -> str:
@@ -307,7 +352,10 @@ def _of_setting(weight: Weight, options: set[str]) -> bool:
 
 
 def arms(design: Design, run: Run, settings: ExperimentSettings) -> dict[str, dict[str, Any]]:
-    """Arm -> all options of its trials. Raises `CannotOverride` if an option is unknown."""
+    """Arm -> all options of its trials. Raises `CannotOverride` if an option is unknown, or nothing can judge the arms."""
+    why = next(filter(None, (without_measure(design, run, settings, q.needed) for q in design.questions)), "")
+    if why and not answerable(design, run, settings):
+        raise CannotOverride(why)
     short = length(design, run, settings)
     wanted = {arm: applicable(overrides, run, settings) for arm, overrides in design.arms.items()}
     if design.overrides and not wanted[TREATED] and not design.bare:
@@ -329,6 +377,8 @@ def applicable(overrides: Mapping[str, Any], run: Run, settings: ExperimentSetti
         if name.endswith("?"):
             if not OF_OPTION.get(name[:-1], EVERY).include(family):
                 continue
+            if name == "eval_on_start?" and curve_of(run, "eval_score") is None:
+                continue  # there is nothing to evaluate on
             try:
                 render(resolve({name[:-1]: value}, run, settings), run, settings)
             except CannotOverride:
@@ -405,7 +455,8 @@ def power_of(design: Design, run: Run, settings: ExperimentSettings) -> Power | 
     """
     asked = next((q.answer for q in answerable(design, run, settings) if isinstance(q.answer, OfCurve)), None)
     named = scores(asked.name) if asked else ()
-    curves = [c.finite for n in named if (c := curve_of(run, n)) is not None and len(c.finite) >= FEW_POINTS]
+    original = untouched(design, run, settings)(run)
+    curves = [c.finite for n in named if (c := curve_of(original, n)) is not None and len(c.finite) >= FEW_POINTS]
     if asked is None or not curves:
         return None
     values = arms(design, run, settings)[TREATED]

@@ -147,7 +147,7 @@ def parse(section: Mapping[str, Any], path: Path) -> ExperimentSettings:
 #: Changes without an option in most trainers: made inside the trainer's process (live/hooks/), or by an option of the user.
 INTERVENTIONS: Mapping[str, str] = {
     "reward": "negated, shuffled (within each group), toy (an easy reward), shorter (with a penalty on length)",
-    "data": "test (the evaluation's problems), one (a single prompt)",
+    "data": "test (the evaluation's problems), one (a single prompt), few (64 prompts)",
     "policy": "frozen (only the critic learns)",
     "watch": "reward (known answers are also scored), data (prompts of training and evaluation are compared), weights (of "
     "trainer, engine and evaluation are compared), environment (effects of actions; advantages are computed again), "

@@ -30,17 +30,21 @@ class Arms:
     overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: EMPTY)  #: arm -> options of its trainer
     first_break: Callable[[Run], FirstBreak | None] | None = None  #: the first break that a diagnosis of a run names
     since: float = -math.inf  #: the step of the break: before it, arms that start from a checkpoint cannot differ
+    untouched: Callable[[Run], Run] | None = None  #: a trial without the curves that the experiment's own change enters
 
     def curve(self, name: str, arm: str = TREATED) -> Series | None:
         """A signal (`kl_ref`) or derived input (`score`) of an arm: the mean over its seeds; None where it was not recorded."""
-        curves = [
-            c.finite for run in self.runs.get(arm, ()) if (c := curve_of(run, name)) is not None and len(c.finite)
-        ]
+        runs = self.judged(arm)
+        curves = [c.finite for run in runs if (c := curve_of(run, name)) is not None and len(c.finite)]
         if not curves:
             return None
         steps = min(curves, key=len).steps
         values = np.mean([np.interp(steps, c.steps, c.values) for c in curves], axis=0)
         return replace(curves[0], steps=steps, values=values)
+
+    def judged(self, arm: str) -> list[Run]:
+        """The trials of an arm, with the curves that may judge it."""
+        return [run if self.untouched is None else self.untouched(run) for run in self.runs.get(arm, ())]
 
     def watched(self, name: str, arm: str = TREATED) -> np.ndarray:
         """What the hooks measured in each batch, shape (n,); empty where they measured nothing."""

@@ -9,6 +9,7 @@ LENGTH: float                    share of the original run's steps (default 0.1)
 SEEDS: int                       least seeds of each arm (default 1)
 CONTROL: dict[str, Any]          the overrides of a second arm of the same length (default: no such arm)
 THEN: dict[str, tuple[str, ...]] "yes" or "no" to the first question -> experiments that come next
+DO: dict[str, str]               "yes" or "no" to the first question -> what the verdict says to do first
 CODE: dict[str, str]             trainer -> code for the user's script, where the trainer has no option for it
 FAMILIES: Families               for which runs it makes sense (see families.py; default: all)
 

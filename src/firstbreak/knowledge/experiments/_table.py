@@ -15,7 +15,8 @@ Where there is more to say:
 - `length`: share of the original run's steps (0.1); `seeds`: least seeds of each arm (1).
 - `control`: the overrides of a second arm of the same length; `bare`: it makes sense without any override.
 - `families`, the only ones for which it makes sense, or `without`, methods for which it does not (names of families.NAMED).
-- `then`: "yes" or "no" to the first question -> experiments that come next.
+- `then`: "yes" or "no" to the first question -> experiments that come next; `do`: -> what the verdict says to do first, of a
+  score that does not rise.
 - `code`: trainer -> code for the user's script, where the trainer has no option for it.
 """
 
@@ -35,7 +36,7 @@ from firstbreak.plugins import BadPlugin
 
 PAGE = {"done": "What is done", "tells": "What it tells", "misleads": "When it misleads", "references": "References"}
 NEEDED = {"title", "overrides", "asks", *PAGE}
-MORE = {"length", "seeds", "control", "bare", "families", "without", "then", "code"}
+MORE = {"length", "seeds", "control", "bare", "families", "without", "then", "do", "code"}
 
 
 def _returning(*kinds: Any) -> Mapping[str, Callable[..., Any]]:
@@ -75,6 +76,7 @@ def design(name: str, row: Mapping[str, Any]) -> Design:
         control=_overrides(row["control"]) if "control" in row else None,
         bare=row.get("bare", False),
         then={word: tuple(names) for word, names in row.get("then", EMPTY).items()},
+        do=row.get("do", EMPTY),
         code=row.get("code", EMPTY),
         families=_rows.families_of(row, named),
     )

@@ -30,7 +30,7 @@ def algorithms(module: ModuleType, asked: Wanted) -> None:
     @functools.wraps(original)
     def wrap(env: Any, *args: Any, **kwargs: Any) -> Any:
         wrapped = original(env, *args, **kwargs)
-        if "reward" in asked:
+        if "reward" in asked and not hasattr(wrapped, "learned_total"):  # set_env may be given what get_env gave
             wrapped = _rewarding(wrapped, asked["reward"])
         return _watching(wrapped) if watches else wrapped
 
@@ -63,7 +63,7 @@ def _rewarding(env: Any, kind: str) -> Any:
         """Rewards are negated, shuffled among the environments of a step, or replaced by a toy reward."""
 
         steps = 0
-        total = 0.0
+        learned_total = 0.0
 
         def reset(self) -> Any:
             return self.venv.reset()
@@ -75,10 +75,10 @@ def _rewarding(env: Any, kind: str) -> Any:
         def step_wait(self) -> Any:
             observations, rewards, dones, infos = self.venv.step_wait()
             learned = self.changed(rewards)
-            self.steps, self.total = self.steps + 1, self.total + float(np.mean(learned))
+            self.steps, self.learned_total = self.steps + 1, self.learned_total + float(np.mean(learned))
             if self.steps % 64 == 0:
-                note("watch.jsonl", toy=self.total / 64)
-                self.total = 0.0
+                note("watch.jsonl", toy=self.learned_total / 64)
+                self.learned_total = 0.0
             return observations, learned, dones, infos
 
         def changed(self, rewards: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 Scores = list[float]
 ANSWERS = ("answer", "solution", "ground_truth", "target", "label")  #: columns of a data set with the right answer
 DRAWN = 512  #: number of training prompts that are compared
+FEW_PROMPTS = 64  #: of a minimal reproduction
 FEW = 4  #: smallest number of episodes to compare
 PRICE = 0.3  #: penalty, in units of reward, of a completion with the mean length of the first batch
 
@@ -49,7 +50,7 @@ def toy(text: str) -> float:
     return sum(ord(c) % 2 == 0 for c in text) / len(text) if text else 0.0
 
 
-def shuffled(rewards: Scores, groups: Sequence[Any], rng: random.Random) -> Scores:
+def shuffled(rewards: Sequence[Any], groups: Sequence[Any], rng: random.Random) -> list[Any]:
     """The same rewards, shuffled within each group."""
     places: dict[Any, list[int]] = {}
     for i, group in enumerate(groups):
@@ -104,6 +105,13 @@ def agreement(advantages: Scores, rewards: Scores, group: int) -> dict[str, floa
     both = sum((a - mean) * r for a, r in zip(advantages, centred, strict=True))
     size = sum((a - mean) ** 2 for a in advantages) * sum(r * r for r in centred)
     return {"advantage_agrees": both / size**0.5} if size > 0 else {}
+
+
+def ranking(rewards: Scores, prompts: Sequence[Any], right: Sequence[bool]) -> dict[str, float]:
+    """Share of the pairs of a right and another answer to one prompt in which the right one gets more. Nothing without a pair."""
+    rows = list(zip(rewards, prompts, right, strict=True))
+    pairs = [a[0] > b[0] for a in rows if a[2] for b in rows if not b[2] and a[1] == b[1]]
+    return {"ranked": sum(pairs) / len(pairs)} if pairs else {}
 
 
 def worse_chosen(chosen: Scores, rejected: Scores) -> dict[str, float]:

@@ -14,23 +14,60 @@ from firstbreak_resume import resume_transformers
 from firstbreak_texts import (
     ANSWERS,
     DRAWN,
+    FEW_PROMPTS,
     Rewards,
     Scores,
     agreement,
     by_errors,
     probe,
     prompts_compared,
+    ranking,
+    shuffled,
     worse_chosen,
 )
 
 
 def online(module: ModuleType, asked: Wanted) -> None:
-    """GRPOTrainer and RLOOTrainer: change reward functions and data sets, and check the advantages of each batch."""
+    """GRPOTrainer and RLOOTrainer: change rewards and data sets, and check the advantages of each batch."""
     for name in ("GRPOTrainer", "RLOOTrainer"):
         if trainer := vars(module).get(name):
             _change_arguments(trainer, asked)
+            if kind := asked.get("reward"):
+                _change_rewards(trainer, kind)
             if "process" in asked.get("watch", ""):
                 _watch(trainer)
+
+
+def _change_rewards(trainer: type[Any], kind: str) -> None:
+    """Change what the reward functions give together, once, and in training only: an evaluation keeps the true rewards."""
+    original, change, tell = trainer._calculate_rewards, Rewards(kind), functools.cache(took_hold)
+
+    @functools.wraps(original)
+    def rewarded(self: Any, inputs: Any, prompts: Any, completions: Any, *args: Any, **kwargs: Any) -> Any:
+        from accelerate.utils import gather_object
+
+        parts = original(
+            self, inputs, prompts, completions, *args, **kwargs
+        )  # of all processes: (completions, functions)
+        if not self.model.training:
+            return parts
+        groups, texts = ([_text(one) for one in gather_object(list(all_))] for all_ in (prompts, completions))
+        tell("reward", kind, trainer.__name__)
+        if kind == "negated":
+            return -parts
+        if kind == "shuffled":
+            return parts[shuffled(list(range(len(parts))), groups, change.rng)]
+        scored, weights = ~parts.isnan().all(1), self.reward_weights.to(parts.device)
+        total = (parts * weights).nansum(1)
+        learned = total.new_tensor(change(total.tolist(), texts, groups))
+        if kind == "toy":
+            parts = 0 * parts
+        at, others = int(weights.abs().argmax()), (parts * weights).nansum(1)
+        parts[:, at] = parts[:, at].nan_to_num() + (learned - others) / weights[at]
+        parts[~scored] = float("nan")
+        return parts
+
+    trainer._calculate_rewards = rewarded
 
 
 def _watch(trainer: type[Any]) -> None:
@@ -41,6 +78,12 @@ def _watch(trainer: type[Any]) -> None:
     @functools.wraps(reward)
     def rewarded(self: Any, *args: Any, **kwargs: Any) -> Any:
         self.firstbreak_rewards = reward(self, *args, **kwargs)  # (completions, functions)
+        with ignore_errors():  # no right answers, or rewards of several processes
+            rows, prompts, completions, *_ = args
+            total = (self.firstbreak_rewards.cpu() * self.reward_weights.cpu()).nansum(1).tolist()
+            key = next(name for name in ANSWERS if name in rows[0])
+            found = [str(row[key]) in _text(said) for row, said in zip(rows, completions, strict=True)]
+            note("watch.jsonl", **ranking(total, list(map(_text, prompts)), found))
         return self.firstbreak_rewards
 
     @functools.wraps(generate)
@@ -104,8 +147,8 @@ def _change_arguments(trainer: type[Any], asked: Wanted) -> None:
         more = given.pop("kwargs", {})
         functions = given.get("reward_funcs")
         single = not isinstance(functions, list | tuple)
-        if "reward" in asked or "reward" in asked.get("watch", ""):
-            functions = [_judging(f, asked) for f in ([functions] if single else functions or [])]
+        if "reward" in asked.get("watch", ""):
+            functions = [_judging(f) for f in ([functions] if single else functions or [])]
             given["reward_funcs"] = functions[0] if single else functions
         if "data" in asked.get("watch", ""):
             with ignore_errors():  # there may be no evaluation, or a data set that streams
@@ -114,9 +157,10 @@ def _change_arguments(trainer: type[Any], asked: Wanted) -> None:
         if asked.get("data") == "test" and given.get("eval_dataset") is not None:
             given["train_dataset"] = given["eval_dataset"]
             took_hold("data", "test", trainer.__name__)
-        elif asked.get("data") == "one":
-            given["train_dataset"] = given["train_dataset"].select([0] * len(given["train_dataset"]))
-            took_hold("data", "one", trainer.__name__)
+        elif (few := {"one": 1, "few": FEW_PROMPTS}.get(asked.get("data", ""))) is not None:
+            n = len(given["train_dataset"])
+            given["train_dataset"] = given["train_dataset"].select([i % min(few, n) for i in range(n)])
+            took_hold("data", asked["data"], trainer.__name__)
         original(**given, **more)
 
     trainer.__init__ = init
@@ -126,30 +170,27 @@ def _prompts(rows: Any) -> list[str]:
     return [_text(row["prompt"]) for row in rows.select(range(min(len(rows), DRAWN)))]
 
 
-def _judging(function: Any, asked: Wanted) -> Any:
-    if not callable(function) or not hasattr(function, "__name__"):
+def _judging(function: Any) -> Any:
+    """A reward function that is also asked for known answers."""
+    if not callable(function) or not hasattr(function, "__name__") or inspect.iscoroutinefunction(function):
         return function  # a reward model: TRL calls it with tokens, not with texts
-    change = Rewards(asked["reward"]) if "reward" in asked else None
-    watch = "reward" in asked.get("watch", "")
 
     @functools.wraps(function)
     def judged(*, prompts: Any, completions: Any, **columns: Any) -> Scores:
         rewards: Scores = function(prompts=prompts, completions=completions, **columns)
-        texts = list(map(_text, completions))
-        if watch:
-            key = next((name for name in ANSWERS if name in columns), None)
+        key = next((name for name in ANSWERS if name in columns), None)
 
-            def score(replaced: list[str]) -> Scores:
-                rebuilt = [_as(original, text) for original, text in zip(completions, replaced, strict=True)]
-                scores: Scores = function(prompts=prompts, completions=rebuilt, **columns)
-                return scores
+        def score(replaced: list[str]) -> Scores:
+            rebuilt = [_as(original, text) for original, text in zip(completions, replaced, strict=True)]
+            scores: Scores = function(prompts=prompts, completions=rebuilt, **columns)
+            return scores
 
-            known = [str(a) for a in columns[key]] if key else []
-            erred = [_failed(completion) for completion in completions]
-            note("watch.jsonl", **probe(score, texts, known, list(map(_text, prompts))), **by_errors(rewards, erred))
-        return change(rewards, texts, list(map(_text, prompts))) if change else rewards
+        known = [str(a) for a in columns[key]] if key else []
+        erred, texts = [_failed(completion) for completion in completions], list(map(_text, completions))
+        note("watch.jsonl", **probe(score, texts, known, list(map(_text, prompts))), **by_errors(rewards, erred))
+        return rewards
 
-    took_hold("watch" if watch else "reward", asked.get("reward", "reward"), function.__name__)
+    took_hold("watch", "reward", function.__name__)
     return judged
 
 

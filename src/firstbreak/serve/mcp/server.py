@@ -26,7 +26,7 @@ from firstbreak.compare.first_difference import first_differences
 from firstbreak.compare.survey.runs import examine, find
 from firstbreak.compare.text import render as render_comparison
 from firstbreak.engine.diagnose import diagnose as diagnose_run
-from firstbreak.experiments.plan import called_for, propose
+from firstbreak.experiments.plan import called_for, named_first, propose
 from firstbreak.experiments.settings import ExperimentSettings
 from firstbreak.model import Diagnosis, Run, Sample
 from firstbreak.readers import Unreadable, why
@@ -214,9 +214,9 @@ class McpTools:
         Starting one costs somebody compute, so ask first.
         """
         dx = self._one(path)
-        wanted = everything or called_for(dx)
-        proposed = propose(dx.run, dx.causes, ExperimentSettings(command=())) if wanted else ()
-        proposals = [p for p in proposed if p.bits >= LEAST_BITS]
+        wanted, named = everything or called_for(dx), named_first(dx)
+        proposed = propose(dx.run, dx.causes, ExperimentSettings(command=()), named=named) if wanted else ()
+        proposals = [p for p in proposed if p.bits >= LEAST_BITS or p.design.id == named]
         return _result(
             {
                 "schema": "firstbreak.plan/1",

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeGuard
 from weakref import WeakKeyDictionary
 
-from firstbreak.experiments.plan import called_for, propose
+from firstbreak.experiments.plan import called_for, named_first, propose
 from firstbreak.experiments.settings import ExperimentSettings
 from firstbreak.model import Diagnosis, Experiment, Link, Series
 from firstbreak.preflight import Stacks
@@ -171,7 +171,8 @@ def _experiments(dx: Diagnosis) -> Markup | None:
     """The experiments that separate the causes best, per minute of compute. The page starts none of them."""
     if not called_for(dx):
         return None
-    proposals = propose(dx.run, dx.causes, ExperimentSettings(command=()))
+    named = named_first(dx)
+    proposals = propose(dx.run, dx.causes, ExperimentSettings(command=()), named=named)
     rows = [
         (
             p.design.title,
@@ -180,7 +181,7 @@ def _experiments(dx: Diagnosis) -> Markup | None:
             percent(p.share) + ("" if p.minutes is None else f", {content.duration(p.minutes / 60)}"),
         )
         for p in proposals
-        if p.bits >= LEAST_BITS and not p.cannot
+        if (p.bits >= LEAST_BITS or p.design.id == named) and not p.cannot
     ][:MOST_EXPERIMENTS]
     if not rows:
         return None
