@@ -4,7 +4,7 @@ Draws runs of six trainers that are healthy at first, and in which one number th
 5 seconds, and as many healthy ones whose numbers drift as they do in a run that learns. A failure counts as spoken of where the
 guard reports a decision about that number before a quarter of the harm. Harm is linear for the reward, the divergence and the
 length, and in the logarithm for what grows or sinks by orders of magnitude: a quarter of it is done after a quarter of the steps.
-With `--population FILE`, the population's healthy runs are replayed too, with steps of the same lengths, one line of FILE each.
+With `--population`, the population's healthy runs are replayed too, with steps of the same lengths (half an hour).
 """
 
 import argparse
@@ -189,7 +189,7 @@ def slow(seed: int) -> dict[str, Any]:
     return {"n": RUNS, "seed": seed, **found}
 
 
-def population(folder: Path, kept: Path) -> dict[str, int]:
+def population(folder: Path) -> dict[str, int]:
     """How many healthy runs of the population are stopped, and how many are spoken of."""
     found: Counter[str] = Counter()
     for pack in packs(folder):
@@ -201,24 +201,19 @@ def population(folder: Path, kept: Path) -> dict[str, int]:
                 seconds = float(np.exp(np.random.default_rng(label.seed).uniform(np.log(0.02), np.log(5))))
                 reported, stopped = asked(as_logged(run), run.trainer, run.config.raw, seconds)
                 found.update(healthy=1, healthy_stopped=stopped, healthy_spoken=bool(reported))
-                said = [(d.step, d.by, d.advice.value) for d in reported]
-                with kept.open("a") as file:
-                    file.write(json.dumps({"seed": label.seed, "stopped": stopped, "said": said}) + "\n")
     return dict(found)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--population", type=Path, metavar="FILE", help="replay the healthy runs of the population too")
+    parser.add_argument("--population", action="store_true", help="replay the healthy runs of the population too")
     parser.add_argument("--output", type=Path, default=place(RESULT))
     given = parser.parse_args()
     figures = json.loads(given.output.read_text()) if given.output.exists() else {}
-    known = figures.get("guard", {})
-    known |= {"command": "python -m benchmarks.guard_slow --population FILE"}
+    known = figures.get("guard", {}) | {"command": "python -m benchmarks.guard_slow --population"}
     known |= {"slow": slow(given.seed) | {"first_asking": FIRST_ASKING}}
-    if given.population is not None:
-        known |= population(PACKS, given.population)
+    known |= population(PACKS) if given.population else {}
     given.output.write_text(json.dumps(figures | {"guard": known}, indent=1) + "\n")
 
 
