@@ -47,6 +47,7 @@ def _of_a_run(path: str, name: str) -> None:
         page = screen.explained(dx, name)
     except Unreadable:
         audited = audit(run.samples, path=path, run=run).outcomes if run.samples and name in rows() else ()
-        if (page := next((report.alone(row) for row in audited if row.detector == name), None)) is None:
+        if not (found := [report.alone(row) for row in audited if row.detector == name]):
             raise
+        page = found[0]
     put([page])
