@@ -35,6 +35,7 @@ from benchmarks.machine import environment
 from benchmarks.size import corpus, place, sized
 from firstbreak.live.guard.decision import Act, GuardDecision
 from firstbreak.live.guard.guard import Guard
+from firstbreak.live.guard.schedule import ENDS
 from firstbreak.model import Run
 from firstbreak.readers.read import read
 
@@ -214,7 +215,7 @@ def replay(folder: Path, archive: str) -> Replay:
             trained += REPLAY_SECONDS
             decision = guard.observe(step, row, samples=samples.get(step))
             acts[decision.act] += 1
-            if decision.stop or decision.diagnosis is not None:
+            if decision.stop or (decision.diagnosis is not None and decision.diagnosis.verdict.action in ENDS):
                 alarms.append(step)
             if decision.stop:
                 break

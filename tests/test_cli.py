@@ -162,10 +162,22 @@ def test_everything_can_be_explained(name: str) -> None:
         ("retokenisation-drift", "The tokens of a turn are not the tokens that were sampled."),
         ("tool-failures", "Share of an episode's tool answers"),
         ("reward-hacking", "independent scores do not follow"),
+        ("tools-fail", "tools-fail: audit of samples"),
     ],
 )
 def test_what_a_report_or_a_log_names_can_be_explained(name: str, said: str) -> None:
     assert said in firstbreak("explain", name).stdout
+
+
+def test_a_row_of_the_audit_of_a_runs_samples_can_be_explained() -> None:
+    assert firstbreak("explain", DEMO, "refusals", code=0).stdout.startswith("refusals (nothing found)")
+    assert "since step" in firstbreak("explain", DEMO, "length-inflation", code=0).stdout
+    assert "no finding or cause of that name" in firstbreak("explain", DEMO, "refusal").stderr
+
+
+def test_the_roles_of_columns_are_in_the_help() -> None:
+    text = " ".join(firstbreak("audit", "--help").stdout.split())
+    assert all(role in text for role in ("advantage, answer", "completion, prompt", "rewards=A,B"))
 
 
 def test_explain_suggests_the_names_that_hold_the_word() -> None:
@@ -175,6 +187,8 @@ def test_explain_suggests_the_names_that_hold_the_word() -> None:
 def test_explain_without_a_name_lists_all() -> None:
     text = firstbreak("explain").stdout
     assert all(word in text for word in ("Detectors", "Causes", "Trainers", "Readers", "zero-variance-groups", "verl"))
+    assert "Audit of samples\n" in text
+    assert "  judge-bias" in text
 
 
 def test_inspect_says_what_each_metric_really_is() -> None:

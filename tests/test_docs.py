@@ -127,6 +127,14 @@ def test_a_page_is_found_by_the_words_of_people_and_begins_with_a_command() -> N
     every(ASKED, found)
 
 
+def test_the_recorders_page_says_of_each_kind_of_script_what_was_tested() -> None:
+    page = (ROOT / "docs" / "recorder.md").read_text()
+    table = page.partition("| your script | the line | tested with |")[2].partition("\n\n")[0]
+    adapters = "TRL Stable-Baselines3 record.batch record.env record.transitions verl OpenRLHF AReaL RLlib"
+    assert [name for name in adapters.split() if name not in table] == []
+    assert all(len(row.split("|")) == 5 and row.split("|")[3].strip() for row in table.strip().splitlines())
+
+
 def test_the_navigation_is_made_of_the_pages() -> None:
     present = (ROOT / "mkdocs.yml").read_text()
     there = {str(page.relative_to(ROOT / "docs")) for page in ROOT.glob("docs/**/*.md")}

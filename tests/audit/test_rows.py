@@ -1,6 +1,7 @@
 """All audit rows: what each of them keeps. What one of them finds is in rows/test_<row>.py."""
 
 import random
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from firstbreak.audit.audit import audit
 from firstbreak.audit.rows import rows
 from firstbreak.engine.checks import Check
-from firstbreak.model import Link, Sample, Status
+from firstbreak.model import Confidence, Expected, Finding, Link, Sample, Severity, Status
 from tests.audit.dumps import WORDS, dump, honest, plain, row, series
 from tests.there import there
 
@@ -77,6 +78,21 @@ def test_a_row_that_fails_costs_one_line(monkeypatch: pytest.MonkeyPatch) -> Non
     assert row(found, "broken").status is Status.CRASHED
     assert "ZeroDivisionError" in row(found, "broken").note
     assert row(found, "repetition").status is Status.OK
+
+
+@pytest.mark.parametrize("severity", list(Severity))
+def test_nothing_of_the_reward_is_expected_beside_a_warning_about_it(
+    severity: Severity, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = Finding(message="paid", severity=severity, confidence=Confidence.LOW)
+    calm, warns = (
+        Check(id=name, link=Link.REWARD, ask=partial(lambda answer, evidence: answer, answer), needs=("evidence",))
+        for name, answer in (("calm", Expected("the reward agrees with the truth")), ("warns", found))
+    )
+    monkeypatch.setattr("firstbreak.audit.audit.rows", lambda: {**rows(), "calm": calm, "warns": warns})
+    said = row(audit(dump(plain, honest, steps=5)), "calm")
+    assert said.expected == (severity is Severity.NOTICE)
+    assert ("agrees" in said.note) == said.expected
 
 
 def test_rows_are_found_by_file() -> None:

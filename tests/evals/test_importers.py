@@ -15,6 +15,7 @@ import pytest
 
 from firstbreak.evals.importers import key_of, read
 from firstbreak.evals.live import gymnasium_protocol
+from firstbreak.evals.metrics import main
 from firstbreak.evals.protocol import compare
 from firstbreak.readers import Unreadable
 
@@ -122,6 +123,30 @@ def test_inspects_zip_is_read_and_a_damaged_one_refused(tmp_path: Path) -> None:
     (tmp_path / "cut.eval").write_bytes((tmp_path / "log.eval").read_bytes()[:500])
     with pytest.raises(Unreadable, match="is not a complete log"):
         read(tmp_path / "cut.eval")
+
+
+def test_legality_and_cost_of_tool_calls_and_recovery_from_failures_stand_beside_the_score(tmp_path: Path) -> None:
+    def call(name: str, id_: str, error: bool = False) -> list[dict[str, object]]:
+        answer = {"role": "tool", "tool_call_id": id_, "content": "" if error else "7"}
+        told = {"error": {"type": "unknown", "message": "tool not found"}} if error else {}
+        asked = {"id": id_, "function": name, "arguments": {"x": 3}, "type": "function"}
+        return [{"role": "assistant", "content": "", "tool_calls": [asked]}, answer | told]
+
+    log = json.loads((DATA / "inspect_ai.json").read_text())
+    for sample in log["samples"]:
+        sample["messages"] = [*call("ad", "a", error=True), *call("add", "b"), *call("add", "c"), *call("add", "d")]
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(log))
+    with zipfile.ZipFile(tmp_path / "log.eval", "w") as archive:
+        archive.writestr("header.json", json.dumps({name: value for name, value in log.items() if name != "samples"}))
+        for i, sample in enumerate(log["samples"]):
+            archive.writestr(f"samples/{i}_epoch_1.json", json.dumps(sample))
+    for name in ("log.json", "log.eval"):
+        (only,) = read(tmp_path / name)
+        assert only.scores["tools/illegal"] == 0.25
+        assert only.scores["tools/recovered"] == 1.0
+        assert only.scores["tools/call_length"] > 5
+        assert main(reversed(only.scores)) == "match/accuracy", "no score by itself"
 
 
 def test_a_run_that_failed_has_no_score(tmp_path: Path) -> None:

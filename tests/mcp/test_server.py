@@ -280,6 +280,7 @@ def test_runs_are_compared(root: Path) -> None:
 def test_explain_says_what_a_name_is_and_what_is_near(root: Path) -> None:
     server = mcp_server.create(root)
     assert "kl" in call(server, "explain", name="kl-spike").structured_content["text"].lower()
+    assert "audit of samples" in call(server, "explain", name="judge-bias").structured_content["text"]
     unknown = call(server, "explain", name="kl-spikes")
     assert unknown.is_error
     assert "did you mean kl-spike" in unknown.content[0].text

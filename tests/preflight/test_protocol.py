@@ -101,6 +101,12 @@ def test_the_limits_of_the_configurations_own_evaluation_are_read(tmp_path: Path
     assert "eval_gconfig.max_new_tokens 512" in message(found, "eval-rollout")
 
 
+def test_a_flat_option_of_the_evaluation_is_its_own_too_in_a_configuration_of_any_name(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text(yaml.safe_dump({"temperature": 0.6, "eval_temperature": 0.9}))
+    found = report(tmp_path, WHOLE, rollout=str(tmp_path / "c.yaml"))
+    assert "the configuration itself evaluates with eval_temperature 0.9" in message(found, "eval-rollout")
+
+
 def test_answers_cut_shorter_than_in_training_are_a_warning(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text(yaml.safe_dump({"temperature": 0.6, "max_new_tokens": 4096}))
     found = report(tmp_path, WHOLE, rollout=str(tmp_path / "config.yaml"))

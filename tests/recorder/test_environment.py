@@ -85,6 +85,9 @@ def test_the_effect_of_each_action_on_each_component_is_kept(tmp_path: Path, aft
         if env.step(draw.uniform(-1, 1, 2))[3]:
             env.reset()
     assert found(read(tmp_path)) == (set() if np.isinf(after) else {"action-effect-moved"})
+    effects = np.load(tmp_path / "recorder_arrays" / "action_effects.arrays")
+    assert effects["first"].shape[0] == 2, "of each action, on each component"
+    assert np.allclose(effects["first"], effects["last"], atol=0.05 * np.abs(effects["first"]).max()) == np.isinf(after)
 
 
 @cache

@@ -23,10 +23,10 @@ from firstbreak.engine.families import Family, Policy
 from firstbreak.engine.inputs import Inputs, SampledDiversity, answer_parts
 from firstbreak.engine.registry import detectors
 from firstbreak.engine.stats.direction import rises
-from firstbreak.model import Link, Opener, Outcome, Run, Sample, Samples, Series
+from firstbreak.model import Link, Opener, Outcome, Run, Sample, Samples, Series, Severity
 from firstbreak.processes import end_with_parent
 from firstbreak.readers import Unreadable
-from firstbreak.values import dataclass
+from firstbreak.values import dataclass, replace
 
 HACKING, MISMATCH = "reward-hacking", "reward-truth-mismatch"  #: what is asked of the reward beside the rows
 
@@ -99,7 +99,7 @@ def audit(
         table=table,
         hacking_test=hacking_test,
         diversity=evidence.diversity,
-        outcomes=(
+        outcomes=_undisputed(
             run_check(Check(id=HACKING, link=Link.REWARD, ask=lambda: found)),
             run_check(Check(id=MISMATCH, link=Link.REWARD, ask=lambda: disagreement(hacking_test.agreements))),
             *(run_check(check, about) for check in sorted([*rows().values(), *asked], key=lambda check: check.id)),
@@ -133,6 +133,14 @@ class OfSamples:
     def missing(self, name: str) -> str:
         """Why there is no such input."""
         return f"the samples show no {name}"
+
+
+def _undisputed(*outcomes: Outcome) -> tuple[Outcome, ...]:
+    """Nothing about the reward is called expected where something else warns of the reward."""
+    of_reward = [o for o in outcomes if o.link is Link.REWARD]
+    if not any(o.finding is not None and o.finding.severity is not Severity.NOTICE for o in of_reward):
+        return outcomes
+    return tuple(replace(o, expected=False, note="") if o.expected and o in of_reward else o for o in outcomes)
 
 
 def _counted(

@@ -236,8 +236,24 @@ def _reading(audit: Audit, how: TerminalStyle) -> Iterator[RenderableType]:
 
 
 def _quiet(audit: Audit, how: TerminalStyle) -> Iterator[RenderableType]:
-    for outcome in audit.outcomes:
-        if outcome.finding is None:
-            why = f": {outcome.note}" if outcome.note else ""
-            word = "unusual, and expected" if outcome.expected else _STATUS[outcome.status]
-            yield how.bullet(f"{outcome.detector} ({word}){why}")
+    yield from (how.bullet(_without(outcome)) for outcome in audit.outcomes if outcome.finding is None)
+
+
+def _without(outcome: Outcome) -> str:
+    word = "unusual, and expected" if outcome.expected else _STATUS[outcome.status]
+    return f"{outcome.detector} ({word}){f': {outcome.note}' if outcome.note else ''}"
+
+
+def alone(outcome: Outcome) -> Page:
+    """What one row of an audit says."""
+    return Page(partial(_alone, outcome))
+
+
+def _alone(outcome: Outcome, how: TerminalStyle) -> Iterator[RenderableType]:
+    if outcome.finding is None:
+        yield how.text(_without(outcome))
+        return
+    steps = [
+        step for e in outcome.finding.evidence if e.series is not None and len(e.series) for step in e.series.steps
+    ]
+    yield from _finding(outcome, (min(steps, default=0.0), max(steps, default=0.0)), how)

@@ -30,7 +30,8 @@ MOST_PROCESSES = 8  #: each holds some hundred megabytes
     "columns",
     multiple=True,
     metavar="ROLE=NAME",
-    help="The role of a column of a table (CSV, JSONL, parquet): completion, prompt, reward, step, group; rewards=A,B.",
+    help="The role of a column of a table (CSV, JSONL, parquet): completion, prompt, reward, step, group, "
+    "advantage, answer; rewards=A,B.",
 )
 @click.option(
     "--marks",

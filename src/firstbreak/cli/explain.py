@@ -6,15 +6,17 @@ import click
 @click.command("explain")
 @click.argument("names", nargs=-1, metavar="[RUN] [NAME]")
 def command(names: tuple[str, ...]) -> None:
-    """Explain a detector, cause, experiment, metric (its name here or as logged), link, hyperparameter, trainer or reader.
+    """Explain a detector, cause, experiment, metric (its name here or as logged), link, hyperparameter, trainer, reader or row
+    of an audit.
 
-    With RUN: one finding or cause of that run, with its evidence. Without NAME: list all names.
+    With RUN: one finding, cause or row of the audit of that run, with its evidence. Without NAME: list all names.
     """
     match names:
         case ():
+            from firstbreak.audit.audit import explained
             from firstbreak.reports.explanation import contents
 
-            click.echo(contents())
+            click.echo(contents(explained()))
         case (name,):
             from firstbreak.audit.audit import explained
             from firstbreak.reports.explanation import explain
@@ -27,14 +29,25 @@ def command(names: tuple[str, ...]) -> None:
 
 
 def _of_a_run(path: str, name: str) -> None:
+    from firstbreak.audit import report
+    from firstbreak.audit.audit import audit
+    from firstbreak.audit.rows import rows
     from firstbreak.cli._grouping import one_run
     from firstbreak.cli._output import put, waiting
     from firstbreak.cli._reading import read
     from firstbreak.engine.diagnose import diagnose
     from firstbreak.engine.thresholds import for_run
+    from firstbreak.readers import Unreadable
     from firstbreak.reports import screen
 
     run = read(one_run(path))
     with waiting(f"diagnosing {path}"):
         dx = diagnose(run, thresholds=for_run(path, {}))
-    put([screen.explained(dx, name)])
+    try:
+        page = screen.explained(dx, name)
+    except Unreadable:
+        audited = audit(run.samples, path=path, run=run).outcomes if run.samples and name in rows() else ()
+        if not (found := [report.alone(row) for row in audited if row.detector == name]):
+            raise
+        page = found[0]
+    put([page])

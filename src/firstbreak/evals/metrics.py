@@ -18,7 +18,7 @@ _LENGTHS = re.compile(
 )
 #: what comes with a score and is none
 _BESIDE = re.compile(
-    r"(?<![a-z])(len|length|lengths|count|steps?|time|duration|tokens|std|stderr|errors?|loss|perplexity)(?![a-z])",
+    r"^tools/|(?<![a-z])(len|length|lengths|count|steps?|time|duration|tokens|std|stderr|errors?|loss|perplexity)(?![a-z])",
     re.IGNORECASE,
 )
 

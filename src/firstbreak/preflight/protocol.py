@@ -6,12 +6,14 @@ import re
 from pathlib import Path
 from typing import Any
 
+from firstbreak import dialects
+from firstbreak.dialects.hyperparameters import canonical_config
 from firstbreak.evals import protocol as protocols
 from firstbreak.evals.canonical import plain
 from firstbreak.evals.protocol import FIELDS, Protocol
-from firstbreak.model import Link, NotApplicable
+from firstbreak.model import Config, Link, NotApplicable
 from firstbreak.preflight import Answer, Report, ReportTable, ask, critical, notice, warning
-from firstbreak.readers import Unreadable
+from firstbreak.readers import Unreadable, config_file
 from firstbreak.readers.read import read as read_run
 
 #: names whose meaning changes with time
@@ -22,7 +24,7 @@ HARNESS = frozenset({".npz", ".zip"})
 SETTINGS = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "max_new_tokens", "max_total_tokens", "max_turns",
             "env_id", "n_envs", "precision")  # fmt: skip
 #: an option of the evaluations that a trainer makes itself
-EVALUATION = re.compile(r"(?:^|[._])(?:eval|val)[^.]*\.\w+$")
+EVALUATION = re.compile(r"(?:^|[._])(?:eval|val)(?:[^.]*\.|_)\w+$")
 
 
 def check(protocol: str, *, rollout: str | None = None, expect: str | None = None) -> Report:
@@ -150,7 +152,7 @@ def like_rollouts(found: Protocol, trained: dict[str, Any] | None) -> Answer:
 
 def _settings(rollout: str) -> dict[str, Any]:
     """The settings of generation of a run or a training configuration; those of its own evaluations under its own names."""
-    config = read_run(rollout).config
+    config = _config(rollout)
     found = {name: plain(config.get(name)) for name in SETTINGS if config.get(name) is not None}
     told = {n: plain(v) for n, v in config.raw.items() if v is not None and EVALUATION.search(n)}
     own = {n: value for n, value in told.items() if _field(n) in SETTINGS}
@@ -161,8 +163,20 @@ def _settings(rollout: str) -> dict[str, Any]:
     return found | own
 
 
+def _config(rollout: str) -> Config:
+    """The options of a run, or of a file that holds options, whatever its name."""
+    try:
+        return read_run(rollout).config
+    except Unreadable:
+        path = Path(rollout)
+        if not path.is_file() or path.suffix.lower() not in (".yaml", ".yml", ".json", ".toml"):
+            raise
+        options = config_file.read(path).config
+        return canonical_config(options, dialects.choose((), options, None), ())
+
+
 def _field(option: str) -> str:
-    name = option.rpartition(".")[2]
+    name = re.sub(r"^(?:eval|val)_", "", option.rpartition(".")[2])
     return protocols.ALIASES.get(name, name)
 
 

@@ -70,6 +70,34 @@ def succeeded(turns: Iterable[ToolTurn]) -> bool | None:
     return None if len(known) != 1 else not known.pop()
 
 
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """How an agent uses its tools: all calls of some episodes together."""
+
+    illegal: float  #: share of the calls that nothing could carry out
+    made_good: float | None  #: share of the failures that a call which works follows; None without a failure
+    size: float  #: characters of a call and its answer
+
+
+#: what a tool answers to a call that nothing could carry out
+ILLEGAL = re.compile(
+    r"(?:unknown|no such|undefined|unsupported) (?:tool|function|command|argument|parameter)|not (?:a )?valid json|unexpected \w*"
+    r" ?argument|(?:invalid|missing)[\w ]* (?:argument|parameter|json|schema)|(?:tool|function)\b.{0,60}\bnot (?:found|exist)",
+    re.IGNORECASE,
+)
+
+
+def tool_use(episodes: Iterable[Sequence[ToolTurn]]) -> ToolUse | None:
+    """What the calls of all episodes show together; None where no tool was called."""
+    calls = [(turn, turns[i + 1 :]) for turns in episodes for i, turn in enumerate(turns)]
+    if not calls:
+        return None
+    failed = [any(later.failed is False for later in rest) for turn, rest in calls if turn.failed]
+    illegal = sum(not turn.tool or bool(turn.failed and ILLEGAL.search(turn.answer)) for turn, _ in calls)
+    size = sum(len(turn.arguments) + len(turn.answer) for turn, _ in calls)
+    return ToolUse(illegal / len(calls), sum(failed) / len(failed) if failed else None, size / len(calls))
+
+
 def _joined(events: Iterable[_Event]) -> Iterator[ToolTurn]:
     """Each call with its answer: the one with its id, else the first one that is left."""
     turns: list[ToolTurn] = []
@@ -145,8 +173,9 @@ def _of_message(message: Mapping[str, Any]) -> Iterator[_Event]:
             return
     if role in ("tool", "function", "ipython", "environment", "observation"):
         answered = [e for e in _of_parts(content) if isinstance(e, _Answer)]
-        wrong = message.get("is_error") is True or message.get("status") == "error"
-        yield from answered or [_Answer(content, str(message.get("tool_call_id") or ""), wrong)]
+        error = message.get("error")
+        wrong = message.get("is_error") is True or message.get("status") == "error" or bool(error)
+        yield from answered or [_Answer(content or error, str(message.get("tool_call_id") or ""), wrong)]
         return
     calls = message.get("tool_calls")
     single = message.get("function_call")
@@ -155,7 +184,8 @@ def _of_message(message: Mapping[str, Any]) -> Iterator[_Event]:
         if isinstance(entry, Mapping):
             function = entry.get("function")
             named = function if isinstance(function, Mapping) else entry
-            yield _call(named.get("name"), named.get("arguments", named.get("parameters")), entry.get("id"))
+            name = function if isinstance(function, str) else named.get("name")  # Inspect
+            yield _call(name, named.get("arguments", named.get("parameters")), entry.get("id"))
 
 
 def _of_parts(content: Any, *, text: bool = True) -> Iterator[_Event]:

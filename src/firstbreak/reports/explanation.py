@@ -4,7 +4,7 @@ import difflib
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from firstbreak import dialects, readers
 from firstbreak.dialects import hyperparameters, signals
@@ -19,18 +19,19 @@ from firstbreak.readers import Unreadable
 def explain(name: str, others: Callable[[], Mapping[str, str]] = dict) -> str:
     """The page of one name, of which `others` has more; raises `Unreadable` with the nearest names where there is none."""
     own = (_link, _detector, _cause, _experiment, _signal, _hyperparameter, _trainer, _readers)
-    for look in (*own, lambda n: others().get(n), _logged):
-        if page := look(name) or look(name.lower()):
-            return page
-    lower = name.lower()
-    begun = [known for known in _names() if lower and re.search(rf"\b{re.escape(lower)}\b", known.lower())]
-    near = list(dict.fromkeys([*begun, *difflib.get_close_matches(lower, _names(), n=3, cutoff=0.5)]))[:3]
+    more, lower = others(), name.lower()
+    for look in (*own, more.get, _logged):
+        if page := look(name) or look(lower):
+            return "\n\n".join(dict.fromkeys([page, *([more[lower]] if lower in more else [])]))
+    names = [*_names(), *more]
+    begun = [known for known in names if lower and re.search(rf"\b{re.escape(lower)}\b", known.lower())]
+    near = list(dict.fromkeys([*begun, *difflib.get_close_matches(lower, names, n=3, cutoff=0.5)]))[:3]
     remedy = f"did you mean {' or '.join(near)}?" if near else "`firstbreak explain` lists all names"
     raise Unreadable(name, "nothing of that name", remedy)
 
 
-def contents() -> str:
-    """Every name, by kind."""
+def contents(audited: Iterable[str] = ()) -> str:
+    """Every name, by kind; those that an audit prints are given."""
     kinds = {
         "Links": [link.value for link in Link],
         "Detectors": list(registry.detectors()),
@@ -40,8 +41,9 @@ def contents() -> str:
         "Readers": list(readers.readers()),
         "Metrics": list(signals.SIGNALS),
         "Hyperparameters": list(hyperparameters.HYPERPARAMETERS),
+        "Audit of samples": sorted(audited),
     }
-    return "\n\n".join(f"{kind}\n" + "\n".join(f"  {n}" for n in names) for kind, names in kinds.items())
+    return "\n\n".join(f"{kind}\n" + "\n".join(f"  {n}" for n in names) for kind, names in kinds.items() if names)
 
 
 def _names() -> list[str]:

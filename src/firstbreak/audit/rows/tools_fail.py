@@ -5,22 +5,16 @@ that it could not solve. Harmless while a policy tries tools that are new to it:
 how many calls are illegal, what a call costs, and how many failures are followed by a call that works.
 """
 
-import re
 from collections.abc import Sequence
 
 from firstbreak.audit.rows import AuditInputs, Found
 from firstbreak.audit.split_truth import PolicySample
 from firstbreak.model import Confidence, Link, NotApplicable, Severity
+from firstbreak.readers.tool_turns import tool_use
 from firstbreak.words import number, percent
 
 LINK = Link.ROLLOUT
 OFTEN = 0.2  #: of the answers
-#: what a tool answers to a call that nothing could carry out
-ILLEGAL = re.compile(
-    r"(?:unknown|no such|undefined|unsupported) (?:tool|function|command|argument|parameter)|not (?:a )?valid json|unexpected \w*"
-    r" ?argument|(?:invalid|missing)[\w ]* (?:argument|parameter|json|schema)|(?:tool|function)\b.{0,60}\bnot (?:found|exist)",
-    re.IGNORECASE,
-)
 
 
 def examine(evidence: AuditInputs) -> Found:
@@ -44,9 +38,7 @@ def examine(evidence: AuditInputs) -> Found:
 
 def _calls(episodes: Sequence[PolicySample]) -> str:
     """How many calls are illegal, which failures a later call makes good, and what a call costs."""
-    calls = [(turn, episode.turns[i + 1 :]) for episode in episodes for i, turn in enumerate(episode.turns)]
-    failed = [any(later.failed is False for later in rest) for turn, rest in calls if turn.failed]
-    illegal = [not turn.tool or bool(turn.failed and ILLEGAL.search(turn.answer)) for turn, _ in calls]
-    size = sum(len(turn.arguments) + len(turn.answer) for turn, _ in calls) / max(1, len(calls))
-    made_good = f"{percent(sum(failed) / len(failed))} of the failures are made good, " if failed else ""
-    return f"{percent(sum(illegal) / max(1, len(calls)))} of the calls are illegal, {made_good}{number(size)} characters a call"
+    if (use := tool_use(episode.turns for episode in episodes)) is None:
+        return "no calls"
+    made_good = "" if use.made_good is None else f"{percent(use.made_good)} of the failures are made good, "
+    return f"{percent(use.illegal)} of the calls are illegal, {made_good}{number(use.size)} characters a call"

@@ -2,12 +2,14 @@
 
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from firstbreak.evals.importers import Evaluation, load, made
 from firstbreak.readers import Unreadable
+from firstbreak.readers.tool_turns import tool_turns, tool_use
 
 _SAME_NAME = ("temperature", "top_p", "top_k", "best_of", "frequency_penalty", "presence_penalty", "seed")
 _GENERATION = {
@@ -68,7 +70,8 @@ def read(path: Path) -> list[Evaluation]:
     return [
         Evaluation(
             protocol=made(path, fields),
-            scores={name: value for name, value in scores.items() if not name.endswith("/stderr")},
+            scores={name: value for name, value in scores.items() if not name.endswith("/stderr")}
+            | _tool_use(path, data),
             errors={  # the standard error of the mean, under any name
                 name: scores[f"{scorer}/stderr"]
                 for name in scores
@@ -80,6 +83,27 @@ def read(path: Path) -> list[Evaluation]:
             source=str(path),
         )
     ]
+
+
+def _tool_use(path: Path, data: Mapping[str, Any]) -> dict[str, float]:
+    """Legality and cost of the calls of tools, and the recovery from those that fail, beside the scores."""
+    use = tool_use(tool_turns(sample.get("messages") or []) for sample in _samples(path, data))
+    if use is None:
+        return {}
+    recovered = {} if use.made_good is None else {"tools/recovered": use.made_good}
+    return {"tools/illegal": use.illegal, **recovered, "tools/call_length": use.size}
+
+
+def _samples(path: Path, data: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The samples of a log, of a zip one after the other. One that cannot be read is left out: it takes no score away."""
+    if path.suffix != ".eval":
+        yield from data.get("samples") or []
+        return
+    with zipfile.ZipFile(path) as archive:
+        for name in archive.namelist():
+            if name.startswith("samples/") and archive.getinfo(name).file_size <= _LARGEST_HEADER:
+                with suppress(ValueError, zipfile.BadZipFile, NotImplementedError):
+                    yield json.loads(archive.read(name))
 
 
 def _given(**options: Any) -> dict[str, Any] | None:

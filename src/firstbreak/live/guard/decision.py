@@ -3,7 +3,7 @@
 import enum
 from pathlib import Path
 
-from firstbreak.model import Checkpoint, Diagnosis, Finding
+from firstbreak.model import Action, Checkpoint, Diagnosis, Finding
 from firstbreak.values import dataclass
 from firstbreak.words import number
 
@@ -11,7 +11,7 @@ from firstbreak.words import number
 class Act(enum.StrEnum):
     """The actions of a guard, from the mildest to the most severe."""
 
-    CONTINUE = "continue"  #: with a diagnosis: an alarm; the guard acts only if the alarm lasts
+    CONTINUE = "continue"  #: with a diagnosis: an alarm, on which the guard acts only if it lasts, or a warning
     SKIP_UPDATE = "skip-update"  #: do not apply the current update; in PPO, run no more epochs on this batch
     REDUCE = "reduce"  #: continue with half the learning rate
     STOP = "stop"
@@ -68,17 +68,22 @@ class GuardDecision:
         """Whether the current update must be skipped."""
         return self.act is Act.SKIP_UPDATE or self.stop
 
+    @property
+    def _word(self) -> str:
+        if self.advice is not Act.CONTINUE or self.finding is None:
+            return self.advice.value
+        if self.diagnosis is None:
+            return "alarm, the detectors look next"
+        return "stop if it lasts" if self.diagnosis.verdict.action in (Action.STOP, Action.ROLLBACK) else "watch"
+
     def __str__(self) -> str:
         where = "" if self.step is None else f"step {number(self.step)}: "
         message = "" if self.finding is None else f" ({self.by}): {self.finding.message}"
-        alarm = self.advice is Act.CONTINUE and self.diagnosis is not None
-        look = self.advice is Act.CONTINUE and self.diagnosis is None and self.finding is not None
-        word = "stop if it lasts" if alarm else "alarm, the detectors look next" if look else self.advice.value
         permitted = "" if self.act is self.advice else ", not done under this policy"
         back = f"; continue from {self.rollback.path}" if self.rollback is not None else ""
         kept = f"; evidence in {self.bundle}" if self.bundle is not None else ""
         first = f"; try synchronous training first:\n{self.synchronous}" if self.synchronous else ""
-        return f"{where}{word}{permitted}{message}{back}{kept}{first}"
+        return f"{where}{self._word}{permitted}{message}{back}{kept}{first}"
 
 
 GO_ON = GuardDecision()

@@ -88,6 +88,8 @@ class Guard:
         #: the last updates at which it may have broken
         self._moments: deque[evidence.Moment] = deque(maxlen=MOST_MOMENTS)
         self._suspicion = schedule.Suspicion()
+        self._warned_of: Mapping[str, Finding] = {}  #: by the last check, per detector
+        self._spoken: set[str] = set()  #: detectors whose warning was reported
         self._reported: Counter[tuple[Act, str]] = Counter()
         self._warned: set[str] = set()
         # The stop that waits for its evidence, and the current update.
@@ -270,7 +272,7 @@ class Guard:
         changed = [violation for violation in violations if violation.invariant.startswith(LEVEL)]
         self._look |= any(violation.act is Act.CONTINUE for violation in violations)
         checked = self._scheduled_check()
-        advised = [self._advised(violation) for violation in violations]
+        advised = [self._advised(violation) for violation in violations if violation.severity is not Severity.NOTICE]
         for violation in (*changed, *(v for v in violations if v.act is Act.STOP)):
             self._keep_moment(violation.invariant, violation.finding(step), violation.lasted)
         return self._most_severe(advised if checked is None else [*advised, checked])
@@ -379,10 +381,18 @@ class Guard:
         )
 
     def _judge(self, diagnosis: Diagnosis) -> GuardDecision | None:
-        """An alarm if the detectors advise to stop; a stop if they have advised to stop for long enough."""
+        """An alarm if the detectors advise to stop; a stop if they have advised to stop for long enough.
+
+        Where they advise to watch, a warning that two checks in a row have given is reported, once for each detector.
+        """
         lasts, found = self._suspicion.on(diagnosis, self._history.points), schedule.worst(diagnosis)
+        warned, self._warned_of = self._warned_of, schedule.warnings(diagnosis)
         if diagnosis.verdict.action not in schedule.ENDS or found is None:
-            return None
+            lasting = next((by for by in self._warned_of if by in warned and by not in self._spoken), None)
+            if lasting is None:
+                return None
+            self._spoken.add(lasting)
+            return GuardDecision(step=self._step, by=lasting, finding=self._warned_of[lasting], diagnosis=diagnosis)
         by, finding = found
         if self._suspicion.begins:
             self._keep_moment(by, finding)

@@ -18,6 +18,7 @@ from firstbreak.engine.registry import detectors
 from firstbreak.knowledge.detectors.numerics.non_finite_values import COMPUTED
 from firstbreak.live.guard.change import ALPHA, ChangeTest, LevelChange
 from firstbreak.live.guard.decision import Act
+from firstbreak.live.guard.drift import CLEARLY, DRIFTS, NORM, Drift, Drifted, DriftTest
 from firstbreak.model import Confidence, Config, Finding, Series, Severity
 from firstbreak.words import number, percent
 
@@ -185,7 +186,7 @@ FLOOR_IN_A_ROW = 3
 
 
 def entropy(past: Past, value: float, limits: Limits) -> tuple[Past, Violation | None]:
-    """Entropy stays above a part of its own start. A solved task goes below it too, so the detectors decide."""
+    """Entropy stays above a part of its own start. A task that is learned goes below it too, so the detectors decide."""
     off = past.seen >= WARM_UP and past.start > 0 and value < limits.entropy_share * past.start
     past = _with(past, value, off, limits)
     if past.beyond != FLOOR_IN_A_ROW:
@@ -236,6 +237,16 @@ def level(signal: str, found: LevelChange) -> Violation:
     return Violation(f"level-{name}", Act.CONTINUE, message, Severity.WARNING, metric=signal, lasted=found.last - 1)
 
 
+def drifts(signal: str, drift: Drift, found: Drifted) -> Violation:
+    """A curve has drifted away over tens of steps. That stops nothing: the detectors look."""
+    word = "grew" if drift.sign > 0 else "fell"
+    by = f", by {number(abs(found.now - found.before) / found.noise)} times its noise" if not drift.times else ""
+    beside = {"not rising": ", and the score does not rise", "falling": ", and the score falls"}.get(drift.score, "")
+    moved = f"{word} slowly from {number(found.before)} to {number(found.now)} over about {found.steps} values"
+    message = f"{moved}{by}{beside}"
+    return Violation(drift.name, Act.CONTINUE, message, Severity.WARNING, metric=signal, lasted=found.steps - 1)
+
+
 #: invariant -> the check that it speeds up: the same question of the whole run, which decides in the end
 INVARIANTS: Mapping[str, str] = {
     "finite": "non-finite-values",
@@ -247,6 +258,13 @@ INVARIANTS: Mapping[str, str] = {
     "doubling": "non-finite-values",
     "level-fell": "score-lost",
     "level-jumped": "length-jump",
+    "level-score": "score-lost",
+    "level-gradient": "grad-norm-explosion",
+    "level-value-loss": "value-loss-growing",
+    "level-divergence": "step-too-large",
+    "level-distance": "far-from-reference",
+    "level-entropy": "entropy-collapse",
+    "level-length": "length-runaway",
 }
 RULES: Mapping[str, Rule] = {
     "kl.old": kl,
@@ -298,6 +316,7 @@ class Watch:
         self._watched: list[tuple[str, str, float, Rule]] = []
         self._pasts: dict[str, Past] = {}
         self._levels: dict[str, tuple[str, float, ChangeTest]] = {}
+        self._drifts: dict[str, tuple[str, float, DriftTest]] = {}
 
     def violations(self, numbers: Mapping[str, float], config: Mapping[str, Any]) -> list[Violation]:
         """What does not hold in these numbers."""
@@ -310,11 +329,28 @@ class Watch:
                 continue
             self._pasts[name], violation = rule(self._pasts.get(name, NO_PAST), value * scale, self._limits)
             if violation is not None:
+                # else only the detectors hear of it
+                if violation.severity is Severity.NOTICE and self._unexplained(NORM):
+                    violation = violation._replace(severity=Severity.WARNING)
                 found.append(violation._replace(metric=signal))
         for name, (signal, scale, test) in self._levels.items():
             if name in numbers and (change := test.add(numbers[name] * scale)) is not None:
                 found.append(level(signal, change))
+                if name in self._drifts:  # a sudden change is no slow one too
+                    self._drifts[name][2].restart()
+        for name, (signal, scale, slow) in self._drifts.items():
+            drifted = slow.add(numbers[name] * scale) if name in numbers else None
+            if drifted is not None and self._unexplained(DRIFTS[signal]):
+                found.append(drifts(signal, DRIFTS[signal], drifted))
+                slow.restart()
         return found
+
+    def _unexplained(self, drift: Drift) -> bool:
+        """Whether the score does what this drift must have beside it."""
+        scores = [test.course() for signal, _, test in self._drifts.values() if DRIFTS[signal].name == "level-score"]
+        if drift.score == "falling":
+            return min(scores, default=0.0) < -CLEARLY
+        return not drift.score or max(scores, default=0.0) < CLEARLY
 
     def learn(self, names: Collection[str], config: Mapping[str, Any]) -> None:
         """What new names mean, and what the options say."""
@@ -326,6 +362,8 @@ class Watch:
         for name, m in meanings.items():
             if m.signal in FALLS | JUMPS and (name not in self._levels or self._levels[name][0] != m.signal):
                 self._levels[name] = m.signal, m.scale, ChangeTest(both=m.signal in JUMPS)
+            if m.signal in DRIFTS and (name not in self._drifts or self._drifts[name][0] != m.signal):
+                self._drifts[name] = m.signal, m.scale, DriftTest(DRIFTS[m.signal])
         if self.target_kl is None:
             target = canonical_config(config, dialect, self._known).number("target_kl")
             self._limits = self._limits._replace(target_kl=target)

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from firstbreak.engine import registry
 from firstbreak.engine.detection import check
 from firstbreak.engine.diagnose import diagnose
-from firstbreak.model import Action, Diagnosis, Finding, Run, Severity, Status
+from firstbreak.model import Action, Confidence, Diagnosis, Finding, Harm, Link, Run, Severity, Status
 from firstbreak.words import percent
 
 ENDS = frozenset({Action.STOP, Action.ROLLBACK})
@@ -35,6 +35,14 @@ CONFIRMED = 0.05  #: share of the run's length over which every check must advis
 MOST_BORROWED = 12  #: checks of a run whose time is never earned
 MIN_CHECKS = 3  #: number of such checks in a row, each with new evidence
 LONGER = 2.0  #: factor for the longest alarm that has ended by itself; a new alarm must last longer
+SCORE_ALONE = 0.5  #: times the age of the run: so long must an alarm last of which only the score tells
+NEVER_GAINED = 3.0  #: the same where the score has not risen before it fell, or has not risen yet
+OUTCOMES = (
+    "reward.",
+    "eval.",
+    "success_rate",
+    "episode.",
+)  #: beginnings of signals that say what the policy earns, not why
 HANGS = 30.0  #: seconds after which a check is interrupted
 FIRST_COST = 0.1  #: seconds: assumed time of the first check
 
@@ -128,7 +136,8 @@ class Suspicion:
     The error rate of a verdict holds for one check of a whole run. A live run is checked many times, and healthy runs
     drop and recover. For this reason, the guard acts only if every check has advised to stop over CONFIRMED of the run's
     length, and if at least MIN_CHECKS of these checks had new evidence (between two evaluations, a check has no new value
-    of the score). If the run has recovered by itself before, the alarm must last LONGER times the earlier alarm.
+    of the score). If the run has recovered by itself before, the alarm must last LONGER times the earlier alarm. Where only the
+    score tells, and no sign of a reason, it must last for a part of the run's age: most of these recover.
     """
 
     def __init__(self) -> None:
@@ -145,10 +154,13 @@ class Suspicion:
     def on(self, diagnosis: Diagnosis, points: int) -> bool:
         """Take in the diagnosis of one more check. Returns whether to stop now."""
         stop = diagnosis.verdict.action in ENDS
-        return self.lasts(stop, points, length(diagnosis.run, points), evidence(diagnosis, points))
+        gained = diagnosis.score is not None and diagnosis.score.course in ("peaked", "collapsed")
+        age = 0.0 if not of_the_score(diagnosis) else SCORE_ALONE if gained else NEVER_GAINED
+        return self.lasts(stop, points, length(diagnosis.run, points), evidence(diagnosis, points), age)
 
-    def lasts(self, stop: bool, points: int, length: float, evidence: int) -> bool:
-        """The same from numbers: the advice, the points so far, the expected length in points, and the number of values."""
+    def lasts(self, stop: bool, points: int, length: float, evidence: int, age: float = 0.0) -> bool:
+        """The same from numbers: the advice, the points so far, the expected length in points, the number of values, and how long
+        it must last as a share of the run's age."""
         if not stop:
             self._recovery = max(self._recovery, points - self._since if self._checks else 0)
             self._checks = 0
@@ -156,15 +168,24 @@ class Suspicion:
         self._since = self._since if self._checks else points
         if not self._checks or evidence != self._evidence:
             self._checks, self._evidence = self._checks + 1, evidence
-        required = max(CONFIRMED * length, LONGER * self._recovery)
+        required = max(CONFIRMED * length, LONGER * self._recovery, age * self._since)
         return self._checks >= MIN_CHECKS and points - self._since >= required
 
 
 def evidence(diagnosis: Diagnosis, points: int) -> int:
     """The number of values behind the critical findings. A finding without a curve counts one value per point."""
-    critical = [o.finding for o in diagnosis.findings if o.finding and o.finding.severity is Severity.CRITICAL]
-    curves = [diagnosis.run.series.get(finding.metric or "") for finding in critical]
+    curves = [diagnosis.run.series.get(finding.metric or "") for finding in critical(diagnosis)]
     return sum(points if curve is None else len(curve) for curve in curves)
+
+
+def critical(diagnosis: Diagnosis) -> list[Finding]:
+    """The critical findings."""
+    return [o.finding for o in diagnosis.findings if o.finding and o.finding.severity is Severity.CRITICAL]
+
+
+def of_the_score(diagnosis: Diagnosis) -> bool:
+    """Whether all that is critical is what the policy earns."""
+    return all((finding.metric or "").startswith(OUTCOMES) for finding in critical(diagnosis))
 
 
 def length(run: Run, points: int) -> float:
@@ -187,6 +208,19 @@ def examine(run: Run) -> Diagnosis:
 def crashed(diagnosis: Diagnosis) -> list[str]:
     """A line for each detector that failed."""
     return [f"{o.detector}: {o.note}" for o in diagnosis.outcomes if o.status is Status.CRASHED]
+
+
+def warnings(diagnosis: Diagnosis) -> dict[str, Finding]:
+    """What to report of a diagnosis that says to watch, by detector: what is critical, and, where the score loses or gains only
+    in training, each warning of more than low confidence. Slow training is no such thing.
+    """
+    harmed = diagnosis.harm in (Harm.LOST, Harm.LOSING, Harm.APART)
+    return {
+        o.detector: o.finding
+        for o in diagnosis.findings
+        if o.finding is not None and o.link is not Link.SYSTEMS and o.finding.confidence is not Confidence.LOW
+        and o.finding.severity in ((Severity.WARNING, Severity.CRITICAL) if harmed else (Severity.CRITICAL,))
+    }  # fmt: skip
 
 
 def worst(diagnosis: Diagnosis) -> tuple[str, Finding] | None:

@@ -37,6 +37,9 @@ class Transitions:
         self.mover: int | None = None
         #: actions of a window -> the effect of each on each component, in the first window that had these
         self.effects: dict[bytes, np.ndarray] = {}
+        self.effect: dict[
+            str, np.ndarray
+        ] = {}  #: (actions, components): in the first window with these actions, in the last one
 
     def add(
         self, before: Any, actions: Any, dones: np.ndarray, infos: Sequence[Any], rewards: Any = ()
@@ -97,6 +100,7 @@ class Transitions:
             return numbers
         numbers["action_effect"] = float(effect[0, self.mover])
         now, first = np.where(at_once > CLEAR, effect, np.nan), self.effects.setdefault(chosen.tobytes(), effect)
+        self.effect = {"first": first, "last": effect}
         apart = np.abs(now - first) / np.maximum(np.abs(first).max(0), 1e-12)
         return numbers | ({"action_effect_moved": float(np.nanmax(apart))} if np.isfinite(apart).any() else {})
 

@@ -81,6 +81,7 @@ class Passing:
                 self.open, self.asked = False, 0
                 self.recorder.counted(self.steps)
                 self.recorder.files.write(self.steps, numbers, PREFIX, FILE, AXIS)
+                self.recorder.files.keep("action_effects", self.transitions.effect)
 
     def _count(self, over: np.ndarray, cut: np.ndarray) -> None:
         if self.uncounted:

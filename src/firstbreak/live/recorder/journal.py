@@ -64,10 +64,14 @@ class ProofFiles:
             return
         self.folder.mkdir(parents=True, exist_ok=True)
         write(self.folder / f"{self.name}_config.json", json.dumps({"proof": self.places}, indent=1).encode())
+        self.keep(name, arrays)
+
+    def keep(self, name: str, arrays: Mapping[str, Any]) -> None:
+        """Small arrays, as `numpy.load` reads them; those of the same name before are replaced."""
         kept = {key: value for key, value in arrays.items() if isinstance(value, np.ndarray) and value.size <= LARGEST}
-        if kept:
+        if self.folder is not None and kept:
             arrays_of = self.folder / f"{self.name}_arrays"
-            arrays_of.mkdir(exist_ok=True)
+            arrays_of.mkdir(parents=True, exist_ok=True)
             with (arrays_of / f"{name}.arrays").open("wb") as file:
                 np.savez(file, allow_pickle=False, **kept)
 

@@ -21,6 +21,7 @@ from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 
 from firstbreak import __version__
+from firstbreak.audit.audit import explained
 from firstbreak.compare.arms import arms, differences
 from firstbreak.compare.first_difference import first_differences
 from firstbreak.compare.survey.runs import examine, find
@@ -159,9 +160,9 @@ class McpTools:
         return _result(json.payload(self._one(path)), first)
 
     def explain(self, name: str) -> CallToolResult:
-        """What a detector, cause, metric, link, hyperparameter or trainer is, in words: any name that a diagnosis mentions."""
+        """What a detector, cause, metric, link, hyperparameter, trainer or row of an audit is: any name of a report."""
         try:
-            text = explain_name(_argument(name))
+            text = explain_name(_argument(name), explained)
         except Unreadable as error:
             raise _refused(error) from None
         return _result({"schema": "firstbreak.explanation/1", "name": name, "text": text})
