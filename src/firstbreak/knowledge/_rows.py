@@ -12,7 +12,7 @@ from firstbreak.plugins import BadPlugin
 
 Named = Callable[[str, str, Mapping[str, Any]], Any]  #: (key, one, among) -> what it is
 METHODS = {method.value: method for method in families.Method}
-_TEXT = pattern(r'^(\w+) = (?:"""\n(.*?)"""|"(.*?)")$', re.MULTILINE | re.DOTALL)
+_TEXT = pattern(r'^(\w+) = (?:"""\n?(.*?)"""|"(.*?)")$', re.MULTILINE | re.DOTALL)
 
 
 def read(file: Path, of: str, needed: Collection[str], more: Collection[str]) -> Mapping[str, Mapping[str, Any]]:
