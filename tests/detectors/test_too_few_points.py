@@ -55,7 +55,6 @@ TOO_FEW: list[tuple[str, str | None, list[Curves]]] = [
     ("importance-weight-off", "grpo", each("behave.ratio.mean", [], [3.0], [3.0, 3.0], [NAN] * 9)),
     ("clip-fraction-high", None, [{"policy.clip_fraction": [0.9]}]),
     ("kl-reward", None, [{"kl.ref": [0, 1], "reward.mean": [1, 0]}]),
-    ("preference-saturated", "dpo", [{"loss.total": [0.69, 0.0, 0.0]}]),
     ("score-lost", None, [{"reward.mean": [0.5, 0.6, 0.7]}]),
     ("score-oscillates", None, [{"eval.reward": [1.0, 5.0, 1.0, 5.0, 1.0, 5.0]}]),
     ("step-too-large", None, [{"kl.old": [0.5, 0.5]}]),

@@ -24,6 +24,26 @@ def test_a_run_that_learns_and_is_slower_at_once_has_no_broken_link() -> None:
     assert any(o.link is Link.SYSTEMS and o.finding is not None for o in dx.outcomes)  # the cost is told
 
 
+def test_a_run_that_learns_beside_another_job_later_on_has_no_broken_link() -> None:
+    dx = diagnose(slowed(np.interp(X, (0, 0.5 * N, 0.75 * N, N), (1000, 1000, 450, 450))))
+    assert dx.first_break is None
+
+
+def test_a_score_that_rose_at_first_and_swings_since_is_not_said_to_have_stood_still() -> None:
+    swings = np.where(X < 4, 20.0, 320 + 120 * np.sin(X / 9)) + noise(N, 3)
+    dx = diagnose(run({"reward.mean": swings, "policy.entropy": 0.5 + noise(N, 0.02)}, algorithm="ppo"))
+    assert "not risen" not in dx.verdict.summary
+
+
+@pytest.mark.parametrize(("first", "cause"), [(0.0, "weights-not-delivered"), (0.35, "engines-disagree")])
+def test_engines_that_agreed_until_the_first_update_compute_alike(first: float, cause: str) -> None:
+    apart = np.r_[first, 0.3 + np.abs(noise(N - 1, 0.03))]
+    curves = {"rollout_train.kl": apart, "reward.mean": 0.4 + noise(N, 0.03)}
+    ranked = [c.id for c in diagnose(run(curves, trainer="verl", algorithm="grpo")).causes]
+    both = ("weights-not-delivered", "engines-disagree")
+    assert next(name for name in ranked if name in both) == cause
+
+
 def test_a_run_that_slows_down_more_and_more_has_one() -> None:
     first = diagnose(slowed(1000 / (1 + 4 * np.clip((X - 40) / 120, 0, 1)))).first_break
     assert first is not None

@@ -237,8 +237,13 @@ def goes_nowhere(inputs: Inputs, outcomes: Sequence[Outcome]) -> bool:
     # the training reward does not rise either: else nothing is found
     if _found(Role.SCORE_UNMOVED, outcomes) and max(shape.n, 0 if second is None else len(second)) >= MIN_SCORES:
         return True
-    swings = shape.kind == "oscillating" and trend(score).direction <= 0
+    swings = shape.kind == "oscillating" and trend(score).direction <= 0 and not _rose_at_first(score.finite.values)
     return shape.n >= MIN_SCORES and bool(swings or np.ptp(score.values) == 0)
+
+
+def _rose_at_first(values: np.ndarray) -> bool:
+    """Whether nearly all scores lie above the first ones, whatever they did later."""
+    return bool(np.quantile(values[len(values) // 10 :], 0.1) > np.max(values[:3]))
 
 
 def _found(role: Role, outcomes: Sequence[Outcome]) -> bool:
@@ -309,6 +314,10 @@ def _better_before(inputs: Inputs, best: BestCheckpoint | None) -> bool:
 
 
 AT_ONCE = 0.1  #: of the steps so far: what slows down over more of them grows (convention)
+LATER = (
+    0.25  #: of these steps: what began so late does not grow from the start, as what is kept for ever does (convention)
+)
+MOST_OF_THE_SPEED = 2 / 3  #: another job on the machine takes less (convention)
 
 
 def first_break_of(
@@ -429,7 +438,8 @@ def _only_slower(sign: Outcome, signs: Sequence[Outcome]) -> bool:
         return False
     if metric.startswith(("throughput", "time.step", "time.iteration")):
         low, high = finding.interval or (-np.inf, np.inf)
-        return high - low <= AT_ONCE * abs(high)
+        later = low >= LATER * abs(high) and finding.numbers.get("lost", 1.0) < MOST_OF_THE_SPEED
+        return later or high - low <= AT_ONCE * abs(high)
     return not any(o.finding is not None and (o.finding.metric or "").startswith("throughput") for o in signs)
 
 

@@ -26,9 +26,11 @@ RARELY = 0.02  #: share of cut completions that no score notices (convention)
 AS_EXPECTED = 4.0
 LONGER = 1.2  #: ratio of two lengths: more than a wobble (convention)
 CLEAR = 3.0  #: standard errors between two levels of a score (convention)
+ALIKE = 0.05  #: of the later distance of two engines: rounding leaves less at first (convention)
 EQUAL = 1e-4  #: distance of a ratio from 1 that 32-bit arithmetic leaves (convention)
 ROUNDING = 0.01  #: relative: single precision and 16-bit rewards leave less (convention)
 MORE = 0.1  #: share of completions that are cut later and were not cut first (convention)
+APART = ("rollout_train.kl", "rollout_train.logp_absdiff", "rollout_train.prob_absdiff")
 _SHARES = ("accuracy", "success_rate", "pass_at")
 
 
@@ -146,15 +148,25 @@ def stored_right_at_first(inputs: Inputs) -> str | None:
 
 def apart_at_once(inputs: Inputs) -> str | None:
     """Sampler and trainer differ as much in the first update as later, when no weights could be old."""
-    apart = inputs.engines_kl.finite if inputs.engines_kl is not None else None
-    if (
-        apart is None
-        or len(apart) < FIRST
-        or apart.steps[0] > 1
-        or apart.values[0] <= max(EQUAL, median(apart.values) / 2)
-    ):
-        return None
-    return f"sampler and trainer are {number(apart.values[0])} nats apart in the first update already: no weights are old yet"
+    for apart in _engines(inputs):
+        if apart.values[0] > max(EQUAL, median(apart.values) / 5):
+            return f"{apart.name} is {number(apart.values[0])} in the first update already: no weights are old yet"
+    return None
+
+
+def agreed_at_first(inputs: Inputs) -> str | None:
+    """Sampler and trainer gave the same tokens the same probabilities until the first update: both compute alike."""
+    for apart in _engines(inputs):
+        if apart.values[0] < ALIKE * median(apart.tail(0.5).values):
+            return f"{apart.name} was {number(apart.values[0])} at first: both engines compute alike, and weights went apart"
+    return None
+
+
+def _engines(inputs: Inputs) -> list[Series]:
+    """How far sampler and trainer are apart, from the first update on, by every measure that is logged."""
+    named = (s for name, s in inputs.run.series.items() if name.startswith(APART) and not name.endswith("max"))
+    found = [s.finite for s in (inputs.engines_kl, *named) if s is not None]
+    return [s for s in found if len(s) >= FIRST and s.steps[0] <= 1]
 
 
 def ratio_is_one(inputs: Inputs) -> str | None:

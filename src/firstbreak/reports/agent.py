@@ -21,6 +21,7 @@ LONGEST = 420  #: of a line
 NAMES = 150  #: of names that are left out
 WORDS = 42  #: of a finding
 MOST_GROUNDS = 4  #: findings that one suspect rests on
+FIRST = 3  #: values of a curve as they are
 PARTS = 4  #: stretches of a curve of which the median is given
 BESIDE = 5  #: settings in one line
 CLOCKS = ("time", "per_second", "progress.", "tokens", "epoch")
@@ -85,7 +86,8 @@ def _score(dx: Diagnosis) -> Iterator[str]:
         yield "none was recorded"
         return
     axis = axis_word(dx.run.axis_of(score.metric))
-    error = f", standard error of a level {number(score.error)}" if np.isfinite(score.error) else ""
+    known = np.isfinite(score.error) and score.error > 1e-6 * max(abs(score.start), abs(score.end))
+    error = f", standard error of a level {number(score.error)}" if known else ""
     fell = score.course in ("peaked", "declining", "collapsed") and 0 < score.lost < np.inf
     lost = f", {percent(score.lost)} of the gain is lost" if fell else ""
     yield (
@@ -107,7 +109,11 @@ def _relations(dx: Diagnosis) -> Iterator[str]:
 def _settings(dx: Diagnosis) -> Iterator[str]:
     """Those with a meaning first, by the run's own names; what the trainer's defaults would be is left out."""
     config = dx.run.config
-    own = {config.option(name): value for name, value in config.values.items() if name not in config.defaulted}
+    own = {
+        config.option(n): config.raw.get(config.option(n), v)
+        for n, v in config.values.items()
+        if n not in config.defaulted
+    }
     shown = own | {name: v for name, v in config.raw.items() if name not in own and _plain(v)}
     texts = [f"{name}={_value(value)}" for name, value in shown.items()]
     yield from ("; ".join(texts[i : i + BESIDE]) for i in range(0, len(texts), BESIDE))
@@ -176,8 +182,8 @@ def _commands(dx: Diagnosis) -> Iterator[str]:
 
 
 def _curves(dx: Diagnosis) -> Iterator[str]:
-    """First value, medians of the quarters, last value: scores and findings' first, what counts time last, constants in one
-    line. By the log's own names; beside those that findings speak of, the name that they use.
+    """First three values, medians of the quarters, last value: scores and findings' first, what counts time last,
+    constants in one line. By the log's own names; beside those that findings speak of, the name that they use.
     """
     run, scores = dx.run, [dx.score.metric, *dx.score.others] if dx.score else []
     asked = [*scores, *(content.found(o).metric or "" for o in dx.findings)]
@@ -210,9 +216,11 @@ def _course(series: Series, lost: int) -> str:
     if not len(series):
         return f"no value is finite{gaps}"
     quarters = [median(part) for part in np.array_split(series.values, PARTS) if len(part)]
-    shown = [series.values[0], *quarters, series.values[-1]] if len(series) > 2 * PARTS else series.values
+    first, last = " ".join(map(number, series.values[:FIRST])), number(series.values[-1])
+    long = len(series) > 2 * PARTS
+    shown = f"{first} | {' '.join(map(number, quarters))} | {last}" if long else " ".join(map(number, series.values))
     extremes = f"min {number(series.values.min())}, max {number(series.values.max())}"
-    return f"{' '.join(map(number, shown))} ({extremes}, n={len(series)}{gaps})"
+    return f"{shown} ({extremes}, n={len(series)}{gaps})"
 
 
 #: heading, characters that it may fill (None: what is left), its lines
@@ -226,5 +234,5 @@ SECTIONS: tuple[tuple[str, int | None, Callable[[Diagnosis], Iterator[str]]], ..
     ("FINDINGS by onset", 1_100, _findings),
     ("SUSPECTS", 1_100, _suspects),
     ("COMMANDS that tell more", 400, _commands),
-    ("CURVES in numbers: first value, medians of four quarters, last value", None, _curves),
+    ("CURVES in numbers: first three values | medians of four quarters | last value", None, _curves),
 )

@@ -132,8 +132,7 @@ STILL = {"policy.entropy": [5.675754] * 40, "kl.old": np.zeros(40), "lr": [3e-4]
 NEAR = {"kl.ref": 0.002 + np.abs(noise(200, 0.001)), "reward.mean": 0.3 + noise(200, 0.05)}
 # pairs-not-told-apart
 LOSS = {"loss.total": np.full(120, 0.69)}
-# preference-saturated
-AT_ONCE = np.r_[0.6931, 1e-4, np.full(9, 1e-8)]
+ORDERED = {"pref.reward.accuracy": np.linspace(0.5, 0.9, 60)}
 # ratio-always-one
 RATIO_ONE = {"policy.ratio.mean": [1.0] * 50, "policy.clip_fraction": [0.0] * 50}
 # reference-is-policy
@@ -390,7 +389,13 @@ CASES: Cases = {
             algorithm="reward"),
         "pairs that are learned are silent": [passes({"rm.accuracy": np.linspace(0.5, 0.8, 120), **LOSS},
             algorithm="reward"),
-            passes({"pref.reward.accuracy": 0.6 + noise(120, 0.08), **LOSS}, algorithm="dpo")]},
+            passes({"pref.reward.accuracy": 0.6 + noise(120, 0.08), **LOSS}, algorithm="dpo")],
+        "pairs in order, and next to nothing between them": finds({**ORDERED, "pref.reward.margin": np.linspace(1e-4, 3e-3,
+            60)}, "hardly moved", WARNING, HIGH, algorithm="dpo", config={"kl_coef": 0.1, "total_steps": 60}),
+        "a small beta makes a small margin": passes({**ORDERED, "pref.reward.margin": np.linspace(1e-4, 3e-3, 60)},
+            algorithm="dpo", config={"kl_coef": 0.001, "total_steps": 60}),
+        "a run that has just begun": passes({**ORDERED, "pref.reward.margin": np.linspace(1e-4, 3e-3, 60)},
+            algorithm="dpo", config={"kl_coef": 0.1, "total_steps": 600})},
     "preference-loss-above-chance": {
         "a held out loss above ln 2 is found although the accuracy grows": finds({"eval.loss": np.linspace(0.9, 0.76,
             8), "eval.pref.reward.accuracy": np.linspace(0.55, 0.64, 8), "loss.total": 0.5 + noise(8, 0.1)}, CRITICAL,
@@ -399,15 +404,6 @@ CASES: Cases = {
             algorithm="dpo") for late in [0.3, 0.6931, 0.70])],
         "batches that swing around chance": passes({"loss.total": 0.72 + noise(40, 0.3)}, algorithm="dpo"),
         "other losses have another chance level": exempt({"loss.total": np.full(20, 1.5)}, algorithm="orpo")},
-    "preference-saturated": {
-        "a loss of zero after a tenth of the run": finds({"loss.total": AT_ONCE,
-            "pref.reward.margin": 18 * (1 - AT_ONCE)}, "learning rate", onset=2, algorithm="dpo"),
-        "pairs that are learned and stay uncertain": passes({"loss.total": 0.6931 * np.exp(-np.arange(11) / 2) + 0.01},
-            algorithm="dpo"),
-        "a loss that reaches zero in the last pass": passes({"loss.total": [0.6, 0.3, 0.1, 0.05, 0.01, 0.005, 1e-4,
-            1e-4, 1e-4, 1e-4]}, algorithm="dpo"),
-        "the held out loss counts where it is logged": passes({"loss.total": AT_ONCE, "eval.loss": np.full(11, 0.07),
-            "pref.reward.margin": 18 * (1 - AT_ONCE)}, algorithm="dpo")},
     "rate-not-as-configured": {
         "a rate in force that is higher than configured is reported": [
             finds({"lr": np.full(30, 3e-4)}, "find what sets it", config={"learning_rate": 1e-4}, algorithm="ppo"),

@@ -22,6 +22,11 @@ def recorded_inside(inputs: Inputs) -> bool:
     return inputs.recorded("proof.")
 
 
+def tunes_a_temperature(inputs: Inputs) -> bool:
+    """Soft actor-critics, which keep the entropy near a target."""
+    return inputs.recorded("alpha")
+
+
 def evaluated(inputs: Inputs) -> bool:
     """Where something is evaluated."""
     return inputs.eval_score is not None

@@ -48,9 +48,7 @@ def detect(
         "share",
         "The spread is taken from this first part of the run: later, rewards can be equal and only the KL penalty is left.",
     ),
-    max_kl_coef: float = at(
-        0.2, "coefficient", "A larger KL penalty is part of the advantages, and its mean is not 0."
-    ),
+    max_kl_coef: float = at(0.2, "coefficient", "A larger KL penalty is part of advantages, and its mean is not 0."),
     min_points: int = at(5, "points", "In fewer batches, a large mean can be chance."),
 ) -> Finding | NotApplicable | NotMeasured | None:
     if (config.number("kl_coef") or 0.0) > max_kl_coef:

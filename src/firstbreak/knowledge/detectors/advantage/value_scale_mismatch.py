@@ -43,9 +43,7 @@ def detect(
     policy: Policy = Policy.TEXT,
     *,
     min_gap: float = at(0.8, "share", "A critic that lags behind the returns is nearer to them than this."),
-    beyond: float = at(
-        1.2, "ratio", "Of the highest mean returns of an episode: their noise is left out by a quantile."
-    ),
+    beyond: float = at(1.2, "ratio", "Of the highest mean returns of an episode: a quantile leaves noise out."),
     far: float = at(1.5, "ratio", "Of the same: no noise and no lag of the policy explains so much."),
     min_points: int = at(10, "points", "Fewer points do not show more than the start of the critic."),
 ) -> Finding | NotMeasured | None:

@@ -40,9 +40,7 @@ def detect(
     solved: bool | None = None,
     *,
     max_steps: float = at(2.0, "steps", "an episode of one or two steps ends before it holds behaviour"),
-    min_gain: float = at(
-        0.02, "share", "of the score's size: a smaller gain, as from -49.33 to -49.30, is no progress"
-    ),
+    min_gain: float = at(0.02, "share", "of the score's size: a smaller gain (-49.33 to -49.30) is no progress"),
     min_points: int = at(8, "points", "with fewer lengths no level is known"),
 ) -> Finding | Expected | NotApplicable | NotMeasured | None:
     if episode_length is None and policy is Policy.TEXT:

@@ -41,9 +41,7 @@ def detect(
     *,
     share_warning: float = at(0.05, "share", "a few long prompts in a data set of short ones do little harm"),
     share_critical: float = at(0.5, "share", "most of the prompts"),
-    rounding: float = at(
-        2e-4, "share", "of the tokens of a step: one token less in each prompt makes ten times as much"
-    ),
+    rounding: float = at(2e-4, "share", "of the tokens of a step: one token less a prompt makes ten times as much"),
     min_steps: int = at(10, "points", "with fewer steps the number of samples may be the same by chance"),
     min_points_sure: int = at(4, "points", "with fewer values in the second half of the run the confidence is medium"),
 ) -> Finding | Expected | NotApplicable | NotMeasured | None:

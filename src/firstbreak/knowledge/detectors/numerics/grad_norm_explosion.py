@@ -68,9 +68,7 @@ def detect(
     ),
     warmup_share: float = at(0.1, "share", "The first updates of a run are the largest."),
     material: float = at(0.1, "share", "Of the gain so far: less, while the norm grows tenfold, is none."),
-    far_ratio: float = at(
-        30.0, "ratio", "Thirty times the median norm: such a batch outweighs all others of an epoch."
-    ),
+    far_ratio: float = at(30.0, "ratio", "Thirty times the median norm: such a batch outweighs all of an epoch."),
     min_spikes: int = at(4, "points", "Fewer spikes are accidents."),
     min_points: int = at(20, "points", "Fewer norms show no growth."),
 ) -> Finding | Expected | NotMeasured | None:

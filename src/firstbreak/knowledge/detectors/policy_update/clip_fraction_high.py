@@ -33,9 +33,7 @@ def detect(
     trajectory: Trajectory | None = None,
     *,
     high: float = at(0.35, "share", "A third of the samples is a large part of every batch."),
-    hardly_any: float = at(
-        0.75, "share", "No healthy run of the population (520) clips so much: three samples in four."
-    ),
+    hardly_any: float = at(0.75, "share", "None of 520 healthy runs of the population clips so much."),
     lasting_share: float = at(0.6, "share", "Most updates, from some step on."),
     lasting_points: int = at(
         5,

@@ -44,9 +44,7 @@ def detect(
     eval_score: Series | None = None,
     training_score: Series | None = None,
     *,
-    max_divergence: float = at(
-        0.1, "nats", "Beyond this, the policy is no longer near the one that collected the data."
-    ),
+    max_divergence: float = at(0.1, "nats", "Beyond this, the policy is not near the one that collected the data."),
     beyond: float = at(10.0, "ratio", "Of that: no healthy run of the population (520) moves a third so far."),
     max_target_ratio: float = at(
         2.0, "ratio", "Stable-Baselines3 stops the epochs of a batch at 1.5 times the target; this is clearly above."

@@ -47,9 +47,7 @@ def detect(
         "share",
         "Of scores that are exactly the lowest one, which is 0 or less: these batches held no success at all.",
     ),
-    tolerance: float = at(
-        0.05, "share", "Scores this near to the lowest one, in shares of the range, are equal to it."
-    ),
+    tolerance: float = at(0.05, "share", "Scores so near to the lowest one, in shares of the range, are equal."),
     max_success_rate: float = at(0.1, "share", "A higher success rate gives enough successful samples to learn from."),
     min_episodes: int = at(5, "episodes", "With fewer ended episodes, a running mean repeats the same returns."),
     start_points: int = at(5, "points", "The first points show whether the score began above its floor."),

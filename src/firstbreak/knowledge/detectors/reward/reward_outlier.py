@@ -34,9 +34,7 @@ def detect(
     reward_std: Series | None = None,
     *,
     min_distance: float = at(50.0, "standard deviations", "Smaller distances occur in healthy batches."),
-    typical_ratio: float = at(
-        10.0, "ratio", "An outlier is so many times as far away as the largest reward usually is."
-    ),
+    typical_ratio: float = at(10.0, "ratio", "An outlier is so many times as far away as the largest usually is."),
     size_ratio: float = at(5.0, "ratio", "An outlier is so many times as large as the mean reward usually is."),
     spread_ratio: float = at(4.0, "ratio", "Of the largest usual spread: rewards of another kind of sample, no noise."),
     steady: float = at(0.5, "ratio", "Of the low to the median spread: in sparse rewards the spread itself jumps."),

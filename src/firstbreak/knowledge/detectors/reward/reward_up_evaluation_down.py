@@ -59,9 +59,7 @@ def detect(
     score: Series | None = None,
     trajectory: Trajectory | None = None,
     *,
-    min_signal_to_noise: float = at(
-        2.0, "ratio", "Beside a flat evaluation, a smaller rise of the reward says little."
-    ),
+    min_signal_to_noise: float = at(2.0, "ratio", "Beside a flat evaluation, a smaller rise says little."),
     hidden_share: float = at(
         0.5, "share", "Of the reward's rise: an evaluation that may have won so much is not called flat."
     ),
