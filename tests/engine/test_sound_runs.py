@@ -5,7 +5,7 @@ import pytest
 
 from firstbreak.dialects import dialects, hyperparameters
 from firstbreak.engine.diagnose import diagnose
-from firstbreak.model import Link, Run, Severity
+from firstbreak.model import Harm, Link, Run, Severity
 from tests.detectors.look import found, look
 from tests.make import learning, noise, run
 
@@ -33,6 +33,14 @@ def test_a_score_that_rose_at_first_and_swings_since_is_not_said_to_have_stood_s
     swings = np.where(X < 4, 20.0, 320 + 120 * np.sin(X / 9)) + noise(N, 3)
     dx = diagnose(run({"reward.mean": swings, "policy.entropy": 0.5 + noise(N, 0.02)}, algorithm="ppo"))
     assert "not risen" not in dx.verdict.summary
+
+
+@pytest.mark.parametrize(("first", "lost"), [(0.508, True), (0.05, False)])
+def test_an_evaluation_that_fell_at_once_from_its_first_value_is_lost(first: float, lost: bool) -> None:
+    later = np.resize([1 / 128, 0.0, 2 / 128, 3 / 128, 5 / 128], 24)
+    dx = diagnose(run({"eval.accuracy": np.r_[round(first * 128) / 128, later]}, algorithm="grpo"))
+    assert (dx.score is not None and dx.score.course == "declining") is lost
+    assert (dx.harm is Harm.LOST) is lost
 
 
 @pytest.mark.parametrize(("first", "cause"), [(0.0, "weights-not-delivered"), (0.35, "engines-disagree")])

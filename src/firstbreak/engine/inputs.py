@@ -16,7 +16,7 @@ import numpy as np
 from firstbreak.dialects import signals, writes_text
 from firstbreak.engine import environments
 from firstbreak.engine.families import DECOUPLED, METHODS, Data, Family, Method, Policy, for_family
-from firstbreak.engine.stats.agreement import Fall, going_on, informed, won_late
+from firstbreak.engine.stats.agreement import Fall, from_the_first, going_on, informed, won_late
 from firstbreak.engine.stats.agreement import fall as fall_of
 from firstbreak.engine.stats.granularity import binomial_error, problems
 from firstbreak.engine.stats.points import median
@@ -434,6 +434,8 @@ def trajectory(
     """
     error = None if score_error is None else score_error.values
     shape = informed(shape_of(score, sd=error), fall)
+    if score.name.startswith("eval.") and not shape.learned:
+        shape = from_the_first(score, score_error, shape)
     if second_score is None or (error is not None and sinks_late(score)):
         return shape
     return going_on(shape, won_late(score, error), won_late(second_score))

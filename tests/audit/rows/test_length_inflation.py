@@ -40,7 +40,8 @@ def test_a_length_that_a_human_score_follows_is_no_inflation() -> None:
         def sample(rng: random.Random, t: float) -> Sample:
             n = round(rng.randint(20, 40) * (1 + 4 * t))
             gold = (n / 200 if follows else 0.5) + rng.gauss(0, 0.02)
-            return Sample(completion="word " * n, reward=n / 200 + rng.gauss(0, 0.02), meta={"human_score": gold})
+            words = f"{'word ' * n}{rng.random()}"  # one text twice with two rewards would be noise
+            return Sample(completion=words, reward=n / 200 + rng.gauss(0, 0.02), meta={"human_score": gold})
 
         return row(audit(series(sample)), ID)
 

@@ -23,6 +23,8 @@ PLACES = 16  # at most, where a fall may begin
 BLOCKS = 200  # of the other score
 AFTER = 2  # points after the place at which a fall begins
 BEFORE = 3  # points up to a place at which an evaluation stops following training
+AT_ONCE = 6.0  # standard errors between the first score and the highest later one
+NEARLY_ALL = 0.9  # of the first score (convention)
 APART = 0.1  # of what training gained: a smaller distance is no parting (convention)
 FOLLOWED = 0.5  # of what training gains: an evaluation that gained so much followed it (convention)
 STAYED = 1 / 3  # of what training gains: an evaluation that gains less at most does not follow it (convention)
@@ -188,6 +190,30 @@ def _parting(steps: np.ndarray, values: np.ndarray, course: np.ndarray, place: i
     share = float(fitted[1])
     z = float(t_to_z((pace - share) / max(error, 1e-12), df))
     return Parting(step=float(steps[place]), sigma=z, most=(share + z_to_t(ONE_SIDED, df) * error) / pace)
+
+
+def from_the_first(score: Series, error: Series | None, shape: Trajectory) -> Trajectory:
+    """The shape of a share whose first value, before any training, lies far above all later ones: it fell at once.
+
+    Levels are means of neighbouring values, and hide it. `error` (n,): the standard errors of shares of so many problems;
+    where it is not known, nearly all has to be gone.
+    """
+    values = score.finite.values
+    if len(values) < MIN_POINTS or values.min() < 0 or values.max() > 1:
+        return shape
+    errors = None if error is None or len(error.finite) != len(values) else error.finite.values
+    least = NEARLY_ALL * values[0] if errors is None else AT_ONCE * float(np.hypot(errors[0], errors[1:].max()))
+    if values[0] - values[1:].max() <= least:
+        return shape
+    lost, doubt = (
+        float(values[0]) - shape.end,
+        ERRORS * float(np.hypot(shape.level_noise if errors is None else errors[0], shape.level_noise)),
+    )
+    first = {"start": float(values[0]), "best": float(values[0]), "best_step": float(score.finite.steps[0])}
+    within = (lost - doubt, lost + doubt)
+    return replace(
+        shape, kind="declining", **first, gain=0.0, drop=lost, drop_sigma=ERRORS * lost / doubt, drop_interval=within
+    )
 
 
 def informed(shape: Trajectory, found: Fall | None) -> Trajectory:

@@ -76,9 +76,7 @@ def detect(
         2.0, "ratio", "a loss twice or half as large as ln 2 comes from other inputs or weights, not from rounding"
     ),
     multiple_tolerance: float = at(0.05, "ratio", "a loss this near to a whole multiple of ln 2 is a sum over batches"),
-    max_start_reward: float = at(
-        0.05, "nats", "implicit rewards below this are 0 before the first update, up to rounding"
-    ),
+    max_start_reward: float = at(0.05, "nats", "implicit rewards below this are 0 up to rounding"),
 ) -> Finding | NotApplicable | NotMeasured | None:
     if run.algorithm not in ("dpo", None):
         return NotApplicable("only the logistic loss of DPO starts at ln 2")

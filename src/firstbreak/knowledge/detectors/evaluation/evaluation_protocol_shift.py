@@ -77,14 +77,10 @@ def detect(
     run: Run | None = None,
     samples: Samples | None = None,
     *,
-    min_points: int = at(
-        9, "points", "with fewer evaluations or training rewards a jump cannot be separated from noise"
-    ),
+    min_points: int = at(9, "points", "with fewer evaluations or training rewards a jump may be noise"),
     max_p_value: float = at(0.05, "probability", "the usual level of a test: what follows it asks for more"),
     min_jump: float = at(4.0, "standard deviations", "of the noise: a jump that noise hardly makes"),
-    min_step_share: float = at(
-        0.6, "share", "of the jump, made by one step alone: a policy that gets worse takes several"
-    ),
+    min_step_share: float = at(0.6, "share", "of the jump, made by one step: a policy that gets worse takes several"),
     min_own_share: float = at(
         0.33,
         "share",

@@ -54,9 +54,7 @@ def detect(
     eval_score: Series | None = None,
     training_score: Series | None = None,
     *,
-    norm_critical: float = at(
-        1e6, "gradient norm", "For language models: no loss of ordinary size has such a gradient."
-    ),
+    norm_critical: float = at(1e6, "gradient norm", "For language models: no usual loss has such a gradient."),
     max_loss: float = at(100.0, "loss", "A larger loss may have a gradient of that size."),
     growth_warning: float = at(10.0, "ratio", "Ten times the norm of the early run."),
     growth_critical: float = at(30.0, "ratio", "Thirty times the early norm, and the score fell."),

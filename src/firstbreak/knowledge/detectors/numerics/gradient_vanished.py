@@ -49,9 +49,7 @@ def detect(
     ),
     min_zero_share: float = at(0.5, "share", "Most of the late updates have no gradient."),
     min_end: float = at(0.1, "share", "Of the updates: the last few of a schedule are no loss."),
-    min_zero_variance_share: float = at(
-        0.8, "share", "With so many zero-variance groups a missing gradient is explained."
-    ),
+    min_zero_variance_share: float = at(0.8, "share", "So many zero-variance groups explain a missing gradient."),
     min_points: int = at(10, "points", "Fewer norms show no level."),
 ) -> Finding | Expected | NotMeasured | None:
     norms = _with_a_signal(grad_norm.finite, zero_variance_groups, min_points)

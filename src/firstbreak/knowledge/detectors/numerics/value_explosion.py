@@ -42,9 +42,7 @@ def detect(
     method: Method | None = None,
     policy: Policy = Policy.CONTROL,
     *,
-    growth_warning: float = at(
-        100.0, "ratio", "Of the value loss: a loss is a square, so values have then grown tenfold."
-    ),
+    growth_warning: float = at(100.0, "ratio", "Of the value loss: a square, so values have grown tenfold."),
     growth_critical: float = at(1e4, "ratio", "Of the value loss: values have then grown a hundredfold."),
     max_return_ratio: float = at(
         2.0, "ratio", "Values begin near 0 by initialisation, so they must grow up to the size of the returns."

@@ -86,9 +86,7 @@ def detect(
     min_idle_share: float = at(
         0.5, "share", "From half of the log on, learning should have begun before the exploration ended."
     ),
-    near: float = at(
-        0.01, "nats per token", "After so many updates a policy that learns is farther from its reference."
-    ),
+    near: float = at(0.01, "nats per token", "After so many updates a policy that learns is farther away."),
     still_near: float = at(2e-4, "nats per token", "One update of a usual rate moves a policy about so far."),
     large_rate: float = at(
         1e-5, "learning rate", "Of a language model: a tenth of it moves a policy by more in so many updates."

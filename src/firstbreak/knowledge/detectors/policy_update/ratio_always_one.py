@@ -46,14 +46,10 @@ def detect(
         0.99, "share", "Nobody recorded how often a batch is used, so all updates must agree."
     ),
     tolerance: float = at(1e-7, "nats or ratio", "Smaller differences are rounding."),
-    min_zero_variance_share: float = at(
-        0.8, "share", "With so many zero-variance groups hardly anything moves the policy."
-    ),
+    min_zero_variance_share: float = at(0.8, "share", "So many zero-variance groups hardly move the policy."),
     min_entropy: float = at(1e-3, "nats", "A policy that always does the same cannot move away from itself."),
     min_uncertain_points: int = at(3, "points", "Updates in which the policy was still able to move."),
-    min_uncertain_share: float = at(
-        0.9, "share", "Nearly all updates of a policy that was able to move must show no move."
-    ),
+    min_uncertain_share: float = at(0.9, "share", "Nearly all updates of a policy that could move must show none."),
     min_points: int = at(8, "points", "Fewer updates show no pattern."),
 ) -> Finding | Expected | NotMeasured | None:
     still = [

@@ -36,9 +36,7 @@ def detect(
     max_ratio: float = at(3.0, "ratio", "Exploration makes training returns smaller, but by less than this."),
     min_share: float = at(0.8, "share", "Single evaluations may differ by chance."),
     min_evaluations: int = at(4, "evaluations", "Fewer evaluations can have the opposite sign by chance."),
-    near: float = at(
-        0.3, "share", "of the first training returns, or of their change: such an evaluation has not moved."
-    ),
+    near: float = at(0.3, "share", "of the first training returns or their change: such an evaluation stands."),
     min_returns: int = at(9, "points", "So many training returns around an evaluation show the level of training."),
 ) -> Finding | NotApplicable | NotMeasured | None:
     trained = next(

@@ -31,9 +31,7 @@ def detect(
     score: Series,
     truth: Series | None = None,
     *,
-    max_ratio: float = at(
-        0.3, "ratio", "of the late to the early length: an answer that becomes more concise keeps more"
-    ),
+    max_ratio: float = at(0.3, "ratio", "of the late to the early length: a more concise answer keeps more"),
     min_points: int = at(10, "points", "with fewer lengths no trend is known"),
 ) -> Finding | NotMeasured | None:
     length = length_mean.finite

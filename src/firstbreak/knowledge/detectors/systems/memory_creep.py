@@ -45,9 +45,7 @@ def detect(
     *,
     min_increase: float = at(0.05, "share", "Less over half of the run is no leak."),
     increase_warning: float = at(0.2, "share", "A fifth more in half of the run soon fills a machine."),
-    min_slope_ratio: float = at(
-        0.5, "ratio", "Late over early slope of the second half: with less the memory levels off."
-    ),
+    min_slope_ratio: float = at(0.5, "ratio", "Late over early slope of the second half: less levels off."),
     min_points: int = at(20, "points", "Fewer readings show no growth."),
     slower: float = at(2.0, "ratio", "What grows and is gone through at every step makes the steps longer as well."),
 ) -> Finding | Expected | NotMeasured | None:
