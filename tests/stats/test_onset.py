@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from benchmarks.curves import SEEN, UNSEEN, ar1_noise, healthy, variant
 
+from firstbreak.engine.stats.breaks import find_breaks
 from firstbreak.engine.stats.onset import Onset, first_sustained, onset
 from firstbreak.model import Series
 
@@ -157,3 +158,8 @@ def test_a_sustained_crossing_may_miss_a_fifth() -> None:
     assert first_sustained(values, lambda v: v > 1) == 2
     assert first_sustained(values, lambda v: v > 1, fraction=1.0) is None
     assert first_sustained(values, lambda v: v > 1, count=3, fraction=1.0) == 5
+
+
+@pytest.mark.parametrize("n", range(4, 9))
+def test_few_points_are_never_a_crash(n: int) -> None:
+    find_breaks(np.random.default_rng(n).normal(size=n), ("level", "ramp"))

@@ -155,7 +155,7 @@ def _healthy(
         (0.0, rest, basis[first][:, None]),
         (SECOND_SHAPE, rest - more[each, second], basis[np.stack([first, second], axis=1)]),
     ]
-    for count in smooth if families is None else ():
+    for count in [count for count in smooth if families is None and count + 1 < n]:  # fewer waves than points
         rows = np.vstack([np.ones(n), waves(n, count)])
         along = np.stack([_products(rows, calm)], axis=-1)
         gram = np.stack([_products(rows, row) for row in rows], axis=-1)
