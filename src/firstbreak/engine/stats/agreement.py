@@ -209,10 +209,16 @@ def from_the_first(score: Series, error: Series | None, shape: Trajectory) -> Tr
         float(values[0]) - shape.end,
         ERRORS * float(np.hypot(shape.level_noise if errors is None else errors[0], shape.level_noise)),
     )
-    first = {"start": float(values[0]), "best": float(values[0]), "best_step": float(score.finite.steps[0])}
-    within = (lost - doubt, lost + doubt)
     return replace(
-        shape, kind="declining", **first, gain=0.0, drop=lost, drop_sigma=ERRORS * lost / doubt, drop_interval=within
+        shape,
+        kind="declining",
+        start=float(values[0]),
+        best=float(values[0]),
+        best_step=float(score.finite.steps[0]),
+        gain=0.0,
+        drop=lost,
+        drop_sigma=ERRORS * lost / doubt,
+        drop_interval=(lost - doubt, lost + doubt),
     )
 
 

@@ -37,9 +37,7 @@ def detect(
     eval_score: Series | None = None,
     training_score: Series | None = None,
     *,
-    min_size: float = at(
-        12.0, "standard deviations", "The k3 estimator is heavy-tailed, so that smaller spikes are usual."
-    ),
+    min_size: float = at(12.0, "standard deviations", "The k3 estimator is heavy-tailed: smaller spikes are usual."),
     min_jump: float = at(10.0, "ratio", "Between one update and the next: no policy learns so fast."),
     noticeable: float = at(0.05, "nats", "Below this the policy is hardly another one, however large the factor."),
     high: float = at(100.0, "nats", "In a mean this large, single log-probabilities differ by 5 nats or more."),
