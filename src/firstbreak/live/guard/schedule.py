@@ -37,12 +37,8 @@ MIN_CHECKS = 3  #: number of such checks in a row, each with new evidence
 LONGER = 2.0  #: factor for the longest alarm that has ended by itself; a new alarm must last longer
 SCORE_ALONE = 0.5  #: times the age of the run: so long must an alarm last of which only the score tells
 NEVER_GAINED = 3.0  #: the same where the score has not risen before it fell, or has not risen yet
-OUTCOMES = (
-    "reward.",
-    "eval.",
-    "success_rate",
-    "episode.",
-)  #: beginnings of signals that say what the policy earns, not why
+#: beginnings of signals that say what the policy earns, not why
+OUTCOMES = ("reward.", "eval.", "success_rate", "episode.")
 HANGS = 30.0  #: seconds after which a check is interrupted
 FIRST_COST = 0.1  #: seconds: assumed time of the first check
 

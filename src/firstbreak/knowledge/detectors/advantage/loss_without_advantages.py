@@ -33,7 +33,7 @@ def detect(
     training_score: Series | None = None,
     solved: bool | None = None,
     *,
-    least: float = at(2e-3, "correlation", "The lowest of 85 runs of PPO that were sound in this had 0.022."),
+    least: float = at(2e-3, "correlation", "The lowest of 169 runs of PPO that were sound in this had 0.022."),
     min_spread: float = at(1.0, "reward", "Advantages as they are then have the size of normalised ones, or more."),
     min_kl: float = at(1e-7, "nats", "A smaller divergence is rounding."),
     min_points: int = at(10, "updates", "Fewer updates may be at a standstill by chance."),

@@ -30,7 +30,7 @@ def detect(
     pref_reward_margin: Series | None = None,
     *,
     max_accuracy: float = at(0.55, "share", "Pairs that are told apart by anything give more."),
-    moved: float = at(0.1, "nats", "The smallest of 60 runs of DPO that learned is 0.36, after 90 steps."),
+    moved: float = at(0.1, "nats", "The smallest of 32 healthy runs on pairs has 0.92, after 36 steps."),
     min_points: int = at(30, "points", "Fewer have a wide interval."),
 ) -> Finding | NotMeasured | None:
     curve = rm_accuracy if rm_accuracy is not None else pref_reward_accuracy
