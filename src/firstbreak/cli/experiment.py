@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from firstbreak import written
 from firstbreak.cli import _options
 from firstbreak.cli._output import BadCall, bar, say, write
 from firstbreak.words import number, percent
@@ -63,7 +64,7 @@ def init(path: str | None, file: Path, trainer: str | None, force: bool, words: 
     if kept != before and not force:
         raise BadCall(f"{file} has a section [experiment]; --force replaces it")
     made = prepare(words, read(one_run(path), trainer=trainer) if path else None, Path.cwd())
-    file.write_text("\n".join(part for part in (kept.rstrip("\n"), made.toml) if part), encoding="utf-8")
+    written.write(file, "\n".join(part for part in (kept.rstrip("\n"), made.toml) if part).encode())
     write("\n".join(_init_lines(made, file, path)))
 
 
@@ -212,13 +213,7 @@ def _power(power: Any) -> dict[str, Any] | None:
 
 
 def _plan_lines(
-    path: str,
-    dx: Any,
-    proposals: Sequence[Any],
-    possible: Sequence[Any],
-    done: Sequence[str],
-    *,
-    started: bool,
+    path: str, dx: Any, proposals: Sequence[Any], possible: Sequence[Any], done: Sequence[str], *, started: bool
 ) -> list[str]:
     """`possible`: the proposals that are worth running. `started`: whether it is known how the training is started."""
     from firstbreak.experiments.plan import named_first
@@ -340,13 +335,7 @@ def run_(
             return
         with bar("trials") as advance:
             conclusion = conduct.conduct(
-                design,
-                run,
-                settings,
-                place,
-                seeds=seeds,
-                execute=execute,
-                **_telling(advance),
+                design, run, settings, place, seeds=seeds, execute=execute, **_telling(advance)
             )
     except CannotOverride as error:
         raise BadCall(f"{design.id}: {error}") from None
