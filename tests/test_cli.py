@@ -260,7 +260,12 @@ def test_the_output_takes_the_place_of_no_log(tmp_path: Path, inside: bool) -> N
 
 
 @pytest.mark.parametrize(
-    "command", ["compare b a/metrics.jsonl --plot THIS", "eval contamination texts.txt texts.txt -o THIS"]
+    "command",
+    [
+        "compare b a/metrics.jsonl --plot THIS",
+        "eval contamination texts.txt texts.txt -o THIS",
+        "check env env.py:Env -o THIS",
+    ],
 )
 def test_no_command_writes_over_its_input(tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("a", "b"):
@@ -269,7 +274,8 @@ def test_no_command_writes_over_its_input(tmp_path: Path, command: str, monkeypa
     (tmp_path / "texts.txt").write_text("How many apples are two and three apples in all?\n")
     (tmp_path / "older").write_text("the older one")
     monkeypatch.chdir(tmp_path)
-    read = command.split()[-3]
+    (tmp_path / "env.py").write_text("import gymnasium\nEnv = lambda: gymnasium.make('CartPole-v1')\n")
+    read = command.split()[-3].partition(":")[0]
     before = {name: Path(name).read_bytes() for name in (read, "older")}
     done = firstbreak(*command.replace("THIS", read).split(), code=2)
     assert f"{read}: is read here; give another file" in done.stderr

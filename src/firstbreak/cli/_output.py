@@ -169,7 +169,10 @@ def _spare(output: Path) -> None:
     call = click.get_current_context(silent=True)
     given = [value for value in call.params.values() if value is not output] if call else []
     named = (part for value in given for part in (value if isinstance(value, tuple) else (value,)))
-    read = [Path(part) for part in named if isinstance(part, (str, Path)) and os.path.exists(part)]
+    places = (
+        place for part in named if isinstance(part, (str, Path)) for place in (part, str(part).rpartition(":")[0])
+    )
+    read = [Path(place) for place in places if os.path.exists(place)]  # code is named as FILE:FUNCTION
     if not output.is_file() or not read:
         return
     from firstbreak.readers import read as run
