@@ -95,11 +95,7 @@ def _panel(lines: Sequence[tuple[int, float, Line]], heading: str, top: float) -
     assert scale is not None  # every line is finite
     drawn = [
         _path(
-            zip(
-                MARGIN + (WIDTH - 2 * MARGIN) * curves.across(x, domain),
-                HEIGHT * (1 - scale(y)),
-                strict=True,
-            ),
+            zip(MARGIN + (WIDTH - 2 * MARGIN) * curves.across(x, domain), HEIGHT * (1 - scale(y)), strict=True),
             arm,
             width,
         )
