@@ -179,7 +179,5 @@ def _spare(output: Path) -> None:
 
     real = output.resolve()
     held = any(real.is_relative_to(path.resolve()) for path in read)
-    if any(output.samefile(path) for path in read) or (
-        held and run.may_hold_a_score(output) and any(run.claimed(output))
-    ):
+    if any(output.samefile(path) for path in read) or (held and run.may_hold_a_score(real) and any(run.claimed(real))):
         raise BadCall(f"{output}: is read here; give another file for the output")
