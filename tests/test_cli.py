@@ -4,9 +4,11 @@ import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -290,6 +292,15 @@ def test_who_stops_reading_is_no_verdict(tmp_path: Path) -> None:
     os.close(ours)
     assert started(["inspect", str(healthy(tmp_path))], stdout=theirs).returncode == 0
     os.close(theirs)
+
+
+def test_ctrl_c_that_an_import_swallows_is_heard_after_it(tmp_path: Path) -> None:
+    swallows = "try:\n    os.kill(os.getpid(), signal.SIGINT)\nexcept BaseException:\n    pass\n"
+    code = f"import gymnasium, os, signal\n{swallows}Env = lambda: gymnasium.make('CartPole-v1')\n"
+    (tmp_path / "env.py").write_text(code)
+    heard = partial(signal.signal, signal.SIGINT, signal.default_int_handler)  # whoever starts the tests may ignore it
+    done = started(["check", "env", f"{tmp_path / 'env.py'}:Env", "--fail-on", "never"], preexec_fn=heard, stdout=-3)
+    assert (done.returncode, "Traceback" in done.stderr) == (130, False)
 
 
 def test_a_variable_that_names_no_folder_is_one_line(tmp_path: Path) -> None:

@@ -169,12 +169,20 @@ def program() -> None:
     sys.exit(code)
 
 
-_interrupted = False  #: whether Ctrl-C was pressed; what is imported may take it for another error
+ASKED_AGAIN, PATIENCE = 0.02, 50  #: seconds, and how often what is imported may go on
+_interrupted = 0  #: how often Ctrl-C was heard
 
 
 def _interrupt(number: int, frame: Any) -> None:
     global _interrupted
-    _interrupted = True
+    _interrupted += 1
+    caller = frame
+    while caller and _interrupted < PATIENCE:  # what is imported swallows it, or crashes (orjson): asked again after it
+        if caller.f_code.co_filename == "<frozen importlib._bootstrap>":
+            again = threading.Timer(ASKED_AGAIN, os.kill, (os.getpid(), number))
+            again.daemon = True
+            return again.start()
+        caller = caller.f_back
     signal.default_int_handler(number, frame)
 
 
