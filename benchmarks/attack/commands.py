@@ -76,8 +76,8 @@ def signals(count: int, seed: int = 0) -> AttackTally:
     tally, rng, slowest, most = AttackTally(), random.Random(seed), 0.0, dict.fromkeys(COMMANDS, GOES_ON)
     HEARD()
     began = time.monotonic()
-    subprocess.run([sys.executable, "-m", "this"], stdout=-3, check=True)
-    started = 1.5 * (time.monotonic() - began)  # what Python itself does until it runs the first line of a program
+    subprocess.run([sys.executable, "-c", "import firstbreak, click"], check=True)
+    started = 1.5 * (time.monotonic() - began)  # until then it is Python that starts, and says where Ctrl-C found it
     for number in range(-min(count, len(COMMANDS)), count):  # below 0: let go on, to see how long it takes
         name = list(COMMANDS)[number % len(COMMANDS)]
         after = rng.uniform(started, max(2 * started, most[name])) if number >= 0 else GOES_ON

@@ -8,9 +8,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from functools import partial
-from types import FrameType
 
 GIB = 4.0  #: of memory that a server may take beyond what it starts with: some runs, each below its budget
 RESTARTS = 5  #: of a server that was killed, before it is given up
@@ -41,20 +40,27 @@ def in_child(restarts: int = RESTARTS, *, apart: bool = False) -> None:
         return
     code = 0
     for _ in range(restarts + 1):
+        asked: list[int] = []
+        # nohup has a process ignore that its terminal is gone
+        heard = [number for number in _PASSED_ON if signal.getsignal(number) != signal.SIG_IGN]
+        # before the fork: Python's hooks of it swallow a Ctrl-C that raises
+        before = [signal.signal(number, lambda number, _, asked=asked: asked.append(number)) for number in heard]  # type: ignore[misc]
         ours, theirs = os.pipe()
-        heard = signal.pthread_sigmask(signal.SIG_BLOCK, _PASSED_ON)  # a hook that a fork calls would swallow Ctrl-C
         child = os.fork()
+        if child:
+            os.close(ours)
+            code = _outcome(child, asked)
+        os.close(theirs)
+        for number, handler in zip(heard, before, strict=True):
+            signal.signal(number, handler)
         if not child:
-            signal.pthread_sigmask(signal.SIG_SETMASK, heard)
-            os.close(theirs)
+            if asked:  # while it was made
+                signal.raise_signal(signal.SIGTERM)
             if apart:
                 os.setpgid(0, 0)
             _end_after(partial(os.read, ours, 1))
             _limit_memory()
             return
-        os.close(ours)
-        code = _outcome(child, heard)
-        os.close(theirs)
         if code == -signal.SIGINT:
             print("\nfirstbreak: stopped", file=sys.stderr, flush=True)
         if code not in (-signal.SIGKILL, -signal.SIGABRT, -signal.SIGSEGV):
@@ -63,34 +69,21 @@ def in_child(restarts: int = RESTARTS, *, apart: bool = False) -> None:
     sys.exit(128 - code if code < 0 else code)
 
 
-def _outcome(child: int, unblocked: Iterable[int]) -> int:
-    """The exit code of a child, or its signal as a negative number: SIGINT after Ctrl-C. Signals are passed on to it."""
-    interrupted = threading.Event()
-    waited = 0.0
-
-    def pass_on(number: int, frame: FrameType | None) -> None:
-        # in a terminal, Ctrl-C has reached the child as well, and a second one would cut its answers off
-        if number == signal.SIGINT:
-            interrupted.set()
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(child, signal.SIGTERM if number == signal.SIGINT else number)
-
-    # nohup has a process ignore that its terminal is gone
-    heard = [number for number in _PASSED_ON if signal.getsignal(number) != signal.SIG_IGN]
-    before = [signal.signal(number, pass_on) for number in heard]
-    signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)
-    try:
-        # a signal that comes just before a wait without end would only be passed on after it
-        while not (ended := os.waitpid(child, os.WNOHANG))[0]:
-            time.sleep(ASKED_AGAIN)
-            waited += interrupted.is_set() * ASKED_AGAIN
-            if waited > LONGEST_END:
-                os.kill(child, signal.SIGKILL)
-        code = os.waitstatus_to_exitcode(ended[1])
-        return -signal.SIGINT if interrupted.is_set() else code
-    finally:
-        for number, handler in zip(heard, before, strict=True):
-            signal.signal(number, handler)
+def _outcome(child: int, asked: Sequence[int]) -> int:
+    """The exit code of a child, or its signal as a negative number: SIGINT after Ctrl-C. It gets what is `asked`."""
+    passed, waited = 0, 0.0
+    # a signal that comes just before a wait without end would only be passed on after it
+    while not (ended := os.waitpid(child, os.WNOHANG))[0]:
+        for number in asked[passed:]:
+            passed += 1
+            with contextlib.suppress(ProcessLookupError):
+                # in a terminal, Ctrl-C has reached the child as well, and a second one would cut its answers off
+                os.kill(child, signal.SIGTERM if number == signal.SIGINT else number)
+        time.sleep(ASKED_AGAIN)
+        waited += (signal.SIGINT in asked) * ASKED_AGAIN
+        if waited > LONGEST_END:
+            os.kill(child, signal.SIGKILL)
+    return -signal.SIGINT if signal.SIGINT in asked else os.waitstatus_to_exitcode(ended[1])
 
 
 def _end_after(wait: Callable[[], object]) -> None:
