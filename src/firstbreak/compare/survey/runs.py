@@ -5,6 +5,7 @@ import json
 import multiprocessing
 import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -41,9 +42,7 @@ class SurveyRow:
     """The result of one run."""
 
     path: str
-    fingerprint: (
-        str  #: of the run's files (names, sizes, times) and of thresholds that are set: what changed is diagnosed again
-    )
+    fingerprint: str  #: of the run's files and of thresholds that are set: what changed is diagnosed again
     action: str  #: continue, watch, stop, rollback, or "unreadable"
     summary: str
     link: str | None = None
@@ -109,9 +108,7 @@ def fingerprint(run: Path, thresholds: Thresholds = EMPTY) -> str:
     digest = hashlib.sha256(__version__.encode())
     digest.update(json.dumps(thresholds, sort_keys=True).encode() if thresholds else b"")
     digest.update(json.dumps(names, sort_keys=True).encode() if (names := names_for_run(run)) else b"")
-    files = (
-        [run] if run.is_file() else sorted(Path(parent) / name for parent, _, files in os.walk(run) for name in files)
-    )
+    files = [run] if run.is_file() else sorted(Path(at) / name for at, _, some in os.walk(run) for name in some)
     for path in files:
         try:
             state = path.stat()
@@ -228,11 +225,10 @@ def _on_cores(settings: Mapping[str, Thresholds], processes: int, trainer: str |
 
     One that is killed (memory) breaks the pool, which is made anew. Its runs come last, one at a time: only one of them is lost.
     """
-    waiting, suspects = deque(settings), set[str]()
+    waiting, suspects, context = deque(settings), set[str](), multiprocessing.get_context("forkserver")
     while waiting:
         running: dict[Future[SurveyRow], str] = {}
         before = set(multiprocessing.active_children())
-        context = multiprocessing.get_context("forkserver")
         with ProcessPoolExecutor(processes, context, initializer=end_with_parent) as pool:
             try:
                 while waiting or running:
@@ -263,11 +259,18 @@ def _uninterrupted() -> Iterator[None]:
     from multiprocessing import resource_tracker
 
     resource_tracker.ensure_running()  # lets signals through where it starts
-    heard = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    asked: list[int] = []  # a thread may get the signal whatever this one blocks
+    if of_main := threading.current_thread() is threading.main_thread():
+        before = signal.signal(signal.SIGINT, lambda number, _: asked.append(number))
+    heard = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, heard)
+        if of_main:
+            signal.signal(signal.SIGINT, before)
+        if asked:
+            signal.raise_signal(signal.SIGINT)
 
 
 def _end(before: set[BaseProcess]) -> None:
