@@ -236,14 +236,16 @@ def goes_nowhere(inputs: Inputs, outcomes: Sequence[Outcome]) -> bool:
         return False
     # the training reward does not rise either: else nothing is found
     if _found(Role.SCORE_UNMOVED, outcomes) and max(shape.n, 0 if second is None else len(second)) >= MIN_SCORES:
-        return True
+        return second is None or not _rose_at_first(second.finite.values)
     swings = shape.kind == "oscillating" and trend(score).direction <= 0 and not _rose_at_first(score.finite.values)
     return shape.n >= MIN_SCORES and bool(swings or np.ptp(score.values) == 0)
 
 
 def _rose_at_first(values: np.ndarray) -> bool:
-    """Whether nearly all scores lie above the first ones, whatever they did later."""
-    return bool(np.quantile(values[len(values) // 10 :], 0.1) > np.max(values[:3]))
+    """Whether nearly all scores lie above the first ones, or all clearly above the very first, whatever they did later."""
+    later = values[max(len(values) // 10, 1) :]
+    clear = bool(len(later)) and values[0] < min(np.min(later), np.mean(later) - 3 * np.std(later))
+    return clear or bool(len(later) and np.quantile(later, 0.1) > np.max(values[:3]))
 
 
 def _found(role: Role, outcomes: Sequence[Outcome]) -> bool:
