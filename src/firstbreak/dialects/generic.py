@@ -392,7 +392,7 @@ def _entry(words: list[str]) -> Name | None:
     return None
 
 
-_PER_SECOND = pattern(r"(?:(?<=steps)|(?<=frames)|(?<=tokens)|(?<=tok))/s(?:ec)?$")
+_PER_SECOND = pattern(r"(?:(?<=\bit)|(?<=iter)|(?<=steps)|(?<=frames)|(?<=tokens)|(?<=tok))/s(?:ec)?$", re.IGNORECASE)
 _CAMEL = pattern(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=\d)(?=[A-Z][a-z])")
 _SEPARATOR = pattern(r"[\W_]+")
 
