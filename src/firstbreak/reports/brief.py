@@ -29,7 +29,7 @@ from firstbreak.readers import Unreadable
 from firstbreak.reports import content
 from firstbreak.reports.content import Exhibit, ReportLine, Section
 from firstbreak.reports.text import count, shorter
-from firstbreak.words import first_few, joined, link_word, moment, number, percent, shortened
+from firstbreak.words import first_few, joined, link_word, moment, percent, shortened
 
 MOST_FINDINGS = 2
 MOST_CAUSES = 2
@@ -244,7 +244,9 @@ def named(dx: Diagnosis, name: str) -> Outcome | RankedCause:
 def weighed(dx: Diagnosis, outcome: Outcome) -> tuple[ReportLine, ...]:
     """What a finding does to the odds of each cause that has a line of its own, and what all evidence makes of the cause."""
     return tuple(
-        ReportLine(_odds(weight.weight), f"{cause.title} (with all evidence {percent(cause.probability)})")
+        ReportLine(
+            f"odds {content.odds(weight.weight)}", f"{cause.title} (with all evidence {percent(cause.probability)})"
+        )
         for cause in content.causes(dx)
         for weight in cause.evidence
         if weight.finding == outcome.detector
@@ -253,11 +255,8 @@ def weighed(dx: Diagnosis, outcome: Outcome) -> tuple[ReportLine, ...]:
 
 def evidence(cause: RankedCause) -> tuple[ReportLine, ...]:
     """What the odds of a cause are made of, without what changes them by less than a tenth."""
-    weights = sorted((w for w in cause.evidence if abs(w.weight) >= 0.1), key=lambda w: -w.weight)
-    said = ((w, w.text if w.kind is WeightKind.PRIOR else f"{w.finding}: {w.text}".removesuffix(": ")) for w in weights)
-    return tuple(ReportLine(_odds(weight.weight), shorter(text)) for weight, text in said)
-
-
-def _odds(weight: float) -> str:
-    """A weight in nats as what it does to the odds: 'odds x 45', 'odds / 2.1'."""
-    return f"odds {'x' if weight >= 0 else '/'} {shorter(number(float(f'{math.exp(abs(weight)):.2g}')))}"
+    weights = sorted((w for w in cause.evidence if abs(w.weight) >= content.SMALL), key=lambda w: -w.weight)
+    said = ((w, w.text if w.kind is WeightKind.PRIOR else content.told_of(w)) for w in weights)
+    lines = tuple(ReportLine(f"odds {content.odds(weight.weight)}", shorter(text)) for weight, text in said)
+    total = math.fsum(w.weight for w in cause.evidence)
+    return (*lines, ReportLine(f"odds {content.odds(total)}", content.together(cause))) if lines else ()

@@ -47,16 +47,19 @@ from firstbreak.model import (
     Status,
     TunedSettings,
     Verdict,
+    Weight,
+    WeightKind,
 )
 from firstbreak.readers import Unreadable
 from firstbreak.reports import curves
-from firstbreak.reports.text import count
+from firstbreak.reports.text import count, shorter
 from firstbreak.values import dataclass
 from firstbreak.words import axis_word, first_few, link_word, lowered, moment, number, percent
 
 MOST_NAMED = 5  # earlier runs, departures
 MOST_CAUSES = 5  # causes with a line of their own
 MOST_WEIGHTS = 8  # weights of one cause with a row of their own
+SMALL = 0.1  # nats: a weight that changes the odds by less than a tenth is told with others
 MOST_REMEDIES = 2  # remedies for one link that was not measured
 MOST_NAMES = 12  # entries of a list that can be long
 
@@ -567,23 +570,39 @@ def argued(dx: Diagnosis) -> tuple[RankedCause, ...]:
 
 @dataclass(frozen=True)
 class WeightTable:
-    """The weights of a cause, rounded so that the shown column adds up to the total."""
+    """The weights of a cause, and what they make of it together."""
 
     rows: tuple[tuple[float, str], ...]
     total: float
+    note: str
+
+
+def odds(weight: float) -> str:
+    """A weight in nats as what it does to the odds: 'x 45', '/ 2.1'."""
+    return f"{'x' if weight >= 0 else '/'} {shorter(number(float(f'{math.exp(abs(weight)):.2g}')))}"
+
+
+def together(cause: RankedCause) -> str:
+    """How the odds of a cause become its probability."""
+    size = math.exp(math.fsum(w.weight for w in cause.evidence))
+    every = shorter(number(float(f"{size / max(cause.probability, 1e-9):.2g}")))
+    return f"all together, of {every} for all candidates: {percent(cause.probability)}"
+
+
+def told_of(weight: Weight) -> str:
+    """What a weight comes from, and what is known of it."""
+    return f"{weight.finding}: {weight.text}".removesuffix(": ")
 
 
 def weight_table(cause: RankedCause) -> WeightTable:
     """The weights of a cause: the largest ones for and against, in order, and the small ones in one row."""
-    rows = [(round(w.weight, 2), f"{w.finding}: {w.text}" if w.text else w.finding) for w in cause.evidence]
+    rows = [(w.weight, w.text if w.kind is WeightKind.PRIOR else told_of(w)) for w in cause.evidence]
     rows.sort(key=lambda row: -abs(row[0]))
-    shown, small = sorted(rows[:MOST_WEIGHTS], key=lambda row: -row[0]), rows[MOST_WEIGHTS:]
+    large = [row for row in rows[:MOST_WEIGHTS] if abs(row[0]) >= SMALL]
+    shown, small = sorted(large, key=lambda row: -row[0]), rows[len(large) :]
     if small:
-        shown.append((round(sum(weight for weight, _ in small), 2), count(len(small), "smaller weight")))
-    return WeightTable(tuple(shown), round(sum(weight for weight, _ in rows), 2))
-
-
-WEIGHTS_NOTE = "weights in nats: +0.69 doubles the odds, -0.69 halves them"
+        shown.append((sum(weight for weight, _ in small), count(len(small), "smaller weight")))
+    return WeightTable(tuple(shown), sum(weight for weight, _ in rows), together(cause))
 
 
 EXPLAINED = "`firstbreak explain NAME` says what a name looks for, and when it is a false alarm."

@@ -377,9 +377,9 @@ def _why(dx: Diagnosis, cause: RankedCause, base: str) -> Markup | None:
         element("tr", _weight(weight), _balance(weight / most), element("td", evidence(text)))
         for weight, text in table_of_weights.rows
     )
-    note = element("td", f"total ({content.WEIGHTS_NOTE})")
+    note = element("td", table_of_weights.note)
     total = element("tr", _weight(table_of_weights.total), element("td"), note)
-    header = ("weight", "against / for", "evidence")
+    header = ("odds", "against / for", "evidence")
     table = element(
         "table",
         element("thead", element("tr", *(element("th", word, scope="col") for word in header))),
@@ -391,7 +391,7 @@ def _why(dx: Diagnosis, cause: RankedCause, base: str) -> Markup | None:
 
 
 def _weight(weight: float) -> Markup:
-    return element("td", f"{weight:+.2f}".replace("-", "−"), class_="number")
+    return element("td", content.odds(weight), class_="number")
 
 
 _BALANCE = """<td><svg class="balance" aria-hidden="true"><rect x="$start%" width="$width%" height="100%" class="$kind"></rect>\
