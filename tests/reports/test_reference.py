@@ -93,9 +93,8 @@ def test_the_html_report_carries_the_pages_that_it_links_to() -> None:
     assert len(page) < 400_000
 
 
-@pytest.mark.parametrize("each", [24, pytest.param(1, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("each", [24, pytest.param(1, marks=pytest.mark.thorough)])  # all: a minute
 def test_the_packed_pictures_are_those_of_the_chosen_runs(each: int) -> None:
-    """All of them take a minute to draw."""
     chosen = [(kind, name) for kind in ("detectors", "causes") for name in docs.pictures.chosen(kind)]
     assert {name for _, name in chosen} == reference.pictures().keys()
 

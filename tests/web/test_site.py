@@ -36,16 +36,15 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_links_of_reports_lead_to_it_and_it_asks_nobody_else(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(reference.SITE, built.as_uri())
-    every([*registry.detectors(), *registry.causes()], _found)
+
+    def found(name: str) -> None:
+        assert name in Path((reference.address(name) or "").removeprefix("file://")).read_text()
+
+    every([*registry.detectors(), *registry.causes()], found)
     page = (built / "quickstart" / "index.html").read_text()
     assert "firstbreak demo" in page
     fetched = re.findall(r'<(?:script|link|img)[^>]+(?:src|href)="(https?:[^"]+)"', page)
     assert [address for address in fetched if "canonical" not in address] == []
-
-
-def _found(name: str) -> None:
-    """The link of a report to the page of a name leads to a page of the site that was built."""
-    assert name in Path((reference.address(name) or "").removeprefix("file://")).read_text()
 
 
 @pytest.mark.browser
