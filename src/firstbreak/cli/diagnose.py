@@ -4,18 +4,19 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 
 import click
 
 from firstbreak.cli import EXIT_BAD_INPUT, _grouping, _options
-from firstbreak.cli._output import bar, complain, formats, on_a_terminal, put, say, to_file, waiting, whole, write
-from firstbreak.cli._reading import read
+from firstbreak.cli._output import bar, complain, formats, on_a_terminal, put, to_file, waiting, whole, write
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.thresholds import Thresholds, for_run, parsed
 from firstbreak.model import Action, Diagnosis
 from firstbreak.readers import Unreadable, names
+from firstbreak.readers import read as runs
 from firstbreak.readers.grouping import How
 from firstbreak.values import replace
 
@@ -100,19 +101,21 @@ def command(
     found = [run for path in paths for run in _grouping.runs_of(path, how)]
     several = len(found) > 1
     diagnoses, unread = [], list[tuple[str, Unreadable]]()
-    for i, path in enumerate(found, 1):
-        if several and not sys.stderr.isatty():  # a terminal shows what takes long
-            say(f"[{i}/{len(found)}] {path}")
-        try:
-            run = read(path, trainer=trainer, named=meanings)
-            with waiting(f"diagnosing {path}"):
-                dx = diagnose(run, rate_per_hour=rate, thresholds=for_run(path, thresholds))
-            diagnoses.append(dx if baseline is None else _with_baseline(dx, baseline, trainer))
-        except Unreadable as error:  # `runs/*` may contain other files: the runs are still reported
-            if i == len(found) and not diagnoses:
-                raise
-            complain(error)
-            unread.append((str(path), error))
+    with bar("runs", len(found), every=1) if several else nullcontext() as advance:
+        for i, path in enumerate(found, 1):
+            try:
+                with nullcontext() if several else waiting(f"reading {path}"):
+                    run = runs.read(path, trainer=trainer, named=meanings)
+                with nullcontext() if several else waiting(f"diagnosing {path}"):
+                    dx = diagnose(run, rate_per_hour=rate, thresholds=for_run(path, thresholds))
+                diagnoses.append(dx if baseline is None else _with_baseline(dx, baseline, trainer))
+            except Unreadable as error:  # `runs/*` may contain other files: the runs are still reported
+                if i == len(found) and not diagnoses:
+                    raise
+                complain(error)
+                unread.append((str(path), error))
+            if advance is not None:
+                advance(i, str(path))
     if several and format_ == "terminal":
         _together(diagnoses, unread, output, full=full)
     else:

@@ -27,7 +27,7 @@ from firstbreak.model import (
 )
 from firstbreak.readers import Unreadable
 from firstbreak.reports import content
-from firstbreak.reports.content import Exhibit, ReportLine, Section
+from firstbreak.reports.content import Exhibit, ReportLine
 from firstbreak.reports.text import count, shorter
 from firstbreak.words import first_few, joined, link_word, moment, percent, shortened
 
@@ -97,10 +97,9 @@ def score(dx: Diagnosis) -> Exhibit | None:
     return Exhibit(SCORE, found[-1], None, None) if found else None
 
 
-def message(dx: Diagnosis, finding: Finding) -> str:
-    """What was found; what to do about it is left out where it is the first thing to do."""
-    what, _, step = finding.message.partition("; ")
-    return what if step and step.rstrip(".").lower() in dx.verdict.do_first.lower() else finding.message
+def message(finding: Finding) -> str:
+    """What was found. What to do about it is left out: one screen says one thing to do, and `explain` the rest."""
+    return finding.message.partition("; ")[0]
 
 
 def place(dx: Diagnosis, outcome: Outcome) -> str:
@@ -133,12 +132,12 @@ def causes(dx: Diagnosis) -> tuple[tuple[RankedCause, str], ...]:
 
 
 def _why(dx: Diagnosis, cause: RankedCause) -> str:
-    """How many of several findings a cause explains, and which; else the setting behind it."""
-    if (n := len(_serious(dx))) == 1:
+    """Which of several findings a cause explains; else the setting behind it."""
+    if len(_serious(dx)) == 1:
         return ""
     explained = _kept(dx, cause, WeightKind.FOUND, WeightKind.PROVED)
     if explained:
-        return f"explains {len(explained)} of {n} findings ({first_few(explained, MOST_NAMED)})"
+        return f"explains {first_few(explained, MOST_NAMED)}"
     return next((w.text for w in cause.evidence if w.kind is WeightKind.CONFIGURATION and w.weight > 0), "")
 
 
@@ -182,7 +181,7 @@ def _lacking(needs: Iterable[str], inputs: Inputs) -> set[str]:
 
 
 def left_out(dx: Diagnosis) -> str:
-    """What one screen does not say: '3 more findings, 4 notes, the outlook and fixes'."""
+    """What one screen does not say: '3 more findings, 4 notes and the whole report'."""
     counted = (
         (len(dx.findings) - len(findings(dx)), "more finding"),
         (len(dx.run.damage) - 1, "more damaged part"),
@@ -190,19 +189,7 @@ def left_out(dx: Diagnosis) -> str:
         (len(dx.thresholds), "changed threshold"),
         (len(dx.run.notes), "note"),
     )
-    said = [count(n, noun) for n, noun in counted if n > 0]
-    return joined([*said, *(words for section, words in _REST.items() if section in content.sections(dx))])
-
-
-#: sections of which one screen says little or nothing, and what they hold
-_REST = {
-    Section.OUTLOOK: "forecast",
-    Section.CAUSES: "all causes",
-    Section.REMEDY: "fixes",
-    Section.TUNED: "tuned settings",
-    Section.NOT_MEASURED: "what else to log",
-    Section.READ: "all checks",
-}
+    return joined([*(count(n, noun) for n, noun in counted if n > 0), "the whole report"])
 
 
 def rest(dx: Diagnosis) -> tuple[ReportLine, ...]:

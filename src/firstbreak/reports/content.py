@@ -380,7 +380,7 @@ def exhibits(dx: Diagnosis, finding: Finding) -> tuple[Exhibit, ...]:
     def exhibit(evidence: Evidence) -> Exhibit:
         series = evidence.series if _drawable(evidence.series) else None
         # An onset is a step on the axis of the metric, and is not drawn on a curve with another axis.
-        onset = (finding.onset, finding.interval) if series is None or series.axis == axis else (None, None)
+        onset = (finding.onset, began(dx, finding)) if series is None or series.axis == axis else (None, None)
         return Exhibit(evidence.text, series, *onset, evidence.since, evidence.until, evidence.level)
 
     shown = tuple(exhibit(evidence) for evidence in finding.evidence)
@@ -388,6 +388,13 @@ def exhibits(dx: Diagnosis, finding: Finding) -> tuple[Exhibit, ...]:
     if own is None or not _drawable(own) or any(item.series is not None for item in shown):
         return shown
     return (exhibit(Evidence(text="", series=own)), *shown)
+
+
+def began(dx: Diagnosis, finding: Finding) -> Interval | None:
+    """Between which steps it began; of the finding that shows the first break, between which the fault did."""
+    first = dx.first_break
+    shows = first is not None and (first.metric, first.step) == (finding.metric, finding.onset)
+    return first.interval if first is not None and shows else finding.interval
 
 
 def scores(dx: Diagnosis) -> tuple[Series, ...]:
@@ -440,9 +447,11 @@ def cascade(dx: Diagnosis) -> tuple[Bar, ...]:
         if not drawn:
             continue
         span = domain(dx, drawn[0])
-        low, high = finding.interval or (finding.onset, finding.onset)
+        low, high = began(dx, finding) or (finding.onset, finding.onset)
         start, early, late = (float(curves.across(step, span)) for step in (finding.onset, low, high))
-        bars.append(Bar(outcome, start, (early, late) if finding.interval else None, moment(axis, finding.onset, None)))
+        bars.append(
+            Bar(outcome, start, (early, late) if began(dx, finding) else None, moment(axis, finding.onset, None))
+        )
     return tuple(sorted(bars, key=lambda bar: bar.start))
 
 
@@ -495,7 +504,7 @@ def caption(exhibit: Exhibit) -> str:
     name = f"{series.name} (logged as {series.raw})" if series.raw not in ("", series.name) else series.name
     said = name if exhibit.text in ("", series.name) else f"{name}: {exhibit.text}"
     if exhibit.level is not None:
-        said += f"; level {number(exhibit.level)}"
+        said += f"; {number(exhibit.level)} is the level that it is compared with"
     gaps = len(series) - len(series.finite)
     return f"{said}; {gaps} of {count(len(series), 'value')} not finite" if gaps else said
 
@@ -535,7 +544,7 @@ def found(outcome: Outcome) -> Finding:
 def finding_facts(dx: Diagnosis, outcome: Outcome) -> tuple[str, ...]:
     """Link, onset and confidence of a finding."""
     finding = found(outcome)
-    time = moment(dx.run.axis_of(finding.metric), finding.onset, finding.interval)
+    time = moment(dx.run.axis_of(finding.metric), finding.onset, began(dx, finding))
     since = f"since {time}" if finding.onset is not None else time
     return tuple(filter(None, (link_word(outcome.link), since, finding.confidence.phrase)))
 

@@ -109,7 +109,7 @@ def _finding(dx: Diagnosis, outcome: Outcome, first: bool, how: TerminalStyle) -
     """A finding with its curve: the first with its axes, the others in one row."""
     finding = content.found(outcome)
     yield terminal.named(outcome, how, how.text(f"  {brief.place(dx, outcome)}", "dim"))
-    yield how.indented(how.text(brief.clipped(brief.message(dx, finding), FIRST_WORDS if first else WORDS)))
+    yield how.indented(how.text(brief.clipped(brief.message(finding), FIRST_WORDS if first else WORDS)))
     curve = brief.curve(dx, finding)
     if curve is None or curve.series is None:
         return

@@ -104,7 +104,7 @@ def nearly_all_cut(inputs: Inputs) -> list[Weight]:
     if cut is None or not len(cut.finite):
         return []
     least = min(median(part.values) for part in (cut.finite.head(0.1), cut.finite.tail(0.5)))
-    said = f"at least {percent(least)} of the completions are cut, at the start and later"
+    said = f"in most steps at least {percent(least)} of the completions are cut, at the start and later"
     return _because("truncation", 2.0 if least >= NEARLY_ALL else -2.0, said)
 
 
