@@ -20,10 +20,7 @@ MOST_PROCESSES = 8  #: each holds some hundred megabytes
 
 @click.command("audit")
 @click.argument("path")
-@formats(
-    *("terminal", "json", "html"),
-    help="Format of the report. html: a page on which a person marks samples and saves the marks.",
-)
+@formats("terminal", "json", "html", help="Format of the report. html: a page on which a person marks samples.")
 @to_file
 @click.option(
     "--column",
@@ -33,20 +30,11 @@ MOST_PROCESSES = 8  #: each holds some hundred megabytes
     help="The role of a column of a table (CSV, JSONL, parquet): completion, prompt, reward, step, group, "
     "advantage, answer; rewards=A,B.",
 )
-@click.option(
-    "--marks",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="The file of human marks; read if it exists.",
-)
+@click.option("--marks", type=click.Path(dir_okay=False, path_type=Path), help="A file of human marks, if it exists.")
 @_options.fail_on(FAILS, help="Severity of a finding that gives exit code 1.")
 @_options.roots
 def command(
-    path: str,
-    format_: str,
-    output: Path | None,
-    columns: tuple[str, ...],
-    marks: Path | None,
-    fail_on: str,
+    path: str, format_: str, output: Path | None, columns: tuple[str, ...], marks: Path | None, fail_on: str
 ) -> None:
     """Find out from samples what the policy has learned to do.
 
@@ -63,12 +51,7 @@ def command(
     known = load(marks) if marks else {}
     with bar("parts of the samples") as advance:
         found = audit(
-            samples,
-            path=path,
-            run=run,
-            marks=known,
-            processes=processes,
-            report=lambda done, total: advance(done, total=total),
+            samples, path=path, run=run, marks=known, processes=processes, report=lambda n, of: advance(n, total=of)
         )
     if format_ == "json":
         write(report.render_json(found), output)

@@ -42,17 +42,14 @@ def render(rows: Sequence[SurveyRow], width: int | None = None, without_log: Seq
         ]
     table = Table(box=None, pad_edge=False, padding=(0, APART, 0, 0), header_style="")
     for head in cells[0]:
-        table.add_column(
-            head, no_wrap=head != FOLDED, overflow="fold", justify="right" if head in ("now", "best") else "left"
-        )
+        whole = head != FOLDED
+        table.add_column(head, no_wrap=whole, overflow="fold", justify="right" if head in ("now", "best") else "left")
     taken = sum(max(cell_len(line[i]) + APART for line in cells) for i in range(len(cells[0]) - 1))
     for *line, why in cells[1:]:
         table.add_row(*map(Text, line), Text(_cut(why, max(LEAST, (width or WHOLE) - taken))))
-    console = Console(
-        width=width or WHOLE, color_system=None, highlight=False, legacy_windows=False, file=io.StringIO()
-    )
-    with console.capture() as printed:
-        console.print(table)
+    plain = Console(width=width or WHOLE, color_system=None, highlight=False, legacy_windows=False, file=io.StringIO())
+    with plain.capture() as printed:
+        plain.print(table)
     lines = [line.rstrip() for line in printed.get().splitlines()]
     unreadable = [f"{visible(row.path[base:])}: {visible(row.summary)}" for row in rows if row.action == UNREADABLE]
     more = [f"... and {len(unreadable) - REASONS} more"] if len(unreadable) > REASONS else []
@@ -107,6 +104,4 @@ def _reason(place: str, since: str, why: str) -> str:
 
 def _counts(rows: Sequence[SurveyRow]) -> str:
     counted = Counter(row.verdict for row in rows)
-    return f"{count(len(rows), 'run')}: " + ", ".join(
-        f"{counted[verdict]} {verdict}" for verdict in ORDER if counted[verdict]
-    )
+    return f"{count(len(rows), 'run')}: " + ", ".join(f"{counted[word]} {word}" for word in ORDER if counted[word])
