@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from firstbreak.audit import reward_hacking
 from firstbreak.audit.diversity import diversity
 from firstbreak.audit.metrics import metrics
-from firstbreak.audit.reward_hacking import RewardHackingTest
+from firstbreak.audit.reward_hacking import MIN_POINTS, RewardHackingTest
 from firstbreak.audit.rows import AuditInputs, rows
 from firstbreak.audit.rows.policy_versions import UNRECORDED
 from firstbreak.audit.scoring import TruthStore, disagreement
@@ -66,7 +66,8 @@ def audit(
     """Audit the samples of a dump.
 
     `run` adds what the run's logs say of reward and evaluation, `marks` what people have said of samples (mark by key,
-    see `marks`). Memory is bounded whatever the dump holds, and what is found does not depend on `processes`. Raises Unreadable where the dump holds no sample.
+    see `marks`). Memory is bounded whatever the dump holds, and what is found does not depend on `processes`. Raises Unreadable
+    where the dump holds no sample.
     """
     table, truth_store = _counted(samples, marks, processes, report)
     if not table.samples:
@@ -76,9 +77,8 @@ def audit(
     curves = _parts(table, inputs)
     answers = answer_parts(curves)
     shifts, components = sides(table, _logged(inputs) if inputs else {}), parts(table, curves, answers)
-    found, hacking_test = reward_hacking.examine(
-        proxy, _truths(truth_store, inputs, answers), shifts, components, truth_store
-    )
+    truths = _truths(truth_store, inputs, answers)
+    found, hacking_test = reward_hacking.examine(proxy, truths, shifts, components, truth_store)
     asked = [found for name, found in detectors().items() if name in OF_SAMPLES or found.needs == ("samples",)]
     evidence = AuditInputs(
         table=table,
@@ -87,7 +87,7 @@ def audit(
         answers=answers,
         agrees=reward_hacking.agrees(truth_store),
         diversity=diversity(table),
-        rewarded=len(proxy) >= reward_hacking.MIN_POINTS and rises(proxy),
+        rewarded=len(proxy) >= MIN_POINTS and rises(proxy),
         latest=tuple(table.latest),
     )
     about = OfSamples(evidence, samples)
@@ -182,11 +182,7 @@ def _trained(samples: Iterable[Sample]) -> Iterable[Sample]:
 def _proxy(table: SampleTable, inputs: Inputs | None) -> Series:
     """What is optimised: the mean reward that the run logs, else that of the samples."""
     logged = inputs.reward_mean if inputs else None
-    return (
-        logged.finite
-        if logged is not None and len(logged.finite) >= reward_hacking.MIN_POINTS
-        else table.series(REWARD)
-    )
+    return logged.finite if logged is not None and len(logged.finite) >= MIN_POINTS else table.series(REWARD)
 
 
 def _logged(inputs: Inputs) -> dict[str, Series]:
@@ -200,9 +196,7 @@ def _parts(table: SampleTable, inputs: Inputs | None) -> dict[str, Series]:
     """The reward's components over the steps: as the run logs them, else as the samples have them."""
     logged = (inputs.reward_component_mean if inputs else None) or {}
     sampled = {name: table.series(f"{REWARD}/{name}") for name in table.parts}
-    return sampled | {
-        name: series.finite for name, series in logged.items() if len(series.finite) >= reward_hacking.MIN_POINTS
-    }
+    return sampled | {name: series.finite for name, series in logged.items() if len(series.finite) >= MIN_POINTS}
 
 
 def _truths(truth_store: TruthStore, inputs: Inputs | None, answers: Mapping[str, Series]) -> list[Series]:
@@ -215,7 +209,7 @@ def _truths(truth_store: TruthStore, inputs: Inputs | None, answers: Mapping[str
         if evaluated is None:  # else the evaluated reward has the proxy's parts in it
             found.append(inputs.eval_reward)
     found += answers.values()
-    return [s.finite for s in found if s is not None and len(s.finite) >= reward_hacking.MIN_POINTS]
+    return [s.finite for s in found if s is not None and len(s.finite) >= MIN_POINTS]
 
 
 def _notes(table: SampleTable) -> Iterable[str]:
