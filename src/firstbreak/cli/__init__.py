@@ -219,9 +219,7 @@ def _of_the_system(error: OSError) -> str:
     except OSError:
         return "the current folder was deleted; go to another one"
     full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    remedy = (
-        "free some space, or write elsewhere" if full else "check that the folder exists and that you may write to it"
-    )
+    remedy = "free some space, or write elsewhere" if full else "check that the folder exists and you may write to it"
     return f"{error.filename or 'output'}: {error.strerror or error}; {remedy}"
 
 

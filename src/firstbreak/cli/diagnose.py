@@ -51,11 +51,7 @@ FAILS = {
 @click.option(
     "--recursive", is_flag=True, help="All runs below PATH, one line each; runs that need attention come first."
 )
-@click.option(
-    "--processes",
-    type=click.IntRange(1),
-    help="With --recursive: number of runs at a time.  [default: the number of cores]",
-)
+@click.option("--processes", type=click.IntRange(1), help="With --recursive: runs at a time.  [default: all cores]")
 @click.option("--ray", "address", help="With --recursive: use this Ray cluster: auto, local or ray://host:port.")
 @click.option(
     "--store",
@@ -135,9 +131,7 @@ def _together(
     from firstbreak.compare.survey import UNREADABLE, SurveyRow, row_of, table
 
     rows = [row_of(dx.run.path, dx) for dx in diagnoses]
-    rows += [
-        SurveyRow(path=p, fingerprint="", action=UNREADABLE, summary=str(e).removeprefix(f"{p}: ")) for p, e in unread
-    ]
+    rows += [SurveyRow(path=p, action=UNREADABLE, summary=str(e).removeprefix(f"{p}: ")) for p, e in unread]
     said = table.render(sorted(rows, key=lambda row: row.urgency), _width(output))
     if not full:
         write(f"{said}\n\n`firstbreak diagnose RUN` shows one of them, `--full` the whole report of each.", output)
@@ -212,12 +206,7 @@ def _survey(
 
 
 def report(
-    diagnoses: Sequence[Diagnosis],
-    format_: str,
-    output: Path | None = None,
-    *,
-    several: bool = False,
-    full: bool = False,
+    found: Sequence[Diagnosis], format_: str, output: Path | None = None, *, several: bool = False, full: bool = False
 ) -> None:
     """Write the report of all diagnoses to stdout or into a file. With `several`, JSON is a list even for one run. On a
     terminal it is one screen, or all of it where it is to be `full`.
@@ -225,20 +214,20 @@ def report(
     match format_:
         case "json" | "html":
             kind = import_module(f"firstbreak.reports.{format_}")
-            write(kind.render_all(diagnoses) if several else kind.render(diagnoses[0]), output)
+            write(kind.render_all(found) if several else kind.render(found[0]), output)
         case "markdown":
             from firstbreak.reports import markdown
 
-            write("\n\n".join(markdown.render(dx) for dx in diagnoses), output)
+            write("\n\n".join(markdown.render(dx) for dx in found), output)
         case "brief":
             from firstbreak.reports import agent
 
-            write("\n\n".join(agent.render(dx) for dx in diagnoses), output)
+            write("\n\n".join(agent.render(dx) for dx in found), output)
         case "junit" | "sarif":
             from firstbreak.reports import ci
 
-            write(ci.junit(diagnoses) if format_ == "junit" else ci.sarif(diagnoses), output)
+            write(ci.junit(found) if format_ == "junit" else ci.sarif(found), output)
         case _:
             from firstbreak.reports import screen, terminal
 
-            put([terminal.renderable(dx) if full else screen.renderable(dx) for dx in diagnoses], output)
+            put([terminal.renderable(dx) if full else screen.renderable(dx) for dx in found], output)

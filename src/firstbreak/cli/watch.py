@@ -27,15 +27,14 @@ from firstbreak.readers.follow import Follower
 from firstbreak.words import number
 
 STDIN = "-"
+Diagnoses = Iterator[Diagnosis]
 QUIET = 30.0  #: seconds without a new line, after which a run that has its planned steps has ended (convention)
 NOTHING = ("no known training log was found", "give the file or folder to which the trainer writes its metrics")
 
 
 @click.command("watch")
 @click.argument("path")
-@click.option(
-    "--every", type=click.FloatRange(min=0.1), default=5.0, show_default=True, help="Seconds between two updates."
-)
+@click.option("--every", type=click.FloatRange(0.1), default=5.0, show_default=True, help="Seconds between updates.")
 @click.option("--for", "limit", type=float, metavar="SECONDS", help="Stop watching after this many seconds.")
 @_options.trainer
 @click.option(
@@ -132,7 +131,7 @@ def _copy_stdin(log: Path) -> None:
 
 def _diagnoses(
     follower: Follower, name: str, every: float, more: Callable[[], bool], thresholds: Thresholds = EMPTY
-) -> Iterator[Diagnosis]:
+) -> Diagnoses:
     """A diagnosis after each update with new data, and the last one when no more data can come, or the run has ended.
 
     Raises `Unreadable` where no more data can come and nothing was read.
@@ -167,9 +166,7 @@ def _pause(seconds: float, more: Callable[[], bool]) -> None:
         time.sleep(min(0.1, left))
 
 
-def _notified(
-    watched: Iterator[Diagnosis], name: str, on_stop: str | None, notifier: Notifier | None
-) -> Iterator[Diagnosis]:
+def _notified(watched: Diagnoses, name: str, on_stop: str | None, notifier: Notifier | None) -> Diagnoses:
     """The same diagnoses. Sends messages, and runs the command once after a verdict of stop has lasted."""
     suspicion, acted = Suspicion(), False
     for dx in watched:
@@ -199,14 +196,13 @@ def _run(line: str, dx: Diagnosis, name: str) -> None:
         "FIRSTBREAK_SUMMARY": dx.verdict.summary,
     }
     clean = {key: value.replace("\0", "") for key, value in variables.items()}
-    done = subprocess.run(
-        line, shell=True, env={**os.environ, **clean}, stdout=sys.stderr
-    )  # the command is the user's own
+    # the command is the user's own
+    done = subprocess.run(line, shell=True, env={**os.environ, **clean}, stdout=sys.stderr)
     if done.returncode:
         say(f"firstbreak: the command of --on-stop ended with exit code {done.returncode}")
 
 
-def _on_screen(watched: Iterator[Diagnosis], name: str) -> Iterator[Diagnosis]:
+def _on_screen(watched: Diagnoses, name: str) -> Diagnoses:
     from rich.live import Live
 
     from firstbreak.live.guard import view
@@ -217,7 +213,7 @@ def _on_screen(watched: Iterator[Diagnosis], name: str) -> Iterator[Diagnosis]:
             yield dx
 
 
-def _as_lines(watched: Iterator[Diagnosis], name: str) -> Iterator[Diagnosis]:
+def _as_lines(watched: Diagnoses, name: str) -> Diagnoses:
     shown = ""
     for dx in watched:
         line = f"{dx.verdict.action.value}: {dx.verdict.summary}"

@@ -63,9 +63,7 @@ class Member:
         Left out are the task, and what belongs to one run alone: its name, seed, dates and places.
         """
         config = self.run.config
-        if not config.raw or self.run.formats == (
-            "console",
-        ):  # the trainer's assumptions; what first lines tell is inferred
+        if not config.raw or self.run.formats == ("console",):  # assumptions; what first lines tell is inferred
             return {}
         own = {option: name for name, option in config.keys.items()}
         left_out = {"seed", *TASK, *BOOKKEEPING}
@@ -88,18 +86,15 @@ class Member:
         if self.settings:
             return self.settings
         curve = self.run.series.get(LR)
-        first: dict[str, Any] = (
-            {} if curve is None or not len(curve.finite) else {"learning_rate": float(curve.finite.values[0])}
-        )
+        rates = [] if curve is None else curve.finite.values[:1].tolist()
+        first: dict[str, Any] = {"learning_rate": rates[0]} if rates else {}
         return {name: value for name, value in {**first, **self.inferred}.items() if name not in ("seed", *TASK)}
 
     def copies(self, other: Member) -> bool:
         """Whether the other run is the same one: no curve tells them apart."""
-        alike = self.task == other.task and self.run.series.keys() == other.run.series.keys()
-        return alike and all(
-            np.array_equal(curve.values, other.run.series[name].values, equal_nan=True)
-            for name, curve in self.run.series.items()
-        )
+        mine, theirs = self.run.series, other.run.series
+        alike = self.task == other.task and mine.keys() == theirs.keys()
+        return alike and all(np.array_equal(mine[n].values, theirs[n].values, equal_nan=True) for n in mine)
 
 
 @dataclass(frozen=True)

@@ -37,9 +37,8 @@ class FirstDifference:
 
 def first_differences(left: Arm, right: Arm) -> list[FirstDifference]:
     """For each link the signal that differs first, in the order of the loop. Empty where no common curve differs."""
-    found = [
-        p for name in _common([left, right]) if (p := first_difference(name, _curves(left, name), _curves(right, name)))
-    ]
+    names = _common([left, right])
+    found = filter(None, (first_difference(name, _curves(left, name), _curves(right, name)) for name in names))
     first: dict[Link, FirstDifference] = {}
     for p in sorted(found, key=lambda p: (p.step, -p.size)):
         first.setdefault(p.link, p)

@@ -18,9 +18,7 @@ class Judgement:
     left: Estimate  #: interquartile mean
     right: Estimate
     difference: Estimate  #: right - left
-    improvement: (
-        Estimate | None
-    )  #: probability that a run of the right arm beats one of the left; None from single runs
+    improvement: Estimate | None  #: probability that a run of the right arm beats one of the left; None of single runs
     runs: tuple[int, int]
     needed: int | None  #: runs on each side to show a difference of this size, where these runs are not enough
     visible: float | None  #: the smallest difference that this number of runs shows with 80 % probability

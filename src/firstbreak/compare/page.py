@@ -76,9 +76,7 @@ def against(compared: Sequence[Arm]) -> Markup:
     rows = [_pair(first, other, judged, found) for other, judged, found in pairs]
     chances = any(judged and judged.improvement for _, judged, _ in pairs)
     head = ("Side", "Score", shortened(f"Difference to {first.name}", LONGEST_NAME), "First differs in")
-    said = dict.fromkeys(
-        sentences.NO_SCORE if judged is None else sentences.verdict(other, judged) for other, judged, _ in pairs
-    )
+    said = dict.fromkeys(sentences.verdict(other, judged) for other, judged, _ in pairs)
     single = any(min(len(first.members), len(other.members)) == 1 and found for other, _, found in pairs)
     chance = "The probability is that a run of the side scores above one of the first. " if chances else ""
     note = f"Interquartile means with 95 % intervals. {chance}{sentences.SINGLE if single else ''}"

@@ -56,8 +56,10 @@ def estimate(value: Estimate, sign: bool = False) -> tuple[str, str]:
     return shown, f"{number(value.interval[0])}, {number(value.interval[1])}"
 
 
-def verdict(right: Arm, judgement: Judgement) -> str:
+def verdict(right: Arm, judgement: Judgement | None) -> str:
     """Whether the difference is real, or what would show it."""
+    if judgement is None:
+        return NO_SCORE
     few = min(judgement.runs)
     if judgement.real is None:
         return (

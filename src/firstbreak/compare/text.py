@@ -6,7 +6,7 @@ from typing import Any
 
 from firstbreak.compare import sentences
 from firstbreak.compare.arms import Arm, differences
-from firstbreak.compare.first_difference import FirstDifference, earliest, first_differences
+from firstbreak.compare.first_difference import earliest, first_differences
 from firstbreak.compare.judge import Judgement, judge
 from firstbreak.compare.statistics import Estimate
 from firstbreak.reports.text import visible
@@ -62,19 +62,12 @@ def _cells(values: Sequence[Any]) -> list[str]:
 
 
 def _against(left: Arm, right: Arm) -> str:
-    found = first_differences(left, right)
-    judgement = judge(left, right)
-    lines = [
-        f"{left.name} -> {right.name}",
-        *_first_differences(left, right, found),
-        "",
-        *_judged(left, right, judgement),
-    ]
-    return "\n".join(lines)
+    found, judged = _first_differences(left, right), _judged(left, right, judge(left, right))
+    return "\n".join([f"{left.name} -> {right.name}", *found, "", *judged])
 
 
-def _first_differences(left: Arm, right: Arm, found: Sequence[FirstDifference]) -> list[str]:
-    if not found:
+def _first_differences(left: Arm, right: Arm) -> list[str]:
+    if not (found := first_differences(left, right)):
         return [sentences.NO_CURVE]
     first = earliest(found)
     rows = [("first difference", "signal", "at step", left.name, right.name, "")]

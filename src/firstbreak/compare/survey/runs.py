@@ -39,9 +39,8 @@ class SurveyRow:
     """The result of one run."""
 
     path: str
-    fingerprint: (
-        str  #: of the run's files (names, sizes, times) and of thresholds that are set: what changed is diagnosed again
-    )
+    #: of the run's files (names, sizes, times) and of thresholds that are set: what changed is diagnosed again
+    fingerprint: str = ""
     action: str  #: continue, watch, stop, rollback, or "unreadable"
     summary: str
     link: str | None = None
@@ -107,9 +106,7 @@ def fingerprint(run: Path, thresholds: Thresholds = EMPTY) -> str:
     digest = hashlib.sha256(__version__.encode())
     digest.update(json.dumps(thresholds, sort_keys=True).encode() if thresholds else b"")
     digest.update(json.dumps(names, sort_keys=True).encode() if (names := names_for_run(run)) else b"")
-    files = (
-        [run] if run.is_file() else sorted(Path(parent) / name for parent, _, files in os.walk(run) for name in files)
-    )
+    files = [run] if run.is_file() else sorted(Path(at) / name for at, _, files in os.walk(run) for name in files)
     for path in files:
         try:
             state = path.stat()
@@ -186,11 +183,7 @@ def survey(
     paths = list(dict.fromkeys(str(run) for place in places for run in find(Path(place))))
     known = {row.path: row for row in load(store)}
     settings = {path: for_run(path, thresholds) for path in paths}
-    rows = [
-        known[path]
-        for path in paths
-        if path in known and known[path].fingerprint == fingerprint(Path(path), settings[path])
-    ]
+    rows = [known[p] for p in paths if p in known and known[p].fingerprint == fingerprint(Path(p), settings[p])]
     done = {row.path for row in rows}
     waiting = {path: settings[path] for path in paths if path not in done}
     source = _on_ray(waiting, ray_address, trainer) if ray_address else _on_cores(waiting, processes, trainer)
@@ -247,14 +240,11 @@ def _on_cores(settings: Mapping[str, Thresholds], processes: int, trainer: str |
                     for future in wait(running, return_when=FIRST_COMPLETED).done:
                         yield future.result()
                         del running[future]
-            except (
-                BrokenProcessPool,
-                ConnectionError,
-            ) as broken:  # no connection: the fork server is gone, and its workers
+            except (BrokenProcessPool, ConnectionError) as broken:  # no connection: the fork server is gone
                 _end(before)  # a process that was started while the pool broke gets no signal to stop, and would block
                 if len(running) == 1 and isinstance(broken, BrokenProcessPool):
                     (path,) = running.values()
-                    yield SurveyRow(path=path, fingerprint="", action=UNREADABLE, summary="its process was killed")
+                    yield SurveyRow(path=path, action=UNREADABLE, summary="its process was killed")
                 else:
                     waiting.extend(running.values())
                     suspects.update(running.values())

@@ -106,9 +106,8 @@ def _without_log(names: Sequence[str]) -> Markup | None:
     if not names:
         return None
     shown = element("ul", *(element("li", html.literal(name)) for name in names))
-    return element(
-        "details", element("summary", f"{count(len(names), 'folder')} without a known log"), shown, class_="bare"
-    )
+    title = f"{count(len(names), 'folder')} without a known log"
+    return element("details", element("summary", title), shown, class_="bare")
 
 
 @lru_cache(maxsize=MOST_KEPT)

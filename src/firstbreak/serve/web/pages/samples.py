@@ -61,9 +61,8 @@ def page(
 
 def _search(query: Mapping[str, str], asked: SampleQuery, parts: Sequence[str], found: Mapping[str, Finding]) -> Markup:
     def choice(name: str, options: Iterable[tuple[str, str]], now: str) -> Markup:
-        return element(
-            "select", *(element("option", word, value=key, selected=key == now) for key, word in options), name=name
-        )
+        rows = (element("option", word, value=key, selected=key == now) for key, word in options)
+        return element("select", *rows, name=name)
 
     def entry(name: str, **attributes: str | int | None) -> Markup:
         return element("input", type="number", step="any", name=name, value=query.get(name), **attributes)
