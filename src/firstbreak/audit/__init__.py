@@ -9,7 +9,7 @@ shift           which behaviour shifted, since when, and whether the shift is re
 scoring         compares the reward with the truth
 reward_hacking  the reward-hacking test: the reward rises, behaviour shifts, the truth does not follow
 rows/           further audit rows, one in each file
-diversity       how many strategies there are
+diversity       how many strategies there are; embeddings: by meaning, with a local model
 selection       which samples a person should read
 marks, page, serve   a person reads samples, marks them and saves the marks
 """

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from firstbreak.audit import reward_hacking
 from firstbreak.audit.diversity import diversity
+from firstbreak.audit.embeddings import Embed
 from firstbreak.audit.metrics import metrics
 from firstbreak.audit.reward_hacking import MIN_POINTS, RewardHackingTest
 from firstbreak.audit.rows import AuditInputs, rows
@@ -61,13 +62,14 @@ def audit(
     run: Run | None = None,
     marks: Mapping[str, str] | None = None,
     processes: int = 1,
+    embed: Embed | None = None,
     report: Callable[[int, int], None] = lambda done, total: None,
 ) -> Audit:
     """Audit the samples of a dump.
 
     `run` adds what the run's logs say of reward and evaluation, `marks` what people have said of samples (mark by key,
-    see `marks`). Memory is bounded whatever the dump holds, and what is found does not depend on `processes`. Raises Unreadable
-    where the dump holds no sample.
+    see `marks`), `embed` tells strategies apart by their meaning (see `embeddings`). Memory is bounded whatever the dump
+    holds, and what is found does not depend on `processes`. Raises Unreadable where the dump holds no sample.
     """
     table, truth_store = _counted(samples, marks, processes, report)
     if not table.samples:
@@ -86,8 +88,8 @@ def audit(
         parts=tuple(components),
         answers=answers,
         agrees=reward_hacking.agrees(truth_store),
-        diversity=diversity(table),
-        rewarded=len(proxy) >= MIN_POINTS and rises(proxy),
+        diversity=diversity(table, embed),
+        rewarded=len(proxy) >= reward_hacking.MIN_POINTS and rises(proxy),
         latest=tuple(table.latest),
     )
     about = OfSamples(evidence, samples)

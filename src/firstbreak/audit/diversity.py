@@ -2,7 +2,8 @@
 
 Two completions have the same *strategy* if their skeletons are equal: the opening words, the length (in powers of two), the
 markdown and layout, tool calls and code. Numbers and names do not count, so a hundred sums in the same form are one strategy.
-No model is used, so the groups are exact and can be read.
+No model is used, so the groups are exact and can be read. With a sentence-embedding model, the strategies are clusters of
+meanings instead; see `embeddings`.
 """
 
 import math
@@ -12,6 +13,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
+from firstbreak.audit.embeddings import Embed, clusters
 from firstbreak.audit.split_truth import PolicySample
 from firstbreak.audit.table import SampleTable
 from firstbreak.engine.inputs import SampledDiversity
@@ -40,14 +42,14 @@ def _opening(sample: PolicySample) -> str:
     return " ".join(_NUMBER.sub("0", sample.completion[:200]).lower().split()[:OPENING])[:40]
 
 
-def diversity(table: SampleTable) -> SampledDiversity | None:
-    """The diversity; None without kept samples."""
+def diversity(table: SampleTable, embed: Embed | None = None) -> SampledDiversity | None:
+    """The diversity; None without kept samples. `embed`: distinguish strategies by meaning instead of form."""
     kept = [(step, row.kept) for step, row in table.rows if row.kept]
     if not kept:
         return None
     steps = np.array([step for step, _ in kept])
     texts = Series(name="samples.distinct-texts", steps=steps, values=np.array([_distinct(s) for _, s in kept]))
-    kinds = [[strategy(sample) for sample in samples] for _, samples in kept]
+    kinds = _kinds([samples for _, samples in kept], len(table.baseline()), embed)
     effective = np.array([_effective(of_step) for of_step in kinds])
     strategies = Series(name="samples.strategies", steps=steps, values=effective)
     (commonest, n), *_ = Counter(kinds[-1]).most_common(1)
@@ -62,6 +64,14 @@ def diversity(table: SampleTable) -> SampledDiversity | None:
         step=left[0] if left else None,
         interval=left[1] if left else None,
     )
+
+
+def _kinds(kept: Sequence[Sequence[PolicySample]], baseline: int, embed: Embed | None) -> list[list[Hashable]]:
+    """The strategy of each sample of each step."""
+    if embed is None:
+        return [[strategy(sample) for sample in samples] for samples in kept]
+    labels = clusters(embed([sample.completion for samples in kept for sample in samples]), baseline)
+    return [list(part.tolist()) for part in np.split(labels, np.cumsum([len(samples) for samples in kept])[:-1])]
 
 
 def _became_alike(texts: Series, strategies: Series) -> tuple[float, Interval] | None:

@@ -30,11 +30,27 @@ MOST_PROCESSES = 8  #: each holds some hundred megabytes
     help="The role of a column of a table (CSV, JSONL, parquet): completion, prompt, reward, step, group, "
     "advantage, answer; rewards=A,B.",
 )
-@click.option("--marks", type=click.Path(dir_okay=False, path_type=Path), help="A file of human marks, if it exists.")
+@click.option(
+    "--marks",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The file of human marks; read if it exists.",
+)
+@click.option(
+    "--embeddings",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="A local model2vec model, to distinguish strategies by meaning instead of form. Nothing is downloaded.",
+)
 @_options.fail_on(FAILS, help="Severity of a finding that gives exit code 1.")
 @_options.roots
 def command(
-    path: str, format_: str, output: Path | None, columns: tuple[str, ...], marks: Path | None, fail_on: str
+    path: str,
+    format_: str,
+    output: Path | None,
+    columns: tuple[str, ...],
+    marks: Path | None,
+    embeddings: Path | None,
+    fail_on: str,
 ) -> None:
     """Find out from samples what the policy has learned to do.
 
@@ -44,14 +60,22 @@ def command(
     """
     from firstbreak.audit import report
     from firstbreak.audit.audit import audit
+    from firstbreak.audit.embeddings import load as load_embeddings
     from firstbreak.audit.marks import load
 
     samples, run = _read(path, columns)
     processes = min(os.cpu_count() or 1, MOST_PROCESSES)
     known = load(marks) if marks else {}
+    embed = load_embeddings(embeddings) if embeddings else None
     with bar("parts of the samples") as advance:
         found = audit(
-            samples, path=path, run=run, marks=known, processes=processes, report=lambda n, of: advance(n, total=of)
+            samples,
+            path=path,
+            run=run,
+            marks=known,
+            processes=processes,
+            embed=embed,
+            report=lambda done, total: advance(done, total=total),
         )
     if format_ == "json":
         write(report.render_json(found), output)
