@@ -171,6 +171,18 @@ def test_contamination_names_the_problems_and_where_they_are() -> None:
     assert eval_("contamination", "clean.jsonl", "test.jsonl").exit_code == 0
 
 
+def test_what_a_model_knows_by_heart() -> None:
+    texts = [" ".join(f"word{i}of{j}" for i in range(40)) for j in range(6)]
+    Path("test.jsonl").write_text("".join(json.dumps({"text": t}) + "\n" for t in texts))
+    assert "6 beginnings" in good("prefixes", "test.jsonl", "-o", "cut.jsonl")
+    cut = [json.loads(line) for line in Path("cut.jsonl").read_text().splitlines()]
+    written = [{**row, "completion": row["expected"] if i < 3 else "no idea at all"} for i, row in enumerate(cut)]
+    Path("out.jsonl").write_text("".join(json.dumps(row) + "\n" for row in written))
+    result = eval_("recited", "out.jsonl")
+    assert result.exit_code == 1
+    assert "3 of 6 problems are continued word for word (50.0 %), 0.0 % by chance" in result.output
+
+
 def test_every_field_is_explained() -> None:
     printed = good("fields")
     assert "sticky_actions" in printed

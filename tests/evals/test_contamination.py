@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from firstbreak.evals.contamination import Found, Index, documents
+from firstbreak.evals.contamination import Found, Index, documents, memorised, prefixes
 from firstbreak.readers import Unreadable
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in "bdgklmnrst"]
@@ -135,3 +135,19 @@ def test_a_row_without_text_is_refused_with_its_line(tmp_path: Path) -> None:
         Unreadable, match=r"a\.jsonl:2: no text in a row with the fields label; name the field with --field"
     ):
         list(documents(tmp_path / "a.jsonl"))
+
+
+def test_a_model_that_knows_the_problems_goes_on_with_them() -> None:
+    rng = random.Random(4)
+    cut = list(prefixes(text(rng) for _ in range(50)))
+    assert all(f"{start}{rest}".split() for start, rest in cut)
+    knows = [(rest, rest if i < 20 else text(rng)) for i, (_, rest) in enumerate(cut)]
+    found = memorised(knows)
+    assert (found.documents, found.memorised, found.by_chance) == (50, tuple(range(20)), 0.0)
+
+
+def test_answers_that_all_sound_alike_are_chance() -> None:
+    common = "the answer to this is that there are exactly as many as before"
+    found = memorised([(common, common)] * 10)
+    assert len(found.memorised) == 10
+    assert found.by_chance == 1.0

@@ -1,4 +1,4 @@
-"""firstbreak eval fields | lock | compare | split | record | baseline | log | verify | contamination"""
+"""firstbreak eval fields | lock | compare | split | record | baseline | log | verify | contamination | prefixes"""
 
 from __future__ import annotations
 
@@ -273,6 +273,45 @@ def contamination(train: Path, splits: tuple[Path, ...], names: tuple[str, ...],
         output.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     if any(found.contaminated for _, found in results):
         write("remove these problems from the training data, or score without them")
+        sys.exit(1)
+
+
+@command.command()
+@click.argument("split", type=FILE)
+@click.option("--field", "names", multiple=True, help="A field of a row that holds text; may be repeated.")
+@click.option("-o", "--output", type=FILE, required=True)
+def prefixes(split: Path, names: tuple[str, ...], output: Path) -> None:
+    """Write the beginnings of problems, for a model to continue.
+
+    Let the model continue each `prompt` greedily, add its text as `completion`, and give the file to `eval recited`.
+    """
+    from firstbreak.evals.contamination import documents
+    from firstbreak.evals.contamination import prefixes as cut
+
+    rows = [{"prompt": start, "expected": rest} for start, rest in cut(documents(split, names))]
+    output.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write(f"{output}: {len(rows)} beginnings")
+
+
+@command.command("recited")
+@click.argument("outputs", type=FILE)
+def memorised(outputs: Path) -> None:
+    """Count the problems that a model has memorised.
+
+    OUTPUTS has rows with `expected` and `completion`. Exit code 1 if the model continues more problems word for word than by
+    chance."""
+    from firstbreak.evals.contamination import documents
+    from firstbreak.evals.contamination import memorised as count
+
+    expected, written = (documents(outputs, [name]) for name in ("expected", "completion"))
+    found = count(zip(expected, written, strict=True))
+    share = len(found.memorised) / max(1, found.documents)
+    write(
+        f"{len(found.memorised)} of {found.documents} problems are continued word for word ({100 * share:.1f} %), "
+        f"{100 * found.by_chance:.1f} % by chance"
+    )
+    if share > found.by_chance and len(found.memorised) > 1:
+        write("the model has memorised them: score on problems that are newer than its training data")
         sys.exit(1)
 
 

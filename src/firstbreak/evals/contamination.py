@@ -298,3 +298,43 @@ def _flat(value: Any) -> str:
     if isinstance(value, list):
         return "\n".join(_flat(item.get("content") if isinstance(item, dict) else item) for item in value)
     return "" if value is None else str(value)
+
+
+# --- from what a model writes ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Memorisation:
+    """How many problems a model continues word for word, and how many it would continue by chance."""
+
+    documents: int
+    memorised: tuple[int, ...]  #: their numbers
+    by_chance: float  #: share of problems that are continued with the words of another problem
+
+
+def prefixes(texts: Iterable[str], share: float = 0.6) -> Iterator[tuple[str, str]]:
+    """(beginning, rest) of every text that is long enough."""
+    for text in texts:
+        spaces = [match.end() for match in re.finditer(r"\s+", text.strip())]
+        if len(spaces) >= PIECE:
+            cut = spaces[int(share * len(spaces))]
+            yield text.strip()[:cut], text.strip()[cut:]
+
+
+def memorised(outputs: Iterable[tuple[str, str]], least: int = 8) -> Memorisation:
+    """The (expected, written) pairs that agree word for word, for `least` words or to the end.
+
+    Chance is measured on the same texts: each written text is compared with the expected text of another problem.
+    """
+    words = _Words()
+    pairs = [(words(expected), words(written)) for expected, written in outputs]
+    pairs = [pair for pair in pairs if len(pair[0])]
+    hits = tuple(i for i, (expected, written) in enumerate(pairs) if _continues(expected, written, least))
+    order = np.random.default_rng(SEED).permutation(len(pairs))
+    crossed = sum(_continues(pairs[i][0], pairs[j][1], least) for i, j in itertools.pairwise([*order, *order[:1]]))
+    return Memorisation(len(pairs), hits, crossed / len(pairs) if len(pairs) > 1 else 0.0)
+
+
+def _continues(expected: np.ndarray, written: np.ndarray, least: int) -> bool:
+    n = min(least, len(expected))
+    return np.array_equal(expected[:n], written[:n])
