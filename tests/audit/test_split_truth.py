@@ -89,7 +89,7 @@ def test_a_metric_that_asks_for_the_truth_does_not_pass_mypy(tmp_path: Path) -> 
 
 
 #: what looks at samples without the ledger of evaluations, beside every metric and every row
-WITHOUT_LEDGER = {"selection.py", "diversity.py", "embeddings.py", "table.py", "shift.py"}
+WITHOUT_LEDGER = {"selection.py", "diversity.py", "embeddings.py", "table.py", "shift.py", "judge.py"}
 
 
 def test_only_scoring_imports_the_oracle() -> None:

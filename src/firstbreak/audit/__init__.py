@@ -11,5 +11,6 @@ reward_hacking  the reward-hacking test: the reward rises, behaviour shifts, the
 rows/           further audit rows, one in each file
 diversity       how many strategies there are; embeddings: by meaning, with a local model
 selection       which samples a person should read
+judge           a language model as a judge, with its error bars
 marks, page, serve   a person reads samples, marks them and saves the marks
 """

@@ -11,6 +11,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from firstbreak.audit.audit import Audit
+from firstbreak.audit.judge import Verdicts
 from firstbreak.audit.marks import key_of
 from firstbreak.audit.scoring import Agreement
 from firstbreak.audit.sections import AuditTable, line, tables
@@ -36,13 +37,13 @@ _STATUS = {
 # JSON ---------------------------------------------------------------------------------------------------------------
 
 
-def render_json(audit: Audit) -> str:
+def render_json(audit: Audit, verdicts: Verdicts | None = None) -> str:
     """One object; see docs/audit.md. Numbers that are not finite are null."""
     options = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY
-    return orjson.dumps(_plain(as_dict(audit)), option=options).decode()
+    return orjson.dumps(_plain(as_dict(audit, verdicts)), option=options).decode()
 
 
-def as_dict(audit: Audit) -> dict[str, Any]:
+def as_dict(audit: Audit, verdicts: Verdicts | None = None) -> dict[str, Any]:
     """The audit in plain data."""
     table, hacking_test = audit.table, audit.hacking_test
     return {
@@ -70,6 +71,7 @@ def as_dict(audit: Audit) -> dict[str, Any]:
         "components": [vars(part) for part in hacking_test.parts],
         "agreement": [_agreement_dict(agreement) for agreement in hacking_test.agreements],
         "diversity": None if audit.diversity is None else _diversity_dict(audit),
+        "judge": None if verdicts is None else verdicts.as_dict(),
         "read": [_selected_dict(chosen) for chosen in audit.selected],
         "notes": list(audit.notes),
     }
@@ -146,12 +148,12 @@ def _sample_dict(sample: PolicySample) -> dict[str, Any]:
 # Terminal -----------------------------------------------------------------------------------------------------------
 
 
-def renderable(audit: Audit) -> Page:
+def renderable(audit: Audit, verdicts: Verdicts | None = None) -> Page:
     """The report for `rich.print`."""
-    return Page(partial(_parts, audit))
+    return Page(partial(_parts, audit, verdicts))
 
 
-def _parts(audit: Audit, how: TerminalStyle) -> Iterator[RenderableType]:
+def _parts(audit: Audit, verdicts: Verdicts | None, how: TerminalStyle) -> Iterator[RenderableType]:
     table = audit.table
     first, last = table.rows[0][0], table.rows[-1][0]
     yield how.text(audit.path, "bold")
@@ -167,6 +169,7 @@ def _parts(audit: Audit, how: TerminalStyle) -> Iterator[RenderableType]:
         yield from _finding(outcome, (first, last), how)
     for part in tables(audit):
         yield from _section(part.title, _table(part, how), how)
+    yield from _section("The judge", _judge(verdicts, how), how)
     yield from _section("Read these", _reading(audit, how), how)
     yield from _section("Without finding", _quiet(audit, how), how)
 
@@ -213,6 +216,11 @@ def _table(table: AuditTable, how: TerminalStyle) -> Iterator[RenderableType]:
         yield _grid(how, table.head, table.rows, table.words)
     yield from (how.bullet(said) for said in table.lines)
     yield from (how.text(said, "dim") for said in table.notes)
+
+
+def _judge(verdicts: Verdicts | None, how: TerminalStyle) -> Iterator[RenderableType]:
+    if verdicts is not None:
+        yield from (how.bullet(line) for line in verdicts.lines())
 
 
 def _reading(audit: Audit, how: TerminalStyle) -> Iterator[RenderableType]:

@@ -41,6 +41,15 @@ MOST_PROCESSES = 8  #: each holds some hundred megabytes
     metavar="FOLDER",
     help="A local model2vec model, to distinguish strategies by meaning instead of form. Nothing is downloaded.",
 )
+@click.option(
+    "--judge", "judge_url", metavar="URL", help="An OpenAI-compatible endpoint that compares samples, up to /v1."
+)
+@click.option(
+    "--judge-model",
+    default="default",
+    metavar="NAME",
+    help="The model of the judge. The key is read from OPENAI_API_KEY.",
+)
 @_options.fail_on(FAILS, help="Severity of a finding that gives exit code 1.")
 @_options.roots
 def command(
@@ -50,6 +59,8 @@ def command(
     columns: tuple[str, ...],
     marks: Path | None,
     embeddings: Path | None,
+    judge_url: str | None,
+    judge_model: str,
     fail_on: str,
 ) -> None:
     """Find out from samples what the policy has learned to do.
@@ -61,6 +72,7 @@ def command(
     from firstbreak.audit import report
     from firstbreak.audit.audit import audit
     from firstbreak.audit.embeddings import load as load_embeddings
+    from firstbreak.audit.judge import JudgeModel, judge, pairs
     from firstbreak.audit.marks import load
 
     samples, run = _read(path, columns)
@@ -77,14 +89,18 @@ def command(
             embed=embed,
             report=lambda done, total: advance(done, total=total),
         )
+    verdicts = None
+    if judge_url:
+        endpoint = JudgeModel(judge_url, judge_model, os.environ.get("OPENAI_API_KEY"))
+        verdicts = judge(endpoint, pairs(found.table.latest))
     if format_ == "json":
-        write(report.render_json(found), output)
+        write(report.render_json(found, verdicts), output)
     elif format_ == "html":
         from firstbreak.audit.page import render
 
         write(render(found, known), output)
     else:
-        put([report.renderable(found)], output)
+        put([report.renderable(found, verdicts)], output)
     if any(o.finding is not None and o.finding.severity in FAILS[fail_on] for o in found.outcomes):
         sys.exit(1)
 
