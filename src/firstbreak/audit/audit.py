@@ -11,7 +11,7 @@ from firstbreak.audit import reward_hacking
 from firstbreak.audit.diversity import diversity
 from firstbreak.audit.embeddings import Embed
 from firstbreak.audit.metrics import metrics
-from firstbreak.audit.reward_hacking import MIN_POINTS, RewardHackingTest
+from firstbreak.audit.reward_hacking import RewardHackingTest
 from firstbreak.audit.rows import AuditInputs, rows
 from firstbreak.audit.rows.policy_versions import UNRECORDED
 from firstbreak.audit.scoring import TruthStore, disagreement
@@ -79,8 +79,9 @@ def audit(
     curves = _parts(table, inputs)
     answers = answer_parts(curves)
     shifts, components = sides(table, _logged(inputs) if inputs else {}), parts(table, curves, answers)
-    truths = _truths(truth_store, inputs, answers)
-    found, hacking_test = reward_hacking.examine(proxy, truths, shifts, components, truth_store)
+    found, hacking_test = reward_hacking.examine(
+        proxy, _truths(truth_store, inputs, answers), shifts, components, truth_store
+    )
     asked = [found for name, found in detectors().items() if name in OF_SAMPLES or found.needs == ("samples",)]
     evidence = AuditInputs(
         table=table,
@@ -184,7 +185,11 @@ def _trained(samples: Iterable[Sample]) -> Iterable[Sample]:
 def _proxy(table: SampleTable, inputs: Inputs | None) -> Series:
     """What is optimised: the mean reward that the run logs, else that of the samples."""
     logged = inputs.reward_mean if inputs else None
-    return logged.finite if logged is not None and len(logged.finite) >= MIN_POINTS else table.series(REWARD)
+    return (
+        logged.finite
+        if logged is not None and len(logged.finite) >= reward_hacking.MIN_POINTS
+        else table.series(REWARD)
+    )
 
 
 def _logged(inputs: Inputs) -> dict[str, Series]:
@@ -198,7 +203,9 @@ def _parts(table: SampleTable, inputs: Inputs | None) -> dict[str, Series]:
     """The reward's components over the steps: as the run logs them, else as the samples have them."""
     logged = (inputs.reward_component_mean if inputs else None) or {}
     sampled = {name: table.series(f"{REWARD}/{name}") for name in table.parts}
-    return sampled | {name: series.finite for name, series in logged.items() if len(series.finite) >= MIN_POINTS}
+    return sampled | {
+        name: series.finite for name, series in logged.items() if len(series.finite) >= reward_hacking.MIN_POINTS
+    }
 
 
 def _truths(truth_store: TruthStore, inputs: Inputs | None, answers: Mapping[str, Series]) -> list[Series]:
@@ -211,7 +218,7 @@ def _truths(truth_store: TruthStore, inputs: Inputs | None, answers: Mapping[str
         if evaluated is None:  # else the evaluated reward has the proxy's parts in it
             found.append(inputs.eval_reward)
     found += answers.values()
-    return [s.finite for s in found if s is not None and len(s.finite) >= MIN_POINTS]
+    return [s.finite for s in found if s is not None and len(s.finite) >= reward_hacking.MIN_POINTS]
 
 
 def _notes(table: SampleTable) -> Iterable[str]:

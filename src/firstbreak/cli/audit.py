@@ -20,7 +20,10 @@ MOST_PROCESSES = 8  #: each holds some hundred megabytes
 
 @click.command("audit")
 @click.argument("path")
-@formats("terminal", "json", "html", help="Format of the report. html: a page on which a person marks samples.")
+@formats(
+    *("terminal", "json", "html"),
+    help="Format of the report. html: a page on which a person marks samples and saves the marks.",
+)
 @to_file
 @click.option(
     "--column",
