@@ -32,6 +32,7 @@ def page() -> str:
     return filled(
         "evidence",
         table=table(HEAD, rows),
+        n_sets=len(sets),
         sets=table(["", "broken", "right link", "sound", "accused"], each),
         population=drawn["date"],
         field=field["date"],

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
 from importlib import import_module
+from itertools import accumulate
 from pathlib import Path
 
 import click
@@ -20,6 +21,7 @@ from firstbreak.readers import read as runs
 from firstbreak.readers.grouping import How
 from firstbreak.values import replace
 
+COMMENT = 60_000  #: characters: a comment on GitHub holds 65,536
 FORMATS = ("terminal", "brief", "json", "html", "markdown", "junit", "sarif")
 FAILS = {
     "stop": frozenset({Action.STOP, Action.ROLLBACK}),
@@ -112,8 +114,8 @@ def command(
                 unread.append((str(path), error))
             if advance is not None:
                 advance(i, str(path))
-    if several and format_ == "terminal":
-        _together(diagnoses, unread, output, full=full)
+    if several and format_ in ("terminal", "markdown"):
+        _together(diagnoses, unread, output, format_, full=full)
     else:
         report(diagnoses, format_, output, several=several, full=full)
     if unread:
@@ -125,14 +127,25 @@ def command(
 
 
 def _together(
-    diagnoses: Sequence[Diagnosis], unread: Sequence[tuple[str, Unreadable]], output: Path | None, *, full: bool
+    diagnoses: Sequence[Diagnosis],
+    unread: Sequence[tuple[str, Unreadable]],
+    output: Path | None,
+    format_: str,
+    *,
+    full: bool,
 ) -> None:
-    """Several runs: the table, one row for each, and the whole report of each where they are to be `full`."""
+    """Several runs: the table, one row for each, and the whole report of each where they are to be `full`. In Markdown the
+    reports of those that need attention follow, as many as a comment holds.
+    """
     from firstbreak.compare.survey import UNREADABLE, SurveyRow, row_of, table
 
     rows = [row_of(dx.run.path, dx) for dx in diagnoses]
     rows += [SurveyRow(path=p, action=UNREADABLE, summary=str(e).removeprefix(f"{p}: ")) for p, e in unread]
-    said = table.render(sorted(rows, key=lambda row: row.urgency), _width(output))
+    rows.sort(key=lambda row: row.urgency)
+    if format_ == "markdown":
+        write(_comment(table.markdown(rows), diagnoses, full=full), output)
+        return
+    said = table.render(rows, _width(output))
     if not full:
         write(f"{said}\n\n`firstbreak diagnose RUN` shows one of them, `--full` the whole report of each.", output)
         return
@@ -144,6 +157,21 @@ def _together(
         put(pages)
     else:
         write("\n\n".join([said, *(page.string() for page in pages)]), output)
+
+
+def _comment(said: str, diagnoses: Sequence[Diagnosis], *, full: bool) -> str:
+    """A table, and the reports of the runs that do not just go on, or of all where they are to be `full`."""
+    from firstbreak.reports import markdown
+
+    order = {action: i for i, action in enumerate((Action.ROLLBACK, Action.STOP, Action.WATCH, Action.CONTINUE))}
+    urgent = [dx for dx in diagnoses if full or dx.verdict.action is not Action.CONTINUE]
+    pages = [markdown.render(dx) for dx in sorted(urgent, key=lambda dx: order[dx.verdict.action])]
+    ends = accumulate(map(len, pages), initial=len(said))
+    fitting = len(pages) if full else sum(end <= COMMENT for end in ends) - 1
+    left = (
+        f"{len(pages) - fitting} more reports do not fit a comment: `--full` has all." if fitting < len(pages) else ""
+    )
+    return "\n\n".join(filter(None, [said, *pages[: max(fitting, 0)], left]))
 
 
 def _width(output: Path | None) -> int | None:

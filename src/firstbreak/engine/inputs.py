@@ -567,7 +567,9 @@ def family(run: Run, method: Method | None = None) -> Family:
         or writes_text(run.trainer)
         or any(name.startswith(about_text) and not (steps and name.startswith("proof.")) for name in run.series)
     )
-    acts = steps or method is Method.VALUE_BASED or bool({"episode.length", "reward.episode"} & run.series.keys())
+    episodes = bool({"episode.length", "reward.episode"} & run.series.keys())
+    counted = run.trainer is not None and "progress.env_steps" in run.series  # nothing counts the tokens of a text so
+    acts = steps or episodes or counted or method is Method.VALUE_BASED
     fresh = method in (Method.GROUP_RELATIVE, Method.ACTOR_CRITIC) and run.algorithm not in DECOUPLED
     return Family(
         policy=Policy.TEXT if text else Policy.CONTROL,
