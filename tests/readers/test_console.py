@@ -262,6 +262,17 @@ def test_the_text_of_completions_among_the_metrics_is_passed_over():
     assert set(read(console, "".join(rows), "run.log").curves) == {"critic/score/mean", "eval accuracy"}
 
 
+def test_numbers_in_columns_and_an_evaluation_below_its_line_are_read():
+    lines = [f"step {500 * i:5d} return {7.5 * i:7.2f} kept {100 + i}/144 alpha {1 / i:.3f}" for i in range(1, 9)]
+    lines[3] += "\n   eval return -15.90"
+    lines[7] += "\n   eval return 3.25"
+    found = read(console, "\n".join(lines) + "\n", "run.log").curves
+    assert {name: len(curve.values) for name, curve in found.items()} == {
+        "step": 8, "return": 8, "kept": 8, "alpha": 8, "eval/return": 2,
+    }  # fmt: skip
+    assert list(found["return"].values[:2]) == [7.5, 15.0]
+
+
 @pytest.mark.parametrize(
     ("line", "expected"),
     [

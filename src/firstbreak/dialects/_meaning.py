@@ -101,7 +101,7 @@ _SYNONYMS = {
     "env": "environment",
     "interact": "interacts interactions",
     "noise": "sigma",
-    "importance": "is",
+    "importance": "is iw w rho",
     "epsilon": "eps ε",
     "rnd": "icm curiosity",
     "rm": "rewardmodel",
@@ -127,7 +127,7 @@ _PHRASES = {
         "ev": "explained variance|explained var|expl var|baseline explained",
         "lr": "learning rate|learningrate",
         "rm": "reward model",
-        "critic": "value function",
+        "critic": "value function|q sa|q s a",
         "flat": "zero std|zero variance|zero var|zero reward std|zero signal|no signal|same reward|"
         "identical reward|equal reward|all equal|all same|all identical|equal std",
         "solveall": "all correct|all right|all solved|solved all|solve all",
@@ -143,13 +143,15 @@ _PHRASES = {
         "frame speed": "fps",
         "step speed": "sps",
         "env step": "timestep|timesteps",
-        "tderror": "td error|td err",
-        "critic loss": "td loss",
+        "tderror": "td error|td err|abs td",
+        "critic loss": "td loss|huber|huber loss",
         "sync": "weight sync|sync weights",
         "share": "hit rate",
         "success share": "win rate|winrate|reached goal|goal reached|reached target|target reached|goal achieved|battle won",
         "group": "within group|in group",
         "lossscale": "loss scale|grad scale|grad scaler|amp scale",
+        "epsilon": "eps greedy|epsilon greedy",
+        "absdev importance": "w dev|ratio dev|weight dev|is dev",
         "critic max": "qmax|maxq",
         "kl behave": "kl mu pi|kl pi mu",
         "iter time": "iter seconds",
@@ -193,7 +195,7 @@ _QUANTITIES: tuple[tuple[str, str, str], ...] = (
     ("reward.zero_std_frac", f"flat {_SHARE}", "group prompt reward sample completion"),
     ("reward.solve_all_frac", f"solveall {_SHARE}|group", f"prompt {_SHARE} group"),
     ("reward.solve_none_frac", f"solvenone {_SHARE}|group", f"prompt {_SHARE} group"),
-    ("reward.mixed_frac", f"mixed {_SHARE}", "group prompt"),
+    ("reward.mixed_frac", f"mixed {_SHARE}|group", f"group prompt {_SHARE}"),
     ("reward.accuracy", "acc", "answer task"),
     ("reward.accuracy", f"correct {_SHARE}", "answer task completion"),
     ("reward.pass_at_k", "passk", "share"),
@@ -246,6 +248,8 @@ _QUANTITIES: tuple[tuple[str, str, str], ...] = (
     ("policy.clip_range", "clip range|epsilon", ""),
     ("policy.ratio.mean", "ratio", "importance prob"),
     ("policy.ratio.mean", "importance", "weight"),
+    ("policy.ratio.absdev", "absdev importance", ""),
+    ("policy.clip_fraction", "clip importance", ""),
     ("policy.logp.mean", "logp", "policy token trainer action"),
     ("policy.logp.ref", "logp ref", "policy token trainer"),
     ("policy.logp.old", "logp old", "policy token trainer"),
@@ -428,6 +432,8 @@ def _by_company(reading: _Reading, company: Company) -> str | None:
         return "kl.old" if company.control or company.critic else None
     if atoms in ({"length"}, {"length", "rollout"}):
         return "length.mean" if company.language else "episode.length" if company.control else None
+    if atoms == {"success"} and reading.held_out:
+        return "success_rate"
     if atoms == {"buffer"} and company.control:
         return "replay.size"
     if atoms == {"reward", "acc"} and company.preference:

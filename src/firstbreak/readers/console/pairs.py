@@ -45,7 +45,7 @@ _NAME = re.compile(r"(?<![\w./@-])[^\W\d][\w/@%+-]*(?: [A-Za-z_(][\w/@%()+-]*){0
 _SPOKEN = re.compile(
     r"""\W* (?:train[ ]\|[ ])? (?:(?:epoch|ep)[ ]+(?P<epoch>\d+)[ ,]+)?
         (?: s(?P<short>0\d+) | (?:(?:time|global|train|env|total)[ _])?
-            (?:iter|iteration|it|step|epoch|update|upd|u|episode|ep)s? (?:\W{0,2}[ ]*) (?P<counted>\d+)
+            (?:iter|iteration|it|step|epoch|update|upd|u|t|episode|ep)s? (?:\W{0,2}[ ]*) (?P<counted>\d+)
             | (?P<alone>\d+) (?=/|\]) )
         (?:/\d+)? \]? (?:\s*[:|,;]\s*|\s+-?\s*) (?=[A-Za-z])""",
     re.VERBOSE | re.IGNORECASE,
@@ -67,13 +67,18 @@ _HELD = re.compile(
     r"|(?:eval|evaluation|dev|val|validation|test)\W{1,8}(?=\w+ ?=))",
     re.IGNORECASE,
 )
+#: `   eval return 23.5` below the line of its step
+_EVALUATED = re.compile(
+    rf"\s*(?:eval|evaluation|validation|heldout|test)\b +(?P<what>(?:return|reward|score|accuracy|acc|success) +)?{VALUE}\s*"
+)
 _APART = re.compile(r"\s*[|,;]\s*|\s{2,}|\s[-/]\s")
 _CELLS = re.compile(r"\||(?<=\d) \+ (?=[A-Za-z])")
 _SAID = re.compile(
     rf"\s*(?P<name>[A-Za-z_][\w/%-]*(?: [A-Za-z_][\w/%-]*){{0,3}})(?: \([\w ]{{1,20}}\))? {VALUE}"
     rf"(?: \+[-/]+ {BARE})?(?: ?[A-Za-z/]+)?\.?\s*"
 )
-_WORD_AND_NUMBER = re.compile(rf"(?P<name>[A-Za-z_][\w/%-]*) {VALUE}(?=\s|$)")
+#: `return   23.5`, `kept 132/144`: numbers in columns, and so many of how many
+_WORD_AND_NUMBER = re.compile(rf"(?P<name>[A-Za-z_][\w/%-]*) +{VALUE}(?:/{BARE})?(?=\s|$)")
 _BRACKETS = re.compile(r" \([^()]{0,60}\)| \[[^\[\]]{0,200}\]")  #: what explains the number before it
 _STATISTIC = "(?:min|mean|avg|max|std|median)"
 _TOGETHER = re.compile(
@@ -138,6 +143,8 @@ def read(line: str) -> ParsedLine | None:
     if own and not _COUNTER.fullmatch(f"{own['name']} 0"):
         value = scaled(own) * {"min": 60.0, "hour": 3600.0}.get(own["time"], 1.0)
         return ParsedLine({own["name"]: value}, kind=LineKind.FRAGMENT, weak=True)
+    if (alone := _EVALUATED.fullmatch(line)) and "." in line:
+        return ParsedLine({f"eval/{(alone['what'] or 'score').strip()}": scaled(alone)}, kind=LineKind.FRAGMENT, weak=True)
     line = _plain(_printed(line) if line[:1] in "([" and "'" in line else line)
     if ":" in line and (of := _OF.match(line)) and (each := read(line[of.end() :])):
         return replace(each, values={on_split(name, f"{of['name']}/"): v for name, v in each.values.items()})
@@ -153,7 +160,9 @@ def read(line: str) -> ParsedLine | None:
         head = ":" if not spoken or (held and " | " not in line) else spoken[0]
         values = {**_said(head, _BRACKETS.sub("", text).strip()), **values}
     if not values:
-        several = not spoken and " | " not in line and line.count(",") > 1
+        columns = _WORD_AND_NUMBER.findall(line)  # `rl   3 score -0.02 kl 0.001`
+        several = line.count(",") > 1 or (len(columns) > 2 and not _WORD_AND_NUMBER.sub("", line).strip())
+        several = several and not spoken and " | " not in line
         return _heading(line, held is not None) or (_weak(line, _said(":", line.strip())) if several else None)
     if held:
         values = {on_split(name, "eval/"): value for name, value in values.items()}
