@@ -144,7 +144,9 @@ def read(line: str) -> ParsedLine | None:
         value = scaled(own) * {"min": 60.0, "hour": 3600.0}.get(own["time"], 1.0)
         return ParsedLine({own["name"]: value}, kind=LineKind.FRAGMENT, weak=True)
     if (alone := _EVALUATED.fullmatch(line)) and "." in line:
-        return ParsedLine({f"eval/{(alone['what'] or 'score').strip()}": scaled(alone)}, kind=LineKind.FRAGMENT, weak=True)
+        return ParsedLine(
+            {f"eval/{(alone['what'] or 'score').strip()}": scaled(alone)}, kind=LineKind.FRAGMENT, weak=True
+        )
     line = _plain(_printed(line) if line[:1] in "([" and "'" in line else line)
     if ":" in line and (of := _OF.match(line)) and (each := read(line[of.end() :])):
         return replace(each, values={on_split(name, f"{of['name']}/"): v for name, v in each.values.items()})
