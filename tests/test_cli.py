@@ -259,8 +259,45 @@ def test_the_output_takes_the_place_of_no_log(tmp_path: Path, inside: bool) -> N
     path = healthy(tmp_path)
     before = path.read_bytes()
     done = firstbreak("diagnose", str(tmp_path if inside else path), "-o", path, code=2)
-    assert "is a log that is read here" in done.stderr
+    assert "is read here; give another file" in done.stderr
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "compare b a/metrics.jsonl --plot THIS",
+        "eval contamination texts.txt texts.txt -o THIS",
+        "check env env.py:Env -o THIS",
+    ],
+)
+def test_no_command_writes_over_its_input(tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        healthy(tmp_path / name)
+    (tmp_path / "texts.txt").write_text("How many apples are two and three apples in all?\n")
+    (tmp_path / "older").write_text("the older one")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "env.py").write_text("import gymnasium\nEnv = lambda: gymnasium.make('CartPole-v1')\n")
+    read = command.split()[-3].partition(":")[0]
+    before = {name: Path(name).read_bytes() for name in (read, "older")}
+    done = firstbreak(*command.replace("THIS", read).split(), code=2)
+    assert f"{read}: is read here; give another file" in done.stderr
+    monkeypatch.setattr(os, "replace", lambda part, path: os.close(-1))  # raises OSError
+    firstbreak(*command.replace("THIS", "older").split(), code=2)
+    assert {name: Path(name).read_bytes() for name in before} == before
+
+
+def test_who_stops_reading_is_no_verdict(tmp_path: Path) -> None:
+    ours, theirs = os.pipe()
+    os.close(ours)
+    assert started(["inspect", str(healthy(tmp_path))], stdout=theirs).returncode == 0
+    os.close(theirs)
+
+
+def test_a_variable_that_names_no_folder_is_one_line(tmp_path: Path) -> None:
+    done = started(["inspect", str(healthy(tmp_path))], env={**os.environ, "FIRSTBREAK_ALLOW_ROOT": "/nothing"})
+    assert (done.returncode, done.stderr.count("\n"), "FIRSTBREAK_ALLOW_ROOT" in done.stderr) == (2, 1, True)
 
 
 def test_an_older_report_outlives_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

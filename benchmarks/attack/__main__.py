@@ -34,6 +34,9 @@ SIZES: Mapping[str, tuple[int, int]] = {
     "clients": (200, 20),
     "kills": (100, 4),
     "damaged": (len(damage.LOGS) * len(damage.DAMAGES), 9),
+    "surroundings": (len(commands.SURROUNDINGS) * len(commands.COMMANDS), 1),
+    "outputs": (len(commands.WRITERS) * len(commands.TARGETS) * len(commands.WAYS), 2),
+    "crowds": (len(others.CROWDS) * len(others.FROM), 1),
     "databases": (len(damage.DATABASES) * len(damage.STATES), 2),
     "beside": (len(damage.LAYOUTS) * 2 * len(damage.BESIDE), 5),
     "growth": (len(growth.FILES) + len(growth.BEGINNINGS), 2),
@@ -70,18 +73,8 @@ def run(
     save: Callable[[str, AttackTally], None],
 ) -> dict[str, AttackTally]:
     """Every kind in turn. `before`: tallies that are added to. `save`: is given each kind's, as it grows."""
-    whole: Mapping[str, Callable[[int], AttackTally]] = {
-        "links": others.links,
-        "bombs": others.bombs,
-        "injections": others.injections,
-        "clients": others.clients,
-        "kills": others.kills,
-        "damaged": damage.damages,
-        "databases": damage.databases,
-        "beside": damage.beside,
-        "growth": growth.growth,
-        "signals": commands.signals,
-    }
+    kinds = (others, damage, growth, commands)  # each kind that is asked as a whole is a function of its name
+    whole = {name: getattr(module, name) for module in kinds for name in SIZES if hasattr(module, name)}
     tallies = {}
     with ProcessPoolExecutor(options.processes) as pool:
         each = pool.map if options.processes > 1 else map

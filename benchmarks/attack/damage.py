@@ -5,7 +5,10 @@ import csv
 import gzip
 import io
 import json
+import shutil
 import sqlite3
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
@@ -128,7 +131,7 @@ def _notebook(rows: Rows) -> str:
     return json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1)
 
 
-def _npy(array: np.ndarray) -> bytes:
+def npy(array: np.ndarray) -> bytes:
     out = io.BytesIO()
     np.save(out, array)
     return out.getvalue()
@@ -198,7 +201,7 @@ def asked(folder: Path) -> tuple[set[Action], str]:
     return actions, "\n".join(said)
 
 
-def damages(count: int) -> AttackTally:
+def damaged(count: int) -> AttackTally:
     """Each kind of log with each damage, beside a training in which nothing is wrong."""
     tally = AttackTally()
     for log, damage in list(product(LOGS, DAMAGES))[:count]:
@@ -230,30 +233,52 @@ def hidden(folder: Path, name: str, data: bytes | None, *, missing: bool = False
 
 # --- locked and cut databases -----------------------------------------------------------------------------------------
 
-DATABASES = ("MLflow", "trackio")
+#: database -> (its file, a table of it)
+DATABASES = {
+    "MLflow": ("mlflow.db", "metrics"), "trackio": ("project.db", "metrics"), "Aim": (".aim/run_metadata.sqlite", "run"),
+}  # fmt: skip
 STATES = ("locked", "half a transaction", *(f"cut at {tenth} tenths" for tenth in range(1, 10)))
+AIM = """if True:
+    import json, sys
+    from aim import Run
+    run = Run(repo=sys.argv[1], system_tracking_interval=None, log_system_params=False, capture_terminal_logs=False)
+    for row in json.loads(sys.argv[2]):
+        run.track(row["eval/mean_reward"], name="eval/mean_reward", step=int(row["step"]))
+    run.close()
+"""
 
 
 def databases(count: int) -> AttackTally:
     """Databases whose writer holds the lock, or is in a transaction, and those that are cut at every tenth."""
     tally = AttackTally()
-    for log, what in list(product(DATABASES, STATES))[:count]:
-        name, make = LOGS[log]
-        with tempfile.TemporaryDirectory() as scratch:
-            folder, data = Path(scratch), as_bytes(make(broken()))
-            if what.startswith("cut"):
-                tally.add(f"{log}, {what}", *hidden(folder, name, data[: len(data) * int(what[7]) // 10]))
-                continue
-            (folder / name).write_bytes(data)
-            with closing(sqlite3.connect(folder / name, isolation_level=None)) as writer:
-                if what == "locked":
-                    writer.execute("PRAGMA locking_mode = EXCLUSIVE")
-                    writer.execute("BEGIN EXCLUSIVE")
+    with tempfile.TemporaryDirectory() as repository:
+        subprocess.run([sys.executable, "-c", AIM, repository, json.dumps(broken())], check=True, capture_output=True)
+        for log, what in list(product(DATABASES, STATES))[:count]:
+            file, table = DATABASES[log]
+            with tempfile.TemporaryDirectory() as scratch:
+                folder = Path(scratch)
+                if log == "Aim":
+                    shutil.copytree(Path(repository) / ".aim", folder / ".aim")
                 else:
-                    writer.execute("BEGIN IMMEDIATE")
-                    writer.execute("DELETE FROM metrics WHERE rowid > 9")
-                tally.add(f"{log}, {what}", *hidden(folder, name, None))
+                    _at(folder, file, LOGS[log][1](broken()))
+                tally.add(f"{log}, {what}", *_in_state(folder, file, table, what))
     return tally
+
+
+def _in_state(folder: Path, file: str, table: str, what: str) -> Iterator[str]:
+    name, path = file.partition("/")[0], folder / file
+    if what.startswith("cut"):
+        path.write_bytes(path.read_bytes()[: path.stat().st_size * int(what[7]) // 10])
+        yield from hidden(folder, name, None)
+        return
+    with closing(sqlite3.connect(path, isolation_level=None)) as writer:
+        if what == "locked":
+            writer.execute("PRAGMA locking_mode = EXCLUSIVE")
+            writer.execute("BEGIN EXCLUSIVE")
+        else:
+            writer.execute("BEGIN IMMEDIATE")
+            writer.execute(f"DELETE FROM {table} WHERE rowid > {9 * (table == 'metrics')}")
+        yield from hidden(folder, name, None)
 
 
 # --- copies, empty and foreign files beside a run ---------------------------------------------------------------------
@@ -267,18 +292,9 @@ def _at(folder: Path, name: str, content: str | bytes = "") -> None:
 
 Beside = Callable[[Path], None]
 EMPTY = (
-    *(
-        "output.log",
-        "stderr.err",
-        "eval.jsonl",
-        "progress.csv",
-        "trainer_state.json",
-        "history.json",
-        "mlflow.db",
-        "more.npz",
-    ),
-    *("events.out.tfevents.1800000000.host.9.0", "history.parquet", "logs/train.log", "notes.txt"),
-)
+    "output.log", "stderr.err", "eval.jsonl", "progress.csv", "trainer_state.json", "history.json", "mlflow.db", "more.npz",
+    "events.out.tfevents.1800000000.host.9.0", "history.parquet", "logs/train.log", "notes.txt",
+)  # fmt: skip
 MODELS = ("base", "sft", "model", "final", "best_model", "reference", "step_100")
 COPIES = ("backup", "copy", "old", "run", "backup/2026-01-01")
 FOREIGN: Mapping[str, str | bytes] = {
@@ -296,7 +312,7 @@ FOREIGN: Mapping[str, str | bytes] = {
     "optuna.db": database("CREATE TABLE trials (a)"),
     "image.png": b"\x89PNG\r\n" + bytes(99),
     "weights.pt": bytes(999),
-    "obs.npy": _npy(np.zeros((9, 3, 3))),
+    "obs.npy": npy(np.zeros((9, 3, 3))),
     "a.out": b"\x7fELF" + bytes(99),
 }
 

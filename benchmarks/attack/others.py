@@ -20,6 +20,8 @@ from functools import cache
 from html.parser import HTMLParser
 from itertools import product
 from pathlib import Path
+from threading import Thread
+from urllib.parse import quote
 
 from markdown_it import MarkdownIt
 from tests.attack.bombs import BOMBS
@@ -327,6 +329,7 @@ def serving(folder: Path) -> Iterator[tuple[int, str]]:
         assert process.stderr is not None
         found = re.search(r":(\d+)/\?token=(\S+)", process.stderr.readline())
         assert found is not None
+        Thread(target=process.stderr.read, daemon=True).start()  # a pipe that is full would stop it
         try:
             yield int(found[1]), found[2]
         finally:
@@ -374,6 +377,101 @@ async def _send(port: int, data: bytes) -> tuple[int, bytes]:
         return 0, b""
     found = re.match(rb"HTTP/1.1 (\d{3})", answer)
     return (int(found[1]) if found else 0), answer
+
+
+# --- clients without a token that keep their connections --------------------------------------------------------------
+
+CROWD, SOON = 560, 3.0  #: connections without a token; seconds until who has the token is answered
+_WRONG = b"GET /?token=wrong HTTP/1.1\r\nHost: localhost\r\n"
+#: what each of them sends
+CROWDS: dict[str, bytes] = {
+    "silent": b"",
+    "half a line": b"GET",
+    "half a head": HOSTILE[0],
+    "half a body": b"POST /marks/one HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nx",
+    "refused, and no answer taken": _WRONG + b"Accept: text/html\r\n\r\n",
+    "many requests at once": (_WRONG + b"\r\n") * 99,
+    "refused, and sending on": HOSTILE[5] + bytes(60_000),
+}
+HONEST = ("at once", "again on one connection", "slowly")
+#: where the crowd comes from, and how who has the token asks from 127.0.0.1: from one place, slowness tells nobody apart
+FROM = (*product(("127.0.0.2",), HONEST), *product(("127.0.0.1",), HONEST[:2]))
+NAMES = ("two\nlines", "a\rb", "<i>", "%0a", "a b#c?d&e", "\u2028", "a\tb")
+NUMBERS = ("0", "-1", "1", "99999999", "1e9", "nan", "", "x", "\n", "٣")
+
+
+def crowds(count: int) -> AttackTally:
+    """560 connections without a token, opened anew when they are closed: who has the token is answered as if they were not.
+
+    Then what an address may hold: runs and metrics with odd names, and odd numbers.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        for name in ("one", *NAMES):
+            row = {f"m{name}": 1.0, "reward": 0.5}
+            lines = "".join(json.dumps({"step": i, **row}) + "\n" for i in range(60))
+            (Path(scratch) / name).mkdir()
+            (Path(scratch) / name / "metrics.jsonl").write_text(lines)
+        with serving(Path(scratch)) as (port, token):
+            _until(lambda: asyncio.run(_get(port, "/run/one", token))[0] == 200)
+            return asyncio.run(_crowded(count, port, token))
+
+
+async def _crowded(count: int, port: int, token: str) -> AttackTally:
+    tally, slowest = AttackTally(), 0.0
+    for what, (source, how) in list(product(CROWDS, FROM))[:count]:
+        crowd = [asyncio.create_task(_insist(port, CROWDS[what], source)) for _ in range(CROWD)]
+        await asyncio.sleep(0.5)
+        began = time.monotonic()
+        problem = await _honest(port, token, how)
+        slowest = max(slowest, time.monotonic() - began)
+        tally.add(f"{what} from {source}, {how}", *([f"{what}: who has the token {problem}"] if problem else []))
+        for task in crowd:
+            task.cancel()
+        await asyncio.gather(*crowd, return_exceptions=True)
+    for name, number in product(NAMES, NUMBERS):
+        run, digits = quote(name, safe=""), quote(number)
+        for path in (f"/run/{run}?grown={digits}", f"/curves?run={run}&metric={quote('m' + name)}&points={digits}",
+                     f"/samples/{run}?page={digits}", f"/compare?run=one&run={run}"):  # fmt: skip
+            status, body = await _get(port, path, token)
+            wrong = status not in (200, 400) or b"null" in body[:99] or b'"steps":[]' in body
+            tally.add(path, *([f"{path.split('?')[0].split('/')[1]} gives {status}"] if wrong else []))
+    tally.measured = {"slowest_honest_s": round(slowest, 2)}
+    return tally
+
+
+async def _insist(port: int, data: bytes, source: str) -> None:
+    """Holds a connection, and opens another one where it is closed."""
+    while True:
+        with suppress(OSError):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1, local_addr=(source, 0))
+            writer.write(data)
+            while not writer.is_closing() and not reader.at_eof():
+                await asyncio.sleep(0.2)
+            writer.close()
+        await asyncio.sleep(0.2)
+
+
+async def _honest(port: int, token: str, how: str) -> str:
+    """What is wrong with the answer to a request."""
+    head = f"GET /run/one HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
+    try:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for again in range(1 + (how == HONEST[1])):
+            await asyncio.sleep(again)
+            writer.write(head[:20])
+            await asyncio.sleep(how == HONEST[2])
+            writer.write(head[20:])
+            answer = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), SOON)
+            if b" 200 " not in answer[:16]:
+                return f"gets {answer[9:12].decode()}"
+            length = re.search(rb"content-length: (\d+)", answer)
+            await asyncio.wait_for(reader.readexactly(int(length[1]) if length else 0), SOON)
+        writer.close()
+    except TimeoutError:
+        return f"waits for more than {SOON:g} s"
+    except (OSError, EOFError):
+        return "is cut off"
+    return ""
 
 
 # --- kills ------------------------------------------------------------------------------------------------------------

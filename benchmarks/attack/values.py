@@ -82,24 +82,8 @@ NUMBERS = (
     1e16, 2**53 + 1, 2**63, -(2**63), 2**64, 0, -0.0, 1, -1, 1e-12, 1 + 2**-52, True, False,
 )  # fmt: skip
 ODD = (
-    None,
-    "",
-    "nan",
-    "inf",
-    "1e999",
-    "-",
-    "1,5",
-    "0x10",
-    "½",
-    "٣",
-    "a" * 5000,
-    [],
-    [1, 2],
-    {"a": 1},
-    {},
-    "\0",
-    "\x1b[2J",
-)
+    None, "", "nan", "inf", "1e999", "-", "1,5", "0x10", "½", "٣", "a" * 5000, [], [1, 2], {"a": 1}, {}, "\0", "\x1b[2J",
+)  # fmt: skip
 HUGE = 10**400  #: JSON has whole numbers of any length
 CONFIG = (
     "learning_rate", "beta", "num_generations", "per_device_train_batch_size", "gamma", "gae_lambda", "clip_range", "target_kl",
@@ -307,14 +291,8 @@ def _printed(rng: random.Random, folder: Path, rows: list[Row]) -> None:
 
 
 WRITERS: Sequence[Callable[[random.Random, Path, list[Row]], None]] = (
-    _jsonl,
-    _jsonl,
-    _list,
-    _columns,
-    _state,
-    _csv,
-    _printed,
-)
+    _jsonl, _jsonl, _list, _columns, _state, _csv, _printed,
+)  # fmt: skip
 
 
 def _sample(rng: random.Random, step: int) -> Row:

@@ -69,7 +69,9 @@ def test_a_number_or_a_text_in_json_is_no_damaged_log(tmp_path: Path, name: str)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what", ["TOML, a dotted key", "TOML, names", "CSV, in reverse", "wandb, false beginnings"])
+@pytest.mark.parametrize(
+    "what", ["TOML, a dotted key", "TOML, names", "console, names", "CSV, in reverse", "wandb, false beginnings"]
+)
 def test_time_and_memory_grow_with_the_size(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(growth, "FILES", {what: growth.FILES[what]})
     tally = growth.growth(1)
@@ -77,6 +79,8 @@ def test_time_and_memory_grow_with_the_size(what: str, monkeypatch: pytest.Monke
 
 
 @pytest.mark.slow
-def test_every_command_ends_at_once_after_ctrl_c() -> None:
-    tally = commands.signals(len(commands.COMMANDS))
+@pytest.mark.parametrize(("attack", "count"), [("signals", 23), ("outputs", 9), ("surroundings", 9)])
+def test_no_command_falls(attack: str, count: int) -> None:
+    """Ctrl-C, a file of its own to write over, and streams, disks, users and variables that are not as usual."""
+    tally = getattr(commands, attack)(count)
     assert not tally.fell, tally.first

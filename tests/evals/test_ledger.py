@@ -4,6 +4,7 @@ import json
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -14,8 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from firstbreak.evals.ledger import GENESIS, Conflict, Ledger
-from firstbreak.readers import Unreadable
+from firstbreak.evals.ledger import GENESIS, Conflict, Ledger, newest
+from firstbreak.readers import Unreadable, _sqlite
 from tests.waiting import PATIENCE
 
 #: argv: place, number of writers, records of each. All write at once; each key is printed once it is known to be kept.
@@ -170,6 +171,36 @@ def test_a_file_that_is_no_ledger_is_refused_in_one_line(tmp_path: Path) -> None
     (tmp_path / "notes.txt").write_text("not a database, and long enough not to be taken for an empty one" * 50)
     with pytest.raises(Unreadable, match="is not a ledger"):
         Ledger(tmp_path / "notes.txt")
+
+
+def test_a_ledger_that_may_only_be_read_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "ledger.db"
+    with Ledger(path) as ledger:
+        ledger.append("note", {"text": "one"})
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    opened = _sqlite._opened
+
+    def refused(place: Path) -> sqlite3.Connection:
+        if place == path:  # what SQLite says of a ledger in a folder that this user may not write to
+            raise sqlite3.OperationalError("attempt to write a readonly database")
+        return opened(place)
+
+    monkeypatch.setattr(_sqlite, "_opened", refused)
+    with Ledger(path, reads=True) as ledger:
+        assert [entry.data["text"] for entry in ledger] == ["one"]
+        assert ledger.verify() is None
+        with pytest.raises(Unreadable, match=r"ledger\.db: cannot be written \(attempt .*; give .* you may write$"):
+            ledger.append("note", {"text": "two"})
+    assert newest(path, 9)[0]["text"] == "one"
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "ledger.db") as ledger:
+        ledger._connection.execute("PRAGMA max_page_count = 1")
+        with pytest.raises(Unreadable, match=r"cannot be written \(.*is full"):
+            ledger.append("note", {"text": "x" * 100_000})
+        assert list(ledger) == []
 
 
 def test_a_password_is_never_in_the_message() -> None:

@@ -194,6 +194,16 @@ def test_a_survey_that_is_ended_leaves_nobody_behind(tmp_path: Path, ending: sig
 
 
 @ON_LINUX
+def test_ctrl_c_reaches_no_process_of_a_survey_but_the_first(tmp_path: Path) -> None:
+    """A worker or a fork server that heard it while it starts would print where it was."""
+    with blocked_survey(tmp_path) as (main, mark):
+        for pid in set(supervisor.marked(mark)) - {main.pid}:
+            state = dict(line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+            assert (int(state["SigBlk"], 16) | int(state["SigIgn"], 16)) >> (signal.SIGINT - 1) & 1
+        main.kill()
+
+
+@ON_LINUX
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.parametrize("victim", ["worker", "fork server"])
 def test_a_survey_whose_processes_are_ended_goes_on_without_them(

@@ -1,6 +1,7 @@
 """What one client sends does not keep the server from another: size and time of a request are bounded."""
 
 import contextlib
+import json
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 
 from firstbreak.serve.web import listen
 from tests.make import write_jsonl
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, until
 from tests.web.serving import Served, serving
 
 BEGINNING = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
@@ -91,3 +92,28 @@ def test_connections_that_say_nothing_make_room_for_those_that_do(
         silent = [open_.enter_context(connected(served)) for _ in range(6)]
         assert served.get("/run/one")[0] == 200
         assert all(is_closed(connection) for connection in silent[:3])
+
+
+def test_one_client_crowds_out_its_own_connections_alone(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listen, "MOST_WAITING", 3)
+    with contextlib.ExitStack() as open_:
+        slow = open_.enter_context(connected(served))
+        slow.sendall(BEGINNING)
+        one_of = (socket.create_connection(("127.0.0.1", served.port), PATIENCE, ("127.0.0.2", 0)) for _ in range(9))
+        crowd = [open_.enter_context(connection) for connection in one_of]
+        assert all(is_closed(connection) for connection in crowd[:6])
+        slow.sendall(b"\r\n")
+        assert b" 200 OK" in slow.recv(65536)
+
+
+@pytest.mark.parametrize("points", [0, 1, 2])
+def test_few_points_of_a_curve_are_its_lowest_and_highest(served: Served, points: int) -> None:
+    status, _, body = served.get(f"/curves?run=one&metric=reward.mean&points={points}")
+    assert status == 200
+    assert len(json.loads(body)["reward.mean"][0]["values"]) == 2
+
+
+@pytest.mark.parametrize("page", ["run", "samples"])
+def test_a_name_may_hold_a_newline(served: Served, tmp_path: Path, page: str) -> None:
+    write_jsonl(tmp_path / "two\nlines" / "metrics.jsonl", 40)
+    until(lambda: served.get(f"/{page}/two%0Alines")[0] == 200)

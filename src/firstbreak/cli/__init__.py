@@ -76,6 +76,9 @@ class Lazy(click.Group):
             return super().invoke(ctx)
         except (KeyboardInterrupt, click.Abort):  # click's own code for it, 1, means that the run should stop
             ctx.exit(EXIT_INTERRUPTED)
+        except BrokenPipeError:  # `firstbreak ... | head` is not an error; to click it is 1 as well
+            sys.stderr.close()
+            ctx.exit(0)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.summaries)
@@ -198,9 +201,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     gc.set_threshold(FEW_COLLECTIONS)
     try:
         app.main(args=None if arguments is None else list(arguments), prog_name="firstbreak", standalone_mode=True)
-    except BrokenPipeError:  # `firstbreak ... | head` is not an error
-        sys.stderr.close()
-        sys.exit(0)
     except OSError as error:  # no such folder to write to, no permission, no space
         _complain(_of_the_system(error))
         sys.exit(EXIT_BAD_INPUT)

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from firstbreak.cli._output import BadCall
 from firstbreak.readers import opening
 
 _Option = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -24,6 +25,8 @@ def count(name: str, default: int, help: str, least: int = 1) -> _Option:
 
 
 def _allow(_: click.Context, __: click.Parameter, roots: tuple[Path, ...]) -> None:
+    if missing := [str(root) for root in roots if not root.is_dir()]:
+        raise BadCall(f"{missing[0]!r}: is no folder; correct --allow-root, or {opening.ALLOW}")
     if roots:  # in the environment, so that processes that are started see it
         os.environ[opening.ALLOW] = os.pathsep.join(str(root.resolve()) for root in roots)
 
@@ -32,7 +35,7 @@ trainer: _Option = click.option("--trainer", metavar="NAME", help="The trainer, 
 roots: _Option = click.option(
     "--allow-root",
     multiple=True,
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=click.Path(path_type=Path),
     metavar="DIR",
     envvar=opening.ALLOW,
     expose_value=False,

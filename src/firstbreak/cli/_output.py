@@ -140,7 +140,7 @@ def write(text: str, output: Path | None = None) -> None:
     On stdout, hidden characters are made visible.
     """
     text = _shown(text) if output is None else text
-    data = (text.rstrip("\n") + "\n").encode("utf-8", errors="backslashreplace")
+    data = (text.rstrip("\n") + "\n" * bool(text or output is None)).encode("utf-8", errors="backslashreplace")
     if output is None:
         sys.stdout.buffer.write(data)
         sys.stdout.flush()
@@ -152,9 +152,12 @@ def write(text: str, output: Path | None = None) -> None:
 def _spare(output: Path) -> None:
     """Raises BadCall where the output would take the place of what was read."""
     call = click.get_current_context(silent=True)
-    given = [value for name, value in call.params.items() if name != "output"] if call else []
+    given = [value for value in call.params.values() if value is not output] if call else []
     named = (part for value in given for part in (value if isinstance(value, tuple) else (value,)))
-    read = [Path(part) for part in named if isinstance(part, (str, Path)) and os.path.exists(part)]
+    places = (
+        place for part in named if isinstance(part, (str, Path)) for place in (part, str(part).rpartition(":")[0])
+    )
+    read = [Path(place) for place in places if os.path.exists(place)]  # code is named as FILE:FUNCTION
     if not output.is_file() or not read:
         return
     from firstbreak.readers import read as run
@@ -163,4 +166,4 @@ def _spare(output: Path) -> None:
     held = any(real.is_relative_to(path.resolve()) for path in read)
     log = held and run.may_hold_a_score(output) and any(run.claimed(output))
     if log or any(output.samefile(path) for path in read):
-        raise BadCall(f"{output}: is a log that is read here; give another file for the output")
+        raise BadCall(f"{output}: is read here; give another file for the output")

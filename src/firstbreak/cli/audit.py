@@ -34,9 +34,7 @@ MOST_PROCESSES = 8  #: each holds some hundred megabytes
     "advantage, answer; rewards=A,B.",
 )
 @click.option(
-    "--marks",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="The file of human marks; read if it exists.",
+    "--marks", type=click.Path(dir_okay=False, path_type=Path), help="The file of human marks; read if it exists."
 )
 @click.option(
     "--embeddings",

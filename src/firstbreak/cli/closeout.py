@@ -61,7 +61,7 @@ def _close_out(run_path: str, output: Path, seeds: tuple[str, ...], place: str, 
 
     ledger, head = None, None
     if "://" in place or Path(place).exists():  # opening a missing file would create it
-        with Ledger(place) as opened:
+        with Ledger(place, reads=True) as opened:
             rows = list(opened)
         ledger, head = history(rows), rows[-1].hash if rows else None
     others = [read(run, trainer=trainer) for path in seeds for run in find_runs(path)]

@@ -38,7 +38,7 @@ def command(
     if plot is not None:
         from firstbreak.compare.plots import scores
 
-        plot.write_text(scores(compared), encoding="utf-8")
+        write(scores(compared), plot)
         say(f"{plot}: the scores of {sum(len(arm.members) for arm in compared)} runs")
     if len(compared) == 1:
         say("all runs have the same setting; give runs of another setting to compare")

@@ -67,7 +67,7 @@ def lock(source: str, output: Path) -> None:
     SOURCE is a YAML file of fields, a result of lm-eval, Inspect, lighteval or Stable-Baselines3, or a training run.
     """
     found, _ = _source(source)
-    output.write_text(json.dumps(found.record(), indent=1) + "\n", encoding="utf-8")
+    write(json.dumps(found.record(), indent=1), output)
     write(f"{output}: {found.hash[:SHORT]}, {len(found.values)} fields")
     if found.missing:
         write(fill(f"not known, so this score cannot be reproduced: {', '.join(found.missing)}", 80))
@@ -270,7 +270,7 @@ def contamination(train: Path, splits: tuple[Path, ...], names: tuple[str, ...],
     write(table(rows))
     if output:
         lines = [json.dumps({"split": path.name} | row) for path, found in results for row in _located(found)]
-        output.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        write("\n".join(lines), output)
     if any(found.contaminated for _, found in results):
         write("remove these problems from the training data, or score without them")
         sys.exit(1)
@@ -289,7 +289,7 @@ def prefixes(split: Path, names: tuple[str, ...], output: Path) -> None:
     from firstbreak.evals.contamination import prefixes as cut
 
     rows = [{"prompt": start, "expected": rest} for start, rest in cut(documents(split, names))]
-    output.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write("\n".join(map(json.dumps, rows)), output)
     write(f"{output}: {len(rows)} beginnings")
 
 
@@ -324,7 +324,7 @@ def _ledger(place: str, made: bool = True) -> Iterator[Ledger]:
     if not made and "://" not in place and not Path(place).exists():
         raise BadCall(f"{place}: no such ledger; name one with --ledger, or write its first row with `eval record`")
     try:
-        with Ledger(place) as ledger:
+        with Ledger(place, reads=not made) as ledger:
             yield ledger
     except (LookupError, Conflict, ValueError) as error:
         raise BadCall(str(error.args[0])) from None
@@ -358,7 +358,7 @@ def _source(text: str, place: str | None = None) -> tuple[Protocol, Evaluation |
 def _row(text: str, place: str) -> tuple[Protocol, Evaluation | None]:
     from firstbreak.evals.importers import Evaluation
 
-    with _ledger(place) as ledger:
+    with _ledger(place, made=False) as ledger:
         found = history(ledger)
     entry = next((entry for entry in found.evaluations if str(entry.number) == text), None)
     if entry is None or entry.protocol is None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from firstbreak import written
 from firstbreak.cli import _options
 from firstbreak.cli._output import BadCall, bar, say, write
 from firstbreak.words import number, percent
@@ -63,7 +64,7 @@ def init(path: str | None, file: Path, trainer: str | None, force: bool, words: 
     if kept != before and not force:
         raise BadCall(f"{file} has a section [experiment]; --force replaces it")
     made = prepare(words, read(one_run(path), trainer=trainer) if path else None, Path.cwd())
-    file.write_text("\n".join(part for part in (kept.rstrip("\n"), made.toml) if part), encoding="utf-8")
+    written.write(file, "\n".join(part for part in (kept.rstrip("\n"), made.toml) if part).encode())
     write("\n".join(_init_lines(made, file, path)))
 
 

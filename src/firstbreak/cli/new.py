@@ -8,6 +8,7 @@ from string import Template
 
 import click
 
+from firstbreak import written
 from firstbreak.model import Link
 from firstbreak.values import dataclass
 
@@ -82,7 +83,7 @@ def command(kind: str, name: str, into: Path) -> None:
     first = _filled(f"{kind}.txt", words) if module.suffix == ".py" else _with_row(module, kind, words)
     for path, text in ((module, first), (test, _filled(f"test_{kind}.txt", words))):
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, "utf-8")
+        written.write(path, text.encode())
         click.echo(path)
     if own:
         click.echo("\nReplace the example in both files, then: python -m benchmarks.docs")

@@ -12,9 +12,10 @@ import getpass
 import json
 import os
 import platform
+import sqlite3
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -70,24 +71,30 @@ class Conflict(ValueError):
 class Ledger:
     """An open ledger. Use it in a `with` block; one object serves one thread of one process."""
 
-    def __init__(self, place: str | Path) -> None:
-        """`place`: a file, or `postgresql://user@host/database`. It is created where it does not exist yet."""
+    def __init__(self, place: str | Path, *, reads: bool = False) -> None:
+        """`place`: a file, or `postgresql://user@host/database`, made where it is missing. `reads`: no file is written."""
         self.place = str(place)
         self._team = self.place.startswith(("postgresql://", "postgres://"))
         self._mark = "%s" if self._team else "?"
-        self._connection: Any = _postgresql(self.place) if self._team else _sqlite(Path(place))
+        self._stack = ExitStack()
+        if reads and not self._team:
+            self._connection: Any = self._stack.enter_context(database(Path(place), TABLE))
+            return
+        with self._written():
+            self._connection = _postgresql(self.place) if self._team else _sqlite(Path(place))
+        self._stack.callback(self._connection.close)
         with self._locked():
             self._connection.execute(_TABLE)
 
     def __enter__(self) -> Ledger:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, *error: Any) -> None:
+        self._stack.__exit__(*error)
 
     def close(self) -> None:
         """Close the connection."""
-        self._connection.close()
+        self._stack.close()
 
     def append(self, kind: str, body: Mapping[str, Any], key: str | None = None) -> LedgerEntry:
         """Write one record and return it. The record survives a crash of this process. See `extend`."""
@@ -144,14 +151,26 @@ class Ledger:
     def _locked(self) -> Iterator[None]:
         """A lock for writing and a transaction. A block that fails is rolled back."""
         begin = ("BEGIN ISOLATION LEVEL READ COMMITTED", f"SELECT pg_advisory_xact_lock({LOCK})")
-        for statement in begin if self._team else ("BEGIN IMMEDIATE",):
-            self._connection.execute(statement)
+        with self._written():
+            for statement in begin if self._team else ("BEGIN IMMEDIATE",):
+                self._connection.execute(statement)
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._team or self._connection.in_transaction:  # a full disk has ended it
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def _written(self) -> Iterator[None]:
+        """What SQLite objects to, in one line."""
         try:
             yield
-        except BaseException:
-            self._connection.execute("ROLLBACK")
-            raise
-        self._connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            problem = "cannot be written" if isinstance(error, sqlite3.OperationalError) else "is not a ledger"
+            remedy = "give the path of a ledger, or of a new file, where there is room and you may write"
+            raise Unreadable(self.place, f"{problem} ({error})", remedy) from None
 
     def _row(self, statement: str, *values: object) -> LedgerEntry | None:
         row = self._connection.execute(statement, values).fetchone()
@@ -171,17 +190,12 @@ def newest(path: Path, most: int) -> list[dict[str, Any]]:
     return bodies
 
 
-def _sqlite(path: Path) -> Any:
-    import sqlite3
-
-    try:
-        connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
-        connection.execute("PRAGMA journal_mode = WAL")  # readers do not block the writer
-        # A returned row survives kill -9. A power cut can lose the last rows, but no row in the middle. With an fsync for
-        # every row (FULL), a busy disk writes a hundredth as many rows.
-        connection.execute("PRAGMA synchronous = NORMAL")
-    except sqlite3.Error as error:
-        raise Unreadable(path, f"is not a ledger ({error})", "give the path of a ledger, or of a new file") from None
+def _sqlite(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
+    connection.execute("PRAGMA journal_mode = WAL")  # readers do not block the writer
+    # A returned row survives kill -9. A power cut can lose the last rows, but no row in the middle. With an fsync for
+    # every row (FULL), a busy disk writes a hundredth as many rows.
+    connection.execute("PRAGMA synchronous = NORMAL")
     return connection
 
 

@@ -15,36 +15,26 @@ from firstbreak.words import number
 class Use(enum.StrEnum):
     """The purpose of an evaluation: the decision that uses its score."""
 
-    DEBUG = "debug"
-    BASELINE = "baseline"
-    TUNE = "tune"
-    SELECT = "select"
-    OBSERVE = "observe"
-    REPORT = "report"
-    RELEASE = "release"
-    CALIBRATE = "calibrate"
+    meaning: str  #: in words
 
-    @property
-    def meaning(self) -> str:
-        """In words."""
-        return _USES[self]
+    def __new__(cls, value: str, meaning: str = "") -> "Use":
+        member = str.__new__(cls, value)
+        member._value_, member.meaning = value, meaning
+        return member
+
+    DEBUG = "debug", "find out whether the code works"
+    BASELINE = "baseline", "the score before training"
+    TUNE = "tune", "choose hyperparameters, prompts or rewards"
+    SELECT = "select", "choose a checkpoint"
+    OBSERVE = "observe", "watch the trend"
+    REPORT = "report", "publish a number"
+    RELEASE = "release", "decide on a release"
+    CALIBRATE = "calibrate", "calibrate a reward or a judge"
 
     @property
     def steers(self) -> bool:
         """Whether the score changes what is trained. Each evaluation of this kind overfits the split a little."""
         return self in (Use.TUNE, Use.SELECT)
-
-
-_USES = {
-    Use.DEBUG: "find out whether the code works",
-    Use.BASELINE: "the score before training",
-    Use.TUNE: "choose hyperparameters, prompts or rewards",
-    Use.SELECT: "choose a checkpoint",
-    Use.OBSERVE: "watch the trend",
-    Use.REPORT: "publish a number",
-    Use.RELEASE: "decide on a release",
-    Use.CALIBRATE: "calibrate a reward or a judge",
-}
 
 
 @dataclass(frozen=True)

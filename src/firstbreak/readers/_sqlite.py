@@ -53,12 +53,12 @@ def _connect(path: Path, stack: ExitStack) -> sqlite3.Connection:
     """Opens the file where it lies; where its folder cannot be written to, which a WAL needs, opens a copy."""
     try:
         return _opened(path)
-    except sqlite3.OperationalError:
-        wal = path.with_name(path.name + "-wal")
-        if not wal.exists():
+    except sqlite3.OperationalError as error:
+        beside = [part for end in ("-wal", "-journal") if (part := path.with_name(path.name + end)).exists()]
+        if "readonly" not in str(error) and not any(part.name.endswith("-wal") for part in beside):
             raise
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="firstbreak-")))
-        for part in (path, wal):
+        for part in (path, *beside):
             with open_raw(part) as file, (scratch / part.name).open("wb") as copy:
                 shutil.copyfileobj(file, copy)
         return _opened(scratch / path.name)

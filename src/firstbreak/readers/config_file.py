@@ -156,10 +156,7 @@ class _PlainLoader(yaml.SafeLoader):
         return value
 
 
-_PlainLoader.add_constructor(
-    "tag:yaml.org,2002:python/object/apply:collections.OrderedDict",
-    _PlainLoader.ordered_dict,
-)
+_PlainLoader.add_constructor("tag:yaml.org,2002:python/object/apply:collections.OrderedDict", _PlainLoader.ordered_dict)
 _PlainLoader.add_multi_constructor("", lambda loader, suffix, node: loader.plain(node))
 
 _READ = {**dict.fromkeys(_YAML, _yaml), **dict.fromkeys(_TOML, toml), **dict.fromkeys(_INI, _ini), ".md": _table}

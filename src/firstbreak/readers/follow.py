@@ -72,15 +72,7 @@ class Follower:
         """The run so far. Raises `Unreadable` where nothing was readable yet."""
         place = existing(self.path)
         base = place if place.is_dir() else place.parent
-        return assemble(
-            self.path,
-            place,
-            base,
-            list(self._recordings.items()),
-            self._lost,
-            self.trainer,
-            self.named,
-        )
+        return assemble(self.path, place, base, list(self._recordings.items()), self._lost, self.trainer, self.named)
 
 
 IN_MEMORY = "memory"  #: the format of a run that no file was read for

@@ -40,11 +40,7 @@ def read(path: Path, resume: Any = None) -> Recording:
         for _, line in operations.lines(name):
             run.take(line)
     recording = Recording(
-        format="neptune",
-        curves=run.points.curves(),
-        indexed_by="step",
-        config=run.config,
-        order=run.started,
+        format="neptune", curves=run.points.curves(), indexed_by="step", config=run.config, order=run.started
     )
     if run.broken:
         recording.damage.append(f"left out {run.broken} lines that are no Neptune operation; copy the folder again")

@@ -229,9 +229,7 @@ def _holds(recording: Recording) -> bool:
     return bool(recording.curves or recording.has_samples)
 
 
-def _once(
-    recordings: Iterable[tuple[Path, Recording]],
-) -> tuple[list[tuple[Path, Recording]], list[tuple[Path, Path]]]:
+def _once(recordings: Iterable[tuple[Path, Recording]]) -> tuple[list[tuple[Path, Recording]], list[tuple[Path, Path]]]:
     """The recordings without copies of others (a backup in the folder of the run), and each copy with what it repeats."""
     kept: list[tuple[Path, Recording]] = []
     copies: list[tuple[Path, Path]] = []

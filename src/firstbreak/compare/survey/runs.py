@@ -4,10 +4,12 @@ import hashlib
 import json
 import multiprocessing
 import os
+import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import asdict, fields
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -181,9 +183,9 @@ def survey(
     processes: in a script, call it below `if __name__ == "__main__":`.
     """
     paths = list(dict.fromkeys(str(run) for place in places for run in find(Path(place))))
-    known = {row.path: row for row in load(store)}
     settings = {path: for_run(path, thresholds) for path in paths}
-    rows = [known[p] for p in paths if p in known and known[p].fingerprint == fingerprint(Path(p), settings[p])]
+    known = {row.path: row for row in load(store) if row.path in settings}
+    rows = [row for path, row in known.items() if row.fingerprint == fingerprint(Path(path), settings[path])]
     done = {row.path for row in rows}
     waiting = {path: settings[path] for path in paths if path not in done}
     source = _on_ray(waiting, ray_address, trainer) if ray_address else _on_cores(waiting, processes, trainer)
@@ -219,11 +221,9 @@ def load(store: Path) -> list[SurveyRow]:
 
 
 def _on_cores(settings: Mapping[str, Thresholds], processes: int, trainer: str | None) -> Iterator[SurveyRow]:
-    """The rows of the runs at these paths, each diagnosed with its thresholds.
+    """The rows of the runs at these paths, each diagnosed with its thresholds, by a pool of processes.
 
-    A pool of processes. One that is killed (memory) breaks the pool, which is then made anew.
-
-    The runs that were in the broken pool come last, one at a time, so that only the run that kills its process is lost.
+    One that is killed (memory) breaks the pool, which is made anew. Its runs come last, one at a time: only one of them is lost.
     """
     waiting, suspects = deque(settings), set[str]()
     while waiting:
@@ -235,7 +235,8 @@ def _on_cores(settings: Mapping[str, Thresholds], processes: int, trainer: str |
                 while waiting or running:
                     while waiting and len(running) < (1 if waiting[0] in suspects else AHEAD * processes):
                         path = waiting[0]
-                        running[pool.submit(examine, path, trainer, settings[path])] = path
+                        with _uninterrupted():
+                            running[pool.submit(examine, path, trainer, settings[path])] = path
                         waiting.popleft()  # only now: a pool that breaks meanwhile takes no further run
                     for future in wait(running, return_when=FIRST_COMPLETED).done:
                         yield future.result()
@@ -251,6 +252,19 @@ def _on_cores(settings: Mapping[str, Thresholds], processes: int, trainer: str |
             except BaseException:  # Ctrl-C: the pool would wait for the runs that it has
                 _end(before)
                 raise
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ctrl-C waits until a pool knows what it has started, and reaches nothing that starts: that would say where it was."""
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # lets signals through where it starts
+    heard = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, heard)
 
 
 def _end(before: set[BaseProcess]) -> None:

@@ -176,7 +176,7 @@ class Console:
         if reading.weak and (beside or self._headings.inside) and known(map(generic.translate, values)):
             self._sure.update(values)
         points = self._weak if reading.weak else self._points
-        spend(POINT * len(values) + NAME * len(values.keys() - points.keys()))
+        spend(POINT * len(values) + NAME * sum(name not in points for name in values))
         self._counts[reading.weak, self._step is not None] += len(values)
         if self._step is not None:
             self._repeats.update(values.keys())

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import anyio
 import orjson
 from starlette.applications import Starlette
+from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
@@ -55,6 +56,13 @@ _T = TypeVar("_T")
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
+class _AnyName(PathConvertor):
+    regex = "(?s:.*)"  # a folder's name may hold a newline
+
+
+register_url_convertor("any", _AnyName())
+
+
 class Site:
     """The web page over the runs below `root`, beside those in `baseline`. `app` needs `AuthMiddleware` around it."""
 
@@ -69,16 +77,16 @@ class Site:
     def app(self) -> Starlette:
         routes = [
             Route("/", self.index),
-            Route("/run/{name:path}", self.run),
+            Route("/run/{name:any}", self.run),
             Route("/compare", self.compare),
             Route("/curves", self.curves),
-            Route("/samples/{name:path}", self.samples),
-            Route("/marks/{name:path}", self.mark, methods=["POST"]),
-            Route("/report/{name:path}", self.report),
-            Route("/diagnosis/{name:path}", self.diagnosis),
-            Route("/csv/{name:path}", self.csv),
-            Route("/live/{name:path}", self.live),
-            Route("/explain/{name:path}", self.explain),
+            Route("/samples/{name:any}", self.samples),
+            Route("/marks/{name:any}", self.mark, methods=["POST"]),
+            Route("/report/{name:any}", self.report),
+            Route("/diagnosis/{name:any}", self.diagnosis),
+            Route("/csv/{name:any}", self.csv),
+            Route("/live/{name:any}", self.live),
+            Route("/explain/{name:any}", self.explain),
             Route("/static/{name}", self.static),
         ]
         handlers = {HTTPException: _problem, Unreadable: _problem}
@@ -233,7 +241,7 @@ class Site:
         names = request.query_params.getlist("metric")
         if len(names) > MOST_METRICS:
             raise HTTPException(400, f"at most {MOST_METRICS} metrics in one request")
-        points = max(1, _whole(request, "points", 600, most=MOST_POINTS))
+        points = max(2, _whole(request, "points", 600, most=MOST_POINTS))
         span = _number(request, "from", float("-inf")), _number(request, "to", float("inf"))
         axis = request.query_params.get("x", "")
         if axis and axis not in AXES and not axis.startswith('"'):

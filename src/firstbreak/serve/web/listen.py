@@ -5,6 +5,7 @@ import logging
 import socket
 import sys
 import webbrowser
+from collections import Counter
 from pathlib import Path
 from typing import ClassVar, NoReturn
 
@@ -21,7 +22,7 @@ LONGEST_HEAD = 32768  #: bytes of a request without its body; cookies of other s
 SLOWEST_REQUEST = 10.0  #: seconds until a request is complete
 SHARED = 0.0005  #: seconds after which a diagnosis lets a page be answered; Python's own 0.005 add up to a pause
 MOST_CONNECTIONS = 500  #: beyond it, the answer is 503
-MOST_WAITING = 200  #: connections that have not sent a whole request; beyond it, the oldest is closed
+MOST_WAITING = 200  #: connections that have not sent a whole request; beyond it, the oldest of who has most is closed
 
 
 class BoundedProtocol(H11Protocol):
@@ -32,6 +33,7 @@ class BoundedProtocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self.host = self.client and self.client[0]
         self._watch()
 
     def data_received(self, data: bytes) -> None:
@@ -48,8 +50,9 @@ class BoundedProtocol(H11Protocol):
         elif self._late is None:
             self._late = self.loop.call_later(SLOWEST_REQUEST, self.transport.abort)
             self._waiting[self] = None
-            if len(self._waiting) > MOST_WAITING:  # who sends at once is not the oldest
-                oldest = next(iter(self._waiting))
+            if len(self._waiting) > MOST_WAITING:  # who sends at once is not the oldest, and crowds out its own alone
+                hosts = Counter(waiting.host for waiting in self._waiting)
+                oldest = next(waiting for waiting in self._waiting if waiting.host == hosts.most_common(1)[0][0])
                 oldest._stop_watching()
                 oldest.transport.abort()
 
