@@ -39,6 +39,7 @@ PAGES = {
     "compare": "/compare?run=demo&run=large",
     "explanation": "/explain/length-runaway",
     "explanation of a metric": "/explain/kl.ref",
+    "explanation of two tables": "/explain/truncation",
     "missing": "/run/nothing",
     "hostile": f"/run/{quote(HOSTILE_NAME)}",
 }
@@ -207,7 +208,7 @@ def test_samples_are_read_page_by_page_and_found(page: Page, site: Served) -> No
     page.goto(f"{site.address}/samples/demo")
     assert page.locator(".sample").count() == 20
     page.locator("a[rel=next]").click()
-    assert page.locator(".sample h3").first.inner_text() == "Sample 21"
+    assert page.locator(".sample h2").first.inner_text() == "Sample 21"
     page.fill("#filter", "no such text")
     page.keyboard.press("Enter")
     page.wait_for_url("**q=no+such+text*")
@@ -343,11 +344,8 @@ def test_the_page_is_accessible_and_does_not_scroll_sideways(
         assert tab.locator("#differences tbody td").first.is_visible()
     tab.evaluate(AXE)
     found = tab.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
-    serious = {
-        v["id"]: [n["html"][:120] for n in v["nodes"]][:3] for v in found if v["impact"] in ("serious", "critical")
-    }
     tab.close()
-    assert serious == {}
+    assert {v["id"]: [n["html"][:120] for n in v["nodes"]][:3] for v in found} == {}
 
 
 def write_score(path: Path, **curves: list[float | None]) -> None:
