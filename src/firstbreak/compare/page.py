@@ -68,7 +68,8 @@ def what_differs(compared: Sequence[Arm]) -> Markup:
         for d in found
     ]
     head, rest = ("Setting", *(_short(arm) for arm in compared)), rows[MOST_DIFFERENCES:]
-    more = element("details", element("summary", f"{len(rest)} more"), html.table(head, rest, label="Further settings")) if rest else None
+    further = element("summary", f"{len(rest)} more"), html.table(head, rest, label="Further settings")
+    more = element("details", *further) if rest else None
     return join(html.table(head, rows[:MOST_DIFFERENCES]), more, inferred)
 
 
