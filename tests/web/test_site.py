@@ -48,6 +48,20 @@ def test_the_links_of_reports_lead_to_it_and_it_asks_nobody_else(built: Path, mo
 
 
 @pytest.mark.browser
+@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_home_page_is_accessible(built: Path, chromium: playwright.Browser, width: int, scheme: str) -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(built)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    tab = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    tab.goto(f"http://127.0.0.1:{server.server_port}/", wait_until="networkidle")
+    tab.evaluate((ROOT / "tests" / "web" / "axe.min.js").read_text())
+    found = tab.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
+    server.shutdown()
+    assert {v["id"]: v["nodes"][0]["html"] for v in found} == {}
+
+
+@pytest.mark.browser
 def test_the_first_answer_of_the_search_is_the_page_that_answers(built: Path, chromium: playwright.Browser) -> None:
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(built)))
     threading.Thread(target=server.serve_forever, daemon=True).start()

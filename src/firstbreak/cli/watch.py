@@ -29,6 +29,7 @@ from firstbreak.words import number
 STDIN = "-"
 Diagnoses = Iterator[Diagnosis]
 QUIET = 30.0  #: seconds without a new line, after which a run that has its planned steps has ended (convention)
+LASTS = 3  #: diagnoses in a row that agree before a new verdict is told (convention)
 NOTHING = ("no known training log was found", "give the file or folder to which the trainer writes its metrics")
 
 
@@ -207,17 +208,44 @@ def _on_screen(watched: Diagnoses, name: str) -> Diagnoses:
 
     from firstbreak.live.guard import view
 
-    with Live(f"waiting for {name}", auto_refresh=False, vertical_overflow="ellipsis") as live:
+    lasting, rows = Lasting(), ()
+    with Live(f"waiting for {name}", refresh_per_second=1, vertical_overflow="ellipsis") as live:
         for dx in watched:
-            live.update(view.renderable(dx), refresh=True)
+            lasting.add(dx)
+            rows = view.chosen(dx, rows)
+            live.update(view.renderable(dx, rows, lasting.past, time.monotonic()), refresh=True)
             yield dx
 
 
 def _as_lines(watched: Diagnoses, name: str) -> Diagnoses:
-    shown = ""
+    lasting, shown = Lasting(), ""
+    line: Callable[[Diagnosis], str] = lambda dx: f"{dx.verdict.action.value}: {dx.verdict.summary}"  # noqa: E731
     for dx in watched:
-        line = f"{dx.verdict.action.value}: {dx.verdict.summary}"
-        if line != shown:
-            write(f"step {number(dx.run.last_step)}  {line}")
-            shown = line
+        if lasting.add(dx):
+            shown = line(dx)
+            write(f"step {number(dx.run.last_step)}  {shown}")
         yield dx
+    if shown and line(dx) != shown:
+        write(f"step {number(dx.run.last_step)}  {line(dx)}")
+
+
+class Lasting:
+    """The verdicts of a live run that last: so many diagnoses in a row agree in what to do, and in what broke first."""
+
+    def __init__(self) -> None:
+        self.past: list[tuple[float | None, str]] = []  #: (step of its first diagnosis, word)
+        self._now: object = None
+        self._row: list[float | None] = []
+        self._said: object = None
+
+    def add(self, dx: Diagnosis) -> bool:
+        """Whether the verdict of one more diagnosis is new and lasts. The first one does."""
+        now = dx.verdict.action, dx.first_break.links if dx.first_break is not None else ()
+        self._row = [*self._row, dx.run.last_step] if now == self._now else [dx.run.last_step]
+        self._now = now
+        if now == self._said or (self.past and len(self._row) < LASTS):
+            return False
+        self._said = now
+        if not self.past or self.past[-1][1] != now[0].value:
+            self.past.append((self._row[0], now[0].value))
+        return True

@@ -36,6 +36,7 @@ MOST_CAUSES = 2
 MOST_NAMED = 2  # findings that a cause explains
 MOST_OF_A_VERDICT = 60  # words
 LETTERS = 9  # of a word and a space, at most on average: more are those of names
+IN_A_LIST = 28  # words of a message in a list of findings
 FEWEST_CHECKS = 2  # that a signal must enable to be worth a line
 LONGEST = 100  # letters of a name
 NARROW = 70  # of a name and what the trainer calls it
@@ -218,14 +219,32 @@ def _causes(dx: Diagnosis) -> Iterator[str]:
         yield f"{head}: {why}" if why else head
 
 
-def named(dx: Diagnosis, name: str) -> Outcome | RankedCause:
-    """The check or the cause of that name. Raises `Unreadable` with those that found something, and the causes."""
-    known: dict[str, Outcome | RankedCause] = {cause.id: cause for cause in dx.causes}
+def named(dx: Diagnosis, name: str) -> Outcome | RankedCause | Link:
+    """The check, cause or link of that name. Raises `Unreadable` with those that found something, and the causes."""
+    known: dict[str, Outcome | RankedCause | Link] = {name: link for link in Link for name in (link, link_word(link))}
+    known |= {cause.id: cause for cause in dx.causes}
     known |= {outcome.detector: outcome for outcome in dx.outcomes}
     if name not in known:
         near = [o.detector for o in dx.findings] + [cause.id for cause in content.causes(dx)]
         raise Unreadable(name, f"{dx.run.path} has no finding or cause of that name", f"it has {first_few(near, 12)}")
     return known[name]
+
+
+def explainable(dx: Diagnosis, only: Link | None = None) -> dict[str, tuple[ReportLine, ...]]:
+    """What can be explained of a run, or of one link of it, by heading; headings with nothing under them are left out."""
+    found = [(o, message(content.found(o))) for o in dx.findings if only in (None, o.link)]
+    unseen = [o for o in dx.outcomes if (o.status, o.link) == (Status.NOT_MEASURED, only) and Role.PROOF not in o.roles]
+    parts = {
+        "Findings": [ReportLine(o.detector, clipped(said, IN_A_LIST)) for o, said in found],
+        "Causes": [
+            ReportLine(cause.id, f"{percent(cause.probability)} {cause.title}")
+            for cause in content.causes(dx)
+            if cause.link is not None and only in (None, cause.link)
+        ],
+        "Links": [ReportLine(link.value, content.status_word(dx, link)) for link in Link if only is None],
+        "Not measured": [ReportLine(o.detector, clipped(o.note, IN_A_LIST)) for o in unseen],
+    }
+    return {heading: tuple(lines) for heading, lines in parts.items() if lines}
 
 
 def weighed(dx: Diagnosis, outcome: Outcome) -> tuple[ReportLine, ...]:

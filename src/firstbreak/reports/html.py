@@ -85,12 +85,13 @@ def table(
     heads: Sequence[str],
     rows: Iterable[Sequence[str | None]],
     kind: str = "plain",
-    label: str = "table",
+    label: str = "",
     named: int = 0,
 ) -> Markup:
     """A table whose rows are named by their first cell, or by the cell `named`. It scrolls where it is wider than the page,
-    with the keyboard as well.
+    with the keyboard as well. Its region is called as its columns are, or `label`.
     """
+    label = label or ", ".join(text for text in heads if text)
     head = element("tr", *(element("th", text, scope="col") if text else element("td") for text in heads))
     cells = ((element("th", c, scope="row") if i == named else element("td", c) for i, c in enumerate(r)) for r in rows)
     body = (element("tr", *row) for row in cells)

@@ -1,6 +1,9 @@
 """The screen for a live run: progress, verdict, the ten links, and the most important curves."""
 
-from collections.abc import Iterator
+import math
+import re
+import time
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from rich.console import RenderableType
@@ -10,26 +13,58 @@ from rich.text import Text
 from firstbreak.dialects._table import words
 from firstbreak.engine.inputs import Inputs
 from firstbreak.live.guard import synchronous
-from firstbreak.model import Diagnosis, Run, Series
-from firstbreak.reports import content, screen, sparkline, terminal
+from firstbreak.model import Diagnosis, Fact, Finding, Run, Statistic
+from firstbreak.reports import brief, content, screen, sparkline, terminal
 from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle
-from firstbreak.words import number, percent
+from firstbreak.words import axis_word, number, percent
 
 MOST_CURVES = 6
 MOST_FINDINGS = 3
+MOST_VERDICTS = 4
 NAME = 28  #: columns for the name of a curve
 BAR = 24  #: columns of the progress bar
 SHOWN = words("kl.ref kl.old policy.entropy grad.norm length.mean value.explained_variance policy.clip_fraction")
 
 
-def renderable(dx: Diagnosis) -> Page:
-    """The screen for `rich.live.Live`, with the width and the characters of the console."""
-    return Page(partial(_files, dx))
+#: of the statistics that are no single value: what they are called, before the steps
+_STRETCH = {
+    Statistic.MEDIAN: "median of",
+    Statistic.LEVEL: "median of",
+    Statistic.MEAN: "mean of",
+    Statistic.CHANGE: "change over",
+    Statistic.ABOVE: "share of the points of",
+    Statistic.BELOW: "share of the points of",
+    Statistic.COURSE: "mean round",
+    Statistic.AROUND: "mean round",
+}
 
 
-def _files(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
+def renderable(
+    dx: Diagnosis,
+    rows: Sequence[str] = (),
+    verdicts: Sequence[tuple[float | None, str]] = (),
+    since: float | None = None,
+) -> Page:
+    """The screen for `rich.live.Live`, with the width and the characters of the console.
+
+    `rows`: the curves, in their order (`chosen`); `verdicts`: (step, word) so far; `since`: when the last row came
+    (`time.monotonic`), so that each drawing says how long ago.
+    """
+    return Page(partial(_files, dx, rows or chosen(dx), verdicts, since))
+
+
+def _files(
+    dx: Diagnosis,
+    rows: Sequence[str],
+    verdicts: Sequence[tuple[float | None, str]],
+    since: float | None,
+    how: TerminalStyle,
+) -> Iterator[RenderableType]:
     yield terminal.head(dx, how)
     yield how.text(f"{content.title(dx.run)}  {progress(dx.run, how)}".strip(), "dim")
+    if since is not None:
+        so_far = ", ".join(f"{word} (step {number(step)})" for step, word in verdicts[-MOST_VERDICTS:])
+        yield how.text(f"last row read {_ago(time.monotonic() - since)} ago; verdicts so far: {so_far}", "dim")
     yield Text()
     yield how.text(dx.verdict.summary, "bold")
     yield how.hanging(how.text("Do this first:", STYLE[content.mark(dx.verdict)]), how.text(dx.verdict.do_first))
@@ -39,11 +74,45 @@ def _files(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     yield Text()
     yield screen.links(dx, how)
     yield Text()
-    yield _curves(dx, how)
+    yield _curves(dx, rows, how)
     for outcome in dx.findings[:MOST_FINDINGS]:
-        assert outcome.finding is not None
-        severity = outcome.finding.severity
-        yield how.hanging(Text(how.symbol[severity], STYLE[severity]), how.text(outcome.finding.message))
+        finding = content.found(outcome)
+        mark = Text(how.symbol[finding.severity], STYLE[finding.severity])
+        yield how.hanging(mark, how.text(f"{outcome.detector}: {brief.message(finding)}"))
+        if numbers := told(dx.run, finding):
+            yield how.indented(how.text(numbers, "dim"))
+
+
+def told(run: Run, finding: Finding) -> str:
+    """What the numbers of a message are where they are none of now, and the last value beside them."""
+    said = {text: f"{text}: {_what(fact)}" for fact in finding.stated if (text := _shown(fact, finding.message))}
+    curve = run.series.get(finding.metric or "")
+    now = [f"last value: {number(float(curve.values[-1]))}"] if said and curve is not None else []
+    return "; ".join([*said.values(), *now])
+
+
+def _shown(fact: Fact, message: str) -> str:
+    """How the message writes a number of a stretch; "" where it does not."""
+    texts = (f"{fact:%}", f"{fact}") if fact.statistic in _STRETCH else ()
+    return next((t for t in texts if re.search(rf"(?<![\w.]){re.escape(t)}(?!\w|\.\d)", message)), "")
+
+
+def _what(fact: Fact) -> str:
+    start, end = fact.window
+    unit = axis_word(fact.axis)
+    place = f"{unit} {number(end)}" if start == -math.inf else f"{unit}s {number(start)} to {number(end)}"
+    return f"{_STRETCH[fact.statistic]} {place}"
+
+
+def _ago(seconds: float) -> str:
+    """12 s, 3 min, 2 h."""
+    return (
+        f"{seconds:.0f} s"
+        if seconds < 120
+        else f"{seconds / 60:.0f} min"
+        if seconds < 7200
+        else f"{seconds / 3600:.0f} h"
+    )
 
 
 def progress(run: Run, how: TerminalStyle) -> str:
@@ -58,12 +127,12 @@ def progress(run: Run, how: TerminalStyle) -> str:
     return f"{full * filled}{empty * (BAR - filled)} step {number(last)} of {number(total)} ({percent(last / total)})"
 
 
-def _curves(dx: Diagnosis, how: TerminalStyle) -> Table:
+def _curves(dx: Diagnosis, rows: Sequence[str], how: TerminalStyle) -> Table:
     table = Table.grid(padding=(0, 1))
     table.add_column(no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True)
-    for series in shown(dx):
+    for series in (dx.run.series[name] for name in rows):
         last = number(float(series.values[-1]))
         short = series.name if len(series.name) <= NAME else f"{series.name[: NAME - 2]}.."
         drawn = sparkline.line(series, how.width - 40, how.ink)
@@ -71,15 +140,25 @@ def _curves(dx: Diagnosis, how: TerminalStyle) -> Table:
     return table
 
 
-def shown(dx: Diagnosis) -> list[Series]:
-    """The curves to show: the score, then the metrics of the findings, then the usual ones."""
+def chosen(dx: Diagnosis, before: Sequence[str] = ()) -> tuple[str, ...]:
+    """The curves to show: the score, then the metrics of the findings, then the usual ones.
+
+    Those of `before` keep their rows; one that no finding speaks of gives its row to one that a finding does.
+    """
     score = Inputs(dx.run).score
-    of_findings = [o.finding.metric for o in dx.findings if o.finding is not None and o.finding.metric is not None]
-    wanted = [*([] if score is None else [score.name]), *of_findings, *SHOWN]
-    found = {s.name: s for name in wanted for s in _called(dx.run, name) if len(s)}
-    return list(found.values())[:MOST_CURVES]
+    found = [o.finding.metric for o in dx.findings if o.finding is not None and o.finding.metric is not None]
+    urgent = list(dict.fromkeys(_called(dx.run, ([] if score is None else [score.name]) + found)))[:MOST_CURVES]
+    rows = [name for name in before if name in dx.run.series]
+    for name in dict.fromkeys([*urgent, *_called(dx.run, SHOWN)]):
+        free = [i for i, old in enumerate(rows) if old not in urgent]
+        if name not in rows and len(rows) < MOST_CURVES:
+            rows.append(name)
+        elif name not in rows and name in urgent and free:
+            rows[free[-1]] = name
+    return tuple(rows)
 
 
-def _called(run: Run, name: str) -> list[Series]:
-    """The curve of that name, or its first estimator."""
-    return [s for key, s in run.series.items() if key == name or key in (f"{name}.k1", f"{name}.k2", f"{name}.k3")][:1]
+def _called(run: Run, names: Sequence[str]) -> list[str]:
+    """The curves of those names, or the first estimator of each."""
+    known = ([n for n in (name, f"{name}.k1", f"{name}.k2", f"{name}.k3") if n in run.series] for name in names)
+    return [found[0] for found in known if found and len(run.series[found[0]])]

@@ -154,7 +154,7 @@ def _samples(name: str, to_read: Sequence[Placed], marks: Mapping[str, str]) -> 
         return None
     hint = element("p", "Samples of the latest step, the highest reward first.", class_="facts")
     more = element("p", element("a", "Read all samples", href=address("samples", name)))
-    return join(hint, *(sample(name, s, i, marks) for i, s in to_read), more)
+    return join(hint, *(sample(name, s, i, marks, level=3) for i, s in to_read), more)
 
 
 def _experiments(dx: Diagnosis) -> Markup | None:
