@@ -177,6 +177,18 @@ def kind_of_break(dx: Diagnosis) -> str:
     return "first sign" if sign else "first break"
 
 
+def marks(dx: Diagnosis) -> list[tuple[str, str, str]]:
+    """(kind, name, place) of what is marked beside the curves of the score: the break where it lies on their steps, the best."""
+    first, best, drawn = dx.first_break, dx.best_checkpoint, scores(dx)
+    found = []
+    if drawn and first is not None and dx.run.axis_of(first.metric) == (axis := drawn[0].axis):
+        found.append(("break", kind_of_break(dx), shorter(moment(axis, first.step, first.interval))))
+    if drawn and best is not None:
+        name = "best checkpoint" if best.path else "best score"
+        found.append(("best", name, shorter(moment(drawn[0].axis, best.back_to, None))))
+    return found
+
+
 def links(first: FirstBreak) -> str:
     """'advantage', or two that cannot be told apart: 'advantage or rollout'."""
     return " or ".join(map(link_word, first.links))

@@ -58,12 +58,16 @@ def whole_page(title: str, about: str, style: Markup, policy: str, *parts: Marku
 
 
 def fragment(dx: Diagnosis) -> str:
-    """The report for a notebook cell. Its styles do not affect the rest of the notebook."""
+    """The report for a notebook cell: verdict, action and drawing; the rest is folded. Its styles affect nothing else."""
     # Ids must differ between the cells of a notebook, and the same diagnosis must give the same text.
     uid = (
         "d" + hashlib.sha256(f"{dx.run.path}\0{dx.verdict.summary}".encode("utf-8", "backslashreplace")).hexdigest()[:8]
     )
-    return _cell(article(dx, uid, reference.address))
+    first = {Section.VERDICT, Section.DO_FIRST, Section.OUTLOOK if dx.first_break is None else Section.FIRST_BREAK}
+    parts = ([section for section in content.sections(dx) if (section in first) is shown] for shown in (True, False))
+    begin, rest = (article(dx, uid, reference.address, part) for part in parts)
+    more = element("details", element("summary", "The whole report"), rest, class_="rest")
+    return _cell(join(begin, more))
 
 
 def of_run(run: Run) -> str:
@@ -140,12 +144,12 @@ def digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def article(dx: Diagnosis, uid: str, about: About) -> Markup:
+def article(dx: Diagnosis, uid: str, about: About, shown: Sequence[Section] | None = None) -> Markup:
     """The report, for a page with the styles. Ids begin with `uid`; the id of a finding ends with its detector.
 
-    `about`: where the page of a detector or a cause is.
+    `about`: where the page of a detector or a cause is; `shown`: some of its sections.
     """
-    sections = [_section(dx, section, uid, about) for section in content.sections(dx)]
+    sections = [_section(dx, section, uid, about) for section in shown or content.sections(dx)]
     return element("article", *sections, aria_labelledby=f"{uid}-verdict", class_=content.mark(dx.verdict).value)
 
 
@@ -269,12 +273,9 @@ def _drawing(dx: Diagnosis, uid: str, base: str | None) -> Markup | None:
         element("li", literal(s.name), element("span", _course(s)), class_=f"key trace-{i}")
         for i, s in enumerate(drawn)
     ]
-    if interval is not None and same:
-        legend.append(
-            element("li", content.kind_of_break(dx), element("span", "and where it lies"), class_="key break")
-        )
-    if best is not None:
-        legend.append(element("li", "best checkpoint" if best.path else "best score", class_="key best"))
+    legend += [
+        element("li", name, element("span", said), class_=f"key {kind}") for kind, name, said in content.marks(dx)
+    ]
     domain = content.domain(dx, drawn[0])
     plot = svg.overlay(exhibit, drawn, domain, None if best is None else best.back_to, f"{uid}-drawing")
     return join(element("div", element("ul", *legend), plot, class_="overlay"), cascade)
