@@ -208,7 +208,7 @@ def _on_screen(watched: Diagnoses, name: str) -> Diagnoses:
 
     from firstbreak.live.guard import view
 
-    lasting, rows = Lasting(), ()
+    lasting, rows = Lasting(), tuple[str, ...]()
     with Live(f"waiting for {name}", refresh_per_second=1, vertical_overflow="ellipsis") as live:
         for dx in watched:
             lasting.add(dx)
