@@ -47,6 +47,13 @@ def started(script: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
                 os.killpg(process.pid, signal.SIGKILL)
 
 
+def test_ctrl_c_in_a_hook_of_the_fork_is_not_lost(tmp_path: Path) -> None:
+    hook = "os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.SIGINT))"
+    script = written(tmp_path, SERVER.replace("in_child()", f"{hook}\nin_child()", 1) + "time.sleep(600)\n")
+    with started(script) as process:
+        assert process.wait(PATIENCE) == 130
+
+
 def rest_of(process: subprocess.Popen[str]) -> str:
     """What is written until the last process that holds the output is gone."""
     return process.communicate(timeout=PATIENCE)[0]

@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from types import FrameType
 
@@ -20,10 +20,7 @@ _PASSED_ON = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") 
 
 
 def end_with_parent() -> None:
-    """In a worker of a pool: ends it when the process that made the pool is gone, however that ended.
-
-    A worker that a fork server has made ends with the server as well (Linux): nobody else would know of the worker.
-    """
+    """In a worker of a pool: ends it with the process that made the pool, or (Linux) the fork server that made the worker."""
     parent = multiprocessing.parent_process()
     if parent is None:
         return
@@ -45,8 +42,10 @@ def in_child(restarts: int = RESTARTS, *, apart: bool = False) -> None:
     code = 0
     for _ in range(restarts + 1):
         ours, theirs = os.pipe()
+        heard = signal.pthread_sigmask(signal.SIG_BLOCK, _PASSED_ON)  # a hook that a fork calls would swallow Ctrl-C
         child = os.fork()
         if not child:
+            signal.pthread_sigmask(signal.SIG_SETMASK, heard)
             os.close(theirs)
             if apart:
                 os.setpgid(0, 0)
@@ -54,7 +53,7 @@ def in_child(restarts: int = RESTARTS, *, apart: bool = False) -> None:
             _limit_memory()
             return
         os.close(ours)
-        code = _outcome(child)
+        code = _outcome(child, heard)
         os.close(theirs)
         if code == -signal.SIGINT:
             print("\nfirstbreak: stopped", file=sys.stderr, flush=True)
@@ -64,7 +63,7 @@ def in_child(restarts: int = RESTARTS, *, apart: bool = False) -> None:
     sys.exit(128 - code if code < 0 else code)
 
 
-def _outcome(child: int) -> int:
+def _outcome(child: int, unblocked: Iterable[int]) -> int:
     """The exit code of a child, or its signal as a negative number: SIGINT after Ctrl-C. Signals are passed on to it."""
     interrupted = threading.Event()
     waited = 0.0
@@ -79,6 +78,7 @@ def _outcome(child: int) -> int:
     # nohup has a process ignore that its terminal is gone
     heard = [number for number in _PASSED_ON if signal.getsignal(number) != signal.SIG_IGN]
     before = [signal.signal(number, pass_on) for number in heard]
+    signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)
     try:
         # a signal that comes just before a wait without end would only be passed on after it
         while not (ended := os.waitpid(child, os.WNOHANG))[0]:

@@ -164,6 +164,6 @@ def _spare(output: Path) -> None:
 
     real = output.resolve()
     held = any(real.is_relative_to(path.resolve()) for path in read)
-    log = held and run.may_hold_a_score(output) and any(run.claimed(output))
+    log = held and run.may_hold_a_score(real) and any(run.claimed(real))
     if log or any(output.samefile(path) for path in read):
         raise BadCall(f"{output}: is read here; give another file for the output")
