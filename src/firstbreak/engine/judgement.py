@@ -341,7 +341,8 @@ def first_break_of(
         found = [o for o in found or _doubts(outcomes) or signs if not _only_slower(o, signs)]
     else:
         found = [o for o in signs if _is_serious(o) and not _only_slower(o, signs)]
-    found = sorted(_without_consequences(found), key=lambda o: (bool(o.roles & RESTATE), _by_onset(o, outcomes)))
+    found = _without_consequences(found, outcomes)
+    found = sorted(found, key=lambda o: (bool(o.roles & RESTATE), _by_onset(o, outcomes)))
     if not found:
         return _by_setting(outcomes, ranked) if harmed or harm is Harm.STALLED else None
     proofs = [o for o in found if Role.PROOF in o.roles]
@@ -407,13 +408,13 @@ def _interval(sign: Outcome) -> Interval:
     return (onset, onset) if finding is None or finding.interval is None else finding.interval
 
 
-def _without_consequences(signs: Sequence[Outcome]) -> list[Outcome]:
+def _without_consequences(signs: Sequence[Outcome], dating: Sequence[Outcome]) -> list[Outcome]:
     """The signs up to the first number that is lost for good: what comes with it or after it speaks for no other link."""
     lost = next((o for o in signs if o.finding is not None and o.finding.numbers.get("lasting")), None)
     if lost is None or lost.finding is None or lost.finding.onset is None:
         return list(signs)
     since = lost.finding.onset
-    onsets = ((o, o.finding.onset if o.finding is not None else None) for o in signs)
+    onsets = ((o, None if o.finding is None else _dated(o.finding, dating).onset) for o in signs)
     return [o for o, onset in onsets if o is lost or Role.PROOF in o.roles or (onset is not None and onset < since)]
 
 

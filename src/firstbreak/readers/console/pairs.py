@@ -78,7 +78,7 @@ _SAID = re.compile(
     rf"(?: \+[-/]+ {BARE})?(?: ?[A-Za-z/]+)?\.?\s*"
 )
 #: `return   23.5`, `kept 132/144`: numbers in columns, and so many of how many
-_WORD_AND_NUMBER = re.compile(rf"(?P<name>[A-Za-z_][\w/%-]*) +{VALUE}(?:/{BARE})?(?=\s|$)")
+_WORD_AND_NUMBER = re.compile(rf"(?<![\w/%-])(?P<name>[A-Za-z_][\w/%-]{{0,60}}) +{VALUE}(?:/{BARE})?(?=\s|$)")
 _BRACKETS = re.compile(r" \([^()]{0,60}\)| \[[^\[\]]{0,200}\]")  #: what explains the number before it
 _STATISTIC = "(?:min|mean|avg|max|std|median)"
 _TOGETHER = re.compile(
@@ -128,6 +128,7 @@ _BLOCK = re.compile(
     rf"\s*(?P<name>[A-Za-z][\w/%()-]*(?: [\w/%()-]+){{0,7}}):(?:\s{{2,}}|\t){VALUE}(?: (?P<time>sec|min|hour)\w*)?\s*"
 )
 _LABEL = re.compile(r"\w[\w ]{0,30}: (?=[A-Za-z_]\w* ?=)")
+_LONGEST = 400  #: characters of a line of names and numbers without a step
 _MAX_LINE = 10_000  # longer lines are dumps of tensors or text, not a handful of metrics
 
 
@@ -162,8 +163,8 @@ def read(line: str) -> ParsedLine | None:
         head = ":" if not spoken or (held and " | " not in line) else spoken[0]
         values = {**_said(head, _BRACKETS.sub("", text).strip()), **values}
     if not values:
-        columns = _WORD_AND_NUMBER.findall(line)  # `rl   3 score -0.02 kl 0.001`
-        several = line.count(",") > 1 or (len(columns) > 2 and not _WORD_AND_NUMBER.sub("", line).strip())
+        columns = len(line) <= _LONGEST and len(_WORD_AND_NUMBER.findall(line)) > 2  # `rl   3 score -0.02 kl 0.001`
+        several = line.count(",") > 1 or (columns and not _WORD_AND_NUMBER.sub("", line).strip())
         several = several and not spoken and " | " not in line
         return _heading(line, held is not None) or (_weak(line, _said(":", line.strip())) if several else None)
     if held:
