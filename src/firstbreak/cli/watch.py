@@ -209,7 +209,8 @@ def _on_screen(watched: Diagnoses, name: str) -> Diagnoses:
     from firstbreak.live.guard import view
     from firstbreak.reports.content import duration
 
-    lasting, rows, since = Lasting(), (), time.monotonic()
+    lasting, since = Lasting(), time.monotonic()
+    rows: tuple[str, ...] = ()
 
     def so_far() -> str:
         verdicts = ", ".join(said for _, said in lasting.past[-LASTS:])
