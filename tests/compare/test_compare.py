@@ -274,7 +274,6 @@ def test_all_that_differs_is_listed_where_it_is_said_to_be(tmp_path: Path) -> No
     assert "... and 68 more: --format html" in run(*runs)
     page = run(*runs, "--format", "html")
     assert all(f">{name}<" in page.replace("<wbr></wbr>", "").replace("<wbr>", "") for name in options)
-    assert "<summary>20 more</summary>" in page
 
 
 def test_a_log_cannot_forge_the_report(tmp_path: Path) -> None:

@@ -68,9 +68,9 @@ def command(
     """Follow a live run: read new data of the trainer, and update the diagnosis.
 
     PATH is a path as for `diagnose`, which may not exist yet, or - for the console output of a trainer: python train.py |
-    firstbreak watch -. On a terminal the screen is updated in place; in a pipe each new verdict is one line. Stops with Ctrl-C,
-    after --for, at the end of the console output, or when a run has its planned steps and nothing more is written. Exit code 1
-    means that the run should be stopped, as for `diagnose`.
+    firstbreak watch -. On a terminal the screen is updated in place; in a pipe each new verdict that lasts is one line. Stops
+    with Ctrl-C, after --for, at the end of the console output, or when a run has its planned steps and nothing more is written.
+    Exit code 1 means that the run should be stopped, as for `diagnose`.
     """
     thresholds, meanings = parsed(settings), names.parsed(named)
     notifier = Notifier(targets) if targets else None
@@ -207,45 +207,46 @@ def _on_screen(watched: Diagnoses, name: str) -> Diagnoses:
     from rich.live import Live
 
     from firstbreak.live.guard import view
+    from firstbreak.reports.content import duration
 
-    lasting, rows = Lasting(), tuple[str, ...]()
+    lasting, since = Lasting(), time.monotonic()
+    rows: tuple[str, ...] = ()
+
+    def so_far() -> str:
+        verdicts = ", ".join(said for _, said in lasting.past[-LASTS:])
+        return f"last row read {duration(round(time.monotonic() - since) / 3600)} ago; verdicts so far: {verdicts}"
+
     with Live(f"waiting for {name}", refresh_per_second=1, vertical_overflow="ellipsis") as live:
         for dx in watched:
             lasting.add(dx)
-            rows = view.chosen(dx, rows)
-            live.update(view.renderable(dx, rows, lasting.past, time.monotonic()), refresh=True)
+            rows, since = view.chosen(dx, rows), time.monotonic()
+            live.update(view.renderable(dx, rows, so_far), refresh=True)
             yield dx
 
 
 def _as_lines(watched: Diagnoses, name: str) -> Diagnoses:
-    lasting, shown = Lasting(), ""
-    line: Callable[[Diagnosis], str] = lambda dx: f"{dx.verdict.action.value}: {dx.verdict.summary}"  # noqa: E731
+    lasting, line, shown = Lasting(), "", ""
     for dx in watched:
+        line = f"step {number(dx.run.last_step)}  {dx.verdict.action.value}: {dx.verdict.summary}"
         if lasting.add(dx):
-            shown = line(dx)
-            write(f"step {number(dx.run.last_step)}  {shown}")
+            write(shown := line)
         yield dx
-    if shown and line(dx) != shown:
-        write(f"step {number(dx.run.last_step)}  {line(dx)}")
+    if line != shown:
+        write(line)
 
 
 class Lasting:
     """The verdicts of a live run that last: so many diagnoses in a row agree in what to do, and in what broke first."""
 
     def __init__(self) -> None:
-        self.past: list[tuple[float | None, str]] = []  #: (step of its first diagnosis, word)
-        self._now: object = None
-        self._row: list[float | None] = []
-        self._said: object = None
+        self.past: list[tuple[object, str]] = []  #: (verdict, what is said of it), one after the other
+        self._row: list[object] = []
 
     def add(self, dx: Diagnosis) -> bool:
         """Whether the verdict of one more diagnosis is new and lasts. The first one does."""
         now = dx.verdict.action, dx.first_break.links if dx.first_break is not None else ()
-        self._row = [*self._row, dx.run.last_step] if now == self._now else [dx.run.last_step]
-        self._now = now
-        if now == self._said or (self.past and len(self._row) < LASTS):
-            return False
-        self._said = now
-        if not self.past or self.past[-1][1] != now[0].value:
-            self.past.append((self._row[0], now[0].value))
-        return True
+        self._row = [*self._row, now] if now in self._row else [now]
+        new = not self.past or (now != self.past[-1][0] and len(self._row) >= LASTS)
+        if new:
+            self.past.append((now, f"{now[0].value} (step {number(dx.run.last_step)})"))
+        return new

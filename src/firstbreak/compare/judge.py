@@ -36,19 +36,16 @@ class Judgement:
 
 def unlike(left: Arm, right: Arm) -> str:
     """Why a score of one side cannot be subtracted from one of the other; "" where it can, as far as is recorded."""
-    if not (left.measured and right.measured):
-        return ""
-    if left.measured != right.measured:
-        return (
-            f"{joined(left.measured)} of {left.name} and {joined(right.measured)} of {right.name} are different numbers"
-        )
+    one, other = joined(left.measured), joined(right.measured)
+    if one and other and one != other:
+        return f"{one} of {left.name} and {other} of {right.name} are different numbers"
     kinds = [{f.policy.value for m in arm.members if (f := Inputs(m.run).family).policy_known} for arm in (left, right)]
-    if all(kinds) and kinds[0] != kinds[1]:
-        return f"{joined(left.measured)} is of a policy that writes text on one side, of one that acts on the other"
     names = [{n for m in arm.members for n in m.run.series if n.startswith(PARTS)} for arm in (left, right)]
     parts = [{name.removeprefix(PARTS).partition(".")[0] for name in side} for side in names]
-    if all(parts) and parts[0] != parts[1] and left.measured[0].startswith("reward."):
-        return f"{joined(left.measured)} has other parts on each side ({joined(sorted(parts[0] ^ parts[1]))})"
+    if all(kinds) and kinds[0] != kinds[1]:
+        return f"{one} is of a policy that writes text on one side, of one that acts on the other"
+    if all(parts) and parts[0] != parts[1] and one.startswith("reward."):
+        return f"{one} has other parts on each side ({joined(sorted(parts[0] ^ parts[1]))})"
     if left.tasks and right.tasks and not {*left.tasks} & {*right.tasks}:
         return f"{left.name} is trained on {joined(left.tasks)} and {right.name} on {joined(right.tasks)}"
     return ""

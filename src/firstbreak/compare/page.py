@@ -11,7 +11,6 @@ from firstbreak.reports import html
 from firstbreak.reports.markup import Markup, element, join
 from firstbreak.words import axis_word, joined, link_word, number, shortened
 
-MOST_DIFFERENCES = 60  #: packages alone can be hundreds
 LONGEST_NAME = 44  #: characters of a name in a table
 LOOKS = 20  #: sides that colour and dash tell apart
 
@@ -67,10 +66,7 @@ def what_differs(compared: Sequence[Arm]) -> Markup:
         )
         for d in found
     ]
-    head, rest = ("Setting", *(_short(arm) for arm in compared)), rows[MOST_DIFFERENCES:]
-    further = element("summary", f"{len(rest)} more"), html.table(head, rest, label="Further settings")
-    more = element("details", *further) if rest else None
-    return join(html.table(head, rows[:MOST_DIFFERENCES]), more, inferred)
+    return join(html.table(("Setting", *(_short(arm) for arm in compared)), rows), inferred)
 
 
 def against(compared: Sequence[Arm]) -> Markup:

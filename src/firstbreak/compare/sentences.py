@@ -46,24 +46,17 @@ def no_curve(left: Arm, right: Arm) -> str:
     return "The sides record no signal over the same kind of steps, so no curve is compared."
 
 
-def measured(compared: Sequence[Arm]) -> str:
-    """The name of the score; empty where the sides have several."""
-    names = {arm.measured for arm in compared if arm.measured}
-    return joined(names.pop()) if len(names) == 1 else ""
-
-
 def finals(arm: Arm) -> str:
     """The final scores of the runs of a side; of many their interquartile mean and how far apart they are."""
     known = [member.final for member in arm.members if member.final is not None]
-    if len(arm.members) <= MOST_SCORES or not known:
-        return "  ".join("?" if member.final is None else number(member.final) for member in arm.members)
-    return f"{number(middle(arm))} ({number(min(known))} to {number(max(known))})"
+    if len(arm.members) > MOST_SCORES and known:
+        return f"{number(middle(arm))} ({number(min(known))} to {number(max(known))})"
+    return "  ".join(number(member.final) for member in arm.members)
 
 
 def best_of(compared: Sequence[Arm]) -> str:
     """Which of several sides is best, and whether it is known to be better than the next; empty for two sides."""
-    found = best(compared)
-    if found is None:
+    if (found := best(compared)) is None:
         return ""
     first, second, judged = found
     sure = ", by more than seeds explain" if judged.real else "; the runs cannot show that it is better"

@@ -25,7 +25,8 @@ def render(compared: Sequence[Arm]) -> str:
 
 
 def _arms(compared: Sequence[Arm]) -> str:
-    score, best = sentences.measured(compared), sentences.best_of(compared)
+    best, names = sentences.best_of(compared), {joined(arm.measured) for arm in compared if arm.measured}
+    score = names.pop() if len(names) == 1 else ""
     rows = [("", "runs", "seeds", f"final {score or 'score'} ({sentences.FINAL})", "" if score else "of")]
     for arm in compared:
         seeds, name = sentences.seeds(arm), "" if score else joined(arm.measured)

@@ -2,8 +2,7 @@
 
 import math
 import re
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from rich.console import RenderableType
@@ -13,58 +12,41 @@ from rich.text import Text
 from firstbreak.dialects._table import words
 from firstbreak.engine.inputs import Inputs
 from firstbreak.live.guard import synchronous
-from firstbreak.model import Diagnosis, Fact, Finding, Run, Statistic
+from firstbreak.model import Diagnosis, Finding, Run
 from firstbreak.reports import brief, content, screen, sparkline, terminal
 from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle
 from firstbreak.words import axis_word, number, percent
 
 MOST_CURVES = 6
 MOST_FINDINGS = 3
-MOST_VERDICTS = 4
 NAME = 28  #: columns for the name of a curve
 BAR = 24  #: columns of the progress bar
 SHOWN = words("kl.ref kl.old policy.entropy grad.norm length.mean value.explained_variance policy.clip_fraction")
-
-
-#: of the statistics that are no single value: what they are called, before the steps
-_STRETCH = {
-    Statistic.MEDIAN: "median of",
-    Statistic.LEVEL: "median of",
-    Statistic.MEAN: "mean of",
-    Statistic.CHANGE: "change over",
-    Statistic.ABOVE: "share of the points of",
-    Statistic.BELOW: "share of the points of",
-    Statistic.COURSE: "mean round",
-    Statistic.AROUND: "mean round",
+#: what the statistics of a stretch are called, before its steps
+STRETCH = {
+    "median": "median of",
+    "level": "median of",
+    "mean": "mean of",
+    "change": "change over",
+    "course": "mean round",
 }
 
 
-def renderable(
-    dx: Diagnosis,
-    rows: Sequence[str] = (),
-    verdicts: Sequence[tuple[float | None, str]] = (),
-    since: float | None = None,
-) -> Page:
+def renderable(dx: Diagnosis, rows: Sequence[str] = (), so_far: Callable[[], str] = str) -> Page:
     """The screen for `rich.live.Live`, with the width and the characters of the console.
 
-    `rows`: the curves, in their order (`chosen`); `verdicts`: (step, word) so far; `since`: when the last row came
-    (`time.monotonic`), so that each drawing says how long ago.
+    `rows`: the curves, in their order (`chosen`); `so_far`: a line that each drawing asks for again.
     """
-    return Page(partial(_files, dx, rows or chosen(dx), verdicts, since))
+    return Page(partial(_files, dx, rows or chosen(dx), so_far))
 
 
 def _files(
-    dx: Diagnosis,
-    rows: Sequence[str],
-    verdicts: Sequence[tuple[float | None, str]],
-    since: float | None,
-    how: TerminalStyle,
+    dx: Diagnosis, rows: Sequence[str], so_far: Callable[[], str], how: TerminalStyle
 ) -> Iterator[RenderableType]:
     yield terminal.head(dx, how)
     yield how.text(f"{content.title(dx.run)}  {progress(dx.run, how)}".strip(), "dim")
-    if since is not None:
-        so_far = ", ".join(f"{word} (step {number(step)})" for step, word in verdicts[-MOST_VERDICTS:])
-        yield how.text(f"last row read {_ago(time.monotonic() - since)} ago; verdicts so far: {so_far}", "dim")
+    if said := so_far():
+        yield how.text(said, "dim")
     yield Text()
     yield how.text(dx.verdict.summary, "bold")
     yield how.hanging(how.text("Do this first:", STYLE[content.mark(dx.verdict)]), how.text(dx.verdict.do_first))
@@ -84,35 +66,17 @@ def _files(
 
 
 def told(run: Run, finding: Finding) -> str:
-    """What the numbers of a message are where they are none of now, and the last value beside them."""
-    said = {text: f"{text}: {_what(fact)}" for fact in finding.stated if (text := _shown(fact, finding.message))}
+    """What the numbers of a message are where they are those of a stretch, and the last value beside them."""
+    said: dict[str, str] = {}
+    for fact in (fact for fact in finding.stated if fact.statistic in STRETCH):
+        (start, end), unit = fact.window, axis_word(fact.axis)
+        place = f"{unit} {number(end)}" if start == -math.inf else f"{unit}s {number(start)} to {number(end)}"
+        for text in (f"{fact:%}", f"{fact}"):
+            if re.search(rf"(?<![\w.]){re.escape(text)}(?!\w|\.\d)", finding.message):
+                said.setdefault(text, f"{text}: {STRETCH[fact.statistic]} {place}")
     curve = run.series.get(finding.metric or "")
     now = [f"last value: {number(float(curve.values[-1]))}"] if said and curve is not None else []
     return "; ".join([*said.values(), *now])
-
-
-def _shown(fact: Fact, message: str) -> str:
-    """How the message writes a number of a stretch; "" where it does not."""
-    texts = (f"{fact:%}", f"{fact}") if fact.statistic in _STRETCH else ()
-    return next((t for t in texts if re.search(rf"(?<![\w.]){re.escape(t)}(?!\w|\.\d)", message)), "")
-
-
-def _what(fact: Fact) -> str:
-    start, end = fact.window
-    unit = axis_word(fact.axis)
-    place = f"{unit} {number(end)}" if start == -math.inf else f"{unit}s {number(start)} to {number(end)}"
-    return f"{_STRETCH[fact.statistic]} {place}"
-
-
-def _ago(seconds: float) -> str:
-    """12 s, 3 min, 2 h."""
-    return (
-        f"{seconds:.0f} s"
-        if seconds < 120
-        else f"{seconds / 60:.0f} min"
-        if seconds < 7200
-        else f"{seconds / 3600:.0f} h"
-    )
 
 
 def progress(run: Run, how: TerminalStyle) -> str:
