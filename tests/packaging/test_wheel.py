@@ -20,7 +20,7 @@ jsonschema = lazy("jsonschema")
 
 ROOT = Path(__file__).parent.parent.parent
 # bytes of the wheel without the chart library; the aim is 1 MB, `make bench-web` prints where it stands
-LARGEST = 1_850_000
+LARGEST = 1_860_000
 MAIN = "from firstbreak.cli import main; main()"
 
 

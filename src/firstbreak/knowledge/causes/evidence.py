@@ -4,11 +4,11 @@ Each function is what the `weights` of a row may name.
 """
 
 import math
-import re
 
 import numpy as np
 
 from firstbreak.dialects.hyperparameters import TRAINING_WRAPPERS
+from firstbreak.engine.common_settings import dropout_of
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.inputs import Inputs, answer_parts
 from firstbreak.engine.stats.points import median, quantile
@@ -132,17 +132,11 @@ def huge_from_the_start(inputs: Inputs) -> list[Weight]:
 
 def dropout_configured(inputs: Inputs) -> list[Weight]:
     """A dropout in the configuration, where the identity itself was not measured."""
-    named = dropout_of(inputs)
+    named = dropout_of(inputs.run)
     if not named or "proof.dropout" in inputs.run.series:
         return []
     what = " and ".join(f"{name} {value:g}" for name, value in named.items())
     return _because("config", 1.5, f"the configuration has {what}")
-
-
-def dropout_of(inputs: Inputs) -> dict[str, float]:
-    """The options of the configuration that switch dropout on: `lora_dropout`, `resid_pdrop`, ..."""
-    given = {k: v for k, v in inputs.run.config.raw.items() if isinstance(v, int | float)}
-    return {k: float(v) for k, v in given.items() if re.search("dropout|_pdrop", k, re.IGNORECASE) and 0 < v < 1}
 
 
 def built_without_wrappers(inputs: Inputs) -> list[Weight]:

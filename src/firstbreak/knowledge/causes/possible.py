@@ -2,10 +2,10 @@
 
 import re
 
+from firstbreak.engine.common_settings import dropout_of
 from firstbreak.engine.families import DECOUPLED, Method, Policy
 from firstbreak.engine.inputs import Inputs, answer_parts
 from firstbreak.engine.refutations import stored_right_at_first
-from firstbreak.knowledge.causes.evidence import dropout_of
 from firstbreak.patterns import pattern
 
 #: trainers of one process, whose rollouts are sampled from the very network that is updated
@@ -25,7 +25,7 @@ def recorded_inside(inputs: Inputs) -> bool:
 
 def recorded_inside_or_with_dropout(inputs: Inputs) -> bool:
     """As `recorded_inside`, or where the configuration switches dropout on."""
-    return recorded_inside(inputs) or bool(dropout_of(inputs))
+    return recorded_inside(inputs) or bool(dropout_of(inputs.run))
 
 
 def tunes_a_temperature(inputs: Inputs) -> bool:
