@@ -203,7 +203,7 @@ def test_in_a_pipe_a_verdict_that_does_not_last_is_no_line(capsys: pytest.Captur
     ]
     list(_as_lines(cast(Iterator[Diagnosis], iter(told)), "x"))
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert [(line[1], line[2]) for line in lines] == [("0", "continue:"), ("15", "rollback:"), ("18", "watch:")]
+    assert [(line[1], line[2]) for line in lines] == [("0", "continue:"), ("13", "rollback:"), ("18", "watch:")]
 
 
 def test_the_switch_to_synchronous_training_is_offered_where_stale_data_are_suspected(tmp_path: Path) -> None:

@@ -243,10 +243,11 @@ class Lasting:
         self._row: list[object] = []
 
     def add(self, dx: Diagnosis) -> bool:
-        """Whether the verdict of one more diagnosis is new and lasts. The first one does."""
+        """Whether the verdict of one more diagnosis is new and lasts. The first one does, and the first that ends a run."""
         now = dx.verdict.action, dx.first_break.links if dx.first_break is not None else ()
         self._row = [*self._row, now] if now in self._row else [now]
-        new = not self.past or (now != self.past[-1][0] and len(self._row) >= LASTS)
+        urgent = now[0] in ENDS and not (self.past and self.past[-1][1].startswith(tuple(ENDS)))  # waits for nothing
+        new = not self.past or (now != self.past[-1][0] and (urgent or len(self._row) >= LASTS))
         if new:
             self.past.append((now, f"{now[0].value} (step {number(dx.run.last_step)})"))
         return new
