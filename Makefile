@@ -82,8 +82,9 @@ $(VENV)/.bench: $(VENV)/.test
 bench-statistics: $(VENV)/.test ## false alarms, power and coverage of the statistics
 	$(BIN)/python -m benchmarks.statistics
 
-docs: $(VENV)/.test          ## the pages that are made from code and figures, and the screenshots
+docs: $(VENV)/.test          ## the pages that are made from code and figures, committed or not, and the screenshots
 	$(BIN)/python -m benchmarks.docs
+	$(BIN)/python -m benchmarks.docs.site
 	$(BIN)/python -m benchmarks.docs.screenshots
 	$(BIN)/python -m benchmarks.tutorials
 
@@ -135,7 +136,12 @@ bench-judgement: $(VENV)/.bench ## what the verdicts say: right, free of contrad
 lock: $(VENV)/.core          ## requirements/: versions and hashes of what the release workflow installs
 	$(BIN)/python benchmarks/lock.py
 
-site: $(VENV)/.test          ## the documentation site, built strictly into site/
+$(VENV)/.site: $(VENV)/.quick
+	$(PIP) -e ".[docs]"
+	touch $@
+
+site: $(VENV)/.site          ## the documentation site with its reference, built strictly into site/, under a minute
+	$(BIN)/python -m benchmarks.docs.site
 	$(BIN)/zensical build --strict --clean
 
 fuzz: $(VENV)/.test          ## 1.2 million mutated files against the readers

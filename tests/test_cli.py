@@ -100,6 +100,10 @@ def test_several_runs_are_a_table_that_can_be_searched(tmp_path: Path, monkeypat
     assert any("metrics.jsonl" in line for line in others)
     whole = firstbreak("diagnose", quiet, DEMO, "--full", code=1)
     assert len(whole.stdout.splitlines()) > 100
+    comment = firstbreak("diagnose", quiet, DEMO, "--format", "markdown").stdout
+    assert comment.startswith("2 runs: ")
+    assert comment.count("\n# ") == 1  # the report of the one that needs attention
+    assert len(comment) < 65_536  # of a comment on GitHub
 
 
 @pytest.mark.parametrize(
@@ -186,11 +190,14 @@ def test_explain_suggests_the_names_that_hold_the_word() -> None:
     assert "did you mean zero-variance-groups" in firstbreak("explain", "Variance-Groups").stderr
 
 
-def test_explain_without_a_name_lists_all() -> None:
-    text = firstbreak("explain").stdout
-    assert all(word in text for word in ("Detectors", "Causes", "Trainers", "Readers", "zero-variance-groups", "verl"))
-    assert "Audit of samples\n" in text
-    assert "  judge-bias" in text
+def test_explain_without_a_name_begins_with_how_to_ask() -> None:
+    lines = firstbreak("explain").stdout.splitlines()
+    assert lines[0].startswith("firstbreak explain NAME")
+    assert len(lines) < 20
+    kinds = [line.split()[0] for line in lines if line.startswith("  ")]
+    assert {"links", "detectors", "causes", "metrics", "audit"} <= set(kinds)
+    for kind, name in (("detectors", "zero-variance-groups"), ("audit", "judge-bias"), ("Trainers", "verl")):
+        assert name in firstbreak("explain", kind).stdout.splitlines()
 
 
 def test_inspect_says_what_each_metric_really_is() -> None:

@@ -173,7 +173,7 @@ def test_a_run_and_its_diagnosis_are_one_line_each_at_the_prompt() -> None:
     assert repr(run).endswith("/run': trl grpo, 53 metrics, steps 0 to 160>")
     said = repr(firstbreak.diagnose(run))
     assert said.startswith("<Diagnosis of ")
-    assert ": rollback. First break at reward, step 61 of 160 (between " in said
+    assert ": rollback. First break at reward, step 61 of 160. " in said
 
 
 def test_a_diagnosis_shows_its_report_in_notebooks_and_with_rich() -> None:

@@ -1,11 +1,9 @@
-"""Write every page, the list of them, and the table of what detectors and causes need: `python -m benchmarks.docs`."""
+"""Write every committed page, the list of all, the pictures, and the tables of what is known: `python -m benchmarks.docs`."""
 
-from benchmarks.docs import PAGES, ROOT, navigation, pictures
+from benchmarks.docs import BUILT, PAGES, ROOT, navigation, pictures
 from benchmarks.size import place
 from firstbreak import dialects, readers
 from firstbreak.engine import index, registry
-
-PACKED = ROOT / "src" / "firstbreak" / "reports" / "pictures.tar.xz"
 
 
 def main() -> None:
@@ -14,8 +12,8 @@ def main() -> None:
         page.parent.mkdir(parents=True, exist_ok=True)
         place(page).write_text(made().rstrip() + "\n", "utf-8")
         print(f"docs/{name}")
-    place(PACKED).write_bytes(pictures.packed())
-    print(PACKED.relative_to(ROOT))
+    place(pictures.PACKED).write_bytes(pictures.archive_of_all())
+    print(pictures.PACKED.relative_to(ROOT))
     for table, made in (
         (index.INDEX, registry.table),
         (readers.INDEX, readers.table),
@@ -25,7 +23,7 @@ def main() -> None:
         print(table.relative_to(ROOT))
     settings = ROOT / "mkdocs.yml"
     pages = {str(page.relative_to(ROOT / "docs")) for page in ROOT.glob("docs/**/*.md")}
-    place(settings).write_text(navigation.configuration(settings.read_text("utf-8"), pages), "utf-8")
+    place(settings).write_text(navigation.configuration(settings.read_text("utf-8"), pages | BUILT.keys()), "utf-8")
     print("mkdocs.yml")
 
 

@@ -14,18 +14,14 @@ def page() -> str:
         for name, c in figures["trainers"].items()
     ]
     total = ["**all**", "", *(sum(row[i] for row in rows) for i in (2, 3, 4))]
-    return "\n".join(
+    return "\n\n".join(
         [
             "# What is covered",
-            "",
             "## Which names are understood",
-            "",
-            "Names that each trainer is known to log, how many of them firstbreak translates into a signal with the right sign,",
-            "scale and estimator, and how many the nearest peer, rl-doctor, recognises in the same run. A name that is known to",
+            "Names that each trainer is known to log, how many of them firstbreak translates into a signal with the right sign, "
+            "scale and estimator, and how many the nearest peer, rl-doctor, recognises in the same run. A name that is known to "
             "carry no usable number is refused with the reason, and counts as not understood.",
-            "",
             measured(figures),
-            "",
             table(["dialect", "trainer", "logged", "understood", "rl-doctor"], [*rows, total]),
         ]
     )

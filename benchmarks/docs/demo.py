@@ -1,8 +1,7 @@
-"""What `firstbreak demo` prints, as a picture of a terminal, and its whole report as a page; both name no machine."""
+"""What `firstbreak demo` prints, as a picture of a terminal that names no machine."""
 
 import io
 from dataclasses import replace
-from functools import cache
 
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
@@ -10,9 +9,8 @@ from rich.text import Text
 
 from firstbreak.cli.demo import RUN
 from firstbreak.engine.diagnose import diagnose
-from firstbreak.model import Diagnosis
 from firstbreak.readers.read import read
-from firstbreak.reports import html, screen
+from firstbreak.reports import screen
 
 COLUMNS = 80
 NAME = "my-run"  #: in the place of the folder
@@ -38,19 +36,10 @@ FORMAT = """<svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/sv
 """
 
 
-@cache
-def _diagnosed() -> Diagnosis:
-    return diagnose(replace(read(RUN), path=NAME))
-
-
 def picture() -> str:
     """docs/pictures/demo.svg: the screen."""
-    lines = Text.from_ansi(screen.render(_diagnosed(), width=COLUMNS, color=True)).split("\n")
+    dx = diagnose(replace(read(RUN), path=NAME))
+    lines = Text.from_ansi(screen.render(dx, width=COLUMNS, color=True)).split("\n")
     console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True, color_system="truecolor")
     console.print(Text("$ firstbreak demo"), *lines, sep="\n", soft_wrap=True)
     return console.export_svg(title="firstbreak demo", theme=THEME, code_format=FORMAT, unique_id="demo")
-
-
-def report() -> str:
-    """docs/pictures/demo-report.html: what `firstbreak demo --format html` writes."""
-    return html.render(_diagnosed())

@@ -1,18 +1,17 @@
-"""Every detector, by link, with its page."""
+"""Every detector: a table by link, and a page each."""
 
 from benchmarks.docs import pictures
-from benchmarks.docs.docstrings import by_link, codes, sections
+from benchmarks.docs.docstrings import codes, head, sections, tables_by_link
 from benchmarks.docs.markdown import table
 from firstbreak.engine import registry
 from firstbreak.engine.checks import Check
-from firstbreak.words import link_word
 
 
 def page() -> str:
     """docs/reference/detectors.md"""
     intro = (
-        "A detector looks at signals and reports a symptom: what is wrong, since when, how bad and how sure. The folder is its "
-        "link; `firstbreak explain NAME` prints the text below as well."
+        "A detector looks at signals and reports a symptom: what is wrong, since when, how bad and how sure. "
+        "`firstbreak explain NAME` prints the text of its page as well."
     )
     known = registry.detectors()
     drawn = (
@@ -21,15 +20,23 @@ def page() -> str:
         "of the same task and seed without the fault. The red line is the onset that was found, the shaded band its interval. "
         "Each of the others says why it has none. The pictures by cause are in [the gallery](../gallery.md)."
     )
-    parts = ["# Detectors", intro, drawn]
-    for link, found in by_link(registry.detectors()):
-        parts += [f"## {link_word(link).capitalize()}", f"*{link.question}*"]
-        for item in found:
-            asks = [f"Needs {codes(item.needs) or 'nothing'}."]
-            asks += [f"Uses {codes(item.uses)} if recorded."] if item.uses else []
-            picture = pictures.shown("detectors", item.id, "../pictures/")
-            parts += [f"### {item.id}", item.title, *picture, " ".join(asks), sections(item.doc), *_thresholds(item)]
-    return "\n\n".join(parts)
+    return "\n\n".join(["# Detectors", intro, drawn, *tables_by_link("detector", known)])
+
+
+def rule(name: str) -> str:
+    """docs/reference/detectors/<name>.md"""
+    item = registry.detectors()[name]
+    asks = [f"Needs {codes(item.needs) or 'nothing'}."]
+    asks += [f"Uses {codes(item.uses)} if recorded."] if item.uses else []
+    return "\n\n".join(
+        [
+            *head("detector", item),
+            *pictures.shown("detectors", item.id, "../../pictures/"),
+            " ".join(asks),
+            sections(item.doc),
+            *_thresholds(item),
+        ]
+    )
 
 
 def _thresholds(item: Check) -> list[str]:

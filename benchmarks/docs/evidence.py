@@ -1,6 +1,5 @@
 """How often firstbreak is right, and how often it accuses a healthy run: one page, and three numbers for the first page."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,15 +32,16 @@ def page() -> str:
     return filled(
         "evidence",
         table=table(HEAD, rows),
+        n_sets=len(sets),
         sets=table(["", "broken", "right link", "sound", "accused"], each),
         population=drawn["date"],
         field=field["date"],
     )
 
 
-def first_page(path: str) -> Callable[[], str]:
-    """What makes README.md or docs/index.md: the page with its three numbers."""
-    return lambda: between_marks((ROOT / path).read_text("utf-8"), {"figures": table(HEAD, _first_rows())})
+def first_page(path: str) -> str:
+    """README.md or docs/index.md, with its three numbers."""
+    return between_marks((ROOT / path).read_text("utf-8"), {"figures": table(HEAD, _first_rows())})
 
 
 def _first_rows() -> list[list[str]]:

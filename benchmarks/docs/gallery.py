@@ -16,7 +16,7 @@ def page() -> str:
         "thing was broken on purpose, beside its healthy twin: "
         "the same task, trainer and seed without the fault, on the same scale. The red line is the step at which the fault "
         "begins. Many faults look alike in the score, which is why a diagnosis needs the other curves. The name of the cause "
-        "leads to its page; [the detectors](reference/detectors.md) have pictures of their own. [Causes](reference/causes.md) "
+        "leads to its page; [detectors](reference/detectors.md) have pictures of their own. [Causes](reference/causes.md) "
         "without a picture here are those that the lab has no run of.",
     ]
     for link, found in by_link({item.id: item for item in known.values() if item.id in drawn}):
@@ -26,6 +26,6 @@ def page() -> str:
             parts += [
                 f"### {head}",
                 *pictures.shown("causes", item.id, "pictures/"),
-                f"Cause: [{item.id}](reference/causes.md#{item.id}).",
+                f"Cause: [{item.id}](reference/causes/{item.id}.md).",
             ]
     return "\n\n".join(parts)

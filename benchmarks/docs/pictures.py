@@ -1,7 +1,8 @@
 """What a fault looks like: a curve of a broken run of the lab beside the same curve of its healthy twin, as SVG.
 
 `pictured.json` names the run for each detector and cause: of the corpus (`python -m benchmarks.docs.pictures` chooses again in
-two minutes), or of a user's script with the recorder (`proofs`). The pages of the reference and the gallery show the pictures.
+two minutes), or of a user's script with the recorder (`proofs`). All pictures are kept in one file, which `make docs` draws in a
+minute (`PACKED`). What a page says beside a picture is the picture's own title and description.
 """
 
 import io
@@ -12,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 from firstbreak_lab.archives import unpack
@@ -25,13 +27,14 @@ from firstbreak.engine.inputs import Inputs
 from firstbreak.knowledge.detectors.systems._shares import share, step_time
 from firstbreak.model import Diagnosis, Finding, Interval, Run, Series
 from firstbreak.readers.read import read
-from firstbreak.reports import content, curves, svg
+from firstbreak.reports import content, curves, reference, svg
 from firstbreak.reports.content import Exhibit
-from firstbreak.reports.markup import Markup, element
+from firstbreak.reports.markup import Markup, element, join
 
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = ROOT / "corpus"
 CHOSEN = Path(__file__).with_name("pictured.json")
+PACKED = ROOT / "src" / "firstbreak" / "reports" / "pictures.tar.xz"
 RECORDER = "recorder"  #: the folder beside this file with runs of users' scripts, each below its trainer
 
 MOST_POINTS = 80  #: of a curve
@@ -57,16 +60,6 @@ class Row:
     healthy: Series | None
 
 
-@dataclass(frozen=True)
-class Picture:
-    """What the page says under a picture, and how such a run is made."""
-
-    svg: str
-    alt: str
-    said: str
-    command: str
-
-
 def chosen(kind: str) -> Mapping[str, str]:
     """Detector or cause (`kind`: "detectors", "causes") -> its archive in the corpus, or in `recorder/`."""
     return json.loads(CHOSEN.read_text("utf-8"))[kind]
@@ -76,12 +69,16 @@ def shown(kind: str, name: str, folder: str) -> list[str]:
     """The paragraphs of a page that show a picture, or say why there is none. `folder`: where they lie."""
     if name not in chosen(kind):
         return [f"No picture: {_none(kind, name)}."]
-    picture = made(kind, name)
-    return [
-        f"![{picture.alt}]({folder}{kind}/{name}.svg)",
-        *([picture.said] if picture.said else []),
-        f"Made by `{picture.command}`.",
-    ]
+    title, described = list(ElementTree.fromstring(packed(name)))[:2]
+    return [f"![{title.text}]({folder}{kind}/{name}.svg)", *(described.text or "").split("\n")]
+
+
+def packed(name: str) -> str:
+    """The picture of a detector or a cause as it is kept. Raises LookupError where none was drawn yet."""
+    svg = reference.picture(name)
+    if svg is None:
+        raise LookupError(f"there is no picture of {name}: run `make docs`")
+    return svg
 
 
 def _none(kind: str, name: str) -> str:
@@ -98,8 +95,7 @@ def _none(kind: str, name: str) -> str:
     return "no published run shows it as a curve beside a healthy run of the same task"
 
 
-@cache
-def made(kind: str, name: str) -> Picture:
+def drawn(kind: str, name: str) -> str:
     """The picture of a detector or a cause. Raises LookupError where the chosen run no longer shows it."""
     archive = chosen(kind)[name]
     dx, label = _diagnosed(archive)
@@ -108,13 +104,11 @@ def made(kind: str, name: str) -> Picture:
     rows = _of_finding(dx, healthy, name) if kind == "detectors" else _of_cause(dx, onset, healthy, name)
     if not rows:
         raise LookupError(f"{archive} shows no {name}: run `python -m benchmarks.docs.pictures`")
-    drawn = ", ".join(row.broken.name for row in rows)
-    return Picture(
-        svg=_drawn(rows, f"{kind}-{name}"),
-        alt=f"{drawn} of a broken run and of its healthy twin",
-        said=_message(dx, name) if kind == "detectors" else "",
-        command=command(label) if label else f"python -m benchmarks.recorder --make FOLDER {_script(archive)}",
-    )
+    title = f"{', '.join(row.broken.name for row in rows)} of a broken run and of its healthy twin"
+    made_by = command(label) if label else f"python -m benchmarks.recorder --make FOLDER {_script(archive)}"
+    found = _finding(dx, name) if kind == "detectors" else None
+    described = join(f"Here: *{found.message}*.", Markup("\n")) if found else Markup()
+    return _drawn(rows, f"{kind}-{name}", title, join(described, f"Made by `{made_by}`.")) + "\n"
 
 
 def place_of(archive: str) -> Path:
@@ -157,13 +151,13 @@ def _read(archive: str) -> Run:
         return read(Path(scratch) / "run")
 
 
-def packed() -> bytes:
-    """src/firstbreak/reports/pictures.tar.xz: all pictures together, the same bytes each time."""
+def archive_of_all() -> bytes:
+    """`PACKED`: all pictures together, the same bytes each time."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:xz", preset=9) as archive:
         for kind in ("detectors", "causes"):
             for name in chosen(kind):
-                data = (made(kind, name).svg.rstrip() + "\n").encode()
+                data = drawn(kind, name).encode()
                 member = tarfile.TarInfo(f"{name}.svg")
                 member.size = len(data)
                 archive.addfile(member, io.BytesIO(data))
@@ -171,10 +165,6 @@ def packed() -> bytes:
 
 
 # What is drawn ---------------------------------------------------------------------------------------------------------
-
-
-def _message(dx: Diagnosis, name: str) -> str:
-    return f"Here: *{_finding(dx, name).message}*." if _finding(dx, name) else ""
 
 
 def _finding(dx: Diagnosis, name: str) -> Finding | None:
@@ -221,11 +211,13 @@ def _curve(run: Run, name: str) -> Series | None:
 # How it is drawn -------------------------------------------------------------------------------------------------------
 
 
-def _drawn(rows: list[Row], uid: str) -> str:
+def _drawn(rows: list[Row], uid: str, title: str, described: Markup) -> str:
     height = HEAD + len(rows) * (CAPTION + PLOT) + 4
     right = LEFT + PANEL + GAP
     return element(
         "svg",
+        element("title", title),
+        element("desc", described),
         element("style", Markup(STYLE)),
         element("rect", width=WIDTH, height=height, rx=6, fill="#fff"),
         element("text", "broken", x=LEFT, y=18, class_="head"),

@@ -2,21 +2,15 @@
 
 import inspect
 
+from benchmarks.docs.markdown import table
 from firstbreak.dialects import signals
 
 
 def page() -> str:
     """What the vocabulary says of itself, and the signals of each link with their units and meanings."""
-    lines = ["# Signals", "", inspect.cleandoc(signals.__doc__ or ""), ""]
+    parts = ["# Signals", inspect.cleandoc(signals.__doc__ or "")]
     for link, rows in signals.LINKS:
-        lines += [
-            f"## {link.value}",
-            "",
-            f"{link.question[0].upper()}{link.question[1:]}",
-            "",
-            "| signal | unit | better | meaning |",
-            "|---|---|---|---|",
-        ]
-        lines += [f"| `{name}` | {unit} | {better or ''} | {meaning} |" for name, better, unit, meaning in rows]
-        lines.append("")
-    return "\n".join(lines)
+        shown = [(f"`{name}`", unit, better or "", meaning) for name, better, unit, meaning in rows]
+        question = f"{link.question[0].upper()}{link.question[1:]}"
+        parts += [f"## {link.value}", question, table(("signal", "unit", "better", "meaning"), shown)]
+    return "\n\n".join(parts)

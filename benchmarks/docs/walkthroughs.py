@@ -67,54 +67,36 @@ CELLS = (
 
 def page() -> str:
     """docs/walkthroughs.md"""
-    lines = [
+    parts = [
         "# Walk-throughs",
-        "",
-        "Made by `make docs`; nothing in the reports is typed. The first two are runs of the lab's corpus; their reports, of "
-        "`diagnose --full`, go on",
+        "Nothing in the reports is typed. The first two are runs of the lab's corpus; their reports, of `diagnose --full`, go on "
         "with what was not measured and what was read.",
     ]
     for heading, archive, command, seen, order in EXAMPLES:
-        lines += [
-            "",
-            f"## {heading}",
-            "",
-            seen,
-            "",
-            f"    {command}",
-            "",
-            "```text",
-            *_report(archive),
-            "```",
-            "",
-            order,
-        ]
-    lines += [
-        "",
+        parts += [f"## {heading}", seen, f"    {command}", f"```text\n{_report(archive)}\n```", order]
+    parts += [
         "## Divergence from the reference, against the score",
-        "",
-        "Five drawn logs of TRL's GRPO: 200 steps of 32 prompts with 8 completions, 11 evaluations of 400 problems. Of each",
+        "Five drawn logs of TRL's GRPO: 200 steps of 32 prompts with 8 completions, 11 evaluations of 400 problems. Of each "
         "report: the verdict, and what to expect if the run continues.",
     ]
     for heading, score, divergence, meaning in CELLS:
-        lines += ["", f"### {heading}", "", meaning, "", "```text", *_cell(score, divergence), "```"]
-    return "\n".join(lines)
+        parts += [f"### {heading}", meaning, f"```text\n{_cell(score, divergence)}\n```"]
+    return "\n\n".join(parts)
 
 
-def _report(archive: str) -> list[str]:
-    """The report up to the parts that count checks: a new check must not change this page."""
+def _report(archive: str) -> str:
+    """The report up to the parts that count checks."""
     with opened(CORPUS, archive) as (folder, _):
-        shown, _, _ = _printed(folder).partition("\nNot measured\n")
-    return shown.splitlines()
+        return _printed(folder).partition("\nNot measured\n")[0].rstrip()
 
 
-def _cell(score: str, divergence: str) -> list[str]:
+def _cell(score: str, divergence: str) -> str:
     """The first part of the report of one drawn run, and the part about its future."""
     with tempfile.TemporaryDirectory() as folder:
         text = _printed(written(Course("trl", score, score, (divergence,), 200, 11, seed=1), Path(folder)))
     verdict, _, rest = text.partition("\nThe training loop\n")
     future, _, _ = rest.partition("If the run continues\n")[2].partition("\n\n")
-    return [*verdict.splitlines(), "", "If the run continues", *future.splitlines()]
+    return f"{verdict.rstrip()}\n\nIf the run continues\n{future}"
 
 
 def _printed(folder: Path) -> str:

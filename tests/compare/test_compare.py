@@ -213,6 +213,69 @@ def test_one_run_a_side_tells_nothing_of_the_setting(tmp_path: Path) -> None:
     assert "cannot show whether the setting or the seed causes the" in printed
 
 
+def scored(folder: Path, **curves: float) -> Path:
+    """A run of 30 steps whose curves rise from 0 to these levels."""
+    folder.mkdir(parents=True)
+    rows = ({"step": i, **{name: level * i / 30 for name, level in curves.items()}} for i in range(31))
+    (folder / "metrics.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "why"),
+    [
+        ({"reward": 1.0}, {"eval.reward": 500.0}, "reward.mean of a and eval.reward of b are different numbers"),
+        ({"reward": 1.0, "completions/mean_length": 9.0}, {"reward": 9.0, "rollout/ep_len_mean": 9.0}, "writes text on one"),
+        (
+            {"reward": 1.0, "reward.component.format.mean": 1.0},
+            {"reward": 2.0, "reward.component.accuracy.mean": 1.0},
+            "reward.mean has other parts on each side (accuracy and format)",
+        ),
+    ],
+)  # fmt: skip
+def test_scores_of_different_kinds_are_not_subtracted(
+    tmp_path: Path, left: dict[str, float], right: dict[str, float], why: str
+) -> None:
+    runs = scored(tmp_path / "a", **left), scored(tmp_path / "b", **right)
+    for shown in (run(*runs), run(*runs, "--format", "html")):
+        said = " ".join(shown.split())
+        assert why in said
+        assert "so it is unknown which side is better" in said
+        assert "\ndifference  " not in shown
+        assert "No curve differs" not in said
+
+
+def test_a_score_that_both_record_is_preferred_and_named(tmp_path: Path) -> None:
+    runs = scored(tmp_path / "a", reward=1.0), scored(tmp_path / "b", reward=2.0, **{"eval.reward": 500.0})
+    shown = run(*runs)
+    assert "final reward.mean (mean of the last tenth)" in shown
+    assert re.search(r"^difference +\+0\.9667", shown, re.MULTILINE)
+
+
+def test_several_sides_are_named_by_the_one_setting_that_differs_and_the_best_is_said(tmp_path: Path) -> None:
+    levels = {1e-4: 0.4, 3e-4: 0.9, 1e-3: 0.6}
+    runs = [
+        write(tmp_path / f"sac_lr{rate}_s{seed}", seed=seed, level=level, actor={"optimizer": {"lr": rate}})
+        for rate, level in levels.items()
+        for seed in range(7)
+    ]
+    found = compared(*runs)
+    assert [arm.name for arm in found] == [f"learning_rate={rate:g}" for rate in levels]
+    said = " ".join(run(*runs).split())
+    assert "Best: learning_rate=0.0003" in said
+    assert "above the next (learning_rate=0.001), by more than seeds explain" in said
+    assert "0,1,2,3 and 3 more" in said
+    assert "Best: learning_rate=0.0003" in run(*runs, "--format", "html")
+
+
+def test_all_that_differs_is_listed_where_it_is_said_to_be(tmp_path: Path) -> None:
+    options = {f"option_{i}": i for i in range(80)}
+    runs = write(tmp_path / "a", seed=0), write(tmp_path / "b", seed=0, **options)
+    assert "... and 68 more: --format html" in run(*runs)
+    page = run(*runs, "--format", "html")
+    assert all(f">{name}<" in page.replace("<wbr></wbr>", "").replace("<wbr>", "") for name in options)
+
+
 def test_a_log_cannot_forge_the_report(tmp_path: Path) -> None:
     run_ = write(tmp_path / "a", seed=0, note="x\x1b[31m\n</text><script>")
     printed = run(run_, write(tmp_path / "b", seed=0), "--plot", tmp_path / "p.svg")

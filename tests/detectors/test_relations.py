@@ -241,7 +241,7 @@ MORE: list[tuple[str, Callable[[], Run], str, list[Callable[[], Run]]]] = [
      lambda: grpo({"lr": 1e-5 * np.minimum(1, X / 20)}, config={"learning_rate": 1e-5, "lr_schedule": "cosine"})]),
     ("episodes-never-end", lambda: counted(np.zeros(N)), "no episode ended in the whole run", [lambda: counted(X)]),
     ("critic-not-learning", lambda: pinned(0.0), "next to the clip of the value function (10)", [lambda: pinned(0.9)]),
-    ("preference-labels-swapped", lambda: pairs(0.25, 0.2), "in most pairs both answers have the same reward",
+    ("preference-labels-swapped", lambda: pairs(0.25, 0.2), "in many pairs both answers have the same reward",
      [lambda: pairs(0.6, 0.2)]),
     ("no-update", lambda: rounded("torch.bfloat16"), "weights in bfloat16 round small steps away",
      [lambda: rounded("torch.float32")]),

@@ -42,6 +42,15 @@ def read(*names: str) -> dict[str, str]:
         ("ret20", "reward.mean"),
         ("avg_return_last_100", "reward.mean"),
         ("reward_ma100", "reward.mean"),
+        ("max 100 episode reward", "reward.max"),
+        ("Average sum of rewards per episode", "reward.mean"),
+        ("shared_Reward", "reward.mean"),
+        ("IS avg", "policy.ratio.mean"),
+        ("KL between old and new distribution", "kl.old"),
+        ("Baseline explained", "value.explained_variance"),
+        ("EpisodeAveLength", "episode.length"),
+        ("Total reward during evaluation", "eval.reward"),
+        ("Tokens/sec", "throughput.tok_s"),
     ],
 )
 def test_words_compose_a_meaning(name: str, signal: str) -> None:
@@ -87,6 +96,21 @@ def test_a_unit_scales_the_number() -> None:
 def test_a_part_of_the_reward_needs_the_whole_beside_it() -> None:
     assert read("politeness_reward", "reward_mean")["politeness_reward"] == "reward.component.politeness.mean"
     assert "politeness_reward" not in read("politeness_reward", "loss")
+    assert read("col_rew_mean", "reward")["col_rew_mean"] == "reward.component.col.mean"
+    assert read("r1_int_reward_func std", "reward")["r1_int_reward_func std"] == "reward.component.r1_int.std"
+
+
+def test_the_accuracy_of_a_discriminator_makes_no_language_model() -> None:
+    names = ("kl", "agent acc", "demo acc", "num episodes", "policy loss", "value loss")
+    assert read(*names)["kl"] == "kl.old"
+
+
+def test_the_bars_of_tianshou_are_known() -> None:
+    names = ["loss/clip", "loss/ent", "loss/vf", "n/ep", "n/st", "rew", "len", "test_reward"]
+    dialect = dialects.choose(names, {})
+    found = dialects.understand(names, dialect)
+    assert dialects.trainer_name(dialect) == "tianshou"
+    assert (found["loss/ent"].signal, found["test_reward"].signal) == ("policy.entropy", "eval.reward")
 
 
 def test_a_reading_says_that_it_is_one() -> None:

@@ -53,7 +53,7 @@ def test_a_baseline_after_a_score_is_refused() -> None:
     good("record", "dev", "--use", "tune", "--score", "a=0.5", "--run", run)
     result = eval_("baseline", run, "--split", "dev")
     assert result.exit_code == 2
-    assert "record the baseline before other scores" in result.output
+    assert "record the baseline first" in result.output
 
 
 def test_a_run_that_was_not_evaluated_before_training_has_no_baseline() -> None:
@@ -123,7 +123,7 @@ def test_a_damaged_ledger_is_reported_with_its_row() -> None:
 def test_reading_a_ledger_that_is_not_there_makes_none(asked: str) -> None:
     result = eval_(asked)
     assert result.exit_code == 2
-    assert "firstbreak-ledger.db: this ledger does not exist; name one with --ledger" in result.output
+    assert "firstbreak-ledger.db: no such ledger; name one with --ledger" in result.output
     assert not Path("firstbreak-ledger.db").exists()
 
 
@@ -220,7 +220,7 @@ def test_a_score_outside_of_the_declared_range_is_refused_in_one_line() -> None:
     good("record", "dev", "--use", "observe", "--score", "mean_return=480", "--score", "mean_length=1000")
     backwards = eval_("split", "other", "--kind", "dev", "--range", 500, 0)
     assert backwards.exit_code == 2
-    assert "give the lowest one first" in backwards.output
+    assert "give the lowest first" in backwards.output
 
 
 def test_the_return_of_an_npz_and_of_a_run_are_one_score() -> None:

@@ -4,20 +4,25 @@ import contextlib
 import json
 import os
 import pty
+import re
 import subprocess
 import time
 from collections.abc import Iterable, Iterator
 from itertools import count, islice
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from firstbreak.cli.demo import RUN
+from firstbreak.cli.watch import _as_lines
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.live.guard import view
 from firstbreak.live.guard.synchronous import settings, snippet
-from firstbreak.model import Link
+from firstbreak.model import Action, Diagnosis, Link
 from firstbreak.readers.read import read
+from firstbreak.values import replace
 from tests.command import FIRSTBREAK
 from tests.guard.runs import collapsing
 from tests.guard.test_notify import Hook
@@ -141,6 +146,7 @@ def test_on_a_terminal_the_screen_stays_in_place() -> None:
     os.close(mine)
     assert process.returncode == 1
     assert b"ROLL BACK" in shown
+    assert re.search(rb"last row read \d seconds? ago; verdicts so far: rollback \(step 160\)", shown)
     assert b"\x1b[" in shown, "the cursor is moved"
 
 
@@ -153,6 +159,51 @@ def test_the_screen_fits(width: int, encoding: str) -> None:
             assert link.value.replace("_", " ") in screen
     assert "step 160 of 160" in screen.replace("\n", " ")
     assert "length.clipped_ratio" in screen or width < 80
+
+
+def live(until: int) -> Diagnosis:
+    """The demo run as far as this step."""
+    run = read(RUN)
+    series = {n: s.between(-1, until) for n, s in run.series.items()}
+    return diagnose(replace(run, series={n: s for n, s in series.items() if len(s)}))
+
+
+def test_a_number_of_a_stretch_is_told_from_the_last_value() -> None:
+    dx = live(112)
+    finding = next(o.finding for o in dx.findings if o.detector == "truncation")
+    assert finding is not None
+    said = view.told(dx.run, finding)
+    assert re.match(r"2\d %: mean of steps 5\d to 112; last value: 0.9844$", said), said
+    shown = " ".join(view.renderable(dx).string(200).split())
+    assert "raise the limit" not in shown  # one thing to do on one screen
+
+
+def test_the_curves_keep_their_rows_from_one_verdict_to_the_next() -> None:
+    rows = view.chosen(live(60))
+    later = view.chosen(live(112), rows)
+    assert len(later) == view.MOST_CURVES
+    assert [name for name in rows if name in later] == [old for old, new in zip(rows, later, strict=True) if old == new]
+    assert set(view.chosen(live(112))[:3]) <= set(later)  # what the findings speak of
+
+
+def test_the_screen_says_how_old_its_last_row_is_and_the_verdicts_so_far() -> None:
+    shown = view.renderable(live(112), (), lambda: "last row read 3 seconds ago").string(120)
+    assert "\nlast row read 3 seconds ago\n" in shown
+
+
+def test_in_a_pipe_a_verdict_that_does_not_last_is_no_line(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["continue", *["watch", "continue"] * 6, *["rollback"] * 5, "watch"]
+    told = [
+        SimpleNamespace(
+            verdict=SimpleNamespace(action=Action(word), summary=f"at {i}"),
+            first_break=None,
+            run=SimpleNamespace(last_step=i),
+        )
+        for i, word in enumerate(words)
+    ]
+    list(_as_lines(cast(Iterator[Diagnosis], iter(told)), "x"))
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [(line[1], line[2]) for line in lines] == [("0", "continue:"), ("13", "rollback:"), ("18", "watch:")]
 
 
 def test_the_switch_to_synchronous_training_is_offered_where_stale_data_are_suspected(tmp_path: Path) -> None:

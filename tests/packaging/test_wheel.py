@@ -13,13 +13,14 @@ from pathlib import Path
 import pytest
 import yaml
 
+from firstbreak.reports import json as json_report
 from tests.lazy import lazy
 
 jsonschema = lazy("jsonschema")
 
 ROOT = Path(__file__).parent.parent.parent
 # bytes of the wheel without the chart library; the aim is 1 MB, `make bench-web` prints where it stands
-LARGEST = 1_850_000
+LARGEST = 1_860_000
 MAIN = "from firstbreak.cli import main; main()"
 
 
@@ -92,7 +93,7 @@ def test_the_installed_package_diagnoses(site: Path) -> None:
     done = firstbreak(site, "demo", "--format", "json")
     diagnosis = json.loads(done.stdout)
     assert diagnosis["first_break"]["link"] == "reward"
-    jsonschema.validate(diagnosis, json.loads((ROOT / "docs/reference/diagnosis.schema.json").read_text()))
+    jsonschema.validate(diagnosis, json_report.schema())
 
 
 def test_every_command_has_help(site: Path) -> None:

@@ -31,7 +31,7 @@ NEEDS_EXPERT = {"RewardReversed", "RewardIsNoise"}
 def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine plays as many episodes as an idle one."""
     monkeypatch.setattr(worlds, "SECONDS", PATIENCE)
-    for module in (env, episodes, baseline):
+    for module in (episodes, baseline):
         monkeypatch.setattr(module, "SPELL", PATIENCE)
     monkeypatch.setattr(env, "RECORDED_STEPS", 600)
 

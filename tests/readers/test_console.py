@@ -262,6 +262,17 @@ def test_the_text_of_completions_among_the_metrics_is_passed_over():
     assert set(read(console, "".join(rows), "run.log").curves) == {"critic/score/mean", "eval accuracy"}
 
 
+def test_numbers_in_columns_and_an_evaluation_below_its_line_are_read():
+    lines = [f"step {500 * i:5d} return {7.5 * i:7.2f} kept {100 + i}/144 alpha {1 / i:.3f}" for i in range(1, 9)]
+    lines[3] += "\n   eval return -15.90"
+    lines[7] += "\n   eval return 3.25"
+    found = read(console, "\n".join(lines) + "\n", "run.log").curves
+    assert {name: len(curve.values) for name, curve in found.items()} == {
+        "step": 8, "return": 8, "kept": 8, "alpha": 8, "eval/return": 2,
+    }  # fmt: skip
+    assert list(found["return"].values[:2]) == [7.5, 15.0]
+
+
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
@@ -664,3 +675,144 @@ def test_names_with_what_they_are_of_in_brackets_and_norms_between_bars(line: st
     found = pairs.read(line)
     assert found is not None
     assert found.values == values
+
+
+_KERAS_RL = "".join(
+    f"Interval {i} ({1000 * (i - 1)} steps performed)\n1000/1000 [=====] - 6s 6ms/step - reward: -0.{i}\n"
+    f"5 episodes - episode_reward: -9{i}.5 [-99.0, -9.0] - loss: 0.{i} - mean_q: -3.5\n\n"
+    for i in (1, 2)
+)
+_PYMARL = (
+    "return_mean:          1.5\tepsilon:             0.25\ntest_return_mean:      2.5\ttest_x_mean:      9\n\n...\n"
+    "[INFO 09:38:59] my_main t_env: 700 / 10000\n[INFO 09:39:05] my_main Recent Stats | t_env:   700 | Episode:   30\n"
+    "return_mean:          3.5\tepsilon:             0.05\nloss:                0.5\tq_taken_mean:        4\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            _KERAS_RL + "done, took 12.5 seconds\nEpisode 1: reward: -55.5, steps: 20\nEpisode 2: reward: -66.5, steps: 20\n",
+            {
+                "reward.mean": [(0, -91.5), (1000, -92.5)],
+                "env.step_reward": [(0, -0.1), (1000, -0.2)],
+                "eval.reward": [(1000, -55.5), (1000, -66.5)],
+            },
+        ),
+        (
+            "('Episode #', 0, '\\tfinished with reward', -9.5, '\\tloss', 0.5)\n"
+            "['Episode #', 100, 'reward:', 3, 'loss', 0.25]\n",
+            {"reward.mean": [(0, -9.5), (100, 3)], "loss.total": [(0, 0.5), (100, 0.25)]},
+        ),
+        (
+            "".join(
+                f"****** Iteration {i} ******\nTotal number of episodes:        {i}00\nTime elapsed:       0.{i} mins\n"
+                for i in (2, 3)
+            ),
+            {"progress.episodes": [(2, 200), (3, 300)], "time.elapsed": [(2, 12), (3, 18)]},
+        ),
+        (
+            "".join(
+                f"**** Iteration {i} ****\nOptimizing...\n pol_surr |  pol_entpen |  kl\n"
+                f"  0.{i} |  0.5 |  0.1\n  0.1 |  0.5 |  1.{i}\n"
+                for i in (2, 3)
+            ),
+            {"policy.loss": [(2, 0.2), (2, 0.1), (3, 0.3), (3, 0.1)], "kl.old": [(2, 0.1), (2, 1.2), (3, 0.1), (3, 1.3)]},
+        ),
+        (
+            "".join(
+                f"[2022-03-02 23:05:0{i},460][123] Fps is (10 sec: {i}0.5, 60 sec: 9.0). Total num frames: {i}000. "
+                f"Throughput: 0: 3.5. Samples: 5. Policy #0 lag: (min: 0.0, avg: {i}.5)\n"
+                f"[2022-03-02 23:05:0{i},461][123] Avg episode reward: [(0, '-1.{i}')]\n" for i in (1, 2)
+            ),
+            {
+                "throughput.fps": [(1000, 10.5), (2000, 20.5)],
+                "reward.mean": [(1000, -1.1), (2000, -1.2)],
+                "staleness.mean": [(1000, 1.5), (2000, 2.5)],
+            },
+        ),
+        (
+            "Training for 100 steps.\n[5000] expl_amount 0.0 / model_grad_norm nan / prior_ent 6.5\n"
+            "Test episode of length 90 with return 2.5.\n"
+            "Train episode of length 80 with return 1.5.\n[6000] expl_amount 0.3 / model_grad_norm inf / prior_ent 7.5\n"
+            "Train episode of length 70 with return -1.5.\n",
+            {
+                "reward.mean": [(5000, 1.5), (6000, -1.5)],
+                "eval.reward": [(5000, 2.5)],
+                "episode.length": [(5000, 80), (6000, 70)],
+                "grad.norm": [(5000, "nan"), (6000, math.inf)],
+            },
+        ),
+        (
+            "Episode 3 finished after 12 steps with reward -9.5\n"
+            "Episode 4 finished after 20 timesteps with a total reward of 8\n",
+            {"reward.mean": [(3, -9.5), (4, 8)], "episode.length": [(3, 12), (4, 20)]},
+        ),
+        (
+            _PYMARL,
+            {"reward.mean": [(700, 3.5)], "value.mean": [(700, 4)], "epsilon": [(700, 0.05)], "eval.reward": [(0, 2.5)]},
+        ),
+        (
+            "".join(f"Epoch: {i}, global_step={i}00\nSampling\nSPS: 9{i}, pg_loss=-0.{i}\n" for i in (0, 1)),
+            {"policy.loss": [(0, -0.0), (100, -0.1)], "throughput.sps": [(0, 90), (100, 91)]},
+        ),
+        (
+            "| Reward: 29  | Episode 267 | Qmax: 16.5\n| Reward: 37  | Episode 268 | Qmax: 15.5\n",
+            {"reward.mean": [(267, 29), (268, 37)], "value.max": [(267, 16.5), (268, 15.5)]},
+        ),
+        (
+            " Total T: 27 Episode Num: 3 Episode T: 10 Reward: 9.5   \n"
+            " 50%|##   | 1/2 [00:01<00:01, 9it/s]Total T: 39 Episode Num: 4 Episode T: 12 Reward: -8.5\n",
+            {"reward.episode": [(27, 9.5), (39, -8.5)], "episode.length": [(27, 10), (39, 12)]},
+        ),
+    ],
+)  # fmt: skip
+def test_what_each_trainer_prints_belongs_to_its_step(tmp_path: Path, text: str, expected: dict[str, list]) -> None:
+    (tmp_path / "train.log").write_text(text)
+    series = read_run(tmp_path).series
+    found = {name: list(zip(series[name].steps, map(str, series[name].values), strict=True)) for name in expected}
+    assert found == {name: [(step, str(float(value))) for step, value in curve] for name, curve in expected.items()}
+
+
+@pytest.mark.parametrize(
+    "stamp",
+    [
+        "2024-11-28 21:11:33,359 Learner INFO ", "[INFO 09:38:59] my_main ", "INFO:learner:", "Learner INFO ",
+        "2024-11-28 21:11:33.359 | INFO     | train:fit:42 - ", "[2025-01-01 10:00:00,123][trainer][INFO] - ",
+        "[2025-01-01 10:00:00,123][INFO][trainer] ", "INFO 2024-11-28 21:11:33,359 learner.run ", "12:00:00 [learner] INFO: ",
+        "2025-07-26 02:54:07,342 - learner - INFO - ", "I1128 21:11:33.359123 12345 learner.py:33] ",
+    ],
+)  # fmt: skip
+def test_time_level_and_logger_are_no_part_of_the_first_name(stamp: str) -> None:
+    found = pairs.read(f"{stamp}value loss: 29.5, kl: 0.5")
+    assert found is not None
+    assert found.values == {"value loss": 29.5, "kl": 0.5}
+
+
+def test_counters_between_the_lines_of_a_block_are_a_part_of_it() -> None:
+    block = "Epoch: {0}\nMean reward: {0}.5\nTotal steps: {0}000\nMean loss: 0.{0}\n"
+    recording = read(console, block.format(1) + block.format(2), "run.log")
+    rows = [
+        [row for row, _ in points(recording, name)] for name in ("epoch", "total_steps", "Mean reward", "Mean loss")
+    ]
+    assert rows == [[0, 1]] * 4
+
+
+@pytest.mark.parametrize(
+    ("line", "values"),
+    [
+        ("reward: (mean: 3.5, std: 1.5), length: (max: 30)", {"reward_mean": 3.5, "reward_std": 1.5, "length_max": 30}),
+        ("KL between old and new distribution:      0.5", {"KL between old and new distribution": 0.5}),
+        ("wandb:                 +1 ...", None),
+        ("('a', 'b')", None),
+    ],
+)
+def test_statistics_in_brackets_and_long_names(line: str, values: dict[str, float] | None) -> None:
+    found = pairs.read(line)
+    assert (dict(found.values) if found else None) == values
+
+
+def test_a_bar_says_how_fast_it_is() -> None:
+    bar = "ep: 50%|##  | 1/2 [00:01<00:01, {}, loss=0.5]\n"
+    assert values(read(console, bar.format("4.0it/s") + bar.format("2.0s/it"), "run.log"), "it/s") == [4, 0.5]

@@ -362,3 +362,13 @@ def test_single_steps_of_an_environment_are_no_measurements() -> None:
     recording = read(csv, "ep,t,x_next,reward,done\n0,0,0.5,1.0,0\n0,1,0.4,2.0,1\n", "dump.csv")
     assert "reward" not in recording.curves
     assert values(recording, "transitions/reward") == [1.0, 2.0]
+
+
+def test_marks_of_a_merge_are_named_and_two_scores_both_there(tmp_path):
+    sides = ["".join(f"{i},{i},{-i}.5,{side}\n" for i in range(12)) for side in (1, 2)]
+    text = f"Episode,Score,Total_Reward,Side\n<<<<<<< HEAD\n{sides[0]}=======\n{sides[1]}>>>>>>> 1bfc12ad\n"
+    (tmp_path / "log.csv").write_text(text)
+    run = read_run(tmp_path)
+    assert any("3 rows without the header's 4 cells left out; settle the merge" in line for line in run.damage)
+    assert run.series["reward.mean"].raw == "Total_Reward"
+    assert run.unknown["Score"].values.tolist() == list(range(12))

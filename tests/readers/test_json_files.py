@@ -5,6 +5,7 @@ import json
 import pytest
 
 from firstbreak.readers import Recording, Unreadable, json_list, sacred, trainer_state
+from firstbreak.readers.read import read as read_run
 from tests.readers.files import file_of, points, read, values
 
 STATE = {
@@ -218,3 +219,29 @@ def test_lists_of_other_numbers_on_one_axis_are_read_together():
     recording = read(json_list, json.dumps({"eval_history": scores, "loss_history": losses}), "training_log.json")
     assert points(recording, "eval/mean_return") == [(50, 1.0), (100, 2.0), (150, 3.0), (200, 4.0)]
     assert len(points(recording, "critic_loss")) == 20
+
+
+def test_splits_of_one_file_keep_every_name(tmp_path):
+    rows = [{"episode": i, "score": i, "reward": -10.0 * i, "steps": 40 + i % 3, "epsilon": 0.5} for i in range(20)]
+    held = [{"episode": i, "mean_score": i + 0.5, "mean_reward": i + 1.5} for i in (0, 10, 20)]
+    history = {"config": {"seed": 42}, "training": rows, "validation": held, "test": held[-1:]}
+    (tmp_path / "training_metrics.json").write_text(json.dumps(history))
+    run = read_run(tmp_path)
+    assert (run.axis, run.config.values["seed"]) == ("episode", 42)
+    assert {name: run.series[name].raw for name in ("reward.mean", "episode.length", "eval.reward")} == {
+        "reward.mean": "reward", "episode.length": "steps", "eval.reward": "validation/mean_reward",
+    }  # fmt: skip
+    assert {"score", "validation/mean_score", "test/mean_reward", "test/mean_score"} <= set(run.unknown)
+    assert not run.duplicates
+
+
+def test_columns_and_rows_that_lie_deeper_are_one_run(tmp_path):
+    history = [{"episode": i, "mean_reward": i / 2, "solved_rate": 0.5} for i in (5, 10)]
+    columns = {"episodes": [*range(1, 11)], "episode_rewards": [i + 0.5 for i in range(10)], "seed": 7}
+    whole = columns | {"validation": {"best_val_mean_reward": 9.0, "history": history}}
+    (tmp_path / "training_metrics.json").write_text(json.dumps(whole))
+    run = read_run(tmp_path)
+    assert run.series["reward.mean"].values.tolist() == columns["episode_rewards"]
+    assert run.series["eval.reward"].steps.tolist() == [5, 10]
+    assert run.series["eval.success_rate"].values.tolist() == [0.5, 0.5]
+    assert run.config.values["seed"] == 7

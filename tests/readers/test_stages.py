@@ -130,6 +130,20 @@ def test_a_restart_is_merged_and_said(tmp_path: Path) -> None:
     assert any("step goes back from 49 to 40" in note for note in run.notes)
 
 
+@pytest.mark.parametrize("name", ["log.csv", "train.log"])
+def test_runs_below_each_other_are_told_apart_and_the_last_is_read(name: str, tmp_path: Path) -> None:
+    rows = [(episode, run) for run, length in enumerate((20, 20, 30)) for episode in range(length)]
+    line, head = ("{},{}.5\n", "Episode,Reward\n") if name == "log.csv" else ("Episode: {}, Reward: {}.5\n", "")
+    run = log(tmp_path, head + "".join(line.format(*row) for row in rows), name)
+    assert run.series["reward.mean"].values.tolist() == [2.5] * 30
+    assert "3 runs stand below each other, of which the last is read, 30 of 70 rows" in run.damage[0]
+
+
+def test_steps_that_begin_again_in_each_epoch_are_no_further_runs(tmp_path: Path) -> None:
+    text = "".join(f"Epoch {epoch}/3, Step {step}, Reward: {epoch}.5\n" for epoch in (1, 2, 3) for step in range(20))
+    assert not log(tmp_path, text).damage
+
+
 def test_the_progress_table_of_the_rl_run_goes_before_a_longer_one(tmp_path: Path) -> None:
     def table(names: list[str], rows: list[list[float]]) -> dict[str, object]:
         cells = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)

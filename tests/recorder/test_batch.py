@@ -1,5 +1,6 @@
 """The recorder in a loop of one's own: the same identities, from tensors, arrays and lists."""
 
+import json
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -190,3 +191,15 @@ def test_a_model_without_dropout_has_no_dropout_cause(tmp_path: Path) -> None:
     assert named(1, 0.1)["dropout-active"] > 0.1
     assert named(1, 0.0).get("dropout-active", 0.0) < 0.01
     assert max(late := named(101, 0.1), key=lambda cause: late[cause]) == "weights-not-delivered"
+
+
+def test_what_the_weights_were_looked_at_for_is_written_where_no_time_is_left_for_the_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = firstbreak.recorder(tmp_path)
+    record.batch(1, **BATCH)
+    monkeypatch.setattr(record, "due", lambda *_: False)
+    record.numbers = {"untrained": 1.0}
+    record.batch(2, **BATCH)
+    rows = [json.loads(line) for line in (tmp_path / "recorder.jsonl").read_text().splitlines()]
+    assert [row.get("proof/untrained") for row in rows] == [None, 1.0]

@@ -1,6 +1,7 @@
 """The terminal, the page and the Markdown tell the same facts in the same order."""
 
 import dataclasses
+import math
 import re
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
@@ -99,10 +100,17 @@ def test_weights_stand_beside_their_evidence_and_add_up(report: str) -> None:
     assert [len(content.weight_table(cause).rows) for cause in content.argued(dx)] == [3, 2]
     for cause in content.argued(dx):
         table_of_weights = content.weight_table(cause)
-        assert table_of_weights.total == round(sum(weight for weight, _ in table_of_weights.rows), 2)
+        assert table_of_weights.total == pytest.approx(sum(weight for weight, _ in table_of_weights.rows))
         for weight, said in table_of_weights.rows:
-            assert squeeze(f"{weight:+.2f}{said}") in text
-        assert f"{table_of_weights.total:+.2f}total" in text
+            assert squeeze(f"{content.odds(weight)}{said}") in text
+        assert squeeze(f"{content.odds(table_of_weights.total)}{table_of_weights.note}") in text
+
+
+def test_the_odds_say_how_they_become_the_probability() -> None:
+    weights = (fixtures.weighs("found", math.log(200)), fixtures.weighs("prior", math.log(0.1)))
+    cause = RankedCause(id="x", title="x", link=Link.REWARD, probability=0.25, evidence=weights)
+    assert [content.odds(weight.weight) for weight in weights] == ["x 200", "/ 10"]
+    assert content.weight_table(cause).note == "all together, of 80 for all candidates: 25 %"
 
 
 def test_a_long_ledger_still_adds_up() -> None:
@@ -110,8 +118,8 @@ def test_a_long_ledger_still_adds_up() -> None:
     cause = RankedCause(id="x", title="x", link=Link.REWARD, probability=1.0, evidence=weights)
     table_of_weights = content.weight_table(cause)
     assert table_of_weights.rows[-1][1] == "22 smaller weights"
-    assert round(sum(weight for weight, _ in table_of_weights.rows), 2) == table_of_weights.total
-    assert table_of_weights.total == pytest.approx(sum(weight.weight for weight in weights), abs=0.15)
+    assert table_of_weights.total == pytest.approx(sum(weight for weight, _ in table_of_weights.rows))
+    assert table_of_weights.total == pytest.approx(sum(weight.weight for weight in weights))
 
 
 def test_sections_come_in_the_order_in_which_a_reader_needs_them() -> None:

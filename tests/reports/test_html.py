@@ -236,13 +236,26 @@ def test_the_first_screen_is_drawn_in_a_notebook_and_saved(tmp_path: Path) -> No
     assert "reward-proxy-only" in shown
     assert 'class="overlay"' in shown
     assert "<script" not in shown
-    assert 'class="overlay"' in dx._repr_html_()
+    assert "first break<span>step 61 (between " in shown
+    assert "best score<span>step 70</span>" in shown
+    whole = dx._repr_html_()
+    assert (
+        whole.index('class="overlay"')
+        < whole.index("<summary>The whole report</summary>")
+        < whole.index('class="ring"')
+    )
+    assert all(o.detector in whole for o in dx.findings)
     drawing.save(tmp_path / "break.html")
     assert shown in (tmp_path / "break.html").read_text()
     pytest.importorskip("matplotlib")
     for suffix, begin in (("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")):
         drawing.save(tmp_path / f"break.{suffix}")
         assert (tmp_path / f"break.{suffix}").read_bytes().startswith(begin)
+    drawn = (tmp_path / "break.svg").read_text()
+    assert all(
+        f"<!-- {text} -->" in drawn
+        for text in ("Roll back: first break: reward, step 61", "best score, step 70", "steps")
+    )
 
 
 def test_a_run_shows_itself_in_a_notebook() -> None:

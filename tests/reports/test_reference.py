@@ -2,10 +2,8 @@
 
 import json
 import re
-import tarfile
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 import pytest
 
@@ -20,9 +18,9 @@ from tests.every import every
 from tests.lazy import lazy
 from tests.there import there
 
+docs = lazy("benchmarks.docs")
 jsonschema = lazy("jsonschema")
 
-ROOT = Path(__file__).parents[2]
 SITE = "https://docs.example.org/firstbreak"
 NAMES = [*registry.detectors(), *registry.causes()]
 
@@ -48,16 +46,10 @@ def test_every_detector_and_cause_has_a_page_with_its_text() -> None:
     every(NAMES, told)
 
 
-def test_every_address_is_a_heading_of_the_documentation(site: str) -> None:
-    headings = {
-        kind: set(re.findall(r"^### (\S+)$", (ROOT / f"docs/reference/{kind}.md").read_text(), re.MULTILINE))
-        for kind in ("detectors", "causes")
-    }
-
+def test_every_address_is_a_page_of_the_documentation(site: str) -> None:
     def there(name: str) -> None:
-        found = re.fullmatch(rf"{site}/reference/(\w+)/index\.html#(.+)", reference.address(name) or "")
-        assert found
-        assert found[2] in headings[found[1]]
+        page = (reference.address(name) or "").removeprefix(f"{site}/").replace("/index.html", ".md")
+        assert page in docs.RULES
 
     every(NAMES, there)
 
@@ -88,7 +80,7 @@ def test_every_name_is_a_link_where_the_site_is_known(site: str) -> None:
     payload = json.loads(json_report.render(demo()))
     jsonschema.validate(payload, json_report.schema())
     assert {finding["doc"] for finding in payload["findings"]} == addresses
-    assert payload["causes"][0]["doc"] == f"{site}/reference/causes/index.html#reward-pays-for-length"
+    assert payload["causes"][0]["doc"] == f"{site}/reference/causes/reward-pays-for-length/index.html"
 
 
 def test_the_html_report_carries_the_pages_that_it_links_to() -> None:
@@ -101,7 +93,12 @@ def test_the_html_report_carries_the_pages_that_it_links_to() -> None:
     assert len(page) < 400_000
 
 
-def test_the_packed_pictures_are_those_of_the_documentation() -> None:
-    with tarfile.open(ROOT / "src/firstbreak/reports/pictures.tar.xz") as archive:
-        packed = {member.name: archive.extractfile(member).read() for member in archive}  # type: ignore[union-attr]
-    assert packed == {path.name: path.read_bytes() for path in (ROOT / "docs" / "pictures").glob("*/*.svg")}
+@pytest.mark.parametrize("each", [24, pytest.param(1, marks=pytest.mark.thorough)])  # all: a minute
+def test_the_packed_pictures_are_those_of_the_chosen_runs(each: int) -> None:
+    chosen = [(kind, name) for kind in ("detectors", "causes") for name in docs.pictures.chosen(kind)]
+    assert {name for _, name in chosen} == reference.pictures().keys()
+
+    def drawn(picture: tuple[str, str]) -> None:
+        assert docs.pictures.drawn(*picture) == reference.picture(picture[1]), "run `make docs`"
+
+    every(chosen[::each], drawn)

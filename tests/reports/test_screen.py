@@ -12,7 +12,7 @@ from firstbreak.cli.demo import RUN
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.families import Family, Method, Policy
 from firstbreak.engine.inputs import DERIVED, Inputs
-from firstbreak.model import Diagnosis, Severity
+from firstbreak.model import Diagnosis, Link, Severity
 from firstbreak.readers.read import read
 from firstbreak.reports import brief, content, screen, terminal
 from firstbreak.reports.text import shorter
@@ -96,7 +96,7 @@ def test_causes_stand_with_what_they_explain_and_without_nats() -> None:
     for cause in fixtures.nan_ridden().causes[:2]:
         assert f"{percent(cause.probability)} {cause.title}" in shown
     assert "explains" not in shown  # a single finding: what else
-    assert "explains 2 of 3 findings (" in " ".join(screen.render(fixtures.grpo_truncation(), width=100).split())
+    assert "explains truncation, " in " ".join(screen.render(fixtures.grpo_truncation(), width=100).split())
     assert "nats" not in shown
 
 
@@ -203,6 +203,22 @@ def test_explain_with_a_run_says_what_a_check_that_found_nothing_lacks() -> None
     dx = diagnose(read(RUN))
     outcome = next(o for o in dx.outcomes if o.status == "not_measured" and o.note)
     assert " ".join(outcome.note.split()) in " ".join(run("explain", str(RUN), outcome.detector).split())
+
+
+def test_explain_with_a_run_alone_lists_what_can_be_explained_of_it() -> None:
+    dx = diagnose(read(RUN))
+    shown = run("explain", str(RUN))
+    assert all(name in shown for name in (*(o.detector for o in dx.findings), dx.causes[0].id, *Link))
+    assert all(len(run("explain", str(RUN), name)) > 100 for name in (dx.findings[-1].detector, "policy update"))
+    assert CliRunner().invoke(app, ["explain", "no-such-run"]).exit_code != 0
+
+
+def test_a_link_of_a_run_is_explained_by_what_was_found_of_it() -> None:
+    dx = diagnose(read(RUN))
+    shown = run("explain", str(RUN), "reward")
+    assert "reward: broken" in shown
+    assert [o.detector in shown for o in dx.findings] == [o.link is Link.REWARD for o in dx.findings]
+    assert "freshness: not measured" in run("explain", str(RUN), "freshness")
 
 
 def test_explain_with_a_run_names_what_there_is() -> None:

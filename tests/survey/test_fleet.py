@@ -302,3 +302,16 @@ def test_a_wide_table_says_which_score_it_is_and_where_it_was_best() -> None:
     shown = {width: table.render([row], width) for width in (80, 120, 160)}
     assert ["at 250K" in text for text in shown.values()] == [False, True, True]
     assert ["eval.accuracy" in text for text in shown.values()] == [False, False, True]
+
+
+def test_a_narrow_table_keeps_names_links_and_steps_whole() -> None:
+    name = "zoo-a2c-lunarlandercontinuous-v2"
+    row = SurveyRow(
+        path=name, fingerprint="", action="stop", summary="", place="policy update or advantage", onset=4800.0, now=-167.4,
+        reason="12 % the updates are too large for this learning rate and this batch",
+    )  # fmt: skip
+    text = table.render([row, replace(row, path="rllib-pong")], 80)
+    assert name in text
+    assert "rllib-pong" in text  # the first letter too, where the folder is "."
+    assert "step 4800: 12 %" in " ".join(text.replace(name, "").split())
+    assert max(map(len, text.splitlines())) <= 80

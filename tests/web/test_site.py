@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from functools import cache, partial
+from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from firstbreak.engine import registry
 from firstbreak.reports import reference
 from tests.every import every
 from tests.lazy import lazy
-from tests.test_docs import ASKED, ROOT
+from tests.test_docs import ASKED, ROOT, documentation
 
 playwright = lazy("playwright.sync_api")
 
@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.thorough, pytest.mark.slow]
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """In a copy, since the builder writes beside the configuration. Broken links, and headings that do not exist, fail it."""
     folder = tmp_path_factory.mktemp("documentation")
-    shutil.copytree(ROOT / "docs", folder / "docs")
+    documentation(folder / "docs")
     shutil.copy(ROOT / "mkdocs.yml", folder)
     build = [Path(sys.executable).parent / "zensical", "build", "--strict"]
     done = subprocess.run(build, cwd=folder, capture_output=True, text=True)
@@ -36,22 +36,29 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_links_of_reports_lead_to_it_and_it_asks_nobody_else(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(reference.SITE, built.as_uri())
-    every([*registry.detectors(), *registry.causes()], _found)
+
+    def found(name: str) -> None:
+        assert name in Path((reference.address(name) or "").removeprefix("file://")).read_text()
+
+    every([*registry.detectors(), *registry.causes()], found)
     page = (built / "quickstart" / "index.html").read_text()
     assert "firstbreak demo" in page
     fetched = re.findall(r'<(?:script|link|img)[^>]+(?:src|href)="(https?:[^"]+)"', page)
     assert [address for address in fetched if "canonical" not in address] == []
 
 
-@cache
-def _ids(page: str) -> set[str]:
-    return set(re.findall(r'id="([^"]+)"', Path(page).read_text()))
-
-
-def _found(name: str) -> None:
-    """The link of a report to the page of a name leads to an anchor of the site that was built."""
-    page, _, anchor = (reference.address(name) or "").removeprefix("file://").partition("#")
-    assert anchor in _ids(page)
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_home_page_is_accessible(built: Path, chromium: playwright.Browser, width: int, scheme: str) -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(built)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    tab = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    tab.goto(f"http://127.0.0.1:{server.server_port}/", wait_until="networkidle")
+    tab.evaluate((ROOT / "tests" / "web" / "axe.min.js").read_text())
+    found = tab.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
+    server.shutdown()
+    assert {v["id"]: v["nodes"][0]["html"] for v in found} == {}
 
 
 @pytest.mark.browser

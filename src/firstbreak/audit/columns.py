@@ -20,9 +20,10 @@ from firstbreak.values import replace
 
 ROLES = ("completion", "prompt", "reward", "step", "group", "advantage", "answer", "rewards")
 _PARTS = "parts of the reward"
+Columns = Mapping[str, str]  #: role -> the column, or the columns, that have it
 
 
-def samples(path: Path, mapping: Mapping[str, str]) -> Samples:
+def samples(path: Path, mapping: Columns) -> Samples:
     """The samples of a table, read again on every pass. Raises Unreadable where a column is missing.
 
     A column that already has the name of its role need not be given. `rewards` may name several columns, separated by
@@ -42,16 +43,14 @@ def samples(path: Path, mapping: Mapping[str, str]) -> Samples:
     return _whole(path, partial(_samples, path, mapping), first, mapping)
 
 
-def _known(path: Path, shape: Shape, first: Mapping[str, Any], mapping: Mapping[str, str]) -> Samples:
+def _known(path: Path, shape: Shape, first: Mapping[str, Any], mapping: Columns) -> Samples:
     """The samples of a dump whose shape is known, with other columns for some roles."""
     roles: dict[str, Any] = {role: name for role, name in mapping.items() if role not in ("answer", "rewards")}
     shape = replace(shape, **roles | ({"rewards": _PARTS} if "rewards" in mapping else {}))
     return _whole(path, partial(_of_shape, path, shape, mapping), first, mapping)
 
 
-def _whole(
-    path: Path, read: Callable[..., Iterator[Sample]], first: Mapping[str, Any], mapping: Mapping[str, str]
-) -> Samples:
+def _whole(path: Path, read: Callable[..., Iterator[Sample]], first: Mapping[str, Any], mapping: Columns) -> Samples:
     """The samples of all rows. Raises Unreadable where the first one lacks a column that was named."""
     wanted = [name for role, names in mapping.items() for name in _names(role, names)]
     if absent := [name for name in wanted if name not in first]:
@@ -60,16 +59,13 @@ def _whole(
     return Samples(read, (path.name,), lambda: [partial(read, span) for span in _spans(path)] or [read])
 
 
-def _of_shape(path: Path, shape: Shape, mapping: Mapping[str, str], span: Span | None = None) -> Iterator[Sample]:
+def _of_shape(path: Path, shape: Shape, mapping: Columns, span: Span | None = None) -> Iterator[Sample]:
     names = {_PARTS if role == "rewards" else role: role for role in ("answer", "rewards") if role in mapping}
-    return samples_of(
-        ({**row, **{name: _cell(row, role, mapping) for name, role in names.items()}} for row in _rows(path, span)),
-        path,
-        shape,
-    )
+    found = ({**row, **{n: _cell(row, role, mapping) for n, role in names.items()}} for row in _rows(path, span))
+    return samples_of(found, path, shape)
 
 
-def _cell(row: Mapping[str, Any], role: str, mapping: Mapping[str, str]) -> Any:
+def _cell(row: Mapping[str, Any], role: str, mapping: Columns) -> Any:
     names = mapping[role]
     return {name: row.get(name) for name in _names(role, names)} if role == "rewards" else row.get(names)
 
@@ -78,7 +74,7 @@ def _names(role: str, names: str) -> list[str]:
     return names.split(",") if role == "rewards" else [names]
 
 
-def _renamed(row: Mapping[str, Any], mapping: Mapping[str, str]) -> dict[str, Any]:
+def _renamed(row: Mapping[str, Any], mapping: Columns) -> dict[str, Any]:
     used = {name for role, names in mapping.items() for name in _names(role, names)}
     others = {name: value for name, value in row.items() if name not in used and name not in ROLES}
     record: dict[str, Any] = {name: value if name in REFERENCE else _value(value) for name, value in others.items()}
@@ -122,5 +118,5 @@ def _spans(path: Path) -> list[Span]:
     return sample_dump.parts(path)
 
 
-def _samples(path: Path, mapping: Mapping[str, str], span: Span | None = None) -> Iterator[Sample]:
+def _samples(path: Path, mapping: Columns, span: Span | None = None) -> Iterator[Sample]:
     return samples_of((_renamed(row, mapping) for row in _rows(path, span)), path)

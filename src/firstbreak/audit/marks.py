@@ -39,9 +39,7 @@ def load(path: Path) -> dict[str, str]:
         marks = {str(key): entry["mark"] for key, entry in entries or ()}
         known = set(marks.values()) <= set(MARKS)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise Unreadable(
-            path, f"is not a marks file ({type(error).__name__})", "give a file that the page saved"
-        ) from None
+        raise Unreadable(path, f"is not a marks file ({type(error).__name__})", "give what the page saved") from None
     if entries is None or not known:
         raise Unreadable(path, f"is not a marks file of {SCHEMA}", "give a file that the page saved")
     return marks

@@ -6,7 +6,7 @@ JavaScript.
 """
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
 
@@ -14,7 +14,7 @@ from firstbreak.audit.audit import Audit
 from firstbreak.audit.marks import MARKS, key_of
 from firstbreak.audit.sections import AuditTable, tables
 from firstbreak.audit.selection import SelectedSample
-from firstbreak.model import Evidence, Finding, Outcome
+from firstbreak.model import EMPTY, Evidence, Finding, Outcome
 from firstbreak.reports.content import Exhibit
 from firstbreak.reports.html import digest, figure, prose, severity, stylesheet, whole_page
 from firstbreak.reports.markup import Markup, element, escape
@@ -23,19 +23,12 @@ from firstbreak.words import number
 MOST = 20_000  #: characters of a text that are shown
 
 
-def render(audit: Audit, marks: Mapping[str, str] | None = None) -> str:
+def render(audit: Audit, marks: Mapping[str, str] = EMPTY) -> str:
     """The page. `marks`: what was said of samples before, by their keys."""
     style, script = Markup(stylesheet() + _resource("page.css")), Markup(_resource("page.js"))
-    selected = random.Random(0).sample(
-        audit.selected, len(audit.selected)
-    )  # the order must not reveal the kind of a sample
+    selected = random.Random(0).sample(audit.selected, len(audit.selected))  # the order must not reveal the kind
     main = element(
-        "main",
-        _summary(audit),
-        *_tables(audit),
-        _reading(selected, marks or {}),
-        _evidence(audit),
-        data_path=audit.path,
+        "main", _summary(audit), *_tables(audit), _reading(selected, marks), _evidence(audit), data_path=audit.path
     )
     policy = f"style-src {digest(style)}; script-src {digest(script)}"
     return whole_page(f"Samples: {audit.path}", "audit", style, policy, main, element("script", script), kind=" audit")
@@ -78,13 +71,12 @@ def _tables(audit: Audit) -> Iterator[Markup]:
 
 def _table(part: AuditTable) -> Markup:
     column = ["number" if i >= part.words else None for i in range(len(part.head))]
-    head = element(
-        "tr", *(element("th", word, scope="col", class_=kind) for word, kind in zip(part.head, column, strict=True))
-    )
-    body = (
-        element("tr", *(element("td", cell, class_=kind) for cell, kind in zip(row, column, strict=True)))
-        for row in part.rows
-    )
+
+    def line(kind: str, cells: Sequence[str], scope: str | None = None) -> Markup:
+        of_column = zip(cells, column, strict=True)
+        return element("tr", *(element(kind, cell, scope=scope, class_=class_) for cell, class_ in of_column))
+
+    head, body = line("th", part.head, "col"), (line("td", row) for row in part.rows)
     table = element("table", element("thead", head), element("tbody", *body))
     return element("div", table, class_="wide", role="region", aria_label=part.title, tabindex="0")
 
@@ -129,13 +121,11 @@ def _reading(selected: list[SelectedSample], marks: Mapping[str, str]) -> Markup
 def _sample(i: int, chosen: SelectedSample, mark: str) -> Markup:
     sample = chosen.sample
     rewards = (element("li", element("code", name), f" {number(value)}") for name, value in sample.rewards.items())
+    said = f"Reward {number(sample.reward)}, step {number(sample.step)}"
     earned = element(
         "details",
         element("summary", "Its reward, and why it was selected", element("kbd", "r")),
-        element(
-            "p",
-            f"Reward {number(sample.reward)}, step {number(sample.step)}. {chosen.kind.capitalize()}: {chosen.why}.",
-        ),
+        element("p", f"{said}. {chosen.kind.capitalize()}: {chosen.why}."),
         element("ul", *rewards) if sample.rewards else None,
         class_="earned",
     )

@@ -253,7 +253,5 @@ def _alone(outcome: Outcome, how: TerminalStyle) -> Iterator[RenderableType]:
     if outcome.finding is None:
         yield how.text(_without(outcome))
         return
-    steps = [
-        step for e in outcome.finding.evidence if e.series is not None and len(e.series) for step in e.series.steps
-    ]
+    steps = [s for e in outcome.finding.evidence if e.series is not None and len(e.series) for s in e.series.steps]
     yield from _finding(outcome, (min(steps, default=0.0), max(steps, default=0.0)), how)

@@ -271,6 +271,7 @@ def _finding(hacking_test: RewardHackingTest, first: TruthComparison, late: Trut
         before, after = shape.best, shape.end
     verb = {"fell": "fell", "stayed": "stayed"}.get(first.course, "does not clearly follow,")
     to = f"at {number(after)}" if first.course == "stayed" else f"from {number(before)} to {number(after)}"
+    known = hacking_test.hacked_component or hacking_test.shifted
     return Finding(
         message=(
             f"since step {number(first.step)} the reward rose from {number(first.proxy.before)} to "
@@ -278,9 +279,7 @@ def _finding(hacking_test: RewardHackingTest, first: TruthComparison, late: Trut
             "Read and mark the samples with the highest rewards (`--format html`) before you continue"
         ),
         severity=Severity.CRITICAL if fell else Severity.WARNING,
-        confidence=Confidence.HIGH
-        if fell and (hacking_test.hacked_component or hacking_test.shifted)
-        else Confidence.MEDIUM,
+        confidence=Confidence.HIGH if fell and known else Confidence.MEDIUM,
         metric=first.truth.name,
         onset=first.step,
         interval=first.interval,
@@ -308,9 +307,8 @@ def _trick(hacking_test: RewardHackingTest) -> str:
 
 
 def _drawn(side: SideMetric) -> Series:
-    return replace(
-        side.series, name=f"samples.{side.metric.id}", raw="", steps=side.curve.steps, values=side.curve.mean
-    )
+    name, curve = f"samples.{side.metric.id}", side.curve
+    return replace(side.series, name=name, raw="", steps=curve.steps, values=curve.mean)
 
 
 def _nothing_independent(hacking_test: RewardHackingTest) -> str:

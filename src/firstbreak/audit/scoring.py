@@ -61,9 +61,7 @@ class Agreement:
     interval: Interval
     pairs: int
     source: str  #: what the truth is
-    curve: tuple[
-        tuple[float, float, float], ...
-    ]  #: (mean reward, mean truth, samples) for each tenth of the samples by reward
+    curve: tuple[tuple[float, float, float], ...]  #: (mean reward, mean truth, samples) of each tenth by reward
     mismatches: tuple[ScoredSample, ...]  #: bad samples with a high reward
 
 
@@ -221,10 +219,8 @@ def _truth_correlation(source: str, pairs: Sequence[ScoredSample]) -> TruthCorre
     correlated. Samples of one prompt are not independent, so the bootstrap draws prompts and not samples.
     """
     reward, truth = np.array([p.reward for p in pairs]), np.array([p.truth for p in pairs])
-    if np.ptp(reward) == 0 and np.ptp(truth) == 0 and truth[0] > 0:
-        return TruthCorrelation(
-            correlation=1.0, interval=(1.0, 1.0), source=source
-        )  # all answers are right and have the same reward
+    if np.ptp(reward) == 0 and np.ptp(truth) == 0 and truth[0] > 0:  # all answers are right and have the same reward
+        return TruthCorrelation(correlation=1.0, interval=(1.0, 1.0), source=source)
     steps, at = np.unique([p.step for p in pairs], return_inverse=True)
     block = at * max(1, min(len(steps), len(pairs) // BLOCK)) // len(steps)
     x, y = _centred(reward, block), _centred(truth, block)
@@ -236,9 +232,7 @@ def _truth_correlation(source: str, pairs: Sequence[ScoredSample]) -> TruthCorre
     n = len(names)
     drawn = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), RESAMPLED)
     low, high = np.quantile([_ratio(*(products @ times)) for times in drawn], (0.025, 0.975))
-    return TruthCorrelation(
-        correlation=_ratio(*products.sum(axis=1)), interval=(float(low), float(high)), source=source
-    )
+    return TruthCorrelation(correlation=_ratio(*products.sum(1)), interval=(float(low), float(high)), source=source)
 
 
 def _centred(values: np.ndarray, block: np.ndarray) -> np.ndarray:
@@ -265,9 +259,7 @@ def same_answer(completion: str, reference: str) -> bool:
 
 
 def _series(name: str, means: Sequence[tuple[float, Mean]]) -> Series:
-    return Series(
-        name=name, steps=np.array([step for step, _ in means]), values=np.array([mean.value for _, mean in means])
-    )
+    return Series(name=name, steps=np.array([s for s, _ in means]), values=np.array([m.value for _, m in means]))
 
 
 def _agreement(source: str, pairs: list[ScoredSample]) -> Agreement:

@@ -53,10 +53,7 @@ def _truths(audit: Audit) -> AuditTable:
             f"(95 % {number(low)} to {number(high)}, {count(a.pairs, 'sample')}); "
             f"{count(len(a.mismatches), 'sample')} with a high reward and a low truth",
             f"mean {a.source} in tenths of the samples, from the lowest to the highest reward: {golds}",
-            *(
-                f"reward {number(mismatch.reward)}, and bad: {line(mismatch.sample.completion)}"
-                for mismatch in a.mismatches[:2]
-            ),
+            *(f"reward {number(m.reward)}, and bad: {line(m.sample.completion)}" for m in a.mismatches[:2]),
         ]
     head = ("independent score", "result", "from, to", "reward from, to")
     return AuditTable("The reward and independent scores", head, rows, lines=tuple(lines))

@@ -34,42 +34,34 @@ class SelectedSample:
 
 
 def select(
-    latest: Sequence[PolicySample],
-    baseline: Sequence[PolicySample],
-    sides: Iterable[SideMetric],
-    each: int = EACH,
-    seed: int = 0,
+    latest: Sequence[PolicySample], baseline: Sequence[PolicySample], sides: Iterable[SideMetric]
 ) -> list[SelectedSample]:
-    """Up to `each` samples of each of KINDS. A text is selected once, and prompts take turns."""
+    """Up to EACH samples of each of KINDS. A text is selected once, and prompts take turns."""
     moved = [side for side in sides if side.shifted and side.metric.measure is not None]
     samples = _deduplicated(latest)
     rewarded = [sample for sample in samples if sample.reward is not None]
     suspicion, surprise = _suspicion(rewarded, moved, is_templated(baseline)), _surprise(rewarded)
     selected: list[SelectedSample] = []
 
-    def take(kind: str, ordered: Iterable[PolicySample], why: Callable[[PolicySample], str], most: int = each) -> None:
+    def take(kind: str, ordered: Iterable[PolicySample], why: Callable[[PolicySample], str], most: int = EACH) -> None:
         taken = {id(chosen.sample) for chosen in selected}
         fresh = [sample for sample in _taking_turns(ordered) if id(sample) not in taken]
         room = most - sum(chosen.kind == kind for chosen in selected)
         selected.extend(SelectedSample(kind, sample, why(sample)) for sample in fresh[: max(0, room)])
 
-    rng = random.Random(seed)
+    rng = random.Random(0)
     # A sample above the median is no low one, whatever the turns of the prompts.
     ranked = sorted(rewarded, key=_reward)
     high, low = ranked[len(ranked) // 2 :][::-1], ranked[: (len(ranked) + 1) // 2]
     shuffled = rng.sample(samples, len(samples))
-    for most in (min(each, FIRST, max(1, len(samples) // 3)), each):
+    for most in (min(FIRST, max(1, len(samples) // 3)), EACH):
         take("highest", high, lambda s: "among the highest rewards of the step", most)
         take("lowest", low, lambda s: "among the lowest rewards of the step", most)
-        if most == each:
+        if most == EACH:
             worst = [s for s in sorted(rewarded, key=lambda s: -suspicion[id(s)][0]) if suspicion[id(s)][0] > 0]
             take("suspicious", worst, lambda s: suspicion[id(s)][1])
             odd = sorted((s for s in rewarded if surprise[id(s)]), key=lambda s: -abs(surprise[id(s)]))
-            take(
-                "surprising",
-                odd,
-                lambda s: f"its reward is {surprise[id(s)]:+.3g} beside the other samples of its prompt",
-            )
+            take("surprising", odd, lambda s: f"its reward is {surprise[id(s)]:+.3g} beside the others of its prompt")
         take("random", shuffled, lambda s: "selected at random", most)
     first = _deduplicated(sample for sample in baseline if sample.step not in {s.step for s in latest})
     take("beginning", rng.sample(first, len(first)), lambda s: "from the beginning of the run, for comparison")
@@ -111,10 +103,7 @@ def _suspicion(
             assert side.metric.measure is not None
             far = side.shifted * (side.metric.measure(sample) - side.early) / (abs(side.late - side.early) or 1.0)
             if np.isfinite(far) and far > score:
-                score, why = (
-                    far,
-                    f"an extreme value of {side.metric.id}, which has shifted ({side.meaning or 'harmless'})",
-                )
+                score, why = far, f"an extreme value of {side.metric.id}, which shifted ({side.meaning or 'harmless'})"
         found[id(sample)] = (score, why) if rewarded or said else (0.0, "")
     return found
 

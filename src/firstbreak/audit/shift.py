@@ -167,11 +167,7 @@ def _from_values(metric: Metric, values: list[tuple[float, np.ndarray]]) -> Side
     curve = MeanCurve(steps=steps, mean=mean, low=mean - 1.96 * error, high=mean + 1.96 * error)
     points = 1 if metric.among else 2
     halves = [(step, half.mean()) for step, v in finite for half in np.array_split(v, points) if len(half)]
-    series = Series(
-        name=f"samples.{metric.id}",
-        steps=np.array([step for step, _ in halves]),
-        values=np.array([value for _, value in halves]),
-    )
+    series = over_steps(metric.id, halves)
     sums = [np.array([len(v), v.sum(), (v**2).sum()]) for _, v in finite]
     return _side(metric, curve, series, sums)
 
@@ -263,10 +259,8 @@ def parts(table: SampleTable, curves: Mapping[str, Series], is_answer: Container
     last = np.array([curves[name].tail(0.25).values.mean() for name in names])
     gains = late * last - early * first
     found = [
-        RewardComponent(
-            name=name, weight=float(weight) if mean else math.nan, gain=float(gain), checks_answer=name in is_answer
-        )
-        for name, weight, mean, gain in zip(names, late, last, gains, strict=True)
+        RewardComponent(name=n, weight=float(w) if mean else math.nan, gain=float(gain), checks_answer=n in is_answer)
+        for n, w, mean, gain in zip(names, late, last, gains, strict=True)
     ]
     return sorted(found, key=lambda part: -part.gain)
 

@@ -198,16 +198,11 @@ class SampleTable:
         row.sums[GROUPS:] += _moments(means)
         row.within += products
         cells: dict[Any, int] = {}
-        same = (
-            (p, final_answer(s.ending or s.completion), asked_for(s))
-            for p, s in zip(prompt.tolist(), batch, strict=True)
-        )
+        placed = list(zip(prompt.tolist(), batch, strict=True))
+        same = ((p, final_answer(s.ending or s.completion), asked_for(s)) for p, s in placed)
         cell = np.array([cells.setdefault(key, len(cells)) for key in same])
         texts: dict[Any, int] = {}
-        text = [
-            texts.setdefault((p, s.completion, s.turns), len(texts))
-            for p, s in zip(prompt.tolist(), batch, strict=True)
-        ]
+        text = [texts.setdefault((p, s.completion, s.turns), len(texts)) for p, s in placed]
         row.count_groups(prompt, np.array(text), values[:, self.sides])
         row.alike += _within(values, cell, self.sides)[1]
         row.freedom += len(batch) - len(cells)
@@ -275,9 +270,7 @@ class SampleTable:
         steps, values = curve.steps, curve.mean
         if self._groups is not None:
             j = self.columns.index(column)
-            points = sorted(
-                ((step, means[j]) for step, means in self._groups if np.isfinite(means[j])), key=lambda p: p[0]
-            )
+            points = sorted(((step, m[j]) for step, m in self._groups if np.isfinite(m[j])), key=lambda p: p[0])
             steps, values = np.array([step for step, _ in points]), np.array([value for _, value in points])
         return Series(name=f"samples.{column}", steps=steps, values=values)
 

@@ -178,7 +178,7 @@ def _interrupt(number: int, frame: Any) -> None:
     _interrupted += 1
     caller = frame
     while caller and _interrupted < PATIENCE:  # what is imported swallows it, or crashes (orjson): asked again after it
-        if caller.f_code.co_filename == "<frozen importlib._bootstrap>":
+        if caller.f_code.co_filename.startswith("<frozen importlib"):
             again = threading.Timer(ASKED_AGAIN, os.kill, (os.getpid(), number))
             again.daemon = True
             return again.start()
@@ -227,9 +227,7 @@ def _of_the_system(error: OSError) -> str:
     except OSError:
         return "the current folder was deleted; go to another one"
     full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    remedy = (
-        "free some space, or write elsewhere" if full else "check that the folder exists and that you may write to it"
-    )
+    remedy = "free some space, or write elsewhere" if full else "check that the folder exists and you may write to it"
     return f"{error.filename or 'output'}: {error.strerror or error}; {remedy}"
 
 

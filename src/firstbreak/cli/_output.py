@@ -81,27 +81,12 @@ def bar(what: str, total: int | None = None, *, every: int = 0) -> Iterator[Call
 
         yield tell
         return
+    from rich import progress as bars
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
 
-    columns = (
-        TextColumn(what),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[left]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(
-        *columns, TextColumn("{task.fields[note]}"), console=Console(stderr=True), transient=True
-    ) as progress:
+    done = (bars.TextColumn(what), bars.BarColumn(), bars.MofNCompleteColumn(), bars.TimeElapsedColumn())
+    left = (bars.TextColumn("{task.fields[left]}"), bars.TimeRemainingColumn(), bars.TextColumn("{task.fields[note]}"))
+    with bars.Progress(*done, *left, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("", total=total, note="", left="")
 
         def advance(done: float, note: str = "", total: int | None = None) -> None:
@@ -179,5 +164,6 @@ def _spare(output: Path) -> None:
 
     real = output.resolve()
     held = any(real.is_relative_to(path.resolve()) for path in read)
-    if any(output.samefile(path) for path in read) or (held and run.may_hold_a_score(real) and any(run.claimed(real))):
+    log = held and run.may_hold_a_score(real) and any(run.claimed(real))
+    if log or any(output.samefile(path) for path in read):
         raise BadCall(f"{output}: is read here; give another file for the output")

@@ -32,9 +32,7 @@ def install(project: Path) -> None:
         notes = project / "AGENTS.md"
         _write(notes, with_section(notes.read_text("utf-8") if notes.exists() else "", guide.strip()))
     except (OSError, UnicodeDecodeError) as error:
-        raise Unreadable(
-            str(project), why(error), "give a folder that can be written, with an AGENTS.md in UTF-8"
-        ) from None
+        raise Unreadable(str(project), why(error), "give a writable folder, with an AGENTS.md in UTF-8") from None
 
 
 def with_section(notes: str, guide: str) -> str:

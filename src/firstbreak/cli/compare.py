@@ -13,9 +13,7 @@ from firstbreak.readers.grouping import How
 
 @click.command("compare")
 @click.argument("paths", nargs=-1, required=True, metavar="RUN RUN...")
-@click.option(
-    "--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw the scores of all seeds into this SVG file."
-)
+@click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw all scores into this SVG file.")
 @formats("terminal", "html", help="Format of the comparison.")
 @to_file
 @_options.trainer

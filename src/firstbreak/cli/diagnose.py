@@ -4,21 +4,24 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from importlib import import_module
+from itertools import accumulate
 from pathlib import Path
 
 import click
 
 from firstbreak.cli import EXIT_BAD_INPUT, _grouping, _options
-from firstbreak.cli._output import bar, complain, formats, on_a_terminal, put, say, to_file, waiting, whole, write
-from firstbreak.cli._reading import read
+from firstbreak.cli._output import bar, complain, formats, on_a_terminal, put, to_file, waiting, whole, write
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.thresholds import Thresholds, for_run, parsed
 from firstbreak.model import Action, Diagnosis
 from firstbreak.readers import Unreadable, names
+from firstbreak.readers import read as runs
 from firstbreak.readers.grouping import How
 from firstbreak.values import replace
 
+COMMENT = 60_000  #: characters: a comment on GitHub holds 65,536
 FORMATS = ("terminal", "brief", "json", "html", "markdown", "junit", "sarif")
 FAILS = {
     "stop": frozenset({Action.STOP, Action.ROLLBACK}),
@@ -50,11 +53,7 @@ FAILS = {
 @click.option(
     "--recursive", is_flag=True, help="All runs below PATH, one line each; runs that need attention come first."
 )
-@click.option(
-    "--processes",
-    type=click.IntRange(1),
-    help="With --recursive: number of runs at a time.  [default: the number of cores]",
-)
+@click.option("--processes", type=click.IntRange(1), help="With --recursive: runs at a time.  [default: all cores]")
 @click.option("--ray", "address", help="With --recursive: use this Ray cluster: auto, local or ray://host:port.")
 @click.option(
     "--store",
@@ -100,21 +99,23 @@ def command(
     found = [run for path in paths for run in _grouping.runs_of(path, how)]
     several = len(found) > 1
     diagnoses, unread = [], list[tuple[str, Unreadable]]()
-    for i, path in enumerate(found, 1):
-        if several and not sys.stderr.isatty():  # a terminal shows what takes long
-            say(f"[{i}/{len(found)}] {path}")
-        try:
-            run = read(path, trainer=trainer, named=meanings)
-            with waiting(f"diagnosing {path}"):
-                dx = diagnose(run, rate_per_hour=rate, thresholds=for_run(path, thresholds))
-            diagnoses.append(dx if baseline is None else _with_baseline(dx, baseline, trainer))
-        except Unreadable as error:  # `runs/*` may contain other files: the runs are still reported
-            if i == len(found) and not diagnoses:
-                raise
-            complain(error)
-            unread.append((str(path), error))
-    if several and format_ == "terminal":
-        _together(diagnoses, unread, output, full=full)
+    with bar("runs", len(found), every=1) if several else nullcontext() as advance:
+        for i, path in enumerate(found, 1):
+            try:
+                with nullcontext() if several else waiting(f"reading {path}"):
+                    run = runs.read(path, trainer=trainer, named=meanings)
+                with nullcontext() if several else waiting(f"diagnosing {path}"):
+                    dx = diagnose(run, rate_per_hour=rate, thresholds=for_run(path, thresholds))
+                diagnoses.append(dx if baseline is None else _with_baseline(dx, baseline, trainer))
+            except Unreadable as error:  # `runs/*` may contain other files: the runs are still reported
+                if i == len(found) and not diagnoses:
+                    raise
+                complain(error)
+                unread.append((str(path), error))
+            if advance is not None:
+                advance(i, str(path))
+    if several and format_ in ("terminal", "markdown"):
+        _together(diagnoses, unread, output, format_, full=full)
     else:
         report(diagnoses, format_, output, several=several, full=full)
     if unread:
@@ -126,16 +127,25 @@ def command(
 
 
 def _together(
-    diagnoses: Sequence[Diagnosis], unread: Sequence[tuple[str, Unreadable]], output: Path | None, *, full: bool
+    diagnoses: Sequence[Diagnosis],
+    unread: Sequence[tuple[str, Unreadable]],
+    output: Path | None,
+    format_: str,
+    *,
+    full: bool,
 ) -> None:
-    """Several runs: the table, one row for each, and the whole report of each where they are to be `full`."""
+    """Several runs: the table, one row for each, and the whole report of each where they are to be `full`. In Markdown the
+    reports of those that need attention follow, as many as a comment holds.
+    """
     from firstbreak.compare.survey import UNREADABLE, SurveyRow, row_of, table
 
     rows = [row_of(dx.run.path, dx) for dx in diagnoses]
-    rows += [
-        SurveyRow(path=p, fingerprint="", action=UNREADABLE, summary=str(e).removeprefix(f"{p}: ")) for p, e in unread
-    ]
-    said = table.render(sorted(rows, key=lambda row: row.urgency), _width(output))
+    rows += [SurveyRow(path=p, action=UNREADABLE, summary=str(e).removeprefix(f"{p}: ")) for p, e in unread]
+    rows.sort(key=lambda row: row.urgency)
+    if format_ == "markdown":
+        write(_comment(table.markdown(rows), diagnoses, full=full), output)
+        return
+    said = table.render(rows, _width(output))
     if not full:
         write(f"{said}\n\n`firstbreak diagnose RUN` shows one of them, `--full` the whole report of each.", output)
         return
@@ -147,6 +157,21 @@ def _together(
         put(pages)
     else:
         write("\n\n".join([said, *(page.string() for page in pages)]), output)
+
+
+def _comment(said: str, diagnoses: Sequence[Diagnosis], *, full: bool) -> str:
+    """A table, and the reports of the runs that do not just go on, or of all where they are to be `full`."""
+    from firstbreak.reports import markdown
+
+    order = {action: i for i, action in enumerate((Action.ROLLBACK, Action.STOP, Action.WATCH, Action.CONTINUE))}
+    urgent = [dx for dx in diagnoses if full or dx.verdict.action is not Action.CONTINUE]
+    pages = [markdown.render(dx) for dx in sorted(urgent, key=lambda dx: order[dx.verdict.action])]
+    ends = accumulate(map(len, pages), initial=len(said))
+    fitting = len(pages) if full else sum(end <= COMMENT for end in ends) - 1
+    left = (
+        f"{len(pages) - fitting} more reports do not fit a comment: `--full` has all." if fitting < len(pages) else ""
+    )
+    return "\n\n".join(filter(None, [said, *pages[: max(fitting, 0)], left]))
 
 
 def _width(output: Path | None) -> int | None:
@@ -209,12 +234,7 @@ def _survey(
 
 
 def report(
-    diagnoses: Sequence[Diagnosis],
-    format_: str,
-    output: Path | None = None,
-    *,
-    several: bool = False,
-    full: bool = False,
+    found: Sequence[Diagnosis], format_: str, output: Path | None = None, *, several: bool = False, full: bool = False
 ) -> None:
     """Write the report of all diagnoses to stdout or into a file. With `several`, JSON is a list even for one run. On a
     terminal it is one screen, or all of it where it is to be `full`.
@@ -222,20 +242,20 @@ def report(
     match format_:
         case "json" | "html":
             kind = import_module(f"firstbreak.reports.{format_}")
-            write(kind.render_all(diagnoses) if several else kind.render(diagnoses[0]), output)
+            write(kind.render_all(found) if several else kind.render(found[0]), output)
         case "markdown":
             from firstbreak.reports import markdown
 
-            write("\n\n".join(markdown.render(dx) for dx in diagnoses), output)
+            write("\n\n".join(markdown.render(dx) for dx in found), output)
         case "brief":
             from firstbreak.reports import agent
 
-            write("\n\n".join(agent.render(dx) for dx in diagnoses), output)
+            write("\n\n".join(agent.render(dx) for dx in found), output)
         case "junit" | "sarif":
             from firstbreak.reports import ci
 
-            write(ci.junit(diagnoses) if format_ == "junit" else ci.sarif(diagnoses), output)
+            write(ci.junit(found) if format_ == "junit" else ci.sarif(found), output)
         case _:
             from firstbreak.reports import screen, terminal
 
-            put([terminal.renderable(dx) if full else screen.renderable(dx) for dx in diagnoses], output)
+            put([terminal.renderable(dx) if full else screen.renderable(dx) for dx in found], output)

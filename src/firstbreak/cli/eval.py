@@ -19,6 +19,7 @@ from firstbreak.evals.ledger import Conflict, Ledger
 from firstbreak.evals.metrics import main, named
 from firstbreak.evals.protocol import Comparison, Protocol
 from firstbreak.evals.splits import KINDS, EvaluationHistory, Split, Use, declare, history, record
+from firstbreak.model import Interval
 from firstbreak.readers import Unreadable
 from firstbreak.words import number
 
@@ -96,9 +97,7 @@ def compare(left: str, right: str, accept: tuple[str, ...], place: str) -> None:
 @click.argument("name")
 @click.option("--kind", type=click.Choice(list(KINDS)), required=True)
 @click.option("--looks", type=click.IntRange(1), help="Number of evaluations allowed.  [default: depends on the kind]")
-@click.option(
-    "--size", type=click.IntRange(1), help="Number of problems or episodes; needed to bound the effect of re-use."
-)
+@click.option("--size", type=click.IntRange(1), help="Number of problems or episodes; bounds the effect of re-use.")
 @click.option(
     "--range",
     "bounds",
@@ -108,9 +107,7 @@ def compare(left: str, right: str, accept: tuple[str, ...], place: str) -> None:
     "scores lie there, else unknown]",
 )
 @LEDGER
-def split_(
-    name: str, kind: str, looks: int | None, size: int | None, bounds: tuple[float, float] | None, place: str
-) -> None:
+def split_(name: str, kind: str, looks: int | None, size: int | None, bounds: Interval | None, place: str) -> None:
     """Declare a split: its purpose, and how many evaluations it allows."""
     allowed = KINDS[kind].allowed if looks is None else looks
     split = Split(name=name, kind=kind, allowed=allowed, size=size, low=bounds and bounds[0], high=bounds and bounds[1])
@@ -124,9 +121,7 @@ def split_(
 def evaluation_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """The options of both `record` and `baseline`."""
     for option in (
-        click.option(
-            "--result", metavar="FILE[#TASK]", help="A result of lm-eval, Inspect, lighteval or Stable-Baselines3."
-        ),
+        click.option("--result", metavar="FILE[#TASK]", help="From lm-eval, Inspect, lighteval or Stable-Baselines3."),
         click.option("--protocol", "protocol_", type=FILE, help="The protocol file, locked or not."),
         click.option("--key", help="A record with a known key is not written again."),
         LEDGER,
@@ -176,12 +171,10 @@ def record_(
 
 
 @command.command()
-@click.argument("run_path", metavar="RUN")
+@click.argument("run_", metavar="RUN")
 @click.option("--split", required=True, help="The split that was evaluated.")
 @evaluation_options
-def baseline(
-    run_path: str, split: str, result: str | None, protocol_: Path | None, key: str | None, place: str
-) -> None:
+def baseline(run_: str, split: str, result: str | None, protocol_: Path | None, key: str | None, place: str) -> None:
     """Record the score before training.
 
     The score is the first evaluation inside RUN, made before its first training step with the code of the training
@@ -195,25 +188,23 @@ def baseline(
         from firstbreak.cli._reading import read
         from firstbreak.evals.training import before_training, protocol_of
 
-        run = read(one_run(run_path))
+        run = read(one_run(run_))
         scores, protocol = dict([before_training(run)]), protocol_of(run)
     with _ledger(place) as ledger:
-        earlier = [e for e in history(ledger).evaluations if e.run == run_path and e.use is not Use.BASELINE]
+        earlier = [e for e in history(ledger).evaluations if e.run == run_ and e.use is not Use.BASELINE]
         if earlier:
-            raise BadCall(
-                f"row {earlier[0].number} already holds a score of {run_path}; record the baseline before other scores"
-            )
+            raise BadCall(f"row {earlier[0].number} already holds a score of {run_}; record the baseline first")
         row = record(
             ledger,
             split=split,
             use=Use.BASELINE,
             scores=scores,
             protocol=protocols.read(protocol_) if protocol_ else protocol,
-            key=key or f"baseline-{run_path}-{split}",
-            run=run_path,
+            key=key or f"baseline-{run_}-{split}",
+            run=run_,
             step=0.0,
         )
-        write(f"row {row.number}: {run_path} before training, {split}: {_said(scores)}")
+        write(f"row {row.number}: {run_} before training, {split}: {_said(scores)}")
         _warn(history(ledger), split)
 
 
@@ -331,9 +322,7 @@ def memorised(outputs: Path) -> None:
 def _ledger(place: str, made: bool = True) -> Iterator[Ledger]:
     """The ledger. With `made` false, a missing ledger is not created."""
     if not made and "://" not in place and not Path(place).exists():
-        raise BadCall(
-            f"{place}: this ledger does not exist; name one with --ledger, or write its first row with `eval record`"
-        )
+        raise BadCall(f"{place}: no such ledger; name one with --ledger, or write its first row with `eval record`")
     try:
         with Ledger(place, reads=not made) as ledger:
             yield ledger
@@ -373,9 +362,7 @@ def _row(text: str, place: str) -> tuple[Protocol, Evaluation | None]:
         found = history(ledger)
     entry = next((entry for entry in found.evaluations if str(entry.number) == text), None)
     if entry is None or entry.protocol is None:
-        raise BadCall(
-            f"row {text} of {place} is not an evaluation with a protocol; `firstbreak eval log` lists the rows"
-        )
+        raise BadCall(f"row {text} of {place} is no evaluation with a protocol; `firstbreak eval log` lists the rows")
     protocol = found.protocols[entry.protocol]
     return protocol, Evaluation(protocol=protocol, scores=entry.scores, errors=entry.errors)
 

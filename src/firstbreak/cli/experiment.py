@@ -130,9 +130,7 @@ def _table(question: Any) -> str:
 @SETTINGS
 @FOLDER
 @_options.trainer
-@click.option(
-    "--all", "everything", is_flag=True, help="List experiments for a run in which nothing is accused as well."
-)
+@click.option("--all", "everything", is_flag=True, help="List experiments where nothing is accused as well.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON, for programs.")
 def plan(path: str, file: Path, folder: Path | None, trainer: str | None, everything: bool, as_json: bool) -> None:
     """List the experiments that separate the most probable causes of RUN best, per minute of compute.
@@ -141,36 +139,44 @@ def plan(path: str, file: Path, folder: Path | None, trainer: str | None, everyt
     """
     from firstbreak.cli._grouping import one_run
     from firstbreak.cli._reading import read
+    from firstbreak.experiments import conduct
+    from firstbreak.experiments.plan import named_first, worth_running
+    from firstbreak.experiments.settings import ExperimentSettings, load
+
+    run = read(one_run(path), trainer=trainer)
+    settings = load(file) if file.exists() else ExperimentSettings(syntax="flags")
+    place = folder or _folder(path)
+    dx, proposals = _proposed(run, settings, place, everything)
+    if as_json:
+        causes = [{"id": c.id, "probability": round(c.probability, 4)} for c in dx.causes]
+        found = [_proposal(p) for p in proposals or ()]
+        write(json.dumps({"causes": causes, "proposals": found}, indent=2))
+        return
+    if proposals is None:
+        write("\n".join(_no_plan_lines(path, dx.verdict.summary)))
+        return
+    possible = worth_running(proposals, dx.causes, named_first(dx))
+    done = sorted(conduct.concluded(place / conduct.LEDGER))
+    lines = _plan_lines(path, dx, proposals, possible, done, started=bool(settings.command))
+    write("\n".join([*lines, *_early_lines(possible, run, settings)]))
+
+
+def _proposed(run: Any, settings: Any, place: Path, everything: bool) -> tuple[Any, list[Any] | None]:
+    """The diagnosis with the answers of experiments, and the proposals; None where nothing is accused, unless `everything`."""
     from firstbreak.engine.detection import check
     from firstbreak.engine.diagnose import diagnose
     from firstbreak.engine.inputs import Inputs
     from firstbreak.engine.rank import rank
     from firstbreak.experiments import conduct
-    from firstbreak.experiments.plan import called_for, named_first, propose, worth_running
-    from firstbreak.experiments.settings import ExperimentSettings, load
+    from firstbreak.experiments.plan import called_for, named_first, propose
 
-    run, settings = (
-        read(one_run(path), trainer=trainer),
-        load(file) if file.exists() else ExperimentSettings(syntax="flags"),
-    )
-    place = folder or _folder(path)
-    ledger = place / conduct.LEDGER
-    done, lengths = conduct.concluded(ledger), conduct.lengths(ledger)
-    outcomes = check(run)
+    ledger, outcomes = place / conduct.LEDGER, check(run)
     known = conduct.evidence(place, run, outcomes)
     dx = diagnose(run, outcomes, known=known)
-    wanted, named = everything or called_for(dx), named_first(dx)
-    proposals = propose(run, rank(Inputs(run), outcomes, known), settings, done, lengths, named) if wanted else []
-    if as_json:
-        causes = [{"id": c.id, "probability": round(c.probability, 4)} for c in dx.causes]
-        write(json.dumps({"causes": causes, "proposals": [_proposal(p) for p in proposals]}, indent=2))
-        return
-    if not wanted:
-        write("\n".join(_no_plan_lines(path, dx.verdict.summary)))
-        return
-    possible = worth_running(proposals, dx.causes, named)
-    lines = _plan_lines(path, dx, proposals, possible, sorted(done), started=bool(settings.command))
-    write("\n".join([*lines, *_early_lines(possible, run, settings)]))
+    if not (everything or called_for(dx)):
+        return dx, None
+    ranked, done, lengths = rank(Inputs(run), outcomes, known), conduct.concluded(ledger), conduct.lengths(ledger)
+    return dx, propose(run, ranked, settings, done, lengths, named_first(dx))
 
 
 def _early_lines(possible: Sequence[Any], run: Any, settings: Any) -> list[str]:
@@ -334,9 +340,8 @@ def run_(
             write("\n\n".join([f"# start: {begins.reason}", *commands]))
             return
         with bar("trials") as advance:
-            conclusion = conduct.conduct(
-                design, run, settings, place, seeds=seeds, execute=execute, **_telling(advance)
-            )
+            told = _telling(advance)
+            conclusion = conduct.conduct(design, run, settings, place, seeds=seeds, execute=execute, **told)
     except CannotOverride as error:
         raise BadCall(f"{design.id}: {error}") from None
     write("\n".join(_conclusion_lines(conclusion)))
@@ -397,16 +402,9 @@ def _conclusion_lines(conclusion: Any) -> list[str]:
     design, before = conclusion.design, {c.id: c.probability for c in conclusion.before}
     lines = [f"{design.id}: {design.title}", ""]
     if conclusion.failure:
-        said = [f"  {line}" for line in conclusion.last_lines]
+        said = [*(f"  {line}" for line in conclusion.last_lines), ""] if conclusion.last_lines else []
         again = "The experiment stays in the plan: run the same command again once this is corrected."
-        return [
-            *lines,
-            *wrap(f"Not counted: {conclusion.failure}", 80),
-            "",
-            *said,
-            *([""] if said else []),
-            *wrap(again, 80),
-        ]
+        return [*lines, *wrap(f"Not counted: {conclusion.failure}", 80), "", *said, *wrap(again, 80)]
     asked = list(zip(design.questions, conclusion.answers, strict=True))
     brief = len(asked) > ALL_ANSWERS
     for question, answer in asked:
@@ -430,13 +428,9 @@ def _conclusion_lines(conclusion: Any) -> list[str]:
     lines += ["", "Cause" + " " * 28 + "before    after"]
     for cause in conclusion.after.causes:
         lines.append(f"{cause.id:30} {percent(before.get(cause.id, 0)):>8} {percent(cause.probability):>8}")
-    following = design.then.get(_WORD[conclusion.answers[0].yes], ())
-    if following:
-        lines += [
-            "",
-            "Next on this branch",
-            *(line for name in following for line in _rung(name, conclusion.after.run)),
-        ]
+    then = design.then.get(_WORD[conclusion.answers[0].yes], ())
+    if then:
+        lines += ["", "Next on this branch", *(line for name in then for line in _rung(name, conclusion.after.run))]
     return [*lines, "", *wrap(f"Do first: {conclusion.after.verdict.do_first}", 80)]
 
 
@@ -492,19 +486,11 @@ def _design(name: str) -> Any:
 
 
 def _next(run: Any, settings: Any, place: Path) -> Any:
-    from firstbreak.engine.detection import check
-    from firstbreak.engine.diagnose import diagnose
-    from firstbreak.engine.inputs import Inputs
-    from firstbreak.engine.rank import rank
-    from firstbreak.experiments import conduct
-    from firstbreak.experiments.plan import named_first, propose, worth_running
+    from firstbreak.experiments.plan import named_first, worth_running
 
-    ledger = place / conduct.LEDGER
-    outcomes = check(run)
-    known = conduct.evidence(place, run, outcomes)
-    ranked, named = rank(Inputs(run), outcomes, known), named_first(diagnose(run, outcomes, known=known))
-    proposals = propose(run, ranked, settings, conduct.concluded(ledger), conduct.lengths(ledger), named)
-    best = next((p for p in (*worth_running(proposals, ranked, named), *proposals) if not p.cannot), None)
+    dx, proposals = _proposed(run, settings, place, everything=True)
+    possible = worth_running(proposals or (), dx.causes, named_first(dx))
+    best = next((p for p in (*possible, *(proposals or ())) if not p.cannot), None)
     if best is None:
         raise BadCall("no experiment is possible; `firstbreak experiment plan` says why")
     return best.design

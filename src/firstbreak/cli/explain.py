@@ -1,5 +1,7 @@
 """firstbreak explain [RUN] NAME"""
 
+from pathlib import Path
+
 import click
 
 
@@ -9,7 +11,7 @@ def command(names: tuple[str, ...]) -> None:
     """Explain a detector, cause, experiment, metric (its name here or as logged), link, hyperparameter, trainer, reader or row
     of an audit.
 
-    With RUN: one finding, cause or row of the audit of that run, with its evidence. Without NAME: list all names.
+    With RUN: one finding, cause, link or row of the audit of that run, with its evidence; without NAME, what there is.
     """
     match names:
         case ():
@@ -19,9 +21,15 @@ def command(names: tuple[str, ...]) -> None:
             click.echo(contents(explained()))
         case (name,):
             from firstbreak.audit.audit import explained
+            from firstbreak.readers import Unreadable
             from firstbreak.reports.explanation import explain
 
-            click.echo(explain(name, explained))
+            try:
+                click.echo(explain(name, explained))
+            except Unreadable:
+                if not Path(name.partition("#")[0]).exists():
+                    raise
+                _of_a_run(name, "")
         case (run, name):
             _of_a_run(run, name)
         case _:

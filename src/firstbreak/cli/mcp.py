@@ -17,15 +17,9 @@ import click
 @click.option("--http", is_flag=True, help="Serve over HTTP at /mcp, not over standard input and output.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="With --http: the address to listen on.")
 @click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=8766,
-    show_default=True,
-    help="With --http: the port; 0 for any free one.",
+    "--port", type=click.IntRange(0, 65535), default=8766, show_default=True, help="With --http: the port; 0 for any."
 )
-@click.option(
-    "--no-token", is_flag=True, help="With --http on this machine only: answer every user of it, without the token."
-)
+@click.option("--no-token", is_flag=True, help="On this machine only, with --http: answer all users without a token.")
 def command(root: Path, http: bool, host: str, port: int, no_token: bool) -> None:
     """Serve tools for agents, over the Model Context Protocol: survey, brief, curve, inspect, diagnose, explain, samples,
     audit, compare, experiment plan.

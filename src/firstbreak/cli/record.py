@@ -11,11 +11,7 @@ from firstbreak.live.recorder.start import environment
 
 @click.command("record", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.option(
-    "-o",
-    "--folder",
-    required=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="The run's folder, which is written.",
+    "-o", "--folder", required=True, type=click.Path(file_okay=False, path_type=Path), help="Where the run is written."
 )
 @click.argument("command_line", metavar="-- COMMAND", nargs=-1, required=True, type=click.UNPROCESSED)
 def command(folder: Path, command_line: tuple[str, ...]) -> None:

@@ -9,12 +9,8 @@ import click
 @click.command("serve")
 @click.argument("folder", default=".", metavar="[DIR]", type=click.Path(exists=True, path_type=Path))
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="The port; 0 for any free one."
-)
-@click.option(
-    "--no-token", is_flag=True, help="On this machine only: open the page to every user of it, without the token."
-)
+@click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="The port; 0 for any.")
+@click.option("--no-token", is_flag=True, help="On this machine only: open the page to every user, without the token.")
 @click.option(
     "--baseline",
     metavar="FOLDER",

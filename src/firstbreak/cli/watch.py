@@ -27,15 +27,15 @@ from firstbreak.readers.follow import Follower
 from firstbreak.words import number
 
 STDIN = "-"
+Diagnoses = Iterator[Diagnosis]
 QUIET = 30.0  #: seconds without a new line, after which a run that has its planned steps has ended (convention)
+LASTS = 3  #: diagnoses in a row that agree before a new verdict is told (convention)
 NOTHING = ("no known training log was found", "give the file or folder to which the trainer writes its metrics")
 
 
 @click.command("watch")
 @click.argument("path")
-@click.option(
-    "--every", type=click.FloatRange(min=0.1), default=5.0, show_default=True, help="Seconds between two updates."
-)
+@click.option("--every", type=click.FloatRange(0.1), default=5.0, show_default=True, help="Seconds between updates.")
 @click.option("--for", "limit", type=float, metavar="SECONDS", help="Stop watching after this many seconds.")
 @_options.trainer
 @click.option(
@@ -68,9 +68,9 @@ def command(
     """Follow a live run: read new data of the trainer, and update the diagnosis.
 
     PATH is a path as for `diagnose`, which may not exist yet, or - for the console output of a trainer: python train.py |
-    firstbreak watch -. On a terminal the screen is updated in place; in a pipe each new verdict is one line. Stops with Ctrl-C,
-    after --for, at the end of the console output, or when a run has its planned steps and nothing more is written. Exit code 1
-    means that the run should be stopped, as for `diagnose`.
+    firstbreak watch -. On a terminal the screen is updated in place; in a pipe each new verdict that lasts is one line. Stops
+    with Ctrl-C, after --for, at the end of the console output, or when a run has its planned steps and nothing more is written.
+    Exit code 1 means that the run should be stopped, as for `diagnose`.
     """
     thresholds, meanings = parsed(settings), names.parsed(named)
     notifier = Notifier(targets) if targets else None
@@ -132,7 +132,7 @@ def _copy_stdin(log: Path) -> None:
 
 def _diagnoses(
     follower: Follower, name: str, every: float, more: Callable[[], bool], thresholds: Thresholds = EMPTY
-) -> Iterator[Diagnosis]:
+) -> Diagnoses:
     """A diagnosis after each update with new data, and the last one when no more data can come, or the run has ended.
 
     Raises `Unreadable` where no more data can come and nothing was read.
@@ -167,9 +167,7 @@ def _pause(seconds: float, more: Callable[[], bool]) -> None:
         time.sleep(min(0.1, left))
 
 
-def _notified(
-    watched: Iterator[Diagnosis], name: str, on_stop: str | None, notifier: Notifier | None
-) -> Iterator[Diagnosis]:
+def _notified(watched: Diagnoses, name: str, on_stop: str | None, notifier: Notifier | None) -> Diagnoses:
     """The same diagnoses. Sends messages, and runs the command once after a verdict of stop has lasted."""
     suspicion, acted = Suspicion(), False
     for dx in watched:
@@ -199,29 +197,57 @@ def _run(line: str, dx: Diagnosis, name: str) -> None:
         "FIRSTBREAK_SUMMARY": dx.verdict.summary,
     }
     clean = {key: value.replace("\0", "") for key, value in variables.items()}
-    done = subprocess.run(
-        line, shell=True, env={**os.environ, **clean}, stdout=sys.stderr
-    )  # the command is the user's own
+    # the command is the user's own
+    done = subprocess.run(line, shell=True, env={**os.environ, **clean}, stdout=sys.stderr)
     if done.returncode:
         say(f"firstbreak: the command of --on-stop ended with exit code {done.returncode}")
 
 
-def _on_screen(watched: Iterator[Diagnosis], name: str) -> Iterator[Diagnosis]:
+def _on_screen(watched: Diagnoses, name: str) -> Diagnoses:
     from rich.live import Live
 
     from firstbreak.live.guard import view
+    from firstbreak.reports.content import duration
 
-    with Live(f"waiting for {name}", auto_refresh=False, vertical_overflow="ellipsis") as live:
+    lasting, since = Lasting(), time.monotonic()
+    rows: tuple[str, ...] = ()
+
+    def so_far() -> str:
+        verdicts = ", ".join(said for _, said in lasting.past[-LASTS:])
+        return f"last row read {duration(round(time.monotonic() - since) / 3600)} ago; verdicts so far: {verdicts}"
+
+    with Live(f"waiting for {name}", refresh_per_second=1, vertical_overflow="ellipsis") as live:
         for dx in watched:
-            live.update(view.renderable(dx), refresh=True)
+            lasting.add(dx)
+            rows, since = view.chosen(dx, rows), time.monotonic()
+            live.update(view.renderable(dx, rows, so_far), refresh=True)
             yield dx
 
 
-def _as_lines(watched: Iterator[Diagnosis], name: str) -> Iterator[Diagnosis]:
-    shown = ""
+def _as_lines(watched: Diagnoses, name: str) -> Diagnoses:
+    lasting, line, shown = Lasting(), "", ""
     for dx in watched:
-        line = f"{dx.verdict.action.value}: {dx.verdict.summary}"
-        if line != shown:
-            write(f"step {number(dx.run.last_step)}  {line}")
-            shown = line
+        line = f"step {number(dx.run.last_step)}  {dx.verdict.action.value}: {dx.verdict.summary}"
+        if lasting.add(dx):
+            write(shown := line)
         yield dx
+    if line != shown:
+        write(line)
+
+
+class Lasting:
+    """The verdicts of a live run that last: so many diagnoses in a row agree in what to do, and in what broke first."""
+
+    def __init__(self) -> None:
+        self.past: list[tuple[object, str]] = []  #: (verdict, what is said of it), one after the other
+        self._row: list[object] = []
+
+    def add(self, dx: Diagnosis) -> bool:
+        """Whether the verdict of one more diagnosis is new and lasts. The first one does, and the first that ends a run."""
+        now = dx.verdict.action, dx.first_break.links if dx.first_break is not None else ()
+        self._row = [*self._row, now] if now in self._row else [now]
+        urgent = now[0] in ENDS and not (self.past and self.past[-1][1].startswith(tuple(ENDS)))  # waits for nothing
+        new = not self.past or (now != self.past[-1][0] and (urgent or len(self._row) >= LASTS))
+        if new:
+            self.past.append((now, f"{now[0].value} (step {number(dx.run.last_step)})"))
+        return new

@@ -120,18 +120,15 @@ def best_checkpoint(material: Material) -> Deliverable:
     """The saved model with the best score, which is not always the last one."""
     best = material.diagnosis.best_checkpoint
     if best is None:
-        return Missing(
-            "no score is recorded, so no checkpoint is best", "evaluate the saved checkpoints on a dev split"
-        )
+        return Missing("no score is recorded, so no checkpoint is best", "evaluate the checkpoints on a dev split")
     where = f"{best.metric} is best at step {number(best.step)} ({number(best.value)})"
     if (kept := _saved_as(material.run, BEST)) is not None:
         left_out, copy = material.copy(kept, "best")
         return Delivered(f"{kept.path}, which the training kept as its best; {where}{left_out}", (copy,))
     saved = next((c for c in material.run.checkpoints if c.path == best.path), None)
     if saved is None:
-        return Missing(
-            f"{where}, and no model is saved", f"train again to step {number(best.step)} with {_saving(material)}"
-        )
+        again = f"train again to step {number(best.step)} with {_saving(material)}"
+        return Missing(f"{where}, and no model is saved", again)
     far = "" if saved.step == best.step else f"; the nearest model is of step {number(saved.step)}"
     left_out, copy = material.copy(saved, "best")
     return Delivered(where + far + left_out, (copy,))
@@ -164,9 +161,8 @@ def failed_checkpoint(material: Material) -> Deliverable:
     found = [o.finding for o in material.diagnosis.findings if o.finding is not None]
     symptom = next((f for f in found if f.metric == broke.metric and f.onset == broke.step), found[0])
     step = broke.step if broke.step is not None else material.run.first_step or 0.0
-    note = material.write(
-        "failed/symptom.txt", f"{broke.link.value} broke first, at step {number(step)}\n\n{symptom.message}"
-    )
+    said = f"{broke.link.value} broke first, at step {number(step)}"
+    note = material.write("failed/symptom.txt", f"{said}\n\n{symptom.message}")
     after = next((c for c in material.run.checkpoints if c.step >= step), None)
     if after is None:
         return Missing(
@@ -174,9 +170,8 @@ def failed_checkpoint(material: Material) -> Deliverable:
             f"train again to shortly after step {number(step)} with {_saving(material)}",
         )
     left_out, copy = material.copy(after, "failed")
-    return Delivered(
-        f"step {number(after.step)}, after {broke.link.value} broke at {number(step)}{left_out}", (copy, note)
-    )
+    said = f"step {number(after.step)}, after {broke.link.value} broke at {number(step)}{left_out}"
+    return Delivered(said, (copy, note))
 
 
 def audit_samples(material: Material) -> Deliverable:
@@ -232,9 +227,7 @@ def private_report(material: Material) -> Deliverable:
     """The scores of this run on the private test, and all earlier evaluations on the private test."""
     how = f"`firstbreak eval record NAME --use release --run {material.run.path} --score METRIC=VALUE --protocol FILE`"
     if material.ledger is None:
-        return Missing(
-            "there is no ledger of evaluations", f"`firstbreak eval split NAME --kind private_test`, then {how}"
-        )
+        return Missing("there is no ledger", f"`firstbreak eval split NAME --kind private_test`, then {how}")
     private = [name for name, split in material.ledger.splits.items() if split[-1].kind == "private_test"]
     if not private:
         return Missing("no private test is declared", f"`firstbreak eval split NAME --kind private_test`, then {how}")
@@ -250,10 +243,10 @@ def private_report(material: Material) -> Deliverable:
         "warnings": [f.message for f in wrong],
         "ledger_head": material.head,
     }
+    kept = material.write("private/report.json", json.dumps(record, indent=1))
     released = [e for e in mine if e.use is Use.RELEASE]
     if not released:  # an evaluation for selection is contaminated by it, and is no result
         used = ", ".join(dict.fromkeys(e.use.value for e in mine))
-        kept = material.write("private/report.json", json.dumps(record, indent=1))
         return Missing(
             f"{mine[-1].split} was evaluated to {used}, and never for the release: that score is no private result "
             f"(it is in private/{kept.name})",
@@ -262,9 +255,7 @@ def private_report(material: Material) -> Deliverable:
     last = released[-1]
     said = ", ".join(f"{metric} {number(value)}" for metric, value in last.scores.items())
     doubt = f", with {len(wrong)} warning{'' if len(wrong) == 1 else 's'} about its use" if wrong else ""
-    return Delivered(
-        f"{last.split}: {said}{doubt}", (material.write("private/report.json", json.dumps(record, indent=1)),)
-    )
+    return Delivered(f"{last.split}: {said}{doubt}", (kept,))
 
 
 def _protocols(ledger: EvaluationHistory, records: Sequence[EvaluationRecord]) -> dict[str, dict[str, object]]:
@@ -295,11 +286,8 @@ def experiment_context(material: Material) -> Deliverable:
     source = Path(material.run.path) / context.FILE
     with beneath(*roots_of(source.parent)):
         recorded = read_whole(source, context.MAX_BYTES)
-    commit = (
-        f"commit {found.code.commit[:10]}{', changed' if found.code.dirty else ''}"
-        if found.code.commit
-        else "no commit"
-    )
+    code = found.code
+    commit = f"commit {code.commit[:10]}{', changed' if code.dirty else ''}" if code.commit else "no commit"
     masked = json.dumps(Mask(os.environ).tree(json.loads(recorded)), indent=1)
     return Delivered(commit, (material.write(context.FILE, masked),))
 

@@ -69,17 +69,13 @@ def _manifest_of(folder: Path) -> tuple[dict[str, str], dict[str, dict[str, Any]
     try:
         manifest = json.loads(read_whole(folder / MANIFEST, 1 << 28))
         files = {str(file["path"]): str(file["sha256"]) for file in manifest["files"]}
-        deliverables = {
-            str(name): {**entry, "status": str(entry["status"])} for name, entry in manifest["deliverables"].items()
-        }
+        deliverables = {str(n): {**e, "status": str(e["status"])} for n, e in manifest["deliverables"].items()}
         if manifest["schema"] != SCHEMA:
             raise ValueError(f"schema {manifest['schema']}")
         if outside := [name for name in files if "\0" in name]:
             raise ValueError(f"the name {outside[0]!r}")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise Unreadable(
-            folder / MANIFEST, f"is not a manifest ({why(error)})", "run `firstbreak closeout` again"
-        ) from None
+        raise Unreadable(folder / MANIFEST, f"is not a manifest ({why(error)})", "run the close-out again") from None
     return files, deliverables
 
 
@@ -106,12 +102,11 @@ def summary(material: Material, outcomes: Mapping[str, Deliverable]) -> str:
     """The summary of one page."""
     run, verdict = material.run, material.diagnosis.verdict
     steps = f"steps {run.first_step:g} to {run.last_step:g}" if run.last_step is not None else "no steps"
+    about = f"{run.trainer or 'Unknown trainer'}, {run.algorithm or 'unknown algorithm'}"
     lines = [
         f"# Close-out of {code(Path(run.path).name)}",
         "",
-        prose(
-            f"{run.trainer or 'Unknown trainer'}, {run.algorithm or 'unknown algorithm'}, {steps}; {make.score_of(run)}."
-        ),
+        prose(f"{about}, {steps}; {make.score_of(run)}."),
         "",
         f"**{prose(verdict.summary)}**",
         "",
@@ -138,10 +133,7 @@ def _manifest(material: Material, outcomes: Mapping[str, Deliverable]) -> dict[s
         "firstbreak": __version__,
         "ledger_head": material.head,
         "deliverables": {name: _described(folder, outcome) for name, outcome in outcomes.items()},
-        "files": [
-            {"path": _name(folder, path), "bytes": path.stat().st_size, "sha256": sha256(path)}
-            for path in _entries(folder)
-        ],
+        "files": [{"path": _name(folder, p), "bytes": p.stat().st_size, "sha256": sha256(p)} for p in _entries(folder)],
     }
 
 

@@ -16,10 +16,11 @@ from firstbreak import context
 from firstbreak.compare.inferred_settings import inferred_settings, without_seed
 from firstbreak.compare.per_run import BOOKKEEPING, is_per_run
 from firstbreak.dialects.hyperparameters import HYPERPARAMETERS
-from firstbreak.engine.inputs import Inputs
+from firstbreak.engine.inputs import MIN_EVALUATIONS, Inputs
 from firstbreak.evals.canonical import canonical
 from firstbreak.model import Run, Series
-from firstbreak.values import dataclass
+from firstbreak.values import dataclass, replace
+from firstbreak.words import number
 
 LATE = 0.1  #: share of the points of the score; their mean is the final score of a run
 TASK = ("env_id", "dataset")
@@ -32,11 +33,12 @@ class Member:
 
     run: Run
     context: context.Context | None
+    judged_by: str = ""  #: the curve that stands for its score, where that of its own is not recorded by all
 
     @cached_property
     def score(self) -> Series | None:
         """The curve that shows whether training works."""
-        curve = Inputs(self.run).score
+        curve = self.run.series[self.judged_by] if self.judged_by else Inputs(self.run).score
         return curve.finite if curve is not None and len(curve.finite) else None
 
     @property
@@ -63,9 +65,7 @@ class Member:
         Left out are the task, and what belongs to one run alone: its name, seed, dates and places.
         """
         config = self.run.config
-        if not config.raw or self.run.formats == (
-            "console",
-        ):  # the trainer's assumptions; what first lines tell is inferred
+        if not config.raw or self.run.formats == ("console",):  # assumptions; what first lines tell is inferred
             return {}
         own = {option: name for name, option in config.keys.items()}
         left_out = {"seed", *TASK, *BOOKKEEPING}
@@ -88,18 +88,15 @@ class Member:
         if self.settings:
             return self.settings
         curve = self.run.series.get(LR)
-        first: dict[str, Any] = (
-            {} if curve is None or not len(curve.finite) else {"learning_rate": float(curve.finite.values[0])}
-        )
+        rates = [] if curve is None else curve.finite.values[:1].tolist()
+        first: dict[str, Any] = {"learning_rate": rates[0]} if rates else {}
         return {name: value for name, value in {**first, **self.inferred}.items() if name not in ("seed", *TASK)}
 
     def copies(self, other: Member) -> bool:
         """Whether the other run is the same one: no curve tells them apart."""
-        alike = self.task == other.task and self.run.series.keys() == other.run.series.keys()
-        return alike and all(
-            np.array_equal(curve.values, other.run.series[name].values, equal_nan=True)
-            for name, curve in self.run.series.items()
-        )
+        mine, theirs = self.run.series, other.run.series
+        alike = self.task == other.task and mine.keys() == theirs.keys()
+        return alike and all(np.array_equal(mine[n].values, theirs[n].values, equal_nan=True) for n in mine)
 
 
 @dataclass(frozen=True)
@@ -121,6 +118,11 @@ class Arm:
             task = next(name for name in found if name)
             found = defaultdict(list, {task: [*found[task], *found[""]]})
         return {task: np.array(values) for task, values in found.items()}
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """The names of the scores."""
+        return tuple(sorted({member.score.name for member in self.members if member.score is not None}))
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -174,8 +176,33 @@ def arms(groups: Sequence[tuple[str, Sequence[Run]]]) -> list[Arm]:
     found += _by_settings(alone)
     order = {id(run): i for i, run in enumerate(run for _, runs in groups for run in runs)}
     found.sort(key=lambda side: order[id(side[1][0].run)])
-    names = _unlike([_shared_name(name, members) for name, members in found])
-    return [_arm(name, members) for name, (_, members) in zip(names, found, strict=True)]
+    if common := _common_score([member for _, members in found for member in members]):
+        found = [(name, [replace(member, judged_by=common) for member in members]) for name, members in found]
+    shared = [_shared_name(name, members) for name, members in found]
+    compared = [_arm(name, members) for name, (_, members) in zip(_unlike(shared), found, strict=True)]
+    return compared if len(set(shared)) == len(shared) else _by_what_differs(compared)
+
+
+def _common_score(members: Sequence[Member]) -> str:
+    """Of several scores the one that all runs record, best of all often enough; "" where each keeps its own."""
+    own = Counter(member.score.name for member in members if member.score is not None)
+    least = {
+        name: min(len(curve.finite) if (curve := m.run.series.get(name)) is not None else 0 for m in members)
+        for name, _ in own.most_common()
+    }
+    shared = [name for name, points in least.items() if points]
+    return max(shared, key=lambda name: min(least[name], MIN_EVALUATIONS)) if len(own) > 1 and shared else ""
+
+
+def _by_what_differs(compared: list[Arm]) -> list[Arm]:
+    """Sides whose names say nothing, by the one setting that differs: `learning_rate=0.001`."""
+    rows = [d for d in differences(compared) if d.part == "config"]
+    if len(rows) != 1 or len({str(value) for value in rows[0].values}) < len(compared):
+        return compared
+    return [
+        replace(arm, name=f"{rows[0].name}={number(v) if isinstance(v, float) else v}")
+        for arm, v in zip(compared, rows[0].values, strict=True)
+    ]
 
 
 def _shared_name(name: str, members: Sequence[Member]) -> str:
@@ -338,4 +365,4 @@ def _unlike(names: list[str]) -> list[str]:
         short = ["/".join(reversed(p[:depth])) for p in parts]
         if len(set(short)) == len(short):
             return short
-    return [f"{name} ({chr(97 + i)})" if names.count(name) > 1 else name for i, name in enumerate(names)]
+    return [f"{Path(name).name} ({i})" if names.count(name) > 1 else name for i, name in enumerate(names, 1)]

@@ -75,7 +75,7 @@ def stand(run: Run, earlier: Sequence[Run], left_out: Sequence[str] = ()) -> Ear
     )
 
 
-def depart(name: str, curve: Series, earlier: Sequence[Series], beyond: float | None = None) -> Departure | None:
+def depart(name: str, curve: Series, earlier: Sequence[Series]) -> Departure | None:
     """Where a curve leaves the band of earlier ones for good, or None."""
     signal = signals.lookup(name.partition("@")[0])
     if signal is None or signal.link is None or len(curve) < STAYS:
@@ -83,7 +83,7 @@ def depart(name: str, curve: Series, earlier: Sequence[Series], beyond: float | 
     compared = _compared(curve, earlier)
     if compared is None:
         return None
-    beyond = limit(len(earlier)) if beyond is None else beyond
+    beyond = limit(len(earlier))
     sizes = (compared.mine - compared.others.mean(axis=0)) / compared.spread
     places = compared.places
     step = first_sustained(Series(name=name, steps=places, values=sizes), lambda z: np.abs(z) > beyond, STAYS)

@@ -37,9 +37,8 @@ class FirstDifference:
 
 def first_differences(left: Arm, right: Arm) -> list[FirstDifference]:
     """For each link the signal that differs first, in the order of the loop. Empty where no common curve differs."""
-    found = [
-        p for name in _common([left, right]) if (p := first_difference(name, _curves(left, name), _curves(right, name)))
-    ]
+    names = common([left, right])
+    found = filter(None, (first_difference(name, _curves(left, name), _curves(right, name)) for name in names))
     first: dict[Link, FirstDifference] = {}
     for p in sorted(found, key=lambda p: (p.step, -p.size)):
         first.setdefault(p.link, p)
@@ -119,10 +118,12 @@ def _curves(arm: Arm, name: str) -> list[Series]:
     return [member.run.series[name].finite for member in arm.members]
 
 
-def _common(compared: Sequence[Arm]) -> Iterator[str]:
-    """The signals with enough points in every run."""
+def common(compared: Sequence[Arm]) -> Iterator[str]:
+    """The signals with enough points in every run, over one kind of steps; how far a run is, is none."""
     members = [member for arm in compared for member in arm.members]
     for name in members[0].run.series:
         curves = [member.run.series.get(name) for member in members]
-        if all(curve is not None and len(curve.finite) >= STAYS for curve in curves):
+        found = [curve for curve in curves if curve is not None and len(curve.finite) >= STAYS]
+        whole = len(found) == len(members) and len({curve.axis for curve in found}) == 1
+        if whole and not name.startswith("progress."):
             yield name

@@ -9,9 +9,8 @@ from firstbreak.compare.judge import Judgement, judge
 from firstbreak.compare.statistics import Estimate
 from firstbreak.reports import html
 from firstbreak.reports.markup import Markup, element, join
-from firstbreak.words import axis_word, link_word, number, shortened
+from firstbreak.words import axis_word, joined, link_word, number, shortened
 
-MOST_DIFFERENCES = 60  #: packages alone can be hundreds
 LONGEST_NAME = 44  #: characters of a name in a table
 LOOKS = 20  #: sides that colour and dash tell apart
 
@@ -39,13 +38,16 @@ def sides(compared: Sequence[Arm], shown: Shown, swatch: bool = False) -> Markup
             *([element("span", class_=f"swatch run-{i % LOOKS}", aria_hidden="true")] if swatch else []),
             html.literal(arm.name),
             ", ".join(sentences.seeds(arm)) or sentences.NOT_RECORDED,
-            ", ".join("?" if member.final is None else number(member.final) for member in arm.members),
+            sentences.finals(arm).replace("  ", ", "),
+            html.literal(joined(arm.measured)),
             element("ul", *(element("li", shown(member)) for member in arm.members), class_="members"),
         )
         for i, arm in enumerate(compared)
     ]
-    head = (*([""] if swatch else []), "Side", "Seeds", "Final score (mean of the last tenth)", "Runs")
-    notes = [element("p", note, class_="facts") for arm in compared for note in arm.notes]
+    head = (*([""] if swatch else []), "Side", "Seeds", f"Final score ({sentences.FINAL})", "Score", "Runs")
+    best = sentences.best_of(compared)
+    notes = [element("p", element("strong", best))] if best else []
+    notes += [element("p", note, class_="facts") for arm in compared for note in arm.notes]
     return join(html.table(head, rows, "plain sides", named=int(swatch)), *notes)
 
 
@@ -62,11 +64,9 @@ def what_differs(compared: Sequence[Arm]) -> Markup:
             join(html.literal(d.name), element("span", f" {d.part}", class_="facts")),
             *(html.literal(sentences.cell(v)) if v is not None else sentences.NOT_RECORDED for v in d.values),
         )
-        for d in found[:MOST_DIFFERENCES]
+        for d in found
     ]
-    more = len(found) - MOST_DIFFERENCES
-    rest = element("p", f"and {more} more; `firstbreak compare` lists all", class_="facts") if more > 0 else None
-    return join(html.table(("Setting", *(_short(arm) for arm in compared)), rows), rest, inferred)
+    return join(html.table(("Setting", *(_short(arm) for arm in compared)), rows), inferred)
 
 
 def against(compared: Sequence[Arm]) -> Markup:
@@ -76,9 +76,7 @@ def against(compared: Sequence[Arm]) -> Markup:
     rows = [_pair(first, other, judged, found) for other, judged, found in pairs]
     chances = any(judged and judged.improvement for _, judged, _ in pairs)
     head = ("Side", "Score", shortened(f"Difference to {first.name}", LONGEST_NAME), "First differs in")
-    said = dict.fromkeys(
-        sentences.NO_SCORE if judged is None else sentences.verdict(other, judged) for other, judged, _ in pairs
-    )
+    said = dict.fromkeys(sentences.verdict(first, other, judged) for other, judged, _ in pairs)
     single = any(min(len(first.members), len(other.members)) == 1 and found for other, _, found in pairs)
     chance = "The probability is that a run of the side scores above one of the first. " if chances else ""
     note = f"Interquartile means with 95 % intervals. {chance}{sentences.SINGLE if single else ''}"
@@ -96,7 +94,7 @@ def _pair(first: Arm, other: Arm, judged: Judgement | None, found: Sequence[Firs
     if judged and judged.improvement:
         value, interval = sentences.estimate(judged.improvement)
         gap = join(gap, element("span", f"P(better) {value} ({interval})", class_="about"))
-    where = _where(first, earliest(found)) if found else "no curve"
+    where = _where(first, earliest(found)) if found else sentences.no_curve(first, other)
     return html.literal(_short(other)), score, gap, where
 
 

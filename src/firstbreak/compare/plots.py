@@ -93,12 +93,9 @@ def _panel(lines: Sequence[tuple[int, float, Line]], heading: str, top: float) -
     domain = (float(xs.min()), float(xs.max()))
     scale = curves.scale(Series(name="", steps=xs, values=ys))
     assert scale is not None  # every line is finite
+    inner = WIDTH - 2 * MARGIN
     drawn = [
-        _path(
-            zip(MARGIN + (WIDTH - 2 * MARGIN) * curves.across(x, domain), HEIGHT * (1 - scale(y)), strict=True),
-            arm,
-            width,
-        )
+        _path(zip(MARGIN + inner * curves.across(x, domain), HEIGHT * (1 - scale(y)), strict=True), arm, width)
         for arm, width, (x, y) in lines
     ]
     labels = [

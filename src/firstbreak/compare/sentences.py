@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from firstbreak.compare.arms import Arm
-from firstbreak.compare.judge import Judgement
+from firstbreak.compare.first_difference import common
+from firstbreak.compare.judge import Judgement, best, middle, unlike
 from firstbreak.compare.statistics import Estimate
 from firstbreak.words import joined, number
 
 NOT_RECORDED = "not recorded"
-NO_CURVE = "No curve differs: no signal that both sides record stays outside its noise."
-NO_SCORE = "The sides record no common score on the same task, so it is unknown which side is better."
+FINAL = "mean of the last tenth"
 SINGLE = "With one run on a side, two seeds of the same setting can differ like this."
 INFERRED = "No run records its configuration; this was read off the names, the first lines of the logs and the curves."
+MOST_SCORES = 6  #: runs of a side whose scores are listed
 ONE_SIDE = "Only seed and task differ: these are runs of one setting."
 
 
@@ -38,6 +39,30 @@ def is_inferred(compared: Sequence[Arm]) -> bool:
     return not any(member.settings for arm in compared for member in arm.members)
 
 
+def no_curve(left: Arm, right: Arm) -> str:
+    """What is said where no curve differs, or none can be compared."""
+    if any(common([left, right])):
+        return "No curve differs: no signal that both sides record stays outside its noise."
+    return "The sides record no signal over the same kind of steps, so no curve is compared."
+
+
+def finals(arm: Arm) -> str:
+    """The final scores of the runs of a side; of many their interquartile mean and how far apart they are."""
+    known = [member.final for member in arm.members if member.final is not None]
+    if len(arm.members) > MOST_SCORES and known:
+        return f"{number(middle(arm))} ({number(min(known))} to {number(max(known))})"
+    return "  ".join(number(member.final) for member in arm.members)
+
+
+def best_of(compared: Sequence[Arm]) -> str:
+    """Which of several sides is best, and whether it is known to be better than the next; empty for two sides."""
+    if (found := best(compared)) is None:
+        return ""
+    first, second, judged = found
+    sure = ", by more than seeds explain" if judged.real else "; the runs cannot show that it is better"
+    return f"Best: {first.name}, {number(judged.difference.value)} above the next ({second.name}){sure}."
+
+
 def seeds(arm: Arm) -> list[str]:
     """The seeds of a side, in the order of its runs."""
     return list(dict.fromkeys(str(member.seed) for member in arm.members if member.seed is not None))
@@ -56,8 +81,12 @@ def estimate(value: Estimate, sign: bool = False) -> tuple[str, str]:
     return shown, f"{number(value.interval[0])}, {number(value.interval[1])}"
 
 
-def verdict(right: Arm, judgement: Judgement) -> str:
+def verdict(left: Arm, right: Arm, judgement: Judgement | None) -> str:
     """Whether the difference is real, or what would show it."""
+    if judgement is None:
+        why = unlike(left, right)
+        said = f"The scores are not compared: {why}" if why else "The sides record no common score on the same task"
+        return f"{said}, so it is unknown which side is better."
     few = min(judgement.runs)
     if judgement.real is None:
         return (

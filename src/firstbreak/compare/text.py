@@ -6,11 +6,11 @@ from typing import Any
 
 from firstbreak.compare import sentences
 from firstbreak.compare.arms import Arm, differences
-from firstbreak.compare.first_difference import FirstDifference, earliest, first_differences
+from firstbreak.compare.first_difference import earliest, first_differences
 from firstbreak.compare.judge import Judgement, judge
 from firstbreak.compare.statistics import Estimate
 from firstbreak.reports.text import visible
-from firstbreak.words import link_word, number
+from firstbreak.words import first_few, joined, link_word, number
 
 MOST_ROWS = 12  #: rows for one part of the differences; packages alone can be hundreds
 WIDEST = 26  #: characters of a cell
@@ -25,13 +25,14 @@ def render(compared: Sequence[Arm]) -> str:
 
 
 def _arms(compared: Sequence[Arm]) -> str:
-    rows = [("", "runs", "seeds", "final score (mean of the last tenth)")]
+    best, names = sentences.best_of(compared), {joined(arm.measured) for arm in compared if arm.measured}
+    score = names.pop() if len(names) == 1 else ""
+    rows = [("", "runs", "seeds", f"final {score or 'score'} ({sentences.FINAL})", "" if score else "of")]
     for arm in compared:
-        seeds = sentences.seeds(arm)
-        scores = ["?" if member.final is None else number(member.final) for member in arm.members]
-        shown = scores if len(scores) <= 6 else [*scores[:5], f"... ({len(scores)})"]
-        rows.append((arm.name, str(len(arm.members)), ",".join(seeds[:6]) or "?", "  ".join(shown)))
-    said = [line for arm in compared for note in arm.notes for line in wrap(note, 80, subsequent_indent="  ")]
+        seeds, name = sentences.seeds(arm), "" if score else joined(arm.measured)
+        rows.append((arm.name, str(len(arm.members)), first_few(seeds, 4, ",") or "?", sentences.finals(arm), name))
+    notes = [best, *(note for arm in compared for note in arm.notes)]
+    said = [line for note in notes for line in wrap(note, 80, subsequent_indent="  ")]
     return "\n".join([table(rows), *map(visible, said)])
 
 
@@ -44,7 +45,7 @@ def _differences(compared: Sequence[Arm]) -> str:
         here = [d for d in found if d.part == part]
         rows += [(part if i == 0 else "", d.name, *_cells(d.values)) for i, d in enumerate(here[:MOST_ROWS])]
         if len(here) > MOST_ROWS:
-            rows.append(("", f"... and {len(here) - MOST_ROWS} more", *("" for _ in compared)))
+            rows.append(("", f"... and {len(here) - MOST_ROWS} more: --format html", *("" for _ in compared)))
     logged = wrap(sentences.INFERRED, 80) if sentences.is_inferred(compared) else []
     return "\n".join([table(rows), *logged])
 
@@ -62,20 +63,13 @@ def _cells(values: Sequence[Any]) -> list[str]:
 
 
 def _against(left: Arm, right: Arm) -> str:
-    found = first_differences(left, right)
-    judgement = judge(left, right)
-    lines = [
-        f"{left.name} -> {right.name}",
-        *_first_differences(left, right, found),
-        "",
-        *_judged(left, right, judgement),
-    ]
-    return "\n".join(lines)
+    found, judged = _first_differences(left, right), _judged(left, right, judge(left, right))
+    return "\n".join([f"{left.name} -> {right.name}", *found, "", *judged])
 
 
-def _first_differences(left: Arm, right: Arm, found: Sequence[FirstDifference]) -> list[str]:
-    if not found:
-        return [sentences.NO_CURVE]
+def _first_differences(left: Arm, right: Arm) -> list[str]:
+    if not (found := first_differences(left, right)):
+        return wrap(sentences.no_curve(left, right), 80)
     first = earliest(found)
     rows = [("first difference", "signal", "at step", left.name, right.name, "")]
     rows += [
@@ -87,17 +81,19 @@ def _first_differences(left: Arm, right: Arm, found: Sequence[FirstDifference]) 
 
 
 def _judged(left: Arm, right: Arm, judgement: Judgement | None) -> list[str]:
+    said = wrap(sentences.verdict(left, right, judgement), 80)
     if judgement is None:
-        return [sentences.NO_SCORE]
+        return said
+    name = joined(left.measured)
     rows = [
-        (f"score of {left.name}", _estimate(judgement.left)),
-        (f"score of {right.name}", _estimate(judgement.right)),
+        (f"{name} of {left.name}", _estimate(judgement.left)),
+        (f"{name} of {right.name}", _estimate(judgement.right)),
         ("difference", _estimate(judgement.difference, sign=True)),
     ]
     if judgement.improvement is not None:
         rows.append((f"P({right.name} beats {left.name})", _estimate(judgement.improvement)))
     scale = " of scores scaled to 0..1 for each task" if len(judgement.tasks) > 1 else ""
-    return [table(rows), f"Interquartile means{scale}, 95 % intervals.", *wrap(sentences.verdict(right, judgement), 80)]
+    return [table(rows), f"Interquartile means{scale}, 95 % intervals.", *said]
 
 
 def _estimate(value: Estimate, sign: bool = False) -> str:

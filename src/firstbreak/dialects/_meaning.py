@@ -57,7 +57,7 @@ _SYNONYMS = {
     "acc": "accuracy accuracies em",
     "correct": "right",
     "incorrect": "wrong",
-    "success": "successes win wins winning solved successful",
+    "success": "successes win wins winning solved successful resolved",
     "trunc": "truncated truncation truncations overlong overlength",
     "eos": "terminated finished stopped",
     "repeat": "repetition repetitions repetitive repeated repeats",
@@ -87,12 +87,12 @@ _SYNONYMS = {
     "logp": "logps logprob logprobs lp",
     "margin": "margins",
     "pref": "preference preferences dpo",
-    "group": "groups grp",
+    "group": "groups grp grouped",
     "mixed": "mix",
     "target": "targets targ tgt",
     "pred": "predict predicted",
     "step": "steps",
-    "iter": "iters iteration iterations",
+    "iter": "iters iteration iterations it",
     "count": "num n number",
     "coef": "coeff coefficient beta weighting",
     "format": "formatting formatted",
@@ -101,11 +101,11 @@ _SYNONYMS = {
     "env": "environment",
     "interact": "interacts interactions",
     "noise": "sigma",
-    "importance": "is",
+    "importance": "is iw w rho",
     "epsilon": "eps ε",
     "rnd": "icm curiosity",
     "rm": "rewardmodel",
-    "total": "cumulative overall",
+    "total": "cumulative overall sum",
     "flat": "uninformative degenerate silent",
 }
 _ATOMS = {word: atom for atom, words in _SYNONYMS.items() for word in (atom, *words.split())}
@@ -121,12 +121,13 @@ _PHRASES = {
         "episode return": "epret",
         "episode length": "eplen",
         "kl": "kl div|kl divergence",
+        "kl old": "kl difference|kl between old and new distribution|kl between old and new",
         "logp": "log prob|log probs|log pi",
         "absdiff": "abs diff",
-        "ev": "explained variance|explained var|expl var",
+        "ev": "explained variance|explained var|expl var|baseline explained",
         "lr": "learning rate|learningrate",
         "rm": "reward model",
-        "critic": "value function",
+        "critic": "value function|q sa|q s a",
         "flat": "zero std|zero variance|zero var|zero reward std|zero signal|no signal|same reward|"
         "identical reward|equal reward|all equal|all same|all identical|equal std",
         "solveall": "all correct|all right|all solved|solved all|solve all",
@@ -142,13 +143,15 @@ _PHRASES = {
         "frame speed": "fps",
         "step speed": "sps",
         "env step": "timestep|timesteps",
-        "tderror": "td error|td err",
-        "critic loss": "td loss",
+        "tderror": "td error|td err|abs td",
+        "critic loss": "td loss|huber|huber loss",
         "sync": "weight sync|sync weights",
         "share": "hit rate",
         "success share": "win rate|winrate|reached goal|goal reached|reached target|target reached|goal achieved|battle won",
         "group": "within group|in group",
         "lossscale": "loss scale|grad scale|grad scaler|amp scale",
+        "epsilon": "eps greedy|epsilon greedy",
+        "absdev importance": "w dev|ratio dev|weight dev|is dev",
         "critic max": "qmax|maxq",
         "kl behave": "kl mu pi|kl pi mu",
         "iter time": "iter seconds",
@@ -156,7 +159,7 @@ _PHRASES = {
     for phrase in phrases.split("|")
 }
 #: a return over the last so many episodes: `ret20`, `return_mean_100`, `reward_ma100`
-_WINDOW = pattern(r"\b(rets?|returns?|rews?|rewards?|scores?|mean|avg|ma|last) ?\d{2,4}\b")
+_WINDOW = pattern(r"\b(rets?|returns?|rews?|rewards?|scores?|mean|avg|ma|last|max|min) ?\d{2,4}\b")
 _PASS_AT = pattern(r"\bpass (at )?(\d+|k|n)\b")
 _LONGEST = max(len(phrase.split()) for phrase in _PHRASES)
 
@@ -164,7 +167,7 @@ _EDGE = word_set("valid")  #: says so at an end of a name only: there are valid 
 _HELD_OUT = word_set("eval evaluation val valid validation test heldout holdout ho dev greedy")
 _STATISTICS = {
     **{s: s for s in ("min", "max", "std", "var", "p10", "p25", "p50", "p75", "p90", "p95", "p99")},
-    **spelled(mean="mean avg average", p50="median", std="stddev sd", var="variance"),
+    **spelled(mean="mean avg average ave", p50="median", std="stddev sd", var="variance"),
 }
 #: unit -> what it makes of the number, and the atom that it says
 _UNITS = {
@@ -179,7 +182,7 @@ _COUNTS = word_set("episodes iterations timesteps steps updates epochs")
 _SILENT = word_set(
     "of the in to from vs with per by at and for over train training batch minibatch running current cur curr raw scalar"
     " chart charts metric metrics stat stats info loop global agent main algo ppo grpo rloo hparam hparams last latest ma moving"
-    " rolling"
+    " rolling during"
 )
 
 _SHARE = "share|percent|ratio"
@@ -187,12 +190,12 @@ _TEXT = "completion|gen"
 _SPREADS = frozenset({"reward.group_std", "action.std"})  #: quantities that are a standard deviation
 # signal, the atoms that it needs ("a|b": either), further atoms that it may have
 _QUANTITIES: tuple[tuple[str, str, str], ...] = (
-    ("reward.mean", "reward|return|score", "episode epoch iter total task"),
+    ("reward.mean", "reward|return|score", "episode epoch iter total task shared team joint"),
     ("reward.group_std", "group *std", "reward score"),
     ("reward.zero_std_frac", f"flat {_SHARE}", "group prompt reward sample completion"),
     ("reward.solve_all_frac", f"solveall {_SHARE}|group", f"prompt {_SHARE} group"),
     ("reward.solve_none_frac", f"solvenone {_SHARE}|group", f"prompt {_SHARE} group"),
-    ("reward.mixed_frac", f"mixed {_SHARE}", "group prompt"),
+    ("reward.mixed_frac", f"mixed {_SHARE}|group", f"group prompt {_SHARE}"),
     ("reward.accuracy", "acc", "answer task"),
     ("reward.accuracy", f"correct {_SHARE}", "answer task completion"),
     ("reward.pass_at_k", "passk", "share"),
@@ -244,6 +247,9 @@ _QUANTITIES: tuple[tuple[str, str, str], ...] = (
     ("policy.clip_fraction.high", f"clip {_SHARE} high|upper", "policy pg ratio token"),
     ("policy.clip_range", "clip range|epsilon", ""),
     ("policy.ratio.mean", "ratio", "importance prob"),
+    ("policy.ratio.mean", "importance", "weight"),
+    ("policy.ratio.absdev", "absdev importance", ""),
+    ("policy.clip_fraction", "clip importance", ""),
     ("policy.logp.mean", "logp", "policy token trainer action"),
     ("policy.logp.ref", "logp ref", "policy token trainer"),
     ("policy.logp.old", "logp old", "policy token trainer"),
@@ -289,6 +295,7 @@ _QUANTITIES: tuple[tuple[str, str, str], ...] = (
     ("time.reward", "time reward|verify", "step phase"),
     ("time.wait_batch", "time wait", "queue data"),
     ("time.elapsed", "time wall|elapsed", "total"),
+    ("throughput.iter_s", "iter speed", ""),
     ("throughput.tok_s", "token speed", "total"),
     ("throughput.tok_s_gpu", "token speed gpu", ""),
     ("throughput.gen_tok_s", "token speed gen|rollout", ""),
@@ -425,6 +432,8 @@ def _by_company(reading: _Reading, company: Company) -> str | None:
         return "kl.old" if company.control or company.critic else None
     if atoms in ({"length"}, {"length", "rollout"}):
         return "length.mean" if company.language else "episode.length" if company.control else None
+    if atoms == {"success"} and reading.held_out:
+        return "success_rate"
     if atoms == {"buffer"} and company.control:
         return "replay.size"
     if atoms == {"reward", "acc"} and company.preference:
@@ -450,12 +459,14 @@ def _part(words: list[str], company: Company) -> str | None:
         return None
     if words[:2] in (["reward", "component"], ["reward", "components"]) and len(words) > 2:
         words = [*words[2:], "reward"]  # says so itself
-    statistics = [word for word in words if word in _STATISTICS and word != "mean"]
+    statistics = {word for word in words if word in _STATISTICS} - {"mean"}
     words = [word for word in words if word not in _STATISTICS]
-    if statistics or len(words) < 2:
+    function = words[-1:] in (["func"], ["fn"], ["function"])  # `accuracy_reward_func`, as TRL's users call them
+    words = words[:-1] if function else words
+    if statistics - {"std"} or (statistics and not function) or len(words) < 2:
         return None
-    part = words[:-1] if words[-1] in ("reward", "rewards") else words[1:] if words[0] == "rew" else []
-    if not part or not _NO_PART.isdisjoint(part) or not all(word.isalpha() for word in part):
+    part = words[:-1] if words[-1] in ("reward", "rewards", "rew") else words[1:] if words[0] == "rew" else []
+    if not part or not _NO_PART.isdisjoint(part) or not all(word.isalpha() or function for word in part):
         return None
     return f"reward.component.{'_'.join(part)}.mean"
 
@@ -473,10 +484,12 @@ def company(names: Iterable[list[str]]) -> Company:
     every = frozenset().union(*found) if found else frozenset()
     control = not _CONTROL.isdisjoint(every)
     language = _LANGUAGE - {"eos"} if control else _LANGUAGE  # episodes are terminated as well
+    answers = any(atoms - _HELD_OUT - _SILENT == {"acc"} for atoms in found)
+    critic = any({"critic", "loss"} <= atoms or "ev" in atoms for atoms in found)
     return Company(
-        language=not language.isdisjoint(every) or any(atoms - _HELD_OUT - _SILENT == {"acc"} for atoms in found),
+        language=not language.isdisjoint(every) or (answers and not (control and critic)),
         control=control,
-        critic=any({"critic", "loss"} <= atoms or "ev" in atoms for atoms in found),
+        critic=critic,
         preference=any({"chosen", "rejected"} & atoms for atoms in found) or "pref" in every,
         reference=any({"kl", "ref"} <= atoms for atoms in found),
         reward=any(

@@ -18,7 +18,7 @@ MARKS = word_set("""
     EpThisIter | EpisodesSoFar | TimestepsSoFar | ev_tdlam_before | rollout/return_history | rollout/actions_std |
     reference_Q_mean | reference_action_std | train/param_noise_distance | total/steps_per_second | test/mean_Q |
     stats_o/mean | stats_g/mean | loss/approximate_kullback-leibler | loss/clip_factor | input_info/advantage |
-    input_info/discounted_rewards | input_info/old_value_pred | input_info/old_neglog_action_probability
+    pol_surr | pol_entpen | input_info/discounted_rewards | input_info/old_value_pred | input_info/old_neglog_action_probability
 """)
 
 AXIS = (
@@ -60,18 +60,20 @@ NAMES: dict[str, str | Name] = {
     **dict.fromkeys(words("policy_entropy loss/policy_entropy entropy loss_ent loss/entropy_loss"), "policy.entropy"),
     **dict.fromkeys(("approxkl", "loss/approxkl", "loss/approximate_kullback-leibler"), _KL),
     "meankl": Name("kl.old", note="analytic, after the step"),
-    "loss_kl": Name("kl.old", note="analytic, after the last epoch"),
+    **dict.fromkeys(("loss_kl", "kl"), Name("kl.old", note="analytic, after the last epoch")),
     **dict.fromkeys(("clipfrac", "loss/clipfrac", "loss/clip_factor"), "policy.clip_fraction"),
     "input_info/clip_range": "policy.clip_range",
     "input_info/advantage": "advantage.mean",
     **dict.fromkeys(
-        ("loss/policy_loss", "loss_pol_surr"), Name("policy.loss", note="advantages normalised: near 0 by construction")
+        ("loss/policy_loss", "loss_pol_surr", "pol_surr"),
+        Name("policy.loss", note="advantages normalised: near 0 by construction"),
     ),
     "loss/policy_gradient_loss": "policy.loss",
     "optimgain": "policy.objective",
     "train/loss_actor": Name("policy.loss", note="minus a Q value: follows the scale of Q, lower is not better"),
     "rollout/actions_std": Name("action.std", note=f"over states and noise, {_SINCE_START}"),
     "% time spent exploring": Name("epsilon", 0.01, "logged in percent"),
+    "pol_entpen": Name("entropy.loss", note="minus the coefficient times the entropy"),
     # the critic
     "explained_variance": "value.explained_variance",
     "misc/explained_variance": "value.explained_variance",
@@ -152,7 +154,7 @@ def context(names: Set[str]) -> dict[str, str | Name]:
 def algorithm(names: Set[str], config: Mapping[str, Any]) -> str | None:
     """From what only one method logs; hindsight replay is DDPG."""
     for method, own in (
-        ("ppo", {"loss/approxkl", "approxkl", "loss_pol_surr", "loss/clip_factor"}),
+        ("ppo", {"loss/approxkl", "approxkl", "loss_pol_surr", "pol_surr", "loss/clip_factor"}),
         ("trpo", {"meankl", "optimgain", "input_info/kl_clip_range"}),
         ("dqn", {"% time spent exploring"}),
         ("sac", {"ent_coef"}),

@@ -126,7 +126,7 @@ _GROUPS: Mapping[str, str] = {
     "progress.step": "step steps global_step global_steps training_step total_steps unnamed_0",
     "progress.env_steps": "timestep timesteps total_timesteps env_step env_steps total_env_steps num_env_steps frames"
     " num_frames total_frames t_env",
-    "progress.iterations": "iteration iterations iter iters training_iteration",
+    "progress.iterations": "iteration iterations iter iters it training_iteration",
     "progress.episodes": "episode episodes num_episodes episodes_total n_episode n_episodes n_epi",
     "progress.epoch": "epoch epochs",
     "progress.updates": "updates num_updates n_updates",
@@ -191,7 +191,9 @@ _READINGS: Mapping[str, tuple[str, float]] = {
 
 _PANEL = pattern(r"(?:real|sac|td3|dqn|ddpg|a2c)/")  #: the environment beside a model of it, and algorithms
 #: `ratio/e0_mb0`: of the first minibatch, before anything was learned from the batch
-_FIRST = pattern(r"[/._](?:(?P<first>e(?:poch)?_?0[/._]?m(?:ini)?b(?:atch)?_?0|first_(?:minibatch|mb))|(?<=/)last)$")
+_FIRST = pattern(
+    r"[/._](?:(?P<first>(?:e(?:poch)?_?0[/._]?)?m(?:ini)?b(?:atch)?_?0|first_(?:minibatch|mb))|(?<=/)last)$"
+)
 
 
 @lru_cache(maxsize=65536)
@@ -249,7 +251,8 @@ def _scores(names: Set[str]) -> dict[str, str | Name]:
 
 
 #: of a loop that calls its losses by what they train, the best first
-_POLICY, _CRITIC = ("pg", "pi"), ("vf", "bl", "baseline", "v")
+_NLL = frozenset({"nll tok", "nll per tok", "nll token", "nll per token"})
+_POLICY, _CRITIC = ("pg", "pi", "surr"), ("vf", "bl", "baseline", "v")
 
 
 def _losses(names: Set[str]) -> dict[str, str | Name]:
@@ -258,8 +261,11 @@ def _losses(names: Set[str]) -> dict[str, str | Name]:
     known = {meaning.signal for raw in names if "<" not in raw and (meaning := translate(raw))}
     policy, critic = (next((bare[word] for word in of if word in bare), None) for of in (_POLICY, _CRITIC))
     found: dict[str, str | Name] = {"scale": "optim.loss_scale"} if {"scale", "skipped"} <= names else {}
-    if "H" in names and (policy or any("kl" in _words(raw) for raw in names)):
+    sampled = [raw for raw in sorted(names) if " ".join(_words(raw)) in _NLL]
+    if "H" in names and (policy or sampled or any("kl" in _words(raw) for raw in names)):
         found["H"] = "policy.entropy"
+    if sampled and "reward.mean" in known:  # of what was sampled, and not of given text
+        found[sampled[0]] = Name("policy.logp.mean", -1.0, "logged as minus the log-probability of a sampled token")
     if policy and "policy.loss" not in known:
         found[policy] = "policy.loss"
     if policy and critic and "value.loss" not in known:
@@ -392,7 +398,7 @@ def _entry(words: list[str]) -> Name | None:
     return None
 
 
-_PER_SECOND = pattern(r"(?:(?<=steps)|(?<=frames)|(?<=tokens)|(?<=tok))/s(?:ec)?$")
+_PER_SECOND = pattern(r"(?:(?<=\bit)|(?<=iter)|(?<=steps)|(?<=frames)|(?<=tokens)|(?<=tok))/s(?:ec)?$", re.IGNORECASE)
 _CAMEL = pattern(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=\d)(?=[A-Z][a-z])")
 _SEPARATOR = pattern(r"[\W_]+")
 

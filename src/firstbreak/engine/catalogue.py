@@ -31,6 +31,12 @@ OF_OPTION: Mapping[str, Families] = {
     **dict.fromkeys(("kl_coef", "temperature", "top_p", "min_p", "max_new_tokens"), only(Policy.TEXT, *SAMPLED)),
     **dict.fromkeys(("group_size", "dynamic_sampling"), only(Policy.TEXT, Method.GROUP_RELATIVE, UNKNOWN)),
 }
+_CLIPS = frozenset({"clip_range", "clip_range_high", "clip_range_value", "epochs_per_batch", "minibatches"})
+#: algorithm -> the options of its family that it has not: one update for each batch, or no clipping
+LACKS: Mapping[str, frozenset[str]] = {
+    "trpo": _CLIPS - {"minibatches"},
+    **dict.fromkeys(("a2c", "a3c", "vpg", "reinforce"), _CLIPS | {"target_kl"}),
+}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -235,3 +235,9 @@ def _outside(side: Side, name: str, value: float, range_: Range, run: Run, most:
 
 def _weight(weight: float, text: str) -> Weight:
     return Weight(kind=WeightKind.CONFIGURATION, finding="config", weight=weight, text=text)
+
+
+def dropout_of(run: Run) -> dict[str, float]:
+    """The options of the configuration that switch dropout on: `lora_dropout`, `resid_pdrop`, ..."""
+    given = {k: v for k, v in run.config.raw.items() if isinstance(v, int | float) and 0 < v < 1}
+    return {k: float(v) for k, v in given.items() if any(word in k.lower() for word in ("dropout", "_pdrop"))}

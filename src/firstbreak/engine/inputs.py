@@ -567,7 +567,9 @@ def family(run: Run, method: Method | None = None) -> Family:
         or writes_text(run.trainer)
         or any(name.startswith(about_text) and not (steps and name.startswith("proof.")) for name in run.series)
     )
-    acts = steps or method is Method.VALUE_BASED or bool({"episode.length", "reward.episode"} & run.series.keys())
+    episodes = bool({"episode.length", "reward.episode"} & run.series.keys())
+    counted = run.trainer is not None and "progress.env_steps" in run.series  # nothing counts the tokens of a text so
+    acts = steps or episodes or counted or method is Method.VALUE_BASED
     fresh = method in (Method.GROUP_RELATIVE, Method.ACTOR_CRITIC) and run.algorithm not in DECOUPLED
     return Family(
         policy=Policy.TEXT if text else Policy.CONTROL,
@@ -690,6 +692,9 @@ def truncation(
     return replace(lengths, name="length.clipped_ratio", values=share, note=note)
 
 
+SHORTEST_LIMIT = 8  #: tokens: nobody sets a smaller one, and an answer of so few may just be that long (convention)
+
+
 def length_limit(config: Config, length_mean: Series | None = None, length_max: Series | None = None) -> float | None:
     """The length limit of a completion in tokens: recorded, or the highest length if many completions have exactly it.
 
@@ -702,10 +707,8 @@ def length_limit(config: Config, length_mean: Series | None = None, length_max: 
     recorded = config.number("max_new_tokens")
     if recorded is not None and "max_new_tokens" not in config.defaulted and recorded >= longest:
         return recorded
-    return next(
-        (limit for s in (length_max, length_mean) if s is not None and (limit := _repeated_maximum(s.finite.values))),
-        None,
-    )
+    found = (_repeated_maximum(s.finite.values) for s in (length_max, length_mean) if s is not None)
+    return next((limit for limit in found if limit is not None and limit >= SHORTEST_LIMIT), None)
 
 
 def _repeated_maximum(lengths: np.ndarray) -> float | None:

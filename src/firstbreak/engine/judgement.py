@@ -236,14 +236,16 @@ def goes_nowhere(inputs: Inputs, outcomes: Sequence[Outcome]) -> bool:
         return False
     # the training reward does not rise either: else nothing is found
     if _found(Role.SCORE_UNMOVED, outcomes) and max(shape.n, 0 if second is None else len(second)) >= MIN_SCORES:
-        return True
+        return second is None or not _rose_at_first(second.finite.values)
     swings = shape.kind == "oscillating" and trend(score).direction <= 0 and not _rose_at_first(score.finite.values)
     return shape.n >= MIN_SCORES and bool(swings or np.ptp(score.values) == 0)
 
 
 def _rose_at_first(values: np.ndarray) -> bool:
-    """Whether nearly all scores lie above the first ones, whatever they did later."""
-    return bool(np.quantile(values[len(values) // 10 :], 0.1) > np.max(values[:3]))
+    """Whether nearly all scores lie above the first ones, or all clearly above the very first, whatever they did later."""
+    later = values[max(len(values) // 10, 1) :]
+    clear = bool(len(later)) and values[0] < min(np.min(later), np.mean(later) - 3 * np.std(later))
+    return clear or bool(len(later) and np.quantile(later, 0.1) > np.max(values[:3]))
 
 
 def _found(role: Role, outcomes: Sequence[Outcome]) -> bool:
@@ -339,7 +341,8 @@ def first_break_of(
         found = [o for o in found or _doubts(outcomes) or signs if not _only_slower(o, signs)]
     else:
         found = [o for o in signs if _is_serious(o) and not _only_slower(o, signs)]
-    found = sorted(_without_consequences(found), key=lambda o: (bool(o.roles & RESTATE), _by_onset(o, outcomes)))
+    found = _without_consequences(found, outcomes)
+    found = sorted(found, key=lambda o: (bool(o.roles & RESTATE), _by_onset(o, outcomes)))
     if not found:
         return _by_setting(outcomes, ranked) if harmed or harm is Harm.STALLED else None
     proofs = [o for o in found if Role.PROOF in o.roles]
@@ -405,13 +408,13 @@ def _interval(sign: Outcome) -> Interval:
     return (onset, onset) if finding is None or finding.interval is None else finding.interval
 
 
-def _without_consequences(signs: Sequence[Outcome]) -> list[Outcome]:
+def _without_consequences(signs: Sequence[Outcome], dating: Sequence[Outcome]) -> list[Outcome]:
     """The signs up to the first number that is lost for good: what comes with it or after it speaks for no other link."""
     lost = next((o for o in signs if o.finding is not None and o.finding.numbers.get("lasting")), None)
     if lost is None or lost.finding is None or lost.finding.onset is None:
         return list(signs)
     since = lost.finding.onset
-    onsets = ((o, o.finding.onset if o.finding is not None else None) for o in signs)
+    onsets = ((o, None if o.finding is None else _dated(o.finding, dating).onset) for o in signs)
     return [o for o, onset in onsets if o is lost or Role.PROOF in o.roles or (onset is not None and onset < since)]
 
 

@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from firstbreak.engine import common_settings, likelihood
-from firstbreak.engine.catalogue import smallest
+from firstbreak.engine.catalogue import LACKS, smallest
 from firstbreak.engine.families import OF_LINK, Family, for_family
 from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.likelihood import HEALTHY
@@ -395,7 +395,7 @@ def _ranked(
         link=cause.link,
         probability=probability,
         evidence=evidence,
-        fix=tuple(with_options(step, inputs.run) for step in fix if not _settled(step, cause, inputs)),
+        fix=tuple(with_options(step, inputs.run) for step in fix if not _idle(step, cause, inputs)),
         experiment=experiment,
     )
 
@@ -460,7 +460,10 @@ def _mends(step: str, cause: Cause, inputs: Inputs) -> bool:
     return any(common_settings.amiss(name, cause.settings[name], inputs) for name in asked)
 
 
-def _settled(step: str, cause: Cause, inputs: Inputs) -> bool:
-    """Whether a step of a fix asks only for settings that the run already has."""
-    asked = [name for name in _PLACEHOLDER.findall(step) if name in cause.settings]
+def _idle(step: str, cause: Cause, inputs: Inputs) -> bool:
+    """Whether a step of a fix asks only for settings that the run already has, or that its algorithm lacks."""
+    named = _PLACEHOLDER.findall(step)
+    if named and LACKS.get(inputs.run.algorithm or "", frozenset()).issuperset(named):
+        return True
+    asked = [name for name in named if name in cause.settings]
     return bool(asked) and all(common_settings.settled(name, cause.settings[name], inputs) for name in asked)

@@ -120,7 +120,7 @@ def _near(name: str, known: Iterable[str]) -> str:
         return f"did you mean {' or '.join(near)}?"
     if not known:
         return "it has none"
-    return f"it has {', '.join(known)}" if len(known) <= 12 else "`firstbreak explain` lists all detectors"
+    return f"it has {', '.join(known)}" if len(known) <= 12 else "`firstbreak explain detectors` lists all"
 
 
 def _number(text: str) -> int | float | str:

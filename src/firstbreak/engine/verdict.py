@@ -20,6 +20,7 @@ from firstbreak.model import (
     Finding,
     FirstBreak,
     Harm,
+    Interval,
     Link,
     LinkStatus,
     LinkVerdict,
@@ -38,6 +39,7 @@ from firstbreak.words import axis_word, joined, link_word, lowered, moment, numb
 
 TOO_FEW = "too few points to tell"
 MIN_PROBABILITY = 0.1  #: a cause less probable than this is not named in a summary (convention)
+WIDE = 1 / 3  #: of the steps: a wider interval is left to the curves (convention)
 MIN_SCORES = 30  #: points of a divergence that show whether it still grows (convention)
 STOPS = (Action.STOP, Action.ROLLBACK)
 SHOWN = frozenset({Role.RELATION, Role.PROOF})  #: findings whose numbers do not fit
@@ -152,8 +154,14 @@ def _where(inputs: Inputs, first: FirstBreak) -> str:
         where += f" ({percent(first.probability)} together)"
     axis = inputs.run.axis_of(first.metric)
     last = max((s.steps[-1] for s in inputs.run.series.values() if len(s) and s.axis == axis), default=None)
-    when = "" if first.step is None else f", {moment(axis, first.step, first.interval, last)}"
+    narrow = None if first.interval is None or _wide(first.interval, last) else first.interval
+    when = "" if first.step is None else f", {moment(axis, first.step, narrow, last)}"
     return f"First {'break' if first.kind is BreakKind.BREAK else 'sign'} at {where}{when}."
+
+
+def _wide(interval: Interval, last: float | None) -> bool:
+    """Whether an interval is too wide to help: a report shows it below its curve."""
+    return last is not None and interval[1] - interval[0] > WIDE * last
 
 
 def _why(first: FirstBreak, ranked: Sequence[RankedCause]) -> str:
@@ -429,6 +437,8 @@ def _go_on(inputs: Inputs, score: Score | None) -> str:
     resting = score is not None and score.course in ("plateau", "solved")
     if resting and inputs.eval_score is None and not inputs.supervised:
         return f"Evaluate the {_who(inputs)} {_held_out(inputs)} before you train longer."
+    if score is not None and score.course == "solved":
+        return "Keep this policy: the evaluation is at its maximum, and more steps can gain nothing."
     if score is not None and score.course == "plateau":
         return (
             "Decide whether this score is what you wanted: the run has reached a plateau, and more steps gain little."

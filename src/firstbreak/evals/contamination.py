@@ -249,9 +249,7 @@ def documents(path: Path, names: Sequence[str] = ()) -> Iterator[str]:
                 elif line.strip():
                     yield _text(path, _row(path, line, i), names, i)
     except (OSError, EOFError) as error:
-        raise Unreadable(
-            path, str(error), "give a file of texts: JSON lines, Parquet, or one text on each line"
-        ) from None
+        raise Unreadable(path, str(error), "give a file of texts: JSON lines, Parquet, or one text a line") from None
 
 
 def rows_in(path: Path) -> int | None:

@@ -159,9 +159,7 @@ def explained(history: EvaluationHistory, name: str) -> Explained | None:
         learned=split.range is None and bounds is not None,
         lacks=()
         if bounded
-        else tuple(
-            option for option, there in (("--size N", split.size), ("--range LOW HIGH", bounds)) if there is None
-        ),
+        else tuple(flag for flag, there in (("--size N", split.size), ("--range LOW HIGH", bounds)) if there is None),
     )
 
 

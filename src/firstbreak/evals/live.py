@@ -14,12 +14,10 @@ _ALE = {
 }
 
 
-def gymnasium_protocol(
-    env: Any, *, episodes: int, deterministic: bool, seeds: Sequence[int], **fields: Any
-) -> Protocol:
+def gymnasium_protocol(env: Any, *, episodes: int, deterministic: bool, seeds: Sequence[int], **more: Any) -> Protocol:
     """The protocol of `episodes` episodes in a Gymnasium environment with the options and wrappers of the evaluation.
 
-    `fields` are fields of the protocol that the environment does not know. They replace fields that were read from the
+    `more` are fields of the protocol that the environment does not know. They replace fields that were read from the
     environment. Raises ValueError for an unknown field.
     """
     spec = env.spec
@@ -38,7 +36,7 @@ def gymnasium_protocol(
         "n_envs": 1,
         **{field: options[name] for name, field in _ALE.items() if isinstance(options.get(name), (int, float))},
     }
-    return protocol(read | fields)
+    return protocol(read | more)
 
 
 def _wrappers(env: Any) -> list[str]:

@@ -13,9 +13,7 @@ _RETURNS = re.compile(
     r"(return|reward|rew|score|result)s?[/._-]?(mean|avg)?",
     re.IGNORECASE,
 )
-_LENGTHS = re.compile(
-    r"(eval|evaluation|test)?[/._-]?(mean|avg|average)[/._-]?(episode|ep)?[/._-]?len(gth)?s?", re.IGNORECASE
-)
+_LENGTHS = re.compile(r"(?i)(eval|evaluation|test)?[/._-]?(mean|avg|average)[/._-]?(episode|ep)?[/._-]?len(gth)?s?")
 #: what comes with a score and is none
 _BESIDE = re.compile(
     r"^tools/|(?<![a-z])(len|length|lengths|count|steps?|time|duration|tokens|std|stderr|errors?|loss|perplexity)(?![a-z])",

@@ -138,10 +138,8 @@ class Protocol:
     def kind(self) -> str:
         """What is scored: "episodes" of an environment, or "answers" to problems."""
         known = self.values.keys()
-        of_episodes = known & {"env_id", "episodes"} or (
-            known & EPISODES and not known & set(NEEDED["answers"]) - {"seed"}
-        )
-        return "episodes" if of_episodes else "answers"
+        of_answers = known & set(NEEDED["answers"]) - {"seed"}
+        return "episodes" if known & {"env_id", "episodes"} or (known & EPISODES and not of_answers) else "answers"
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -181,9 +179,7 @@ def read(path: Path) -> Protocol:
     try:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise Unreadable(
-            path, f"cannot be read ({why(error)})", "give a YAML or JSON file of protocol fields"
-        ) from None
+        raise Unreadable(path, f"cannot be read ({why(error)})", "give a YAML or JSON file of fields") from None
     except yaml.YAMLError as error:
         line = str(getattr(getattr(error, "problem_mark", None), "line", 0) + 1)
         raise Unreadable(path, "is neither YAML nor JSON", "write one `field: value` on each line", line) from None

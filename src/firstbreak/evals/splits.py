@@ -126,10 +126,8 @@ def history(entries: Iterable[LedgerEntry]) -> EvaluationHistory:
         data = entry.data
         match data["kind"]:
             case "split":
-                split = Split(
-                    number=entry.number, **_fields(data, "name", "split_kind", "looks", "size", "low", "high")
-                )
-                splits[split.name] = (*splits.get(split.name, ()), split)
+                new = Split(number=entry.number, **_fields(data, "name", "split_kind", "looks", "size", "low", "high"))
+                splits[new.name] = (*splits.get(new.name, ()), new)
             case "protocol":
                 protocols[data["hash"]] = Protocol(data["fields"])
             case "evaluation":
@@ -150,9 +148,7 @@ def _fields(data: Mapping[str, Any], *names: str) -> dict[str, Any]:
 def declare(ledger: Ledger, split: Split) -> LedgerEntry:
     """Write a split into the ledger. A second declaration is valid from then on, and both stay in the ledger."""
     if split.range is not None and not split.range[0] < split.range[1]:
-        raise ValueError(
-            f"the range {number(split.low)} to {number(split.high)} holds no score; give the lowest one first"
-        )
+        raise ValueError(f"the range {number(split.low)} to {number(split.high)} holds no score; give the lowest first")
     body = {"name": split.name, "split_kind": split.kind, "looks": split.allowed}
     known = {"size": split.size, "low": split.low, "high": split.high}
     return ledger.append("split", body | {name: value for name, value in known.items() if value is not None})
@@ -185,13 +181,11 @@ def record(
     body: dict[str, Any] = {"split": split, "use": use.value, "scores": scores}
     body |= {name: value for name, value in what.items() if value is not None}
     body |= {"errors": metrics.named(errors)} if errors else {}
-    records: list[tuple[str, Mapping[str, Any], str | None]] = []
+    rows: list[tuple[str, Mapping[str, Any], str | None]] = []
     if protocol is not None:
         body["protocol"] = protocol.hash
-        records.append(
-            ("protocol", {"hash": protocol.hash, "fields": dict(protocol.values)}, f"protocol-{protocol.hash}")
-        )
-    return ledger.extend([*records, ("evaluation", body, key)])[-1]
+        rows.append(("protocol", {"hash": protocol.hash, "fields": dict(protocol.values)}, f"protocol-{protocol.hash}"))
+    return ledger.extend([*rows, ("evaluation", body, key)])[-1]
 
 
 def _check_range(split: Split, scores: Mapping[str, float]) -> None:

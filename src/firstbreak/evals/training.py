@@ -17,11 +17,7 @@ def protocol_of(run: Run) -> Protocol:
     settings of its own. Options that the run left at the trainer's defaults are unknown, and are left out.
     """
     config = run.config
-    known = {
-        name: config.values[name]
-        for name in _SAME_WORD
-        if config.get(name) is not None and name not in config.defaulted
-    }
+    known = {n: config.values[n] for n in _SAME_WORD if config.get(n) is not None and n not in config.defaulted}
     if config.get("eval_temperature") is not None:
         known["temperature"] = config.get("eval_temperature")
     score = Inputs(run).eval_score

@@ -110,9 +110,7 @@ def ends_before_the_break(design: Design, run: Run, settings: ExperimentSettings
     unit = logged_steps(run, settings)
     steps, whole = length(design, run, settings)["total_steps"] * unit, planned(run, settings) * unit
     share = math.ceil(100 * (at + steps) / whole) / 100
-    longer = (
-        f"--length {share:g} goes on for as long behind the break" if share <= 1 else "--length 1 repeats the whole run"
-    )
+    longer = f"--length {share:g} goes on as long behind the break" if share <= 1 else "--length 1 is the whole run"
     return (
         f"{design.id}: the trial ends at step {number(steps)}, before the break at step {number(at)}: it can only answer for the "
         f"beginning. {longer}; a checkpoint from before step {number(earliest)} would let a short trial begin there."
@@ -331,16 +329,8 @@ def conduct(
     trials = [trial for of_arm in arms.values() for trial in of_arm]
     ledger = folder / LEDGER
     context.record(folder / design.id, config={"experiment": design.id, "original": run.path, "seeds": seeds})
-    enter(
-        ledger,
-        "planned",
-        experiment=design.id,
-        run=run.path,
-        seeds=seeds,
-        start=begins.reason,
-        commands={t.name: t.arguments for t in trials},
-    )
-
+    how = {"seeds": seeds, "start": begins.reason, "commands": {t.name: t.arguments for t in trials}}
+    enter(ledger, "planned", experiment=design.id, run=run.path, **how)
     interim = InterimAnalysis(design, arms, run, settings, begins, lambda done: moved(done, len(trials)))
 
     def ended(result: Result) -> None:
@@ -356,13 +346,11 @@ def conduct(
     if not failure:
         failed, failure = _silent(arms, seen, settings)
     told = any(a.yes is not None for a in answers)
-    longer = (
-        None if failure else _longer(answers, length(design, run, settings)["total_steps"] / planned(run, settings))
-    )
+    made = length(design, run, settings)["total_steps"] / planned(run, settings)
+    longer = None if failure else _longer(answers, made)
     if told:  # a trial that failed, or was too short, says nothing, and what an earlier one said still holds
-        asked = [
-            {"asks": q.asks, "yes": a.yes, "reason": a.reason} for q, a in zip(design.questions, answers, strict=True)
-        ]
+        pairs = zip(design.questions, answers, strict=True)
+        asked = [{"asks": q.asks, "yes": a.yes, "reason": a.reason} for q, a in pairs]
         enter(ledger, "answered", experiment=design.id, answers=asked)
     outcomes = check(run)
     before = rank(Inputs(run), outcomes, evidence(folder, run, outcomes, leave_out=design.id))
@@ -440,12 +428,10 @@ def ask(
     return tuple(
         Answer(yes=None, reason=obstacle)
         if obstacle
-        else question.answer(seen)
-        if question in recorded
-        else Answer(
-            yes=None, reason=without_measure(design, run, settings, question.needed) or _unasked(question, family)
-        )
-        for question in design.questions
+        else q.answer(seen)
+        if q in recorded
+        else Answer(yes=None, reason=without_measure(design, run, settings, q.needed) or _unasked(q, family))
+        for q in design.questions
     )
 
 

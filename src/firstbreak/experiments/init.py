@@ -61,9 +61,7 @@ def prepare(words: Sequence[str], run: Run | None, home: Path) -> Prepared:
     or with its launcher. Raises `Unreadable` if no word is a Python script."""
     at = next((i for i, word in enumerate(words) if word.endswith(".py")), None)
     if at is None:
-        raise Unreadable(
-            shlex.join(words), "names no Python script", "give the script: firstbreak experiment init train.py"
-        )
+        raise Unreadable(shlex.join(words), "names no Python script", "name it: firstbreak experiment init train.py")
     path = (home / words[at]).resolve()
     launcher, arguments = _launcher(words[:at]), list(words[at + 1 :])
     script = read_script(path, lambda: _help(path, home), _configurations(arguments, home))
@@ -100,9 +98,8 @@ def prepare(words: Sequence[str], run: Run | None, home: Path) -> Prepared:
     # with rl-zoo, what is no option of the command line is a hyperparameter of the trainer
     zoo = script.syntax == ZOO
     written = {n: f"--{o}" if zoo and o in script.options else o for n, o in mapped.items()}
-    toml = _toml(
-        {SECTION: own, f"{SECTION}.options": written, f"{SECTION}.now": now, f"{SECTION}.limits": {"minutes": 30}}
-    )
+    limits = {"minutes": 30}
+    toml = _toml({SECTION: own, f"{SECTION}.options": written, f"{SECTION}.now": now, f"{SECTION}.limits": limits})
     return Prepared(toml, mapped, left, lacking, script)
 
 

@@ -98,15 +98,14 @@ def _with_test_set(values: Mapping[str, Any], run: Run, settings: ExperimentSett
     if values.get("data") != "test":
         return values
     given, own = settings.values.get("test_set"), settings.options.get("data")
+    dataset = run.config.get("dataset")
     trained = settings.options.get("dataset") or run.config.keys.get("dataset")
     if own is not None and own != trained:
         return {**values, "data": given or "test"}
-    if own is None and (
-        trained is None or (hooked(run, settings) and (given is None or not run.config.get("dataset")))
-    ):
+    if own is None and (trained is None or (hooked(run, settings) and (given is None or not dataset))):
         return values  # the hooks exchange the data
     test_set = given or run.config.get("eval_dataset")
-    if test_set is None or test_set == run.config.get("dataset"):
+    if test_set is None or test_set == dataset:
         same = "the run does not record it" if test_set is None else "training and evaluation name the same data"
         raise CannotOverride(f"needs `test_set` in [experiment.values], the evaluation's problems: {same}")
     return {name: value for name, value in values.items() if name != "data"} | {"data" if own else "dataset": test_set}
@@ -134,9 +133,7 @@ def option(name: str, run: Run, settings: ExperimentSettings) -> str:
 
 
 #: dialect -> full prefixes of options, if the run's configuration did not contain them
-_PREFIXES: Mapping[str, Mapping[str, str]] = {
-    "verl": {"actor.": "actor_rollout_ref.", "rollout.": "actor_rollout_ref."},
-}
+_PREFIXES = {"verl": {"actor.": "actor_rollout_ref.", "rollout.": "actor_rollout_ref."}}
 
 
 # --- syntaxes --------------------------------------------------------------------------------------------------------
@@ -145,9 +142,7 @@ _PREFIXES: Mapping[str, Mapping[str, str]] = {
 def _syntax(run: Run, settings: ExperimentSettings) -> Callable[[Pairs, ExperimentSettings], Rendered]:
     name = settings.syntax or SYNTAX_OF.get(run.trainer or "")
     if name is None:
-        raise CannotOverride(
-            f"the syntax of {run.trainer or 'this trainer'} is not known; set `syntax` in [experiment]"
-        )
+        raise CannotOverride(f"the syntax of {run.trainer or 'this trainer'} is unknown; set `syntax` in [experiment]")
     if name in SYNTAXES:
         return SYNTAXES[name]
     if "{option}" not in name or "{value}" not in name:
@@ -181,11 +176,7 @@ def _word(value: Any) -> str:
 
 def _flags(options: Pairs, settings: ExperimentSettings) -> Rendered:
     """`--learning_rate 1e-06`: TRL and everything that uses HfArgumentParser, OpenRLHF, CleanRL, slime."""
-    return Rendered(
-        arguments=tuple(
-            word for name, value in options for word in (name if name.startswith("-") else f"--{name}", _word(value))
-        )
-    )
+    return Rendered(arguments=tuple(w for o, v in options for w in (o if o.startswith("-") else f"--{o}", _word(v))))
 
 
 def _zoo(options: Pairs, settings: ExperimentSettings) -> Rendered:

@@ -14,21 +14,11 @@ import numpy as np
 
 from firstbreak.dialects import signals
 from firstbreak.dialects.hyperparameters import HYPERPARAMETERS
+from firstbreak.engine import questions as of_curves
 from firstbreak.engine.catalogue import OF_OPTION, Design, catalogue
 from firstbreak.engine.families import EVERY, Method, Policy
 from firstbreak.engine.inputs import Inputs
-from firstbreak.engine.questions import (
-    FEW_POINTS,
-    MIN_POINTS,
-    TREATED,
-    Answer,
-    OfCurve,
-    Question,
-    curve_of,
-    moved,
-    noise,
-    scores,
-)
+from firstbreak.engine.questions import FEW_POINTS, MIN_POINTS, TREATED, Answer, OfCurve, Question, curve_of
 from firstbreak.engine.rank import cautious_probabilities
 from firstbreak.experiments.overrides import HOOKED, CannotOverride, hooked, in_force, render, resolve
 from firstbreak.experiments.settings import ExperimentSettings
@@ -37,6 +27,7 @@ from firstbreak.values import dataclass, replace
 from firstbreak.words import number
 
 LEAST_BITS = 0.01  #: of an experiment that is proposed
+REPORTED_BITS = 0.05  #: of one that a report proposes, which knows no settings
 #: curves that a change of the reward enters: what is trained on, what an evaluation gives, and its total
 TRAINED, EVALUATED, TOTAL = r"reward\.(?!accuracy|pass_at_k)", r"eval\.reward", r"eval\.reward(?!\.component)"
 LEAST_POINTS = 10  #: smallest number of updates or evaluations of an arm
@@ -145,6 +136,15 @@ def called_for(dx: Diagnosis) -> bool:
     return dx.verdict.action is not Action.CONTINUE
 
 
+def reported(dx: Diagnosis, everything: bool = False) -> list[Proposal]:
+    """What a report proposes, without the user's settings; nothing where nothing is accused, unless `everything` is asked for."""
+    if not (everything or called_for(dx)):
+        return []
+    named = named_first(dx)
+    proposed = propose(dx.run, dx.causes, ExperimentSettings(), named=named)
+    return [p for p in proposed if p.bits >= REPORTED_BITS or p.design.id == named]
+
+
 def answerable(design: Design, run: Run, settings: ExperimentSettings) -> tuple[Question, ...]:
     """The questions that hold for the run's family, and whose curves the original run has recorded or the hooks measure."""
     family, seen = Inputs(run).family, untouched(design, run, settings)(run)
@@ -175,9 +175,8 @@ def untouched(design: Design, run: Run, settings: ExperimentSettings) -> Callabl
 
 def without_measure(design: Design, run: Run, settings: ExperimentSettings, needed: str) -> str:
     """Why no curve can judge it though the run has one; empty where that is not so. `needed`: what a question is about."""
-    if _measured(needed, run, settings, untouched(design, run, settings)(run)) or not _measured(
-        needed, run, settings, run
-    ):
+    judged = _measured(needed, run, settings, untouched(design, run, settings)(run))
+    if judged or not _measured(needed, run, settings, run):
         return ""
     text = "the accuracy on held-out prompts (in TRL, of a reward function of its own, with weight 0)"
     log = text if Inputs(run).policy is Policy.TEXT else "the environment's own return, in an evaluation"
@@ -300,11 +299,7 @@ def _likelihood(question: Question, candidate: str, yes: bool) -> float:
 
 
 def weigh(
-    experiment: str,
-    question: Question,
-    answer: Answer,
-    candidates: Iterable[str],
-    used: Mapping[str, float] = EMPTY,
+    experiment: str, question: Question, answer: Answer, candidates: Iterable[str], used: Mapping[str, float] = EMPTY
 ) -> dict[str, Weight]:
     """The evidence of an answer for each candidate, in nats compared with a healthy run. Empty for an open answer.
 
@@ -338,10 +333,7 @@ def already_used(
     names = settings | curves
     found = ((o.detector, o.finding) for o in outcomes if o.finding is not None)
     read = {name for name, f in found if f.metric in names or any(fact.curve in names for fact in f.stated)}
-    return {
-        cause.id: sum(w.weight for w in cause.evidence if w.finding in read or _of_setting(w, options))
-        for cause in ranked
-    }
+    return {c.id: sum(w.weight for w in c.evidence if w.finding in read or _of_setting(w, options)) for c in ranked}
 
 
 def _of_setting(weight: Weight, options: set[str]) -> bool:
@@ -359,9 +351,7 @@ def arms(design: Design, run: Run, settings: ExperimentSettings) -> dict[str, di
     short = length(design, run, settings)
     wanted = {arm: applicable(overrides, run, settings) for arm, overrides in design.arms.items()}
     if design.overrides and not wanted[TREATED] and not design.bare:
-        raise CannotOverride(
-            "this trainer has none of the options of this experiment; name them in [experiment.options]"
-        )
+        raise CannotOverride("this trainer has none of this experiment's options; name them in [experiment.options]")
     planned_values = {arm: {**short, **resolve(overrides, run, settings)} for arm, overrides in wanted.items()}
     for overrides, values in zip(wanted.values(), planned_values.values(), strict=True):
         if "eval_interval" in overrides:  # updates, in the trainer's own steps
@@ -393,9 +383,8 @@ def length(design: Design, run: Run, settings: ExperimentSettings) -> dict[str, 
     Raises `CannotOverride` if the length of the run is unknown.
     """
     total = planned(run, settings)
-    steps = max(
-        design.length * total, min(total, LEAST_POINTS * _update(run, settings)), min(total, _answerable(run, total))
-    )
+    least = max(LEAST_POINTS * _update(run, settings), _answerable(run, total))
+    steps = max(design.length * total, min(total, least))
     steps = min(steps, settings.limits.steps or math.inf)
     values: dict[str, float] = {"total_steps": max(1, round(steps))}
     interval, warm_up = in_force("eval_interval", run, settings), in_force("warmup_steps", run, settings)
@@ -454,7 +443,7 @@ def power_of(design: Design, run: Run, settings: ExperimentSettings) -> Power | 
     Raises `CannotOverride` if the length of the run is unknown.
     """
     asked = next((q.answer for q in answerable(design, run, settings) if isinstance(q.answer, OfCurve)), None)
-    named = scores(asked.name) if asked else ()
+    named = of_curves.scores(asked.name) if asked else ()
     original = untouched(design, run, settings)(run)
     curves = [c.finite for n in named if (c := curve_of(original, n)) is not None and len(c.finite) >= FEW_POINTS]
     if asked is None or not curves:
@@ -470,7 +459,7 @@ def power_of(design: Design, run: Run, settings: ExperimentSettings) -> Power | 
 
     curve = next((c for c in curves if points_of(c) >= MIN_POINTS), max(curves, key=points_of))
     points = points_of(curve)
-    counted, change, spread = int(asked.part * points), moved(curve), noise(curve)
+    counted, change, spread = int(asked.part * points), of_curves.moved(curve), of_curves.noise(curve)
     seen = asked.visible(counted, spread)
     needed = MIN_POINTS if counted < FEW_POINTS else asked.enough(change, spread) if change and seen > change else 0
     longer = share * needed / max(counted, 1) if needed else None

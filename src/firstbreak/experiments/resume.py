@@ -13,7 +13,7 @@ from typing import Any
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.experiments.overrides import hooked
 from firstbreak.experiments.settings import ExperimentSettings
-from firstbreak.model import EMPTY, Checkpoint, Run
+from firstbreak.model import EMPTY, Checkpoint, Interval, Run
 from firstbreak.readers.checkpoints import checkpoints_in
 from firstbreak.values import dataclass, field, replace
 from firstbreak.words import number
@@ -78,7 +78,7 @@ class StartPoint:
     hooked: bool = False  #: the hooks keep the settings of the trial, and log that the checkpoint was loaded
     lead: float = 0.0  #: steps from the checkpoint to the break, in addition to the trial's own steps
     #: step of the break, and the earliest one, where the trial ends before it
-    missed: tuple[float, float] | None = None
+    missed: Interval | None = None
 
     @property
     def step(self) -> float:
@@ -108,14 +108,8 @@ class StartPoint:
         if not self.hooked:
             return {}
         own = {run.config.keys[name]: value for name, value in values.items() if name in run.config.keys}
-        state = {
-            "checkpoint": self.place,
-            "step": self.step,
-            "planned": planned,
-            "other_seed": other_seed,
-            "options": own,
-        }
-        return {"resumed": state}
+        state = {"checkpoint": self.place, "step": self.step, "planned": planned, "other_seed": other_seed}
+        return {"resumed": state | {"options": own}}
 
     def placed(self, trial: Run) -> Run:
         """The trial's own part of a run. If the trainer counts steps from 0 again, the steps are shifted to continue.
@@ -184,9 +178,7 @@ def start_of(run: Run, settings: ExperimentSettings, length: float, changed: Col
     )
 
 
-def _from_the_beginning(
-    method: ResumeMethod | None, why: str = "", missed: tuple[float, float] | None = None
-) -> StartPoint:
+def _from_the_beginning(method: ResumeMethod | None, why: str = "", missed: Interval | None = None) -> StartPoint:
     reason = f"{FROM_THE_BEGINNING.reason}: {why}" if why else FROM_THE_BEGINNING.reason
     return StartPoint(reason=reason, options=method.without_resuming if method else EMPTY, missed=missed)
 

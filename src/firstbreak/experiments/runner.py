@@ -114,13 +114,9 @@ def run(trial: Trial, stop: Callable[[], bool] = never, cancelled: threading.Eve
         _sweep(trial)
     if (ended := stored(trial)) is not None:
         return ended
-    complaint = (trial.folder / "supervisor.txt").read_text("utf-8", "replace").strip().rpartition("\n")[2]
+    said = (trial.folder / "supervisor.txt").read_text("utf-8", "replace").strip().rpartition("\n")[2]
     return Result(
-        trial=trial.name,
-        state="interrupted",
-        exit_code=None,
-        seconds=0.0,
-        detail=complaint or "its supervisor was killed",
+        trial=trial.name, state="interrupted", exit_code=None, seconds=0.0, detail=said or "its supervisor was killed"
     )
 
 

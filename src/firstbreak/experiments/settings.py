@@ -127,7 +127,7 @@ def parse(section: Mapping[str, Any], path: Path) -> ExperimentSettings:
             raise wrong(f"limits.{name} is {value!r}", "give a number of at least 0")
     for name in (*section.get("options", {}), *section.get("now", {})):
         if name not in HYPERPARAMETERS and name not in INTERVENTIONS and name != "resume_from":
-            raise wrong(f"{name!r} is not a hyperparameter", "`firstbreak explain` lists all of them")
+            raise wrong(f"{name!r} is not a hyperparameter", "`firstbreak explain hyperparameters` lists all")
     home = path.resolve().parent
     try:
         command = tuple(shlex.split(section["command"]))

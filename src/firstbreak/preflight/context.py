@@ -63,15 +63,11 @@ def code_known(found: Context) -> Answer:
     """The version of the code, and what was not committed."""
     code = found.code
     if not code.commit:
-        return warning(
-            "the code is in no git repository, so this version can be lost. Commit the code before training."
-        )
+        return warning("the code is in no git repository: this version can be lost. Commit the code before training.")
     if code.diff_cut:
         return warning("the changes that are not committed are too long for the record. Commit them before training.")
     if code.untracked:
-        return notice(
-            f"{len(code.untracked)} files that git does not track are not in the record: {code.untracked[0]}, ..."
-        )
+        return notice(f"{len(code.untracked)} files that git does not track are not recorded: {code.untracked[0]}, ...")
     changes = f" with {number(code.diff.count(chr(10)))} recorded lines of changes" if code.dirty else ""
     return f"commit {code.commit[:12]}{changes}"
 

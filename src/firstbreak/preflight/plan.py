@@ -27,9 +27,7 @@ from firstbreak.values import replace
 
 FILES = ("firstbreak.toml", "pyproject.toml")
 #: check -> the module of this package that holds it, in the order in which they are run: the quick ones first
-CHECKS = {name: name for name in ("context", "eval", "memory", "data", "reward", "env", "critic")} | {
-    "eval": "protocol"
-}
+CHECKS = {n: n for n in ("context", "eval", "memory", "data", "reward", "env", "critic")} | {"eval": "protocol"}
 WORD = {Action.STOP: "do not train yet", Action.WATCH: "look at this first", Action.CONTINUE: "nothing found"}
 TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "str": (str,)}
 Section = tuple[str, dict[str, Any]]
@@ -44,9 +42,7 @@ def check(plan: str = ".", *, only: Collection[str] = ()) -> Report:
     path = _file(Path(plan))
     wanted = [(name, options) for name, options in sections(path) if not only or name in only]
     if not wanted:
-        raise Unreadable(
-            path, f"asks for no check of {', '.join(only)}", f"add a section, e.g. [check.{next(iter(only))}]"
-        )
+        raise Unreadable(path, f"asks for no check of {', '.join(only)}", f"add a section [check.{next(iter(only))}]")
     with chdir(path.parent):
         reports = [_run(path, name, options) for name, options in wanted]
     rows = tuple((r.check, r.target, WORD[r.action], str(len(r.findings))) for r in reports)

@@ -143,9 +143,7 @@ def like_rollouts(found: Protocol, trained: dict[str, Any] | None) -> Answer:
         )
     if apart:
         said = ", ".join(f"{n} {found.values[n]} (rollouts: {trained[n]})" for n in apart)
-        return notice(
-            f"{said}. That may be meant; training and evaluation scores are then not comparable.", differs=apart
-        )
+        return notice(f"{said}. That may be meant; training and evaluation scores then do not compare.", differs=apart)
     shared = ", ".join(n for n in trained if n in found.values)
     return f"as in the rollouts: {shared}" if shared else "the training configuration tells none of its settings"
 
@@ -157,9 +155,7 @@ def _settings(rollout: str) -> dict[str, Any]:
     told = {n: plain(v) for n, v in config.raw.items() if v is not None and EVALUATION.search(n)}
     own = {n: value for n, value in told.items() if _field(n) in SETTINGS}
     if not found | own:
-        raise Unreadable(
-            rollout, "tells no setting of generation", f"give a configuration with {', '.join(SETTINGS[:3])}"
-        )
+        raise Unreadable(rollout, "tells no setting of generation", f"give a file with {', '.join(SETTINGS[:3])}")
     return found | own
 
 
@@ -185,6 +181,5 @@ def _table(found: Protocol, trained: dict[str, Any]) -> ReportTable:
     cells = [(n, str(found.values.get(n, "not recorded")), str(trained.get(n, "not recorded"))) for n in names]
     both = trained.keys() & found.values.keys()
     rows = tuple((n, left, right, "differs" if n in both and left != right else "") for n, left, right in cells)
-    return ReportTable(
-        title="Compared with the training rollouts", columns=("setting", "evaluation", "rollouts", ""), rows=rows
-    )
+    columns = ("setting", "evaluation", "rollouts", "")
+    return ReportTable(title="Compared with the training rollouts", columns=columns, rows=rows)

@@ -1,7 +1,8 @@
 """Several trainings in one log: a fine-tuning first, then the RL run, each with steps that begin anew.
 
 Where the step falls back to its beginning and other metrics follow, another stage begins; with the same metrics it is a
-restart of the same training, whose later values count.
+restart of the same training, whose later values count. Where it begins no later than the first did, and no other counter goes
+on, it is another run; the last one is read.
 """
 
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from firstbreak.readers import Curve, Recording
+from firstbreak.readers._columns import COUNTERS
 from firstbreak.values import dataclass, replace
 from firstbreak.words import number
 
@@ -36,18 +38,21 @@ class _Stage:
 
 def of_one_training(
     recording: Recording, axis: str, importance: Callable[[frozenset[str]], int]
-) -> tuple[Recording, list[str]]:
-    """The curves of the training that counts, and notes on the others and on restarts.
+) -> tuple[Recording, list[str], list[str]]:
+    """The curves of the training that counts, notes on the others and on restarts, and what is lost of other runs.
 
     `axis`: the column of the steps. `importance` of a stage with these names: the highest counts, then the longest.
     """
     steps = recording.curves[axis]
     falls = np.flatnonzero(np.diff(steps.values) < 0)
     if not len(falls) or not are_restarts(len(falls), len(steps.values)):
-        return recording, []
-    stages, notes = _stages(recording, axis, falls, importance)
+        return recording, [], []
+    stages, notes, begun = _stages(recording, axis, falls, importance)
+    runs = f"{axis} begins again: {len(begun) + 1} runs stand below each other, of which the last is read"
+    rows = f"{len(steps.values) - max(begun, default=0)} of {len(steps.values)} rows"
+    lost = [f"{runs}, {rows}; copy another one into a file of its own"] if begun else []
     if len(stages) == 1:
-        return recording, notes
+        return recording, notes, lost
     best = max(stages, key=lambda stage: (importance(stage.names), stage.rows))
     said = ", then ".join(map(str, stages))
     place = stages.index(best) + 1
@@ -56,7 +61,7 @@ def of_one_training(
         "file of its own to read it"
     ]
     curves = {name: _between(curve, best.first_row, best.end_row) for name, curve in recording.curves.items()}
-    return replace(recording, curves={name: curve for name, curve in curves.items() if len(curve.values)}), notes
+    return replace(recording, curves={name: curve for name, curve in curves.items() if len(curve.values)}), notes, lost
 
 
 def are_restarts(falls: int, points: int) -> bool:
@@ -66,11 +71,13 @@ def are_restarts(falls: int, points: int) -> bool:
 
 def _stages(
     recording: Recording, axis: str, falls: np.ndarray, importance: Callable[[frozenset[str]], int]
-) -> tuple[list[_Stage], list[str]]:
+) -> tuple[list[_Stage], list[str], list[int]]:
+    """The stages, notes on restarts, and the first rows of further runs of the same training."""
     steps = recording.curves[axis]
     bounds = [0, *(falls + 1), len(steps.values)]
     stages: list[_Stage] = []
     notes: list[str] = []
+    begun: list[int] = []
     for begin, end in pairwise(bounds):
         own = steps.values[begin:end]
         first_row = steps.index[begin] if begin else -np.inf
@@ -86,14 +93,23 @@ def _stages(
         if last is None or (different and _begins_anew(last, stage)):
             stages.append(stage)
         else:
-            notes.append(
-                f"{axis} goes back from {number(last.last_step)} to {number(stage.first_step)}: taken for a restart, so that "
-                "the later values count"
-            )
+            if stage.first_step <= last.first_step and not _counts_on(recording, axis, first_row):
+                begun.append(begin)
+            else:
+                back = f"{axis} goes back from {number(last.last_step)} to {number(stage.first_step)}"
+                notes.append(f"{back}: taken for a restart, so that the later values count")
             stages[-1] = replace(
                 last, end_row=end_row, last_step=own.max(), rows=last.rows + stage.rows, names=last.names | names
             )
-    return stages, notes
+    return stages, notes, begun
+
+
+def _counts_on(recording: Recording, axis: str, row: float) -> bool:
+    """Whether another counter is higher from this row on: steps of the next epoch, say."""
+    others = recording.curves.keys() - {axis, "time", "timestamp"}
+    counters = [recording.curves[name] for name in others if name.lower() in COUNTERS]
+    places = ((curve.values, int(np.searchsorted(curve.index, row))) for curve in counters)
+    return any(0 < at < len(values) and values[at] > values[at - 1] for values, at in places)
 
 
 def _begins_anew(last: _Stage, stage: _Stage) -> bool:

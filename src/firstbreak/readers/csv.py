@@ -233,6 +233,7 @@ class _CsvTable:
         self.segments: list[int] = []  #: the first row after every repeated header
         self.ragged = 0
         self.first_ragged = 0
+        self.remedy = "check whether two writers share the file"
         self.parsed: dict[str, tuple[str, object]] = {}  #: the last dict cell of each column, which often repeats
 
     def add(self, block: bytes) -> None:
@@ -262,6 +263,8 @@ class _CsvTable:
             ragged = [line for line, row in enumerate(rows, self.line + 1) if len(row) < needed or any(row[width:])]
             self.first_ragged = self.first_ragged or ragged[0]
             self.ragged += len(ragged)
+            if any(row[0].startswith(("<<<<<<< ", ">>>>>>> ")) for row in rows):
+                self.remedy = "settle the merge whose marks git left"
         self.line += len(rows)
         if self.layout.long:
             self._add_long(whole)
@@ -361,7 +364,7 @@ class _CsvTable:
         if self.ragged:
             recording.damage.append(
                 f"line {self.first_ragged}: {self.ragged} rows without the header's {len(self.layout.names)} cells "
-                "left out; check whether two writers share the file"
+                f"left out; {self.remedy}"
             )
         return recording
 

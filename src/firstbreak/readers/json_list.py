@@ -1,7 +1,8 @@
 """A JSON list of flat records: results that were published as one file, such as the baselines of Dopamine.
 
 The history that a hand-written loop saves as one object is read too: the lists of records in it, else its
-columns (`{"step": [1, 2, ...], "reward": [0.1, 0.2, ...]}`, as Keras writes its history). Shorter columns are spread over
+columns (`{"step": [1, 2, ...], "reward": [0.1, 0.2, ...]}`, as Keras writes its history), both of them where they count the
+same, however deep they lie; numbers and texts beside them are options. Shorter columns are spread over
 the steps, or over the rows of the longest: all of them were logged during the same training.
 
 A key named like a step axis (`Iteration`, `step`, ...) is the index. Texts are labels: records with other labels are
@@ -20,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from firstbreak.readers import Recording, Unreadable
+from firstbreak.readers import Recording, Unreadable, _columns
 from firstbreak.readers._columns import COUNTERS, SPLIT_NAMES, Columns, all_by_split, on_split, split_prefix
 from firstbreak.readers._json import loads, sound_elements
 from firstbreak.readers._literal import number
@@ -61,7 +62,7 @@ def sniff(path: Path, head: bytes) -> bool:
 
 def read(path: Path, resume: Any = None) -> Recording:
     """All records, whole each time."""
-    records, damage, cut = _records(path, read_whole(path, MAX_BYTES))
+    records, options, damage, cut = _records(path, read_whole(path, MAX_BYTES))
     axis = _axis(records)
     columns = Columns(quoted=True)
     records = all_by_split(records)
@@ -75,18 +76,23 @@ def read(path: Path, resume: Any = None) -> Recording:
             columns.add_object(key + suffix, index, value)
             if whole and suffix:
                 columns.add_object(key, index, value)
-    indexed_by = "step" if axis else "row"
-    return columns.recording("json_list", indexed_by=indexed_by, damage=damage, cut=cut)
+    columns.config = {**options, **columns.config}
+    kind = axis if axis and axis.startswith("episode") else ""
+    return columns.recording("json_list", indexed_by="step" if axis else "row", damage=damage, cut=cut, axis=kind)
 
 
-def _records(path: Path, data: bytes) -> tuple[list[Record], list[str], bool]:
-    """The objects of the list, what was lost, and whether nobody knows how much: every whole record is kept."""
+def _records(path: Path, data: bytes) -> tuple[list[Record], Record, list[str], bool]:
+    """The objects of the list, options, what was lost, and whether nobody knows how much: every whole record is kept."""
     damage: list[str] = []
+    options: Record = {}
     cut = False
     try:
         records = loads(data)
         if isinstance(records, dict):
-            records = _tables(records) or _rows(records)
+            flat = dict(_columns.leaves(records, "/"))
+            named = ((name.partition("/"), value) for name, value in flat.items() if not isinstance(value, list))
+            options = {own or top: value for (top, _, own), value in named if not own or top in _columns.CONFIG_NAMES}
+            records = _tables(flat)
     except ValueError:
         text = data.decode("utf-8", "replace")
         records, damage, cut = sound_elements(text, text.find("["), "record")
@@ -94,11 +100,11 @@ def _records(path: Path, data: bytes) -> tuple[list[Record], list[str], bool]:
     records = [record for record in records if isinstance(record, dict)] if isinstance(records, list) else []
     if not records:
         raise Unreadable(path, "holds no whole record", "check that it is a JSON list of objects")
-    return records, damage, cut
+    return records, options, damage, cut
 
 
 def _tables(history: Record) -> list[Record]:
-    """The records of the largest list of records, and of those that hold other numbers at the steps of the same axis.
+    """The records of the largest list of records (or of the columns), and of those that hold other numbers over the same axis.
 
     Those of `eval_history` are on held-out data.
     """
@@ -108,11 +114,13 @@ def _tables(history: Record) -> list[Record]:
         prefix = next(filter(None, map(split_prefix, re.split(r"[^A-Za-z]", name))), "")
         tables.append([{on_split(key, prefix): cell for key, cell in row.items()} for row in rows])
     tables.sort(key=lambda rows: sum(map(len, rows)), reverse=True)
-    records = tables[0] if tables else []
+    records, *others = [rows for rows in (*tables, _rows(history)) if rows] or [[]]
     axis = _axis(records) if records else None
-    for rows in tables[1:]:
-        if rows and axis is not None and _axis(rows) == axis and set(rows[0]) & set(records[0]) == {axis}:
-            records = sorted(records + rows, key=lambda record: float(record[axis]))
+    for rows in others:
+        own = _axis(rows)
+        if own and axis and own.rstrip("s") == axis.rstrip("s") and not set(rows[0]) & set(records[0]) - {axis}:
+            records += [{axis if key == own else key: cell for key, cell in row.items()} for row in rows]
+            records.sort(key=lambda record: float(record[axis]))
     return records
 
 
@@ -150,7 +158,7 @@ def _axis(records: list[Record]) -> str | None:
     """The key that is the step of every record."""
     keys = {key.lower(): key for key in records[0]}
     for name in _AXES:
-        key = keys.get(name)
+        key = keys.get(name) or (keys.get(f"{name}s") if name.startswith("ep") else None)
         if key and all(isinstance(record.get(key), (int, float)) for record in records):
             return key
     return None

@@ -25,7 +25,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from functools import partial
-from itertools import islice
+from itertools import compress, islice
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -106,6 +106,7 @@ RUNS = "runs"  #: SummaryWriter makes a folder of this name in a run, and people
 
 
 COUNTS = frozenset({"progress.episodes", "progress.env_steps", "progress.updates"})
+STEPS = "progress.step"
 SECONDS = "second"  #: axis of what was read off the machine
 TIMES = ("time.", "throughput.")  #: signals of a clock
 CLOCK_NAMES = frozenset({"time", "seconds", "secs", "sec", "wall", "clock", "timestamp"})
@@ -185,7 +186,7 @@ def assemble(
         understood = dialects.understand([s.raw for s in raw], dialect, explained)
     if dialects.trainer_name(dialect) is None:
         understood = _without_counts_of_something_else(raw, understood)
-    series, unknown, duplicates = _translate(raw, understood, rounded)
+    series, unknown, duplicates = _translate(raw, understood, rounded, own=dialects.trainer_name(dialect) is None)
     notes += _absent(named, names)
     notes += _read_by_meaning(series.values())
     series = _without_repetitions(series, notes)
@@ -710,8 +711,9 @@ def on_axis(recording: Recording, dialect: ModuleType, notes: list[str]) -> Iter
         for name, curve in recording.curves.items():
             yield Series(name=name, raw=name, steps=curve.index, values=curve.values, axis="row")
         return
-    recording, said = _stages.of_one_training(recording, axis, partial(_importance, dialect))
+    recording, said, left = _stages.of_one_training(recording, axis, partial(_importance, dialect))
     notes += said
+    recording.damage[:0] = [line for line in left if line not in recording.damage]
     rows, steps = recording.curves[axis].index, recording.curves[axis].values
     for name, curve in recording.curves.items():
         if curve.index is rows or np.array_equal(curve.index, rows):
@@ -721,13 +723,11 @@ def on_axis(recording: Recording, dialect: ModuleType, notes: list[str]) -> Iter
         # a row without its own step belongs to the one before
         at = np.searchsorted(rows, curve.index, side="right") - 1
         known = at >= 0
-        yield Series(
-            name=name,
-            raw=name,
-            steps=steps[at[known]],
-            values=curve.values[known],
-            axis=dialects.axis_kind(axis, dialect),
-        )
+        if not known.any() and len(rows) <= MOST_ROWS_OF_A_STEP:  # a paste that begins in the middle of a block
+            yield Series(name=name, raw=name, steps=curve.index, values=curve.values, axis="row")
+        else:
+            kind = dialects.axis_kind(axis, dialect)
+            yield Series(name=name, raw=name, steps=steps[at[known]], values=curve.values[known], axis=kind)
 
 
 def _axes(recording: Recording, dialect: ModuleType) -> Iterator[str]:
@@ -861,11 +861,12 @@ def _read_by_meaning(understood: Iterable[Series]) -> list[str]:
 
 
 def _translate(
-    raw: list[Series], meanings: Mapping[str, Name], rounded: Set[str]
+    raw: list[Series], meanings: Mapping[str, Name], rounded: Set[str], *, own: bool
 ) -> tuple[dict[str, Series], dict[str, Series], tuple[Series, ...]]:
     """Canonical signals, raw names that were not understood, and further copies of signals that are already there.
 
-    `rounded`: files whose numbers were written for a screen.
+    `rounded`: files whose numbers were written for a screen. `own`: where two names of one file that mean the same hold other
+    numbers, the one that is not chosen is listed as not understood; a dialect knows what it calls alike.
     """
     understood: dict[str, list[Series]] = defaultdict(list)
     strange: dict[str, list[Series]] = defaultdict(list)
@@ -880,26 +881,36 @@ def _translate(
                 replace(series, name=name.signal, values=values, note=name.note, guessed=guessed)
             )
 
-    def rank(copy: Series) -> tuple[int, int, int, bool]:
+    def rank(copy: Series) -> tuple[int, int, int, bool, bool]:
         origin = meanings[copy.raw].origin if copy.raw in meanings else Origin.WORDS
-        return origin, _axis_rank(copy), len(copy), copy.source not in rounded
+        return origin, _axis_rank(copy), len(copy), copy.source not in rounded, "score" not in copy.raw.lower()
 
     best = partial(max, key=rank)
     chosen: dict[str, Series] = {signal: best(copies) for signal, copies in understood.items()}
     finest = max(map(_axis_rank, chosen.values()), default=0)
     # against an epoch or a row, a counter counts itself
     chosen = {s: c for s, c in chosen.items() if not s.startswith("progress.") or _axis_rank(c) == finest}
-    duplicates = tuple(s for copies in understood.values() for s in copies if s is not chosen.get(s.name))
+    again = [s for copies in understood.values() for s in copies if s is not chosen.get(s.name)]
+    said = {name.signal for name in meanings.values() if name.origin is Origin.USER}
+    others = [own and s.name not in said and s.raw not in strange and _differs(s, chosen.get(s.name)) for s in again]
+    duplicates = tuple(s for s, other in zip(again, others, strict=True) if not other)
+    for s in compress(again, others):
+        strange[s.raw].append(replace(s, name=s.raw, values=s.values / meanings[s.raw].scale, note="", guessed=False))
     on_steps = _steps_of_copies(understood, chosen)
     unknown = {name: on_steps(best(copies)) for name, copies in strange.items()}
     return {signal: on_steps(series) for signal, series in chosen.items()}, unknown, duplicates
 
 
 def _without_counts_of_something_else(raw: Iterable[Series], understood: Mapping[str, Name]) -> dict[str, Name]:
-    """The names without those of counts that fall again and again: of one iteration, or of one evaluation."""
-    counted = {name for name, meaning in understood.items() if meaning.signal in COUNTS}
-    fall = {s.raw for s in raw if s.raw in counted and len(s) >= ROWS_OF_A_CLOCK and not _rises(s.values)}
-    return {name: meaning for name, meaning in understood.items() if name not in fall}
+    """The names without those of counts that fall again and again: of one iteration, or of one evaluation.
+
+    `steps` that fall beside the number of the episode are the length of the episode.
+    """
+    counted = {name for name, meaning in understood.items() if meaning.signal in COUNTS | {STEPS}}
+    fall = {s.raw: s.axis for s in raw if s.raw in counted and len(s) >= ROWS_OF_A_CLOCK and not _rises(s.values)}
+    lengths = [n for n, axis in fall.items() if axis == "episode" and re.fullmatch("(time|env_)?steps", n, re.I)]
+    kept = {n: m for n, m in understood.items() if n not in fall or m.signal == STEPS}
+    return kept | {name: replace(understood[name], signal="episode.length") for name in lengths}
 
 
 def _without_repetitions(series: Mapping[str, Series], notes: list[str]) -> dict[str, Series]:
@@ -947,6 +958,13 @@ def _steps_of_copies(
         return replace(series, steps=np.interp(series.steps, places, pair[1].steps[first]), axis=pair[1].axis)
 
     return on_steps
+
+
+def _differs(series: Series, chosen: Series | None) -> bool:
+    """Whether a curve is no copy of the chosen one of its signal, but another measurement of the same file."""
+    if chosen is None or series.source != chosen.source or series.name.startswith("progress."):
+        return False
+    return len(series) != len(chosen) or not np.allclose(series.values, chosen.values, rtol=ROUNDING, equal_nan=True)
 
 
 def _same_numbers(copy: Series, other: Series) -> bool:

@@ -27,15 +27,16 @@ from firstbreak.model import (
 )
 from firstbreak.readers import Unreadable
 from firstbreak.reports import content
-from firstbreak.reports.content import Exhibit, ReportLine, Section
+from firstbreak.reports.content import Exhibit, ReportLine
 from firstbreak.reports.text import count, shorter
-from firstbreak.words import first_few, joined, link_word, moment, number, percent, shortened
+from firstbreak.words import first_few, joined, link_word, moment, percent, shortened
 
 MOST_FINDINGS = 2
 MOST_CAUSES = 2
 MOST_NAMED = 2  # findings that a cause explains
 MOST_OF_A_VERDICT = 60  # words
 LETTERS = 9  # of a word and a space, at most on average: more are those of names
+IN_A_LIST = 28  # words of a message in a list of findings
 FEWEST_CHECKS = 2  # that a signal must enable to be worth a line
 LONGEST = 100  # letters of a name
 NARROW = 70  # of a name and what the trainer calls it
@@ -97,10 +98,9 @@ def score(dx: Diagnosis) -> Exhibit | None:
     return Exhibit(SCORE, found[-1], None, None) if found else None
 
 
-def message(dx: Diagnosis, finding: Finding) -> str:
-    """What was found; what to do about it is left out where it is the first thing to do."""
-    what, _, step = finding.message.partition("; ")
-    return what if step and step.rstrip(".").lower() in dx.verdict.do_first.lower() else finding.message
+def message(finding: Finding) -> str:
+    """What was found. What to do about it is left out: one screen says one thing to do, and `explain` the rest."""
+    return finding.message.partition("; ")[0]
 
 
 def place(dx: Diagnosis, outcome: Outcome) -> str:
@@ -133,12 +133,12 @@ def causes(dx: Diagnosis) -> tuple[tuple[RankedCause, str], ...]:
 
 
 def _why(dx: Diagnosis, cause: RankedCause) -> str:
-    """How many of several findings a cause explains, and which; else the setting behind it."""
-    if (n := len(_serious(dx))) == 1:
+    """Which of several findings a cause explains; else the setting behind it."""
+    if len(_serious(dx)) == 1:
         return ""
     explained = _kept(dx, cause, WeightKind.FOUND, WeightKind.PROVED)
     if explained:
-        return f"explains {len(explained)} of {n} findings ({first_few(explained, MOST_NAMED)})"
+        return f"explains {first_few(explained, MOST_NAMED)}"
     return next((w.text for w in cause.evidence if w.kind is WeightKind.CONFIGURATION and w.weight > 0), "")
 
 
@@ -182,7 +182,7 @@ def _lacking(needs: Iterable[str], inputs: Inputs) -> set[str]:
 
 
 def left_out(dx: Diagnosis) -> str:
-    """What one screen does not say: '3 more findings, 4 notes, the outlook and fixes'."""
+    """What one screen does not say: '3 more findings, 4 notes and the whole report'."""
     counted = (
         (len(dx.findings) - len(findings(dx)), "more finding"),
         (len(dx.run.damage) - 1, "more damaged part"),
@@ -190,19 +190,7 @@ def left_out(dx: Diagnosis) -> str:
         (len(dx.thresholds), "changed threshold"),
         (len(dx.run.notes), "note"),
     )
-    said = [count(n, noun) for n, noun in counted if n > 0]
-    return joined([*said, *(words for section, words in _REST.items() if section in content.sections(dx))])
-
-
-#: sections of which one screen says little or nothing, and what they hold
-_REST = {
-    Section.OUTLOOK: "forecast",
-    Section.CAUSES: "all causes",
-    Section.REMEDY: "fixes",
-    Section.TUNED: "tuned settings",
-    Section.NOT_MEASURED: "what else to log",
-    Section.READ: "all checks",
-}
+    return joined([*(count(n, noun) for n, noun in counted if n > 0), "the whole report"])
 
 
 def rest(dx: Diagnosis) -> tuple[ReportLine, ...]:
@@ -231,9 +219,10 @@ def _causes(dx: Diagnosis) -> Iterator[str]:
         yield f"{head}: {why}" if why else head
 
 
-def named(dx: Diagnosis, name: str) -> Outcome | RankedCause:
-    """The check or the cause of that name. Raises `Unreadable` with those that found something, and the causes."""
-    known: dict[str, Outcome | RankedCause] = {cause.id: cause for cause in dx.causes}
+def named(dx: Diagnosis, name: str) -> Outcome | RankedCause | Link:
+    """The check, cause or link of that name. Raises `Unreadable` with those that found something, and the causes."""
+    known: dict[str, Outcome | RankedCause | Link] = {name: link for link in Link for name in (link, link_word(link))}
+    known |= {cause.id: cause for cause in dx.causes}
     known |= {outcome.detector: outcome for outcome in dx.outcomes}
     if name not in known:
         near = [o.detector for o in dx.findings] + [cause.id for cause in content.causes(dx)]
@@ -241,10 +230,29 @@ def named(dx: Diagnosis, name: str) -> Outcome | RankedCause:
     return known[name]
 
 
+def explainable(dx: Diagnosis, only: Link | None = None) -> dict[str, tuple[ReportLine, ...]]:
+    """What can be explained of a run, or of one link of it, by heading; headings with nothing under them are left out."""
+    found = [(o, message(content.found(o))) for o in dx.findings if only in (None, o.link)]
+    unseen = [o for o in dx.outcomes if (o.status, o.link) == (Status.NOT_MEASURED, only) and Role.PROOF not in o.roles]
+    parts = {
+        "Findings": [ReportLine(o.detector, clipped(said, IN_A_LIST)) for o, said in found],
+        "Causes": [
+            ReportLine(cause.id, f"{percent(cause.probability)} {cause.title}")
+            for cause in content.causes(dx)
+            if cause.link is not None and only in (None, cause.link)
+        ],
+        "Links": [ReportLine(link.value, content.status_word(dx, link)) for link in Link if only is None],
+        "Not measured": [ReportLine(o.detector, clipped(o.note, IN_A_LIST)) for o in unseen],
+    }
+    return {heading: tuple(lines) for heading, lines in parts.items() if lines}
+
+
 def weighed(dx: Diagnosis, outcome: Outcome) -> tuple[ReportLine, ...]:
     """What a finding does to the odds of each cause that has a line of its own, and what all evidence makes of the cause."""
     return tuple(
-        ReportLine(_odds(weight.weight), f"{cause.title} (with all evidence {percent(cause.probability)})")
+        ReportLine(
+            f"odds {content.odds(weight.weight)}", f"{cause.title} (with all evidence {percent(cause.probability)})"
+        )
         for cause in content.causes(dx)
         for weight in cause.evidence
         if weight.finding == outcome.detector
@@ -253,11 +261,8 @@ def weighed(dx: Diagnosis, outcome: Outcome) -> tuple[ReportLine, ...]:
 
 def evidence(cause: RankedCause) -> tuple[ReportLine, ...]:
     """What the odds of a cause are made of, without what changes them by less than a tenth."""
-    weights = sorted((w for w in cause.evidence if abs(w.weight) >= 0.1), key=lambda w: -w.weight)
-    said = ((w, w.text if w.kind is WeightKind.PRIOR else f"{w.finding}: {w.text}".removesuffix(": ")) for w in weights)
-    return tuple(ReportLine(_odds(weight.weight), shorter(text)) for weight, text in said)
-
-
-def _odds(weight: float) -> str:
-    """A weight in nats as what it does to the odds: 'odds x 45', 'odds / 2.1'."""
-    return f"odds {'x' if weight >= 0 else '/'} {shorter(number(float(f'{math.exp(abs(weight)):.2g}')))}"
+    weights = sorted((w for w in cause.evidence if abs(w.weight) >= content.SMALL), key=lambda w: -w.weight)
+    said = ((w, w.text if w.kind is WeightKind.PRIOR else content.told_of(w)) for w in weights)
+    lines = tuple(ReportLine(f"odds {content.odds(weight.weight)}", shorter(text)) for weight, text in said)
+    total = math.fsum(w.weight for w in cause.evidence)
+    return (*lines, ReportLine(f"odds {content.odds(total)}", content.together(cause))) if lines else ()

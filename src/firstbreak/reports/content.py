@@ -47,16 +47,19 @@ from firstbreak.model import (
     Status,
     TunedSettings,
     Verdict,
+    Weight,
+    WeightKind,
 )
 from firstbreak.readers import Unreadable
 from firstbreak.reports import curves
-from firstbreak.reports.text import count
+from firstbreak.reports.text import count, shorter
 from firstbreak.values import dataclass
 from firstbreak.words import axis_word, first_few, link_word, lowered, moment, number, percent
 
 MOST_NAMED = 5  # earlier runs, departures
 MOST_CAUSES = 5  # causes with a line of their own
 MOST_WEIGHTS = 8  # weights of one cause with a row of their own
+SMALL = 0.1  # nats: a weight that changes the odds by less than a tenth is told with others
 MOST_REMEDIES = 2  # remedies for one link that was not measured
 MOST_NAMES = 12  # entries of a list that can be long
 
@@ -172,6 +175,18 @@ def kind_of_break(dx: Diagnosis) -> str:
     """'first sign' of what has done no harm yet, else 'first break'."""
     sign = dx.first_break is not None and dx.first_break.kind is BreakKind.FIRST_SIGN
     return "first sign" if sign else "first break"
+
+
+def marks(dx: Diagnosis) -> list[tuple[str, str, str]]:
+    """(kind, name, place) of what is marked beside the curves of the score: the break where it lies on their steps, the best."""
+    first, best, drawn = dx.first_break, dx.best_checkpoint, scores(dx)
+    found = []
+    if drawn and first is not None and dx.run.axis_of(first.metric) == (axis := drawn[0].axis):
+        found.append(("break", kind_of_break(dx), shorter(moment(axis, first.step, first.interval))))
+    if drawn and best is not None:
+        name = "best checkpoint" if best.path else "best score"
+        found.append(("best", name, shorter(moment(drawn[0].axis, best.back_to, None))))
+    return found
 
 
 def links(first: FirstBreak) -> str:
@@ -377,7 +392,7 @@ def exhibits(dx: Diagnosis, finding: Finding) -> tuple[Exhibit, ...]:
     def exhibit(evidence: Evidence) -> Exhibit:
         series = evidence.series if _drawable(evidence.series) else None
         # An onset is a step on the axis of the metric, and is not drawn on a curve with another axis.
-        onset = (finding.onset, finding.interval) if series is None or series.axis == axis else (None, None)
+        onset = (finding.onset, began(dx, finding)) if series is None or series.axis == axis else (None, None)
         return Exhibit(evidence.text, series, *onset, evidence.since, evidence.until, evidence.level)
 
     shown = tuple(exhibit(evidence) for evidence in finding.evidence)
@@ -385,6 +400,13 @@ def exhibits(dx: Diagnosis, finding: Finding) -> tuple[Exhibit, ...]:
     if own is None or not _drawable(own) or any(item.series is not None for item in shown):
         return shown
     return (exhibit(Evidence(text="", series=own)), *shown)
+
+
+def began(dx: Diagnosis, finding: Finding) -> Interval | None:
+    """Between which steps it began; of the finding that shows the first break, between which the fault did."""
+    first = dx.first_break
+    shows = first is not None and (first.metric, first.step) == (finding.metric, finding.onset)
+    return first.interval if first is not None and shows else finding.interval
 
 
 def scores(dx: Diagnosis) -> tuple[Series, ...]:
@@ -437,9 +459,11 @@ def cascade(dx: Diagnosis) -> tuple[Bar, ...]:
         if not drawn:
             continue
         span = domain(dx, drawn[0])
-        low, high = finding.interval or (finding.onset, finding.onset)
+        low, high = began(dx, finding) or (finding.onset, finding.onset)
         start, early, late = (float(curves.across(step, span)) for step in (finding.onset, low, high))
-        bars.append(Bar(outcome, start, (early, late) if finding.interval else None, moment(axis, finding.onset, None)))
+        bars.append(
+            Bar(outcome, start, (early, late) if began(dx, finding) else None, moment(axis, finding.onset, None))
+        )
     return tuple(sorted(bars, key=lambda bar: bar.start))
 
 
@@ -492,7 +516,7 @@ def caption(exhibit: Exhibit) -> str:
     name = f"{series.name} (logged as {series.raw})" if series.raw not in ("", series.name) else series.name
     said = name if exhibit.text in ("", series.name) else f"{name}: {exhibit.text}"
     if exhibit.level is not None:
-        said += f"; level {number(exhibit.level)}"
+        said += f"; {number(exhibit.level)} is the level that it is compared with"
     gaps = len(series) - len(series.finite)
     return f"{said}; {gaps} of {count(len(series), 'value')} not finite" if gaps else said
 
@@ -532,7 +556,7 @@ def found(outcome: Outcome) -> Finding:
 def finding_facts(dx: Diagnosis, outcome: Outcome) -> tuple[str, ...]:
     """Link, onset and confidence of a finding."""
     finding = found(outcome)
-    time = moment(dx.run.axis_of(finding.metric), finding.onset, finding.interval)
+    time = moment(dx.run.axis_of(finding.metric), finding.onset, began(dx, finding))
     since = f"since {time}" if finding.onset is not None else time
     return tuple(filter(None, (link_word(outcome.link), since, finding.confidence.phrase)))
 
@@ -567,23 +591,39 @@ def argued(dx: Diagnosis) -> tuple[RankedCause, ...]:
 
 @dataclass(frozen=True)
 class WeightTable:
-    """The weights of a cause, rounded so that the shown column adds up to the total."""
+    """The weights of a cause, and what they make of it together."""
 
     rows: tuple[tuple[float, str], ...]
     total: float
+    note: str
+
+
+def odds(weight: float) -> str:
+    """A weight in nats as what it does to the odds: 'x 45', '/ 2.1'."""
+    return f"{'x' if weight >= 0 else '/'} {shorter(number(float(f'{math.exp(abs(weight)):.2g}')))}"
+
+
+def together(cause: RankedCause) -> str:
+    """How the odds of a cause become its probability."""
+    size = math.exp(math.fsum(w.weight for w in cause.evidence))
+    every = shorter(number(float(f"{size / max(cause.probability, 1e-9):.2g}")))
+    return f"all together, of {every} for all candidates: {percent(cause.probability)}"
+
+
+def told_of(weight: Weight) -> str:
+    """What a weight comes from, and what is known of it."""
+    return f"{weight.finding}: {weight.text}".removesuffix(": ")
 
 
 def weight_table(cause: RankedCause) -> WeightTable:
     """The weights of a cause: the largest ones for and against, in order, and the small ones in one row."""
-    rows = [(round(w.weight, 2), f"{w.finding}: {w.text}" if w.text else w.finding) for w in cause.evidence]
+    rows = [(w.weight, w.text if w.kind is WeightKind.PRIOR else told_of(w)) for w in cause.evidence]
     rows.sort(key=lambda row: -abs(row[0]))
-    shown, small = sorted(rows[:MOST_WEIGHTS], key=lambda row: -row[0]), rows[MOST_WEIGHTS:]
+    large = [row for row in rows[:MOST_WEIGHTS] if abs(row[0]) >= SMALL]
+    shown, small = sorted(large, key=lambda row: -row[0]), rows[len(large) :]
     if small:
-        shown.append((round(sum(weight for weight, _ in small), 2), count(len(small), "smaller weight")))
-    return WeightTable(tuple(shown), round(sum(weight for weight, _ in rows), 2))
-
-
-WEIGHTS_NOTE = "weights in nats: +0.69 doubles the odds, -0.69 halves them"
+        shown.append((sum(weight for weight, _ in small), count(len(small), "smaller weight")))
+    return WeightTable(tuple(shown), sum(weight for weight, _ in rows), together(cause))
 
 
 EXPLAINED = "`firstbreak explain NAME` says what a name looks for, and when it is a false alarm."

@@ -14,40 +14,53 @@ from firstbreak.engine.checks import Check
 from firstbreak.engine.families import in_words
 from firstbreak.model import Link
 from firstbreak.readers import Unreadable
+from firstbreak.words import shortened
 
 
 def explain(name: str, others: Callable[[], Mapping[str, str]] = dict) -> str:
     """The page of one name, of which `others` has more; raises `Unreadable` with the nearest names where there is none."""
     own = (_link, _detector, _cause, _experiment, _signal, _hyperparameter, _trainer, _readers)
     more, lower = others(), name.lower()
-    for look in (*own, more.get, _logged):
+    kinds = _kinds(more)
+    for look in (*own, more.get, lambda kind: "\n".join(kinds.get(kind, ())), _logged):
         if page := look(name) or look(lower):
             return "\n\n".join(dict.fromkeys([page, *([more[lower]] if lower in more else [])]))
-    names = [*_names(), *more]
+    names = [name for names in kinds.values() for name in names] + list(kinds)
     begun = [known for known in names if lower and re.search(rf"\b{re.escape(lower)}\b", known.lower())]
     near = list(dict.fromkeys([*begun, *difflib.get_close_matches(lower, names, n=3, cutoff=0.5)]))[:3]
-    remedy = f"did you mean {' or '.join(near)}?" if near else "`firstbreak explain` lists all names"
+    remedy = f"did you mean {' or '.join(near)}?" if near else "`firstbreak explain` says what can be asked"
     raise Unreadable(name, "nothing of that name", remedy)
 
 
+ASK = """firstbreak explain NAME      what it is: a detector, a cause, a metric, an option, as here or as a trainer logs it
+firstbreak explain RUN       what can be explained of a run: its findings, causes and links
+firstbreak explain RUN NAME  one of them, or a row of the audit of its samples, with the evidence
+firstbreak explain KIND      all names of one kind:
+"""
+
+
 def contents(audited: Iterable[str] = ()) -> str:
-    """Every name, by kind; those that an audit prints are given."""
-    kinds = {
-        "Links": [link.value for link in Link],
-        "Detectors": list(registry.detectors()),
-        "Causes": list(registry.causes()),
-        "Experiments": list(catalogue()),
-        "Trainers": list(dialects.dialects()),
-        "Readers": list(readers.readers()),
-        "Metrics": list(signals.SIGNALS),
-        "Hyperparameters": list(hyperparameters.HYPERPARAMETERS),
-        "Audit of samples": sorted(audited),
+    """How to ask, and the kinds of names, each with the first of them; the names that an audit prints are given."""
+    rows = [
+        f"  {kind:16} {len(names):4}  {shortened(', '.join(names[:2]), 52)}, ..."
+        for kind, names in _kinds(audited).items()
+    ]
+    return "\n".join([ASK, *rows])
+
+
+def _kinds(audited: Iterable[str] = ()) -> dict[str, list[str]]:
+    """Every name, by kind."""
+    return {
+        "links": [link.value for link in Link],
+        "detectors": list(registry.detectors()),
+        "causes": list(registry.causes()),
+        "experiments": list(catalogue()),
+        "trainers": list(dialects.dialects()),
+        "readers": list(readers.readers()),
+        "metrics": list(signals.SIGNALS),
+        "hyperparameters": list(hyperparameters.HYPERPARAMETERS),
+        "audit": sorted(audited),
     }
-    return "\n\n".join(f"{kind}\n" + "\n".join(f"  {n}" for n in names) for kind, names in kinds.items() if names)
-
-
-def _names() -> list[str]:
-    return [n.strip() for n in contents().splitlines() if n.startswith("  ")] + ["readers"]
 
 
 def _link(name: str) -> str | None:

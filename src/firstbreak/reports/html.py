@@ -58,12 +58,16 @@ def whole_page(title: str, about: str, style: Markup, policy: str, *parts: Marku
 
 
 def fragment(dx: Diagnosis) -> str:
-    """The report for a notebook cell. Its styles do not affect the rest of the notebook."""
+    """The report for a notebook cell: verdict, action and drawing; the rest is folded. Its styles affect nothing else."""
     # Ids must differ between the cells of a notebook, and the same diagnosis must give the same text.
     uid = (
         "d" + hashlib.sha256(f"{dx.run.path}\0{dx.verdict.summary}".encode("utf-8", "backslashreplace")).hexdigest()[:8]
     )
-    return _cell(article(dx, uid, reference.address))
+    first = {Section.VERDICT, Section.DO_FIRST, Section.OUTLOOK if dx.first_break is None else Section.FIRST_BREAK}
+    parts = ([section for section in content.sections(dx) if (section in first) is shown] for shown in (True, False))
+    begin, rest = (article(dx, uid, reference.address, part) for part in parts)
+    more = element("details", element("summary", "The whole report"), rest, class_="rest")
+    return _cell(join(begin, more))
 
 
 def of_run(run: Run) -> str:
@@ -85,12 +89,13 @@ def table(
     heads: Sequence[str],
     rows: Iterable[Sequence[str | None]],
     kind: str = "plain",
-    label: str = "table",
+    label: str = "",
     named: int = 0,
 ) -> Markup:
     """A table whose rows are named by their first cell, or by the cell `named`. It scrolls where it is wider than the page,
-    with the keyboard as well.
+    with the keyboard as well. Its region is called as its columns are, or `label`.
     """
+    label = label or ", ".join(text for text in heads if text)
     head = element("tr", *(element("th", text, scope="col") if text else element("td") for text in heads))
     cells = ((element("th", c, scope="row") if i == named else element("td", c) for i, c in enumerate(r)) for r in rows)
     body = (element("tr", *row) for row in cells)
@@ -139,12 +144,12 @@ def digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def article(dx: Diagnosis, uid: str, about: About) -> Markup:
+def article(dx: Diagnosis, uid: str, about: About, shown: Sequence[Section] | None = None) -> Markup:
     """The report, for a page with the styles. Ids begin with `uid`; the id of a finding ends with its detector.
 
-    `about`: where the page of a detector or a cause is.
+    `about`: where the page of a detector or a cause is; `shown`: some of its sections.
     """
-    sections = [_section(dx, section, uid, about) for section in content.sections(dx)]
+    sections = [_section(dx, section, uid, about) for section in shown or content.sections(dx)]
     return element("article", *sections, aria_labelledby=f"{uid}-verdict", class_=content.mark(dx.verdict).value)
 
 
@@ -268,12 +273,9 @@ def _drawing(dx: Diagnosis, uid: str, base: str | None) -> Markup | None:
         element("li", literal(s.name), element("span", _course(s)), class_=f"key trace-{i}")
         for i, s in enumerate(drawn)
     ]
-    if interval is not None and same:
-        legend.append(
-            element("li", content.kind_of_break(dx), element("span", "and where it lies"), class_="key break")
-        )
-    if best is not None:
-        legend.append(element("li", "best checkpoint" if best.path else "best score", class_="key best"))
+    legend += [
+        element("li", name, element("span", said), class_=f"key {kind}") for kind, name, said in content.marks(dx)
+    ]
     domain = content.domain(dx, drawn[0])
     plot = svg.overlay(exhibit, drawn, domain, None if best is None else best.back_to, f"{uid}-drawing")
     return join(element("div", element("ul", *legend), plot, class_="overlay"), cascade)
@@ -377,9 +379,9 @@ def _why(dx: Diagnosis, cause: RankedCause, base: str) -> Markup | None:
         element("tr", _weight(weight), _balance(weight / most), element("td", evidence(text)))
         for weight, text in table_of_weights.rows
     )
-    note = element("td", f"total ({content.WEIGHTS_NOTE})")
+    note = element("td", table_of_weights.note)
     total = element("tr", _weight(table_of_weights.total), element("td"), note)
-    header = ("weight", "against / for", "evidence")
+    header = ("odds", "against / for", "evidence")
     table = element(
         "table",
         element("thead", element("tr", *(element("th", word, scope="col") for word in header))),
@@ -391,7 +393,7 @@ def _why(dx: Diagnosis, cause: RankedCause, base: str) -> Markup | None:
 
 
 def _weight(weight: float) -> Markup:
-    return element("td", f"{weight:+.2f}".replace("-", "−"), class_="number")
+    return element("td", content.odds(weight), class_="number")
 
 
 _BALANCE = """<td><svg class="balance" aria-hidden="true"><rect x="$start%" width="$width%" height="100%" class="$kind"></rect>\

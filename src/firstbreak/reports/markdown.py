@@ -148,10 +148,10 @@ def _causes(dx: Diagnosis) -> Iterator[str]:
         yield ""
         yield f"Why {percent(cause.probability)}: {prose(cause.title)}"
         yield ""
-        yield "| weight | evidence |"
+        yield "| odds | evidence |"
         yield "|--:|---|"
-        yield from (f"| {weight:+.2f} | {prose(text)} |" for weight, text in table_of_weights.rows)
-        yield f"| **{table_of_weights.total:+.2f}** | total ({content.WEIGHTS_NOTE}) |"
+        yield from (f"| {content.odds(weight)} | {prose(text)} |" for weight, text in table_of_weights.rows)
+        yield f"| **{content.odds(table_of_weights.total)}** | {table_of_weights.note} |"
 
 
 def _remedy(dx: Diagnosis) -> Iterator[str]:

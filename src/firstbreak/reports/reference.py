@@ -1,6 +1,6 @@
 """The page of each detector and cause, for the reports: its text, its picture, and its address where a site is named.
 
-`pictures.tar.xz` holds the pictures of docs/pictures, packed together: 50 KB instead of 900 (`make docs` makes both).
+`pictures.tar.xz` holds the pictures, packed together: 60 KB instead of 900. `make docs` draws them, and `make site` unpacks them.
 """
 
 import base64
@@ -37,8 +37,8 @@ def address(name: str) -> str | None:
     site, item = os.environ.get(SITE, "").rstrip("/"), known(name)
     if not site.startswith(_SCHEMES) or item is None:
         return None
-    page = "detectors" if name in registry.detectors() else "causes"
-    return f"{site}/reference/{page}/index.html#{name}" if name in index.own(page) else None  # a plugin's is elsewhere
+    kind = "detectors" if name in registry.detectors() else "causes"
+    return f"{site}/reference/{kind}/{name}/index.html" if name in index.own(kind) else None  # a plugin's is elsewhere
 
 
 def named(dx: Diagnosis) -> tuple[str, ...]:
@@ -49,11 +49,12 @@ def named(dx: Diagnosis) -> tuple[str, ...]:
 
 def picture(name: str) -> str | None:
     """The picture of a detector or a cause as SVG, where one was made."""
-    return _pictures().get(name)
+    return pictures().get(name)
 
 
 @cache
-def _pictures() -> Mapping[str, str]:
+def pictures() -> Mapping[str, str]:
+    """Detector or cause -> its picture."""
     import tarfile
 
     packed = Path(__file__).with_name("pictures.tar.xz").read_bytes()

@@ -57,17 +57,37 @@ def _parts(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
 
 
 def explained(dx: Diagnosis, name: str) -> Page:
-    """One check or cause of a run with its evidence. Raises `Unreadable` where the run has none of that name."""
-    return Page(partial(_explained, dx, brief.named(dx, name)))
+    """One check, cause or link of a run with its evidence; without a name, what there is. Raises `Unreadable` for another."""
+    return Page(partial(_explained, dx, brief.named(dx, name) if name else None))
 
 
-def _explained(dx: Diagnosis, what: Outcome | RankedCause, how: TerminalStyle) -> Iterator[RenderableType]:
+def _explained(
+    dx: Diagnosis, what: Outcome | RankedCause | Link | None, how: TerminalStyle
+) -> Iterator[RenderableType]:
     yield terminal.head(dx, how)
+    if what is None or isinstance(what, Link):
+        yield from _list(dx, what, how)
+        return
     yield Text()
     yield from _outcome(dx, what, how) if isinstance(what, Outcome) else _cause(dx, what, how)
     yield Text()
     name = what.detector if isinstance(what, Outcome) else what.id
     yield how.text(f"What {name} is in any run: firstbreak explain {name}", "dim")
+
+
+def _list(dx: Diagnosis, link: Link | None, how: TerminalStyle) -> Iterator[RenderableType]:
+    """What can be explained of a run, or of one link of it."""
+    if link is not None:
+        yield Text()
+        yield how.text(f"{link_word(link)}: {content.status_word(dx, link)}", "bold")
+    parts = brief.explainable(dx, link)
+    if link is not None and "Findings" not in parts:
+        yield how.text(dx.links[link].why)
+    for heading, lines in parts.items():
+        yield from how.section(heading)
+        yield how.table(lines)
+    yield Text()
+    yield how.text("One of these with its evidence: firstbreak explain RUN NAME", "dim")
 
 
 def _outcome(dx: Diagnosis, outcome: Outcome, how: TerminalStyle) -> Iterator[RenderableType]:
@@ -109,7 +129,7 @@ def _finding(dx: Diagnosis, outcome: Outcome, first: bool, how: TerminalStyle) -
     """A finding with its curve: the first with its axes, the others in one row."""
     finding = content.found(outcome)
     yield terminal.named(outcome, how, how.text(f"  {brief.place(dx, outcome)}", "dim"))
-    yield how.indented(how.text(brief.clipped(brief.message(dx, finding), FIRST_WORDS if first else WORDS)))
+    yield how.indented(how.text(brief.clipped(brief.message(finding), FIRST_WORDS if first else WORDS)))
     curve = brief.curve(dx, finding)
     if curve is None or curve.series is None:
         return

@@ -228,9 +228,9 @@ def _weights(cause: RankedCause, how: TerminalStyle) -> Iterator[RenderableType]
     table.add_column(justify="right", no_wrap=True)
     table.add_column(overflow="fold")
     for weight, text in table_of_weights.rows:
-        table.add_row(Text(f"{weight:+.2f}", style="green" if weight >= 0 else "red"), how.text(text))
+        table.add_row(Text(f"odds {content.odds(weight)}", style="green" if weight >= 0 else "red"), how.text(text))
     table.add_row(
-        Text(f"{table_of_weights.total:+.2f}", style="bold"), how.text(f"total ({content.WEIGHTS_NOTE})", "dim")
+        Text(f"odds {content.odds(table_of_weights.total)}", style="bold"), how.text(table_of_weights.note, "dim")
     )
     yield how.indented(table)
 

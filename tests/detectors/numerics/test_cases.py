@@ -41,8 +41,6 @@ CURVES = {
 }
 GONE = {"grad.norm": np.where(np.arange(100) < 50, UNIT_NORMS, 0.0), "reward.mean": NO_GAIN}
 FELL_AT_ONCE = np.where(np.arange(120) >= 50, 0.03, 1.0) * (1 + noise(120, 0.15, 1))
-# logprob-extremes
-TEXT = {"length.mean": 200 + noise(60, 10)}
 # non-finite-values
 
 NAN, INF = math.nan, math.inf
@@ -116,25 +114,6 @@ CASES: Cases = {
             passes({"grad.norm": FELL_AT_ONCE, "reward.mean": np.arange(120) / 100 + noise(120, 0.03, 2)})],
         "a norm that shrinks little by little as the run converges": passes({"grad.norm":
             np.exp(-3.4 * np.arange(120) / 120) * (1 + noise(120, 0.15, 1)), "reward.mean": learning(120)})},
-    "logprob-extremes": {
-        "a token that was never sampled": finds(TEXT | {"policy.logp.min": np.where(np.arange(60) < 20, -13.0,
-            -45.0) + noise(60)}, WARNING, onset=21),
-        "a mean below chance": finds(TEXT | {"policy.logp.mean": -11 + noise(60, 0.2)}, "random choice"),
-        "rare tokens of a large batch": passes(TEXT | {"policy.logp.min": -15 + noise(60, 2),
-            "policy.logp.mean": -0.5 + noise(60, 0.1)}),
-        "one odd batch": passes(TEXT | {"policy.logp.min": np.where(np.arange(60) == 40, -60.0, -14.0)}),
-        "densities of continuous actions are not judged": exempt({"policy.logp.mean": -40 + noise(60),
-            "episode.length": [200.0] * 60}, algorithm="sac"),
-        "a token that the two engines see quite differently again and again": [finds({"length.mean": 200 + noise(120,
-            10),
-            "rollout_train.logp_absdiff.max": (0.5 + noise(120, 0.05)) + np.where((np.arange(120) > 60)
-            & (np.arange(120) % 9 == 0), 40.0, 0.0)}, "mask", onset=64),
-            passes({"length.mean": 200 + noise(120, 10),
-            "rollout_train.logp_absdiff.max": (0.5 + noise(120, 0.05)) + np.where(np.arange(120) == 70, 40.0, 0.0)}),
-            passes({"length.mean": 200 + noise(120, 10), "rollout_train.logp_absdiff.max": 9 + noise(120, 1.5)})],
-        "one row of a model whose logits are all equal": [finds(TEXT | {"policy.logp.mean": [-10.373491]}, "-ln 32000",
-            WARNING),
-            cannot(TEXT | {"policy.logp.mean": [-10.3741]})]},
     "non-finite-values": {
         "a loss that stays non finite stops the run": [*(finds({"loss.total": broken(slice(70, None), value)},
             CRITICAL, onset=71, interval=(70, 71)) for value in [NAN, INF, -INF])],

@@ -61,6 +61,8 @@ NOISY = {
 }
 CUT = {"length.clipped_ratio": 0.07 + noise(120, 0.005), "reward.mean": learning(120)}
 SOME_CUT = {"length.clipped_ratio": 0.005 + 0.03 * np.linspace(0, 1, 120) ** 2, "reward.mean": learning(120)}
+# logprob-extremes
+SAMPLED = {"length.mean": 200 + noise(60, 10)}
 
 CASES: Cases = {
     "length-cap-lowered": {
@@ -100,6 +102,25 @@ CASES: Cases = {
         "longer completions while the evaluation stops following the reward": [finds({**LONGER,
             "eval.reward": np.minimum(np.linspace(0.2, 0.8, 150), 0.45) + noise(150, 0.02, 1)}, "stopped following"),
             passes({**LONGER, "eval.reward": np.linspace(0.2, 0.8, 150) + noise(150, 0.02, 1)})]},
+    "logprob-extremes": {
+        "a token that was never sampled": finds(SAMPLED | {"policy.logp.min": np.where(np.arange(60) < 20, -13.0,
+            -45.0) + noise(60)}, WARNING, onset=21),
+        "a mean below chance": finds(SAMPLED | {"policy.logp.mean": -11 + noise(60, 0.2)}, "random choice"),
+        "rare tokens of a large batch": passes(SAMPLED | {"policy.logp.min": -15 + noise(60, 2),
+            "policy.logp.mean": -0.5 + noise(60, 0.1)}),
+        "one odd batch": passes(SAMPLED | {"policy.logp.min": np.where(np.arange(60) == 40, -60.0, -14.0)}),
+        "densities of continuous actions are not judged": exempt({"policy.logp.mean": -40 + noise(60),
+            "episode.length": [200.0] * 60}, algorithm="sac"),
+        "a token that the two engines see quite differently again and again": [finds({"length.mean": 200 + noise(120,
+            10),
+            "rollout_train.logp_absdiff.max": (0.5 + noise(120, 0.05)) + np.where((np.arange(120) > 60)
+            & (np.arange(120) % 9 == 0), 40.0, 0.0)}, "mask", onset=64),
+            passes({"length.mean": 200 + noise(120, 10),
+            "rollout_train.logp_absdiff.max": (0.5 + noise(120, 0.05)) + np.where(np.arange(120) == 70, 40.0, 0.0)}),
+            passes({"length.mean": 200 + noise(120, 10), "rollout_train.logp_absdiff.max": 9 + noise(120, 1.5)})],
+        "one row of a model whose logits are all equal": [finds(SAMPLED | {"policy.logp.mean": [-10.373491]}, "-ln 32000",
+            WARNING),
+            cannot(SAMPLED | {"policy.logp.mean": [-10.3741]})]},
     "reward-filtered": {
         "prompts that get harder behind the filter": finds({"reward.mean": HELD,
             "reward.rollout.mean": np.linspace(0.35, 0.1, 200) + noise(200, 0.03)}, "harder", WARNING),

@@ -54,6 +54,4 @@ def _metric(module: ModuleType) -> Metric:
     parts = {part: getattr(module, part, None) for part in ("measure", "against", "among")}
     if sum(part is not None for part in parts.values()) != 1:
         raise TypeError(f"{module.__file__}: a side metric defines one of `measure`, `against` and `among`")
-    return Metric(
-        id=name, title=title, doc=doc, up=getattr(module, "UP", ""), down=getattr(module, "DOWN", ""), **parts
-    )
+    return Metric(name, title, doc, up=getattr(module, "UP", ""), down=getattr(module, "DOWN", ""), **parts)

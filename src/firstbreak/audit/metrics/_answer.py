@@ -25,9 +25,9 @@ def final_answer(text: str) -> str:
     lowered = end.lower()
     for mark in _MARKS:
         if mark in lowered and (
-            answer := plain(end[lowered.rindex(mark) + len(mark) :].lstrip(_EDGES).partition("\n")[0])
+            said := plain(end[lowered.rindex(mark) + len(mark) :].lstrip(_EDGES).partition("\n")[0])
         ):
-            return answer
+            return said
     return plain(end.rstrip(_EDGES).rpartition("\n")[2])
 
 

@@ -50,9 +50,8 @@ def _triples(text: str) -> np.ndarray:
     before, last, now = letters[:-2], letters[1:-1], letters[2:]
     # An edge is one where the word has two letters at least: a lone letter is a variable.
     counts = (last > 0) & ((now > 0) | (before > 0)) & ((last < FOREIGN) | ((now > 0) & (now < FOREIGN)))
-    inner = np.concatenate([[False, False], lower[:-1] & upper[1:], [False]])[
-        : len(now)
-    ]  # the second word of camelCase
+    # the second word of camelCase
+    inner = np.concatenate([[False, False], lower[:-1] & upper[1:], [False]])[: len(now)]
     return np.array([before, last, now])[:, counts & ~inner]
 
 

@@ -14,9 +14,8 @@ LAST_LATIN = 0x24F
 
 
 def measure(sample: PolicySample) -> float:
-    return (
-        abs(_foreign(sample.completion[:MOST]) - _foreign(sample.prompt[:MOST])) if sample.completion else float("nan")
-    )
+    written, asked = _foreign(sample.completion[:MOST]), _foreign(sample.prompt[:MOST])
+    return abs(written - asked) if sample.completion else float("nan")
 
 
 def _foreign(text: str) -> float:

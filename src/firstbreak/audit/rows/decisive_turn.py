@@ -65,9 +65,8 @@ def examine(evidence: AuditInputs) -> Found:
 
 def _turns(sample: PolicySample) -> list[str]:
     """The calls with their answers; where there are few, the parts of the text."""
-    called = [
-        f"{t.tool} {t.arguments} {t.answer} {'fails' * bool(t.failed)}" for t in sample.turns if t.tool or t.arguments
-    ]
+    calls = (t for t in sample.turns if t.tool or t.arguments)
+    called = [f"{t.tool} {t.arguments} {t.answer} {'fails' * bool(t.failed)}" for t in calls]
     if len(called) >= MIN_TURNS:
         return called
     return [turn[:READ].lower() for turn in _TURN.split(sample.completion) if turn.strip()]
@@ -79,9 +78,7 @@ def _words(episodes: Sequence[Sequence[str]]) -> tuple[list[tuple[int, str]], np
     for t in range(max(map(len, episodes))):
         said = [frozenset(_WORD.findall(turns[t])) if t < len(turns) else frozenset() for turns in episodes]
         counts = Counter(word for here in said for word in here)
-        some = [
-            word for word in sorted(counts, key=lambda w: (-counts[w], w)) if RARE * n <= counts[word] <= (1 - RARE) * n
-        ]
+        some = [w for w in sorted(counts, key=lambda w: (-counts[w], w)) if RARE * n <= counts[w] <= (1 - RARE) * n]
         words += [(t, word) for word in some[:WORDS]]
         held += [[word in here for here in said] for word in some[:WORDS]]
     return words, np.array(held)

@@ -29,15 +29,12 @@ def examine(evidence: AuditInputs) -> Found:
     if equal / groups <= MOST or max(wilson(equal, groups)[0], every) <= MOST:
         return None  # the late groups do not show it, or are too few to, and so are all
     lowest, highest = min(row.lowest for _, row in rows), max(row.highest for _, row in rows)
+    said = f"{percent(equal / groups)} of the late groups have equal rewards"
     level = float(evidence.table.series(REWARD).tail(0.5).values.mean())
     if highest > lowest and level >= lowest + SOLVED * (highest - lowest):
-        return Expected(
-            f"{percent(equal / groups)} of the late groups have equal rewards, because most answers get the best one"
-        )
+        return Expected(f"{said}, because most answers get the best one")
     if rises(evidence.table.series(REWARD)):
-        return Expected(
-            f"{percent(equal / groups)} of the late groups have equal rewards, and the reward rises on the others"
-        )
+        return Expected(f"{said}, and the reward rises on the others")
     share = over_steps("equal-groups", ((step, row.equal / row.groups) for step, row in rows))
     since = first_sustained(share, lambda values: values > MOST)
     return finding(

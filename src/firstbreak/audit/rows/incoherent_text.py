@@ -26,16 +26,13 @@ SURE = 3.0  #: standard errors
 
 def examine(evidence: AuditInputs) -> Found:
     baseline = evidence.table.baseline()
-    measure = against(
-        _coherent(baseline[::2])
-    )  # a model predicts its own texts too well: the other half shows what is usual
+    # a model predicts its own texts too well: the other half shows what is usual
+    measure = against(_coherent(baseline[::2]))
     early = np.array([measure(sample) for sample in baseline[1::2]])
     rows = [(step, [(measure(s), s.reward) for s in row.kept]) for step, row in evidence.table.rows if row.kept]
     known = early[np.isfinite(early)]
     limit = max(NO_WORDS, float(np.quantile(known, FEW)) + APART) if len(known) else NO_WORDS
-    share = over_steps(
-        "incoherent", ((step, float(np.mean([bits > limit for bits, _ in found]))) for step, found in rows)
-    )
+    share = over_steps("incoherent", ((step, float(np.mean([b > limit for b, _ in found]))) for step, found in rows))
     if len(share) < 2:
         return NotMeasured("all samples are of one step, so there is no beginning to compare with")
     before, late = float(np.mean(known > limit)) if len(known) else 0.0, float(share.tail(0.25).values.mean())

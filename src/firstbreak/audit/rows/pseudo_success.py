@@ -43,14 +43,10 @@ def _by_grades(evidence: AuditInputs) -> Finding | None:
     grades = sorted({reward for _, kept in rows for reward, _ in kept})
     if not MIN_GRADES <= len(grades) <= MAX_GRADES:
         return None
-    paid = [
-        (step, [claimed and grades[0] < reward < grades[-1] for reward, claimed in kept]) for step, kept in rows if kept
-    ]
+    paid = [(step, [claimed and grades[0] < r < grades[-1] for r, claimed in kept]) for step, kept in rows if kept]
     share = over_steps("empty-claim", ((step, float(np.mean(of_step))) for step, of_step in paid))
     early, late = (float(part.values.mean()) for part in (share.head(0.25), share.tail(0.25)))
-    best = over_steps(
-        "best", ((step, float(np.mean([r == grades[-1] for r, _ in kept]))) for step, kept in rows if kept)
-    )
+    best = over_steps("best", ((s, float(np.mean([r == grades[-1] for r, _ in kept]))) for s, kept in rows if kept))
     if late < max(OFTEN, 2 * early) or not rises(share) or rises(best):
         return None
     since = departure(share)

@@ -23,9 +23,7 @@ WRITTEN = ("completion_ids", "response_ids", "response_token_ids", "completion_t
 def examine(evidence: AuditInputs) -> Found:
     pairs = [pair for _, sample in evidence.table.kept() for pair in _joints(sample)]
     if not pairs:
-        return NotMeasured(
-            "no token ids of several turns are recorded (`turns`, each with prompt_ids and completion_ids)"
-        )
+        return NotMeasured("no token ids of several turns are recorded (`turns`, with prompt_ids and completion_ids)")
     broken = [at for at in pairs if at is not None]
     if not broken:
         return None

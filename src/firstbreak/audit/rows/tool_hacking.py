@@ -27,9 +27,7 @@ def examine(evidence: AuditInputs) -> Found:
         return NotApplicable("no tool is called")
     if calls.shifted <= 0:
         return None
-    wasted = [
-        side for name in ("idle-calls", "tool-failures") if (side := evidence.sides.get(name)) and side.shifted > 0
-    ]
+    wasted = [s for name in ("idle-calls", "tool-failures") if (s := evidence.sides.get(name)) and s.shifted > 0]
     component = next((part.name for part in evidence.parts if not part.checks_answer and CALLS.search(part.name)), None)
     same_end = calls.same_answer is not None and calls.same_answer.interval[0] >= STRONG
     if not wasted and not same_end and component is None and not calls.rewarded:

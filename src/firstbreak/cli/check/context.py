@@ -9,9 +9,7 @@ from firstbreak.cli.check import reported
 
 @click.command("context")
 @click.argument("run", metavar="FOLDER")
-@click.option(
-    "--record", is_flag=True, help="Write the record first; in a training script: firstbreak.context.record(...)."
-)
+@click.option("--record", is_flag=True, help="Write the record first; in a script: firstbreak.context.record(...).")
 @click.option("--config", metavar="PATH", help="The options to record.")
 @click.option("--code", metavar="FOLDER", help="The repository of the code.  [default: the current folder]")
 @reported("context")

@@ -13,13 +13,9 @@ from firstbreak.cli.check import reported
 @click.option("--tokenizer", metavar="PATH", help="Folder, tokenizer.json, or name on the Hugging Face hub.")
 @click.option("--max-prompt", type=click.IntRange(1), help="The prompt length limit of the trainer, in tokens.")
 @click.option("--trainer", help="sft, dpo or reward: TRL makes a batch, and the check shows its loss mask.")
-@click.option(
-    "--set", "settings", metavar="OPTION=VALUE", multiple=True, help="An option of the config of this trainer."
-)
+@click.option("--set", "settings", metavar="OPTION=VALUE", multiple=True, help="An option of this trainer's config.")
 @click.option("--collate", metavar="MODULE:FUNCTION", help="(rows, tokenizer) -> batch, for any other trainer.")
-@click.option(
-    "--judge", metavar="MODULE:FUNCTION", help="(prompt, completion) -> number, higher for the better answer."
-)
+@click.option("--judge", metavar="MODULE:FUNCTION", help="(prompt, completion) -> number, higher for a better answer.")
 @reported("data")
 def command(settings: tuple[str, ...], **options: Any) -> dict[str, Any]:
     """Check pairs, prompts, texts or recorded transitions before training.

@@ -34,17 +34,13 @@ COUNT = click.IntRange(1)
 )
 @click.option("--fused-attention/--plain-attention", default=True, help="sdpa, flash; or eager.")
 @click.option("--logits", default="full", show_default=True, help="full, rows (older TRL), fused (TRL 1, Liger).")
-@click.option(
-    "--temperature", type=float, default=1.0, help="Sampling temperature; a value other than 1 copies the logits."
-)
+@click.option("--temperature", type=float, default=1.0, help="Of the sampling; other values than 1 copy the logits.")
 @click.option("--reference/--no-reference", default=True, help="A frozen copy for the KL penalty.")
 @click.option("--critic", help="The critic model for ppo, if it differs from the actor.")
 @click.option("--reward-model", help="The reward model; without one, rewards come from code.")
 @click.option("--engine", default="trainer", show_default=True, help="Generation engine: trainer, colocated, separate.")
 @click.option("--engine-gpus", type=COUNT, default=1, help="GPUs of one copy of the engine (tensor parallel).")
-@click.option(
-    "--engine-share", type=click.FloatRange(0, 1), help="Share of a GPU that is reserved (gpu_memory_utilization)."
-)
+@click.option("--engine-share", type=click.FloatRange(0, 1), help="Reserved share of a GPU (gpu_memory_utilization).")
 @click.option("--offload", multiple=True, help="Offload to the host: optimizer, reference, engine (asleep), trainer.")
 @click.option("--host-memory", type=float, help="GiB.  [default: the memory of this machine]")
 @click.option("--observation", default="", help="Shape of an observation: 17 for mlp, 4x84x84 for cnn.")

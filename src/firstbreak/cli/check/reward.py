@@ -14,11 +14,7 @@ from firstbreak.cli.check import reported
 @click.option("--pairs", metavar="FILE", help="Labelled preference pairs, for a reward model.")
 @_options.count("--group-size", 8, help="Completions for each prompt in the run.", least=2)
 @click.option(
-    "--column",
-    "columns",
-    multiple=True,
-    metavar="ROLE=NAME",
-    help="The role of a column: prompt, completion, answer, human, ...",
+    "--column", "columns", multiple=True, metavar="ROLE=NAME", help="Role of a column: prompt, completion, human, ..."
 )
 @reported("reward")
 def command(columns: tuple[str, ...], **options: Any) -> dict[str, Any]:

@@ -42,7 +42,8 @@ class SurveyRow:
     """The result of one run."""
 
     path: str
-    fingerprint: str  #: of the run's files and of thresholds that are set: what changed is diagnosed again
+    #: of the run's files (names, sizes, times) and of thresholds that are set: what changed is diagnosed again
+    fingerprint: str = ""
     action: str  #: continue, watch, stop, rollback, or "unreadable"
     summary: str
     link: str | None = None
@@ -108,7 +109,7 @@ def fingerprint(run: Path, thresholds: Thresholds = EMPTY) -> str:
     digest = hashlib.sha256(__version__.encode())
     digest.update(json.dumps(thresholds, sort_keys=True).encode() if thresholds else b"")
     digest.update(json.dumps(names, sort_keys=True).encode() if (names := names_for_run(run)) else b"")
-    files = [run] if run.is_file() else sorted(Path(at) / name for at, _, some in os.walk(run) for name in some)
+    files = [run] if run.is_file() else sorted(Path(at) / name for at, _, files in os.walk(run) for name in files)
     for path in files:
         try:
             state = path.stat()
@@ -244,7 +245,7 @@ def _on_cores(settings: Mapping[str, Thresholds], processes: int, trainer: str |
                 _end(before)  # a process that was started while the pool broke gets no signal to stop, and would block
                 if len(running) == 1 and isinstance(broken, BrokenProcessPool):
                     (path,) = running.values()
-                    yield SurveyRow(path=path, fingerprint="", action=UNREADABLE, summary="its process was killed")
+                    yield SurveyRow(path=path, action=UNREADABLE, summary="its process was killed")
                 else:
                     waiting.extend(running.values())
                     suspects.update(running.values())

@@ -11,10 +11,11 @@ from firstbreak.reports.text import count, short_number, shorter, visible
 from firstbreak.words import moment
 
 HEAD = ("verdict", "run", "first break", "since", "now", "best", "score", "why")
-FOLDED = "run"  #: the column whose names stay whole, below each other where they are long
 WHOLE = 100_000  #: characters: nothing is folded
 APART = 2  #: columns between two cells
 LEAST = 24  #: characters of a reason that are always shown
+LINE, LINES, SHORT = 44, 2, 4  #: a reason with less room goes on for so many lines, each shorter by a word
+NAME = 36  #: characters of a name that stay on one line
 MIDDLE = 100  #: a narrower table leaves out where the score was best
 NARROW = 160  #: a narrower table has place and time beside the reason, and leaves out which score it is
 REASONS = 5  #: unreadable runs, and folders without a log, that are listed
@@ -37,17 +38,17 @@ def render(rows: Sequence[SurveyRow], width: int | None = None, without_log: Seq
     cells = [HEAD, *(_cells(row, base) for row in rows)]
     if width is not None and width < NARROW:
         cells = [
-            (v, run, now, best if width >= MIDDLE else best.partition(" ")[0], _reason(place, since, why))
+            (v, run, now, *([best] if width >= MIDDLE else []), _reason(place, since, why))
             for v, run, place, since, now, best, _, why in cells
         ]
     table = Table(box=None, pad_edge=False, padding=(0, APART, 0, 0), header_style="")
-    for head in cells[0]:
-        table.add_column(
-            head, no_wrap=head != FOLDED, overflow="fold", justify="right" if head in ("now", "best") else "left"
-        )
-    taken = sum(max(cell_len(line[i]) + APART for line in cells) for i in range(len(cells[0]) - 1))
+    widest = [max(cell_len(line[i]) for line in cells) for i in range(len(cells[0]) - 1)]
+    widest[1] = widest[1] if width is None else min(widest[1], NAME)  # a longer name goes on below
+    left = max(LEAST, (width or WHOLE) - sum(widest) - APART * len(widest))
+    for head, most in zip(cells[0], (*widest, left), strict=True):
+        table.add_column(head, overflow="fold", justify="right" if head in ("now", "best") else "left", width=most)
     for *line, why in cells[1:]:
-        table.add_row(*map(Text, line), Text(_cut(why, max(LEAST, (width or WHOLE) - taken))))
+        table.add_row(*map(Text, line), Text(_cut(why, left if left >= LINE else LINES * (left - SHORT))))
     console = Console(
         width=width or WHOLE, color_system=None, highlight=False, legacy_windows=False, file=io.StringIO()
     )
@@ -69,7 +70,8 @@ def _without_log(names: Sequence[str]) -> list[str]:
 
 def _base(rows: Sequence[SurveyRow]) -> int:
     """Length of the common beginning of all paths, whole folders only."""
-    return 0 if len(rows) < 2 else len(os.path.commonpath([os.path.dirname(row.path) for row in rows])) + 1
+    common = "" if len(rows) < 2 else os.path.commonpath([os.path.dirname(row.path) for row in rows])
+    return len(common) + 1 if common else 0
 
 
 def markdown(rows: Sequence[SurveyRow], without_log: Sequence[str] = ()) -> str:
@@ -94,7 +96,8 @@ def _cells(row: SurveyRow, base: int) -> tuple[str, ...]:
 
 
 def _cut(text: str, most: int) -> str:
-    """As much of a text as fits; "..." says that it goes on."""
+    """As much of a text as fits, link and step whole; "..." says that it goes on."""
+    most = max(most, text.find(": ") + 4) if ": " in text else most
     return text if len(text) <= most else f"{text[: most - 3].rstrip()}..."
 
 

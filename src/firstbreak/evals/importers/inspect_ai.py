@@ -70,14 +70,11 @@ def read(path: Path) -> list[Evaluation]:
     return [
         Evaluation(
             protocol=made(path, fields),
-            scores={name: value for name, value in scores.items() if not name.endswith("/stderr")}
-            | _tool_use(path, data),
+            scores={n: v for n, v in scores.items() if not n.endswith("/stderr")} | _tool_use(path, data),
             errors={  # the standard error of the mean, under any name
-                name: scores[f"{scorer}/stderr"]
+                name: scores[error]
                 for name in scores
-                if (scorer := name.partition("/")[0])
-                and name.endswith(("/accuracy", "/mean"))
-                and f"{scorer}/stderr" in scores
+                if name.endswith(("/accuracy", "/mean")) and (error := f"{name.partition('/')[0]}/stderr") in scores
             },
             model=spec.get("model"),
             source=str(path),

@@ -16,9 +16,7 @@ _DECODING = {
 
 def recognises(path: Path, head: bytes) -> bool:
     """The file begins with results, and names its configurations later on."""
-    return (
-        path.suffix == ".json" and head.lstrip()[:12].startswith(b"{") and b'"alias"' in head and b'"results"' in head
-    )
+    return path.suffix == ".json" and head.lstrip().startswith(b"{") and b'"alias"' in head and b'"results"' in head
 
 
 def read(path: Path) -> list[Evaluation]:

@@ -43,9 +43,7 @@ def read(path: Path) -> list[Evaluation]:
         with np.load(path, allow_pickle=False) as archive:
             steps, returns, lengths = (np.asarray(archive[name]) for name in ("timesteps", "results", "ep_lengths"))
     except (OSError, ValueError, KeyError) as error:
-        raise Unreadable(
-            path, f"is not an evaluation file ({error})", "give the file that EvalCallback wrote"
-        ) from None
+        raise Unreadable(path, f"is not an evaluation file ({error})", "give a file that EvalCallback wrote") from None
     values = _configuration(path)
     protocol = made(
         path,

@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from firstbreak.dialects.hyperparameters import TRAINING_WRAPPERS
+from firstbreak.engine.common_settings import dropout_of
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.inputs import Inputs, answer_parts
 from firstbreak.engine.stats.points import median, quantile
@@ -104,7 +105,7 @@ def nearly_all_cut(inputs: Inputs) -> list[Weight]:
     if cut is None or not len(cut.finite):
         return []
     least = min(median(part.values) for part in (cut.finite.head(0.1), cut.finite.tail(0.5)))
-    said = f"at least {percent(least)} of the completions are cut, at the start and later"
+    said = f"in most steps at least {percent(least)} of the completions are cut, at the start and later"
     return _because("truncation", 2.0 if least >= NEARLY_ALL else -2.0, said)
 
 
@@ -131,10 +132,7 @@ def huge_from_the_start(inputs: Inputs) -> list[Weight]:
 
 def dropout_configured(inputs: Inputs) -> list[Weight]:
     """A dropout in the configuration, where the identity itself was not measured."""
-    given = inputs.run.config.raw
-    named = {
-        key: v for key, v in given.items() if "dropout" in key.lower() and isinstance(v, int | float) and 0 < v < 1
-    }
+    named = dropout_of(inputs.run)
     if not named or "proof.dropout" in inputs.run.series:
         return []
     what = " and ".join(f"{name} {value:g}" for name, value in named.items())

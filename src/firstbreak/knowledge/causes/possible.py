@@ -2,6 +2,7 @@
 
 import re
 
+from firstbreak.engine.common_settings import dropout_of
 from firstbreak.engine.families import DECOUPLED, Method, Policy
 from firstbreak.engine.inputs import Inputs, answer_parts
 from firstbreak.engine.refutations import stored_right_at_first
@@ -20,6 +21,11 @@ OF_A_MODEL = pattern(r"(^|[^a-z])(rm|prm|orm)([^a-z]|$)|reward.?model|preference
 def recorded_inside(inputs: Inputs) -> bool:
     """Where a recorder measured identities inside the trainer: some causes can be told by these alone."""
     return inputs.recorded("proof.")
+
+
+def recorded_inside_or_with_dropout(inputs: Inputs) -> bool:
+    """As `recorded_inside`, or where the configuration switches dropout on."""
+    return recorded_inside(inputs) or bool(dropout_of(inputs.run))
 
 
 def tunes_a_temperature(inputs: Inputs) -> bool:

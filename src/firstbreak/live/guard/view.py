@@ -1,6 +1,8 @@
 """The screen for a live run: progress, verdict, the ten links, and the most important curves."""
 
-from collections.abc import Iterator
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from rich.console import RenderableType
@@ -10,26 +12,41 @@ from rich.text import Text
 from firstbreak.dialects._table import words
 from firstbreak.engine.inputs import Inputs
 from firstbreak.live.guard import synchronous
-from firstbreak.model import Diagnosis, Run, Series
-from firstbreak.reports import content, screen, sparkline, terminal
+from firstbreak.model import Diagnosis, Finding, Run
+from firstbreak.reports import brief, content, screen, sparkline, terminal
 from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle
-from firstbreak.words import number, percent
+from firstbreak.words import axis_word, number, percent
 
 MOST_CURVES = 6
 MOST_FINDINGS = 3
 NAME = 28  #: columns for the name of a curve
 BAR = 24  #: columns of the progress bar
 SHOWN = words("kl.ref kl.old policy.entropy grad.norm length.mean value.explained_variance policy.clip_fraction")
+#: what the statistics of a stretch are called, before its steps
+STRETCH = {
+    "median": "median of",
+    "level": "median of",
+    "mean": "mean of",
+    "change": "change over",
+    "course": "mean round",
+}
 
 
-def renderable(dx: Diagnosis) -> Page:
-    """The screen for `rich.live.Live`, with the width and the characters of the console."""
-    return Page(partial(_files, dx))
+def renderable(dx: Diagnosis, rows: Sequence[str] = (), so_far: Callable[[], str] = str) -> Page:
+    """The screen for `rich.live.Live`, with the width and the characters of the console.
+
+    `rows`: the curves, in their order (`chosen`); `so_far`: a line that each drawing asks for again.
+    """
+    return Page(partial(_files, dx, rows or chosen(dx), so_far))
 
 
-def _files(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
+def _files(
+    dx: Diagnosis, rows: Sequence[str], so_far: Callable[[], str], how: TerminalStyle
+) -> Iterator[RenderableType]:
     yield terminal.head(dx, how)
     yield how.text(f"{content.title(dx.run)}  {progress(dx.run, how)}".strip(), "dim")
+    if said := so_far():
+        yield how.text(said, "dim")
     yield Text()
     yield how.text(dx.verdict.summary, "bold")
     yield how.hanging(how.text("Do this first:", STYLE[content.mark(dx.verdict)]), how.text(dx.verdict.do_first))
@@ -39,11 +56,27 @@ def _files(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     yield Text()
     yield screen.links(dx, how)
     yield Text()
-    yield _curves(dx, how)
+    yield _curves(dx, rows, how)
     for outcome in dx.findings[:MOST_FINDINGS]:
-        assert outcome.finding is not None
-        severity = outcome.finding.severity
-        yield how.hanging(Text(how.symbol[severity], STYLE[severity]), how.text(outcome.finding.message))
+        finding = content.found(outcome)
+        mark = Text(how.symbol[finding.severity], STYLE[finding.severity])
+        yield how.hanging(mark, how.text(f"{outcome.detector}: {brief.message(finding)}"))
+        if numbers := told(dx.run, finding):
+            yield how.indented(how.text(numbers, "dim"))
+
+
+def told(run: Run, finding: Finding) -> str:
+    """What the numbers of a message are where they are those of a stretch, and the last value beside them."""
+    said: dict[str, str] = {}
+    for fact in (fact for fact in finding.stated if fact.statistic in STRETCH):
+        (start, end), unit = fact.window, axis_word(fact.axis)
+        place = f"{unit} {number(end)}" if start == -math.inf else f"{unit}s {number(start)} to {number(end)}"
+        for text in (f"{fact:%}", f"{fact}"):
+            if re.search(rf"(?<![\w.]){re.escape(text)}(?!\w|\.\d)", finding.message):
+                said.setdefault(text, f"{text}: {STRETCH[fact.statistic]} {place}")
+    curve = run.series.get(finding.metric or "")
+    now = [f"last value: {number(float(curve.values[-1]))}"] if said and curve is not None else []
+    return "; ".join([*said.values(), *now])
 
 
 def progress(run: Run, how: TerminalStyle) -> str:
@@ -58,12 +91,12 @@ def progress(run: Run, how: TerminalStyle) -> str:
     return f"{full * filled}{empty * (BAR - filled)} step {number(last)} of {number(total)} ({percent(last / total)})"
 
 
-def _curves(dx: Diagnosis, how: TerminalStyle) -> Table:
+def _curves(dx: Diagnosis, rows: Sequence[str], how: TerminalStyle) -> Table:
     table = Table.grid(padding=(0, 1))
     table.add_column(no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True)
-    for series in shown(dx):
+    for series in (dx.run.series[name] for name in rows):
         last = number(float(series.values[-1]))
         short = series.name if len(series.name) <= NAME else f"{series.name[: NAME - 2]}.."
         drawn = sparkline.line(series, how.width - 40, how.ink)
@@ -71,15 +104,25 @@ def _curves(dx: Diagnosis, how: TerminalStyle) -> Table:
     return table
 
 
-def shown(dx: Diagnosis) -> list[Series]:
-    """The curves to show: the score, then the metrics of the findings, then the usual ones."""
+def chosen(dx: Diagnosis, before: Sequence[str] = ()) -> tuple[str, ...]:
+    """The curves to show: the score, then the metrics of the findings, then the usual ones.
+
+    Those of `before` keep their rows; one that no finding speaks of gives its row to one that a finding does.
+    """
     score = Inputs(dx.run).score
-    of_findings = [o.finding.metric for o in dx.findings if o.finding is not None and o.finding.metric is not None]
-    wanted = [*([] if score is None else [score.name]), *of_findings, *SHOWN]
-    found = {s.name: s for name in wanted for s in _called(dx.run, name) if len(s)}
-    return list(found.values())[:MOST_CURVES]
+    found = [o.finding.metric for o in dx.findings if o.finding is not None and o.finding.metric is not None]
+    urgent = list(dict.fromkeys(_called(dx.run, ([] if score is None else [score.name]) + found)))[:MOST_CURVES]
+    rows = [name for name in before if name in dx.run.series]
+    for name in dict.fromkeys([*urgent, *_called(dx.run, SHOWN)]):
+        free = [i for i, old in enumerate(rows) if old not in urgent]
+        if name not in rows and len(rows) < MOST_CURVES:
+            rows.append(name)
+        elif name not in rows and name in urgent and free:
+            rows[free[-1]] = name
+    return tuple(rows)
 
 
-def _called(run: Run, name: str) -> list[Series]:
-    """The curve of that name, or its first estimator."""
-    return [s for key, s in run.series.items() if key == name or key in (f"{name}.k1", f"{name}.k2", f"{name}.k3")][:1]
+def _called(run: Run, names: Sequence[str]) -> list[str]:
+    """The curves of those names, or the first estimator of each."""
+    known = ([n for n in (name, f"{name}.k1", f"{name}.k2", f"{name}.k3") if n in run.series] for name in names)
+    return [found[0] for found in known if found and len(run.series[found[0]])]

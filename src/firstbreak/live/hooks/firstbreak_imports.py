@@ -27,10 +27,7 @@ class _Imports(importlib.abc.MetaPathFinder):
     """Finds what the others find."""
 
     def __init__(
-        self,
-        names: Container[str],
-        before: Callable[[str], None] | None,
-        after: Callable[[ModuleType], None] | None,
+        self, names: Container[str], before: Callable[[str], None] | None, after: Callable[[ModuleType], None] | None
     ) -> None:
         self.names, self.before, self.after = names, before, after
 

@@ -37,9 +37,8 @@ class Transitions:
         self.mover: int | None = None
         #: actions of a window -> the effect of each on each component, in the first window that had these
         self.effects: dict[bytes, np.ndarray] = {}
-        self.effect: dict[
-            str, np.ndarray
-        ] = {}  #: (actions, components): in the first window with these actions, in the last one
+        #: (actions, components): in the first window with these actions, in the last one
+        self.effect: dict[str, np.ndarray] = {}
 
     def add(
         self, before: Any, actions: Any, dones: np.ndarray, infos: Sequence[Any], rewards: Any = ()

@@ -46,9 +46,7 @@ def _change_rewards(trainer: type[Any], kind: str) -> None:
     def rewarded(self: Any, inputs: Any, prompts: Any, completions: Any, *args: Any, **kwargs: Any) -> Any:
         from accelerate.utils import gather_object
 
-        parts = original(
-            self, inputs, prompts, completions, *args, **kwargs
-        )  # of all processes: (completions, functions)
+        parts = original(self, inputs, prompts, completions, *args, **kwargs)  # of all processes
         if not self.model.training:
             return parts
         groups, texts = ([_text(one) for one in gather_object(list(all_))] for all_ in (prompts, completions))

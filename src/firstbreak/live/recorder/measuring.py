@@ -165,9 +165,8 @@ def patient(score: Any, prompts: Sequence[str] | None, n: int, raised: list[str]
 def identities() -> Mapping[str, tuple[frozenset[str], frozenset[str], Measure]]:
     """Name -> (inputs that are needed, inputs that are used, function), one for each file of the folder."""
     found = {}
-    for name, module in plugins.modules(
-        "firstbreak.live.recorder.identities", "measure", "firstbreak.identities"
-    ).items():
+    modules = plugins.modules("firstbreak.live.recorder.identities", "measure", "firstbreak.identities")
+    for name, module in modules.items():
         parameters = inspect.signature(module.measure).parameters.values()
         needs = frozenset(p.name for p in parameters if p.default is p.empty)
         found[name] = needs, frozenset(p.name for p in parameters) - needs, module.measure

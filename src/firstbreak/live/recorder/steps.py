@@ -9,6 +9,9 @@ ROLLOUT = {"rewards", "values", "next_value", "advantages", "gamma", "gae_lambda
 ENDS = ("ended", "episode_starts", "dones")  #: the ends of episodes of a rollout
 TARGETS = {"rewards", "dones", "next_values", "td_target", "gamma"}
 UPDATE = {"newlogprob", "logprob"}
+#: name of an input of the identities -> CleanRL's name
+TD = {"td_rewards": "rewards", "td_ended": "dones", "td_next_values": "next_values", "td_targets": "td_target"}
+STEP = {"step_rewards": "rewards", "step_values": "values", "step_advantages": "advantages", "step_targets": "returns"}
 STAGES = ("rewards", "values", "advantages", "td_target", "logprob", "newlogprob")
 
 
@@ -66,13 +69,7 @@ def identities_of(given: Mapping[str, Any], rollout: Mapping[str, Any], shifted:
     if named >= ROLLOUT and ("ended" in named or ("next_done" in named and named & {*ENDS})):
         made |= _rollout(given) | _ends(given, shifted)
     if named >= TARGETS:
-        parts = {
-            "td_rewards": "rewards",
-            "td_ended": "dones",
-            "td_next_values": "next_values",
-            "td_targets": "td_target",
-        }
-        made |= {ours: np.ravel(given[theirs]) for ours, theirs in parts.items()} | {"gamma": given["gamma"]}
+        made |= {ours: np.ravel(given[theirs]) for ours, theirs in TD.items()} | {"gamma": given["gamma"]}
     if named >= UPDATE:
         new, old = (np.reshape(given[name], (-1, 1)) for name in ("newlogprob", "logprob"))
         made |= {"logps": new, "old_logps": old, "mask": np.ones_like(new), "fresh": bool(given.get("fresh", False))}
@@ -95,15 +92,5 @@ def _rollout(given: Mapping[str, Any]) -> dict[str, Any]:
     def table(name: str) -> np.ndarray:
         return np.reshape(given[name], (steps, -1))
 
-    parts = {
-        "step_rewards": "rewards",
-        "step_values": "values",
-        "step_advantages": "advantages",
-        "step_targets": "returns",
-    }
-    made = {ours: table(theirs) for ours, theirs in parts.items() if theirs in given}
-    return made | {
-        "last_values": np.ravel(given["next_value"]),
-        "gamma": given["gamma"],
-        "gae_lambda": given["gae_lambda"],
-    }
+    made = {ours: table(theirs) for ours, theirs in STEP.items() if theirs in given}
+    return made | {"last_values": np.ravel(given["next_value"])} | {n: given[n] for n in ("gamma", "gae_lambda")}

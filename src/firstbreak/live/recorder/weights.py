@@ -75,9 +75,8 @@ class Weights:
     def trainable(self) -> float | None:
         """The share of the weights that are trainable; None with adapters, or a matrix, that may be trained alone on purpose."""
         named = [(name, p) for name, p in self.model.named_parameters() if p.numel()]
-        if hasattr(self.model, "peft_config") or any(
-            "lora_" in name or (p.requires_grad and p.ndim > 1) for name, p in named
-        ):
+        alone = any("lora_" in name or (p.requires_grad and p.ndim > 1) for name, p in named)
+        if hasattr(self.model, "peft_config") or alone:
             return None
         sizes = [(int(p.numel()), bool(p.requires_grad)) for _, p in named]
         return sum(size for size, moves in sizes if moves) / max(sum(size for size, _ in sizes), 1)

@@ -52,10 +52,7 @@ def check(rollouts: str, *, critic: str | None = None, gamma: float | None = Non
     )
     facts = [
         ("Rollouts", f"{data.source}: {data.rewards.size} steps of {len(np.unique(data.episodes))} episodes"),
-        (
-            "Targets",
-            targets.said(found) if data.returns is not None else f"discounted rewards, gamma {number(discount)}",
-        ),
+        ("Targets", targets.said(found) if data.returns is not None else f"rewards discounted by {number(discount)}"),
     ]
     if data.values is not None:
         now = explained(returns.ravel(), data.values.ravel().astype(float))
@@ -79,9 +76,7 @@ def _rollouts(name: str, steps: int) -> Rollouts:
     loaded = target.load(name)
     model = loaded if hasattr(loaded, "get_env") else loaded()
     if not hasattr(model, "get_env"):
-        raise Unreadable(
-            name, f"a {type(model).__name__} is no Stable-Baselines3 model", "give an .npz file of rollouts"
-        )
+        raise Unreadable(name, f"a {type(model).__name__} is no Stable-Baselines3 model", "give an .npz of rollouts")
     return from_sb3(name, model, steps)
 
 
@@ -89,9 +84,7 @@ def _module(name: str) -> Any:
     loaded = target.load(name)
     module = loaded if hasattr(loaded, "parameters") and not isinstance(loaded, type) else loaded()
     if not hasattr(module, "parameters"):
-        raise Unreadable(
-            name, f"a {type(module).__name__} is no torch module", "name a torch.nn.Module, or what makes one"
-        )
+        raise Unreadable(name, f"a {type(module).__name__} is no torch module", "name an nn.Module, or what makes one")
     return module
 
 

@@ -79,9 +79,7 @@ def from_npz(path: str) -> Rollouts:
         raise Unreadable(path, f"is no .npz file of plain arrays ({why(error)})", "write it with numpy.savez") from None
     for name in ("observations", "rewards"):
         if name not in found:
-            raise Unreadable(
-                path, f"holds no {name}; it holds {', '.join(found) or 'nothing'}", "save it under that name"
-            )
+            raise Unreadable(path, f"holds no {name}, but {', '.join(found) or 'nothing'}", "save it under that name")
     if "terminated" not in found and "episode_starts" not in found:
         raise Unreadable(path, "does not say where episodes end", "save terminated (and truncated), or episode_starts")
     if both and "terminated" in found and found["terminated"].shape == found["truncated"].shape:
@@ -101,9 +99,7 @@ def _arranged(source: str, found: dict[str, np.ndarray]) -> Rollouts:
     shape = arrays["rewards"].shape
     for name, array in arrays.items():
         if array.shape[:2] != shape:
-            raise Unreadable(
-                source, f"{name} has shape {array.shape}, rewards have {shape}", "give all as (steps, envs, ...)"
-            )
+            raise Unreadable(source, f"{name} has shape {array.shape}, rewards {shape}", "give (steps, envs, ...)")
     starts = arrays.pop("episode_starts", None)
     terminated = arrays.pop("terminated", None)
     if terminated is None:

@@ -98,9 +98,8 @@ def _fit(name: str, critic: Any, batch: Batch, normalised: bool) -> Fit:
     unreached = sum(p.grad is None for p in own)
     owner.eval()
     with torch.no_grad():
-        predicted = (
-            torch.cat([values(part) for part in torch.split(torch.arange(len(targets)), 4096)]).numpy() * scale + centre
-        )
+        parts = torch.split(torch.arange(len(targets)), 4096)
+        predicted = torch.cat([values(part) for part in parts]).numpy() * scale + centre
     return _scored(name, predicted, batch, silent, unreached)
 
 

@@ -19,9 +19,8 @@ FEW = 0.02  #: share of the episodes: below it, failures are accidents of the re
 
 def episodes(found: Sequence[Row], path: str) -> list[Sample]:
     """The rows that are episodes with answers of tools; the outcome is the reward where no reward is recorded."""
-    return [
-        _graded(s) for s in samples_of(map(_shaped, found), Path(path)) if any(t.failed is not None for t in _turns(s))
-    ]
+    dumped = samples_of(map(_shaped, found), Path(path))
+    return [_graded(s) for s in dumped if any(t.failed is not None for t in _turns(s))]
 
 
 def failed_calls(kept: Sequence[Sample]) -> Answer:
@@ -39,9 +38,7 @@ def failed_calls(kept: Sequence[Sample]) -> Answer:
 
 def _shaped(row: Row) -> Row:
     """A row with a conversation and no completion has its turns in `messages`, beside whatever reward it has."""
-    told = next(
-        (row[name] for name in ("messages", "conversation", "trajectory") if isinstance(row.get(name), list)), None
-    )
+    told = next((row[n] for n in ("messages", "conversation", "trajectory") if isinstance(row.get(n), list)), None)
     return row if told is None or "completion" in row else {**row, "messages": told, "reward": row.get("reward")}
 
 

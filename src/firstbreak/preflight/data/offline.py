@@ -51,9 +51,7 @@ def read(path: str) -> Steps:
     if found["rewards"] is None or found["observations"] is None:
         known = ", ".join(arrays) or "nothing"
         raise Unreadable(path, f"holds {known}", "name the arrays observations, actions, rewards, terminals, timeouts")
-    return Steps(
-        **{role: None if a is None else a.reshape(len(a), -1) if a.ndim > 1 else a for role, a in found.items()}
-    )
+    return Steps(**{r: None if a is None else a.reshape(len(a), -1) if a.ndim > 1 else a for r, a in found.items()})
 
 
 def _npz(path: str) -> Mapping[str, np.ndarray]:
@@ -82,9 +80,7 @@ def whole(steps: Steps) -> Answer:
     lengths = {name: len(value) for name, value in arrays.items()}
     if len(set(lengths.values())) > 1:
         said = ", ".join(f"{name} {n}" for name, n in lengths.items())
-        return critical(
-            f"the arrays are of different lengths ({said}): rows do not belong together. Write the arrays again."
-        )
+        return critical(f"the arrays are of different lengths ({said}): rows do not belong together. Write them again.")
     for name, value in arrays.items():
         bad = ~np.isfinite(value.astype(float).reshape(len(value), -1)).all(axis=1)
         if bad.any():
@@ -101,14 +97,11 @@ def masks(steps: Steps) -> Answer:
     if ends is None:
         return critical("nothing says where episodes end: values are bootstrapped across episodes. Record terminals.")
     if not ends.any():
-        return critical(
-            f"no episode ends in {len(ends)} steps: values are bootstrapped across episodes. Record the ends."
-        )
+        return critical(f"no episode ends in {len(ends)} steps: values are bootstrapped across episodes. Record ends.")
     if steps.next_observations is None or steps.observations is None:
         return NotMeasured("without next_observations nothing shows whether the ends are in the right rows")
-    gap = ~np.isclose(steps.next_observations[:-1], steps.observations[1:], equal_nan=True).reshape(
-        len(ends) - 1, -1
-    ).all(1)
+    same = np.isclose(steps.next_observations[:-1], steps.observations[1:], equal_nan=True)
+    gap = ~same.reshape(len(ends) - 1, -1).all(1)
     flagged = ends[:-1]
     missed, early = int((gap & ~flagged).sum()), int((flagged & ~gap).sum())
     jumps = int(gap.sum())
@@ -148,9 +141,7 @@ def time_limits(steps: Steps) -> Answer:
         )
     lengths = np.diff(np.flatnonzero(np.concatenate([[True], steps.terminals.astype(bool)])))
     if steps.timeouts is not None or len(lengths) < 10:
-        return NotApplicable(
-            "time limits are recorded separately" if steps.timeouts is not None else "too few episodes"
-        )
+        return NotApplicable("time limits are recorded apart" if steps.timeouts is not None else "too few episodes")
     values, counts = np.unique(lengths[1:], return_counts=True)
     common, share = int(values[counts.argmax()]), counts.max() / counts.sum()
     if share > 0.5 and common == values.max() and common > 1:

@@ -74,9 +74,7 @@ def duplicates(found: Sequence[TextPair]) -> Answer:
             rows=against[:20],
         )
     if again:
-        return warning(
-            f"{_of(again, found)} are repeated (first: row {again[0]}). Remove the repetitions.", rows=again[:20]
-        )
+        return warning(f"{_of(again, found)} are repeated (first: row {again[0]}). Remove repeats.", rows=again[:20])
     return "no pair is repeated"
 
 
@@ -116,9 +114,7 @@ def length_leak(found: Sequence[TextPair]) -> Answer:
         return NotMeasured(f"{len(lengths)} pairs of different length are too few")
     longer = sum(a > b for a, b in lengths)
     low, high = wilson(longer, len(lengths))
-    chosen, rejected = (
-        sorted(len(getattr(p, side)) for p in found)[len(found) // 2] for side in ("chosen", "rejected")
-    )
+    chosen, rejected = (sorted(len(getattr(p, s)) for p in found)[len(found) // 2] for s in ("chosen", "rejected"))
     share = longer / len(lengths)
     said = (
         f"the chosen answer is the longer one in {percent(share)} ({percent(low)} to {percent(high)}), median "
@@ -128,9 +124,7 @@ def length_leak(found: Sequence[TextPair]) -> Answer:
         return warning(f"{said}: length alone predicts the choice, and answers will get longer. Balance lengths, or use a "
                        "length-normalised loss (SimPO, `ld_alpha`).", share=share)  # fmt: skip
     if high < 1 - MAX_PREDICTED:
-        return warning(
-            f"{said}: length alone predicts the choice, and answers will get shorter. Balance lengths.", share=share
-        )
+        return warning(f"{said}: length alone predicts the choice; answers will shorten. Balance lengths.", share=share)
     return said
 
 

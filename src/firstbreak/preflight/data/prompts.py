@@ -26,11 +26,7 @@ def column(rows: Sequence[Row]) -> str | None:
 def texts(rows: Sequence[Row]) -> list[str]:
     """The prompts as text, "" where a row has none; of a chat without a prompt the turns before the last answer."""
     name = column(rows)
-    return (
-        [as_text(_before_answer(row.get(name)) if name == "messages" else row.get(name)) for row in rows]
-        if name
-        else []
-    )
+    return [as_text(_before_answer(r.get(name)) if name == "messages" else r.get(name)) for r in rows] if name else []
 
 
 def _before_answer(turns: object) -> object:
@@ -74,9 +70,8 @@ def overlap(prompts: Sequence[str], tested: Sequence[str]) -> Answer:
         templates = f"; {len(found.templates)} follow the same template with other numbers" if found.templates else ""
         return f"none of {len(tested)} test prompts is in the training data{templates}"
     pieces = [i for i, share in found.pieces.items() if share >= COVERED and i not in found.exact]
-    test, (train, *_) = min(
-        {**{i: (t, 1.0) for i, t in found.exact.items()}, **found.reworded}.items(), default=(0, (0,))
-    )
+    whole = {i: (t, 1.0) for i, t in found.exact.items()}
+    test, (train, *_) = min({**whole, **found.reworded}.items(), default=(0, (0,)))
     return critical(
         f"{len(found.contaminated)} of {len(tested)} test prompts are in the training data: {len(found.exact)} word for "
         f"word, {len(found.reworded)} reworded (half of all runs of three words shared), {len(pieces)} in pieces of {PIECE} "

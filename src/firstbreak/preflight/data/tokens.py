@@ -37,9 +37,7 @@ def load(path: str) -> Any:
         return AutoTokenizer.from_pretrained(path)
     except Exception as error:  # whatever a file, the cache and the network answer
         problem = (str(error).splitlines() or [type(error).__name__])[0]
-        raise Unreadable(
-            path, f"is no tokenizer ({problem})", "give the model's folder or its tokenizer.json"
-        ) from None
+        raise Unreadable(path, f"is no tokenizer ({problem})", "give the model's folder or tokenizer.json") from None
 
 
 def is_chat(value: object) -> bool:
@@ -70,9 +68,7 @@ def template(tokenizer: Any, rows: Sequence[Row]) -> Answer:
         )
     whole = [_turns(row) for row in chats[:BATCH]]
     try:
-        return _renders(
-            tokenizer, [turns for turns in whole if len(turns) > 1 and turns[-1].get("role") == "assistant"]
-        )
+        return _renders(tokenizer, [t for t in whole if len(t) > 1 and t[-1].get("role") == "assistant"])
     except Exception as error:  # a template is a program
         return critical(f"the chat template fails on the data: {type(error).__name__}: {str(error).splitlines()[0]}")
 
@@ -108,9 +104,7 @@ def _renders(tokenizer: Any, chats: Sequence[list[Any]]) -> Answer:
 def ends(tokenizer: Any, rows: Sequence[Row]) -> Answer:
     """Does an answer end with the token that generation stops at?"""
     if tokenizer.eos_token_id is None:
-        return critical(
-            "the tokenizer has no end-of-text token: generation stops only at the length limit. Set `eos_token`."
-        )
+        return critical("the tokenizer has no end-of-text token: generation ends only at the limit. Set `eos_token`.")
     chats = [turns for row in rows[:BATCH] if len(turns := _turns(row)) > 1 and turns[-1].get("role") == "assistant"]
     if not chats or not getattr(tokenizer, "chat_template", None):
         return f"it is {tokenizer.eos_token!r}"
@@ -171,13 +165,8 @@ def from_trl(trainer: str, rows: Sequence[Row], tokenizer: Any, settings: Mappin
     kind = LlamaForSequenceClassification if trainer == "reward" else LlamaForCausalLM
     name = {"sft": "SFT", "dpo": "DPO", "reward": "Reward"}[trainer]
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(sys.stderr):  # trainers print
-        quiet = {
-            "report_to": "none",
-            "use_cpu": True,
-            "bf16": False,
-            "disable_tqdm": True,
-            "gradient_checkpointing": False,
-        }
+        off = dict.fromkeys(("bf16", "gradient_checkpointing"), False)
+        quiet = {"report_to": "none", "use_cpu": True, "disable_tqdm": True, **off}
         options = {"output_dir": folder, "per_device_train_batch_size": BATCH, "train_sampling_strategy": "sequential"}
         built = getattr(trl, f"{name}Trainer")(
             model=kind(config),
@@ -217,8 +206,7 @@ def masked(found: Sequence[Line], tokenizer: Any, trainer: str) -> Answer:
         return NotApplicable("a reward model is trained on its score at the last token")
     if not found:
         return critical(
-            "the trainer drops every row: after truncation to its limit nothing of the answers is left. "
-            "Raise its max_length."
+            "the trainer drops every row: after truncation to its limit nothing of the answers is left. Raise its max_length."
         )
     silent = [i for i, line in enumerate(found) if not any(line.loss)]
     if silent:
@@ -281,7 +269,6 @@ def shown(found: Sequence[Line], tokenizer: Any, most: int = 2) -> list[ReportTa
             rows.append((mark, str(count), text if len(text) <= 160 else f"{text[:100]} ... {text[-50:]}"))
             place += count
         cells = tuple((repr(text)[1:-1], count, mark) for mark, count, text in rows)
-        tables.append(
-            ReportTable(title=f"Which tokens get loss (sequence {i})", columns=("text", "tokens", ""), rows=cells)
-        )
+        title = f"Which tokens get loss (sequence {i})"
+        tables.append(ReportTable(title=title, columns=("text", "tokens", ""), rows=cells))
     return tables

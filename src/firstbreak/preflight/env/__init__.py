@@ -9,25 +9,15 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 from firstbreak.model import Link, Outcome, Severity
 from firstbreak.preflight import Answer, Report, ask, critical, target
 from firstbreak.preflight.env import actions, baseline, contract, ends, late, repeat, sb3, vector
-from firstbreak.preflight.env.episodes import (
-    KEPT_BYTES,
-    SPELL,
-    Episode,
-    Policy,
-    Score,
-    Stopped,
-    at_random,
-    play,
-    scores,
-    size,
-)
+from firstbreak.preflight.env import episodes as played
+from firstbreak.preflight.env.episodes import Episode, Policy, Score, Seeds, Stopped, at_random, scores
 from firstbreak.preflight.env.opening import open_world
 from firstbreak.preflight.env.outputs import Watched, inside
 from firstbreak.preflight.env.worlds import World
@@ -134,13 +124,13 @@ def _report(world: World, given: Given, episodes: int, steps: int) -> Report:
 def record(env: Any, world: World) -> list[Episode]:
     """Random episodes of one environment, every return value kept, until a budget of steps or bytes is used up."""
     episodes: list[Episode] = []
-    seeds, used, until = _seeds(world), 0, time.perf_counter() + SPELL
+    seeds, used, until = _seeds(world), 0, time.perf_counter() + played.SPELL
     while used < RECORDED_STEPS and time.perf_counter() < until:
         most = min(LONGEST, RECORDED_STEPS - used)
-        episodes.append(play(env, at_random(env.action_space, len(episodes)), seed=next(seeds), most=most))
+        episodes.append(played.play(env, at_random(env.action_space, len(episodes)), seed=next(seeds), most=most))
         last = episodes[-1]
         used += max(1, len(last.rewards))
-        if last.stopped or used * size(last.observations[0]) > KEPT_BYTES:
+        if last.stopped or used * played.size(last.observations[0]) > played.KEPT_BYTES:
             break
     return episodes
 
@@ -221,7 +211,7 @@ def _function(name: str, whose: str, probe: str) -> Policy:
     return act
 
 
-def _seeds(world: World) -> Iterator[int | None]:
+def _seeds(world: World) -> Seeds:
     """A new seed for every episode, where the environment takes one."""
     return itertools.repeat(None) if world.unseedable else iter(itertools.count(1000))
 

@@ -151,6 +151,4 @@ def _beyond(env: Any) -> str:
         return "an action outside the range is refused"
     if not difference(at, over):
         return "an action outside the range is clipped"
-    return (
-        f"an action outside the range ({number(float(outside.max()))}) has a stronger effect: clip it before the step"
-    )
+    return f"an action outside the range ({number(float(outside.max()))}) has a stronger effect: clip before the step"

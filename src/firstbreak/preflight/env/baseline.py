@@ -6,7 +6,7 @@ task is beyond a first attempt; a learner would only take longer to say the same
 
 import itertools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from firstbreak.model import Interval, NotMeasured
 from firstbreak.preflight import Answer, Bars, ReportTable, critical, histogram, intervals, warning
 from firstbreak.preflight.env.actions import corners
-from firstbreak.preflight.env.episodes import SPELL, Policy, Score, at_random, play, scores
+from firstbreak.preflight.env.episodes import SPELL, Policy, Score, Seeds, at_random, play, scores
 from firstbreak.values import dataclass
 from firstbreak.words import number, percent
 
@@ -51,13 +51,7 @@ class BaselineComparison:
 
 
 def compare(
-    env: Any,
-    random: Sequence[Score],
-    expert: Policy | None,
-    seeds: Iterator[int | None],
-    episodes: int,
-    steps: int,
-    sound: bool,
+    env: Any, random: Sequence[Score], expert: Policy | None, seeds: Seeds, episodes: int, steps: int, sound: bool
 ) -> BaselineComparison:
     """`expert`, or the best simple rule that `steps` steps of search find, beside the random episodes.
 
@@ -88,9 +82,7 @@ def verdict(baseline: BaselineComparison) -> Answer:
             "learn from; reward progress, start nearer to the goal, or give a policy that reaches the goal with --expert"
         )
     if not len(expert):
-        return NotMeasured(
-            "no simple rule fits these observations and actions: give an expert with --expert module:function"
-        )
+        return NotMeasured("no simple rule fits these observations and actions: give one with --expert module:function")
     chance, (low, high) = baseline.improvement
     gain = baseline.gain
     seen = (
@@ -117,9 +109,7 @@ def verdict(baseline: BaselineComparison) -> Answer:
 
 def exhibits(baseline: BaselineComparison) -> tuple[ReportTable | Bars, ...]:
     """Both distributions, and their means with intervals."""
-    groups = (
-        {"random": baseline.random, "expert": baseline.expert} if len(baseline.expert) else {"random": baseline.random}
-    )
+    groups = {"random": baseline.random} | ({"expert": baseline.expert} if len(baseline.expert) else {})
     if not len(baseline.random) or not baseline.finite:
         return ()
     rows = [
@@ -139,7 +129,7 @@ def exhibits(baseline: BaselineComparison) -> tuple[ReportTable | Bars, ...]:
     )
 
 
-def search(env: Any, seeds: Iterator[int | None], steps: int) -> tuple[Policy | None, str]:
+def search(env: Any, seeds: Seeds, steps: int) -> tuple[Policy | None, str]:
     """The best of constant actions and linear rules within `steps` steps, and what it is in words.
 
     Linear rules are searched with the cross-entropy method (Szita and Lorincz 2006) on standardised observations.
@@ -148,9 +138,8 @@ def search(env: Any, seeds: Iterator[int | None], steps: int) -> tuple[Policy | 
     found: list[tuple[float, Policy, str]] = []
     for action in corners(env.action_space)[:8]:
         policy: Policy = lambda *_, a=action: a  # noqa: E731
-        found.append(
-            (budget.mean(policy, 1), policy, f"always action {np.array2string(np.asarray(action), precision=2)}")
-        )
+        said = f"always action {np.array2string(np.asarray(action), precision=2)}"
+        found.append((budget.mean(policy, 1), policy, said))
     rule = _linear_rules(env)
     if rule is not None:
         found += [(value, rule(weights), "a linear rule") for value, weights in _cross_entropy(rule, budget)]
@@ -166,7 +155,7 @@ def search(env: Any, seeds: Iterator[int | None], steps: int) -> tuple[Policy | 
 class Budget:
     """Episodes on one environment until the steps or the seconds are used up."""
 
-    def __init__(self, env: Any, seeds: Iterator[int | None], steps: int) -> None:
+    def __init__(self, env: Any, seeds: Seeds, steps: int) -> None:
         self.env, self.seeds, self.left = env, seeds, steps
         self.until = time.perf_counter() + SPELL
 

@@ -63,9 +63,7 @@ def infos(episodes: Sequence[Episode]) -> Answer:
     for episode in episodes:
         for t, info in enumerate(episode.infos):
             if not isinstance(info, dict):
-                return warning(
-                    f"info is a {type(info).__name__} {_at(t)}: wrappers and monitors write into it; return a dict"
-                )
+                return warning(f"info is a {type(info).__name__} {_at(t)}: wrappers write into it; return a dict")
     return _after_a_step(episodes)
 
 

@@ -16,6 +16,8 @@ Policy = Callable[[Any, Any], Any]  #: (observation, info) -> action
 SPELL = 20.0
 KEPT_BYTES = 64_000_000  #: bytes of observations in one record (convention)
 
+Seeds = Iterator[int | None]  #: one for each episode; None where the environment takes none
+
 
 class Stopped(Exception):
     """The environment cannot be stepped any further. `probe` is the id of the question that this answers."""
@@ -73,8 +75,7 @@ def reset(env: Any, seed: int | None) -> tuple[Any, Any]:
         what = f"a tuple of {len(answer)}" if isinstance(answer, tuple) else f"a {type(answer).__name__}"
         raise Stopped(
             "env-reset-contract",
-            f"reset() returns {what}, not (observation, info): trainers would unpack the observation; "
-            "return `observation, {}`",
+            f"reset() returns {what}, not (observation, info): trainers would unpack the observation; return `observation, {{}}`",
         )
     return answer
 
@@ -158,9 +159,7 @@ def score(env: Any, policy: Policy, seed: int | None, most: int) -> Score:
     return Score(total, length, bool(terminated), bool(truncated))
 
 
-def scores(
-    env: Any, policy: Policy, seeds: Iterator[int | None], episodes: int, steps: int
-) -> tuple[list[Score], float]:
+def scores(env: Any, policy: Policy, seeds: Seeds, episodes: int, steps: int) -> tuple[list[Score], float]:
     """Up to `episodes` episodes within `steps` steps and SPELL seconds, none longer than half of the steps.
 
     Returns them with the seconds that a step took.

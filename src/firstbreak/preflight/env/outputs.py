@@ -97,9 +97,7 @@ def _box(actions: Sequence[Any], space: Any, whose: str) -> Answer:
             f"three quarters of the actions of {whose} are below {percent(typical)} of the range of the action space: right for "
             "a policy at its start, else its output is in another unit"
         )
-    return (
-        f"{len(table)} actions of {whose}, all in the space; three quarters are below {percent(typical)} of its range"
-    )
+    return f"{len(table)} actions of {whose}, all in the space; three in four are below {percent(typical)} of its range"
 
 
 def _short(value: Any) -> str:

@@ -39,9 +39,7 @@ def seeding(world: World, ref: Reference) -> Answer:
     """reset(seed=...) fixes the episode, other seeds give other episodes, and no seed gives new ones."""
     if world.unseedable:
         take = NotApplicable(world.unseedable) if world.interface == "dm_env" else None
-        return take or critical(
-            f"{world.unseedable}: no run can be repeated; add `seed=None` and pass it to super().reset"
-        )
+        return take or critical(f"{world.unseedable}: no run repeats; add `seed=None` and pass it to super().reset")
     if ref.episode.stopped is not None and not ref.episode.rewards:
         return NotMeasured("no step could be made")
     if ref.difference:
@@ -171,9 +169,7 @@ def _blind(world: World, ref: Reference) -> NotMeasured | None:
     if world.unseedable:
         return NotMeasured("needs an environment that can be seeded")
     if not world.fresh:
-        return NotMeasured(
-            "the target is one environment; give a factory or a class, so that new environments can be made"
-        )
+        return NotMeasured("the target is one environment; give a factory or a class, so that new ones can be made")
     if ref.difference or not ref.episode.rewards:
         return NotMeasured("needs an environment that repeats an episode with the same seed")
     return None

@@ -19,9 +19,7 @@ def batches(make: Callable[[], Any]) -> Answer:
     env = make()
     observations, _ = reset(env, SEED)
     if not env.observation_space.contains(observations):
-        return critical(
-            "the batch of observations from reset is not in observation_space: the environments are stacked wrongly"
-        )
+        return critical("the observations from reset are not in observation_space: environments are stacked wrongly")
     env.action_space.seed(SEED)
     _, rewards, terminated, truncated, _ = step(env, env.action_space.sample())
     for name, value in (("rewards", rewards), ("terminated", terminated), ("truncated", truncated)):

@@ -79,17 +79,14 @@ def _large(plan: Plan, target: str, host: float) -> Report:
     columns = ("change", "saves GiB", "then GiB", "fits")
     table = ReportTable(title="What to change, by memory saved", columns=columns, rows=tuple(rows[:8]))
     worst = _highest(entries, "trainer")
+    tables = (table,) if rows and worst.bytes > limit / 2 else ()
     return Report(
         check="memory",
         target=f"{target}, {plan.algorithm}, {plan.gpus} x {plan.gpu_memory / GIB:.0f} GiB",
         outcomes=tuple(outcomes),
         summary=_headline(outcomes, worst, plan.gpu_memory),
         checked=tuple(_facts(plan)),
-        exhibits=(
-            stacked(entries, plan.gpu_memory),
-            _phases(entries),
-            *((table,) if rows and worst.bytes > limit / 2 else ()),
-        ),
+        exhibits=(stacked(entries, plan.gpu_memory), _phases(entries), *tables),
         numbers=_numbers(entries, plan.gpu_memory)
         | {"parameters": {role.name: role.parameters for role in roles(plan)}, "trainable": roles(plan)[0].trainable}
         | {"changes": [{"change": text, "saves": saved, "fits": _all_fit(new)} for saved, text, new in changes]},
@@ -130,9 +127,7 @@ def _fits(plan: Plan, entries: tuple[Entry, ...]) -> Answer:
     steps, then = until_it_fits(plan, plan.gpu_memory * USABLE)
     enough = worst_of(then) <= plan.gpu_memory * USABLE
     first = "; then ".join(steps) or "shorter completions"
-    way = f"Change first: {first}" + (
-        "." if enough else ", which is not enough: more GPUs or a smaller model are needed."
-    )
+    way = f"Change first: {first}" + ("." if enough else ", which is not enough: take more GPUs or a smaller model.")
     if worst.bytes <= plan.gpu_memory:
         return warning(f"{said}: fragmentation can take the rest. {way}", changes=steps)
     return critical(f"{said}. {way}", changes=steps, enough=enough)

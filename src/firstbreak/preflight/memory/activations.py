@@ -84,9 +84,8 @@ def _mlp(d: Decoder, width: int) -> float:
     """Numbers kept for one token: gate, its activation, up, and their product; or the one map and its activation."""
     if d.recipe.gated:
         return 4 * width
-    return (
-        5 if d.activation == "gelu_new" else 2
-    ) * width  # gelu_new is spelt out in Python, each step keeps its input
+    # gelu_new is spelt out in Python, each step keeps its input
+    return (5 if d.activation == "gelu_new" else 2) * width
 
 
 def _experts(d: Decoder, e: int) -> float:

@@ -136,9 +136,7 @@ def read(model: str) -> Decoder:
     except KeyError as error:
         raise Unreadable(model, f"does not say {error}", "give the config.json of a decoder-only model") from None
     except (TypeError, ValueError, ZeroDivisionError) as error:
-        raise Unreadable(
-            model, f"describes no decoder ({error})", "give the config.json of a decoder-only model"
-        ) from None
+        raise Unreadable(model, f"describes no decoder ({error})", "give a decoder-only model's config.json") from None
 
 
 def decoder(config: Mapping[str, Any]) -> Decoder:
@@ -210,6 +208,7 @@ def _counted(family: str, config: Mapping[str, Any], note: str) -> Decoder:
     if recipe.fused:
         in_one = [(h, queries + 2 * keys), (queries, h), *([(h, 2 * i)] if recipe.gated else [(h, i)]), (i, h)]
         adapted = in_one * layers
+    inside = (layers - sparse) * dense + sparse * (around + sparse_mlp)
     return Decoder(
         family=family,
         layers=layers,
@@ -219,12 +218,7 @@ def _counted(family: str, config: Mapping[str, Any], note: str) -> Decoder:
         head_dim=d,
         intermediate=i,
         vocab=vocab,
-        parameters=vocab * h
-        + positions
-        + head
-        + final_norm
-        + (layers - sparse) * dense
-        + sparse * (around + sparse_mlp),
+        parameters=vocab * h + positions + head + final_norm + inside,
         largest_layer=max(dense if sparse < layers else 0, around + sparse_mlp if sparse else 0),
         matrices=(layers - sparse) * _area(in_dense) + sparse * (_area(in_sparse) + experts * 3 * h * expert_width),
         adapted=tuple(adapted),
@@ -268,9 +262,7 @@ def _from_hub(name: str) -> dict[str, Any]:
         from transformers import AutoConfig
     except ImportError:
         raise Unreadable(
-            name,
-            "no such file or folder",
-            "give the model's config.json, or install `firstbreak[check]` to look on the hub",
+            name, "no such file or folder", "give the model's config.json, or install `firstbreak[check]` for the hub"
         ) from None
     try:
         return dict(AutoConfig.from_pretrained(name).to_dict())
@@ -309,7 +301,7 @@ def _on_meta_device(config: Mapping[str, Any], note: str) -> Decoder:
     inside = [tuple(m.weight.shape) for m in linear.values() if m is not head]
     stacks = [m for m in model.modules() if type(m).__name__ == "ModuleList" and len(m) == built.num_hidden_layers]
     h, heads = int(built.hidden_size), int(built.num_attention_heads)
-    embedding = model.get_input_embeddings().weight
+    embedding, tied = model.get_input_embeddings().weight, _tied(model)
     return Decoder(
         family=str(config["model_type"]),
         layers=int(built.num_hidden_layers),
@@ -320,14 +312,11 @@ def _on_meta_device(config: Mapping[str, Any], note: str) -> Decoder:
         intermediate=int(getattr(built, "intermediate_size", None) or 4 * h),
         vocab=int(embedding.shape[0]),
         parameters=sum(p.numel() for p in model.parameters()),
-        largest_layer=max(
-            (sum(p.numel() for p in layer.parameters()) for stack in stacks for layer in stack), default=0
-        ),
-        matrices=sum(p.numel() for p in model.parameters() if p.ndim > 1)
-        - embedding.numel() * (1 if _tied(model) else 2),
+        largest_layer=max((sum(p.numel() for p in layer.parameters()) for s in stacks for layer in s), default=0),
+        matrices=sum(p.numel() for p in model.parameters() if p.ndim > 1) - (2 - tied) * embedding.numel(),
         adapted=tuple((b, a) for a, b in inside),
         activation=str(getattr(built, "hidden_act", "silu")),
-        tied=_tied(model),
+        tied=tied,
         note="; ".join(filter(None, [note, "activations as in a llama of this size: the family is not in the table"])),
     )
 

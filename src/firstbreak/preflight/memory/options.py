@@ -76,9 +76,7 @@ class Options:
         """The plan for the networks of a classic algorithm. Raises `Unreadable` where an option cannot be understood."""
         _among("algo", self.algo, (*classic.OFF_POLICY, *classic.ON_POLICY))
         if not self.observation or self.actions < 1:
-            raise Unreadable(
-                self.model, "needs the sizes of observations and actions", "give --observation and --actions"
-            )
+            raise Unreadable(self.model, "needs sizes of observations and actions", "give --observation and --actions")
         return classic.ClassicPlan(
             **self._of(classic.ClassicPlan)
             | {

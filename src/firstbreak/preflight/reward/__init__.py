@@ -117,12 +117,10 @@ def _recorded(judge: RewardFunction, items: Sequence[Item], group_size: int, lac
     said = f"the function asks for {names}, which the samples do not hold: add it to them, or name it (--column answer=NAME)"
     rewards = np.array([np.nan if item.reward is None else item.reward for item in items])
     known = bool(np.isfinite(rewards).any())
+    of_rewards = _of_rewards(items, rewards, group_size) if known else ()
     return _report(
         judge,
-        [
-            _ask("reward-answers", lambda: NotMeasured(said)),
-            *(_of_rewards(items, rewards, group_size) if known else ()),
-        ],
+        [_ask("reward-answers", lambda: NotMeasured(said)), *of_rewards],
         summary=f"The function could not be called: {said}.",
         checked=(
             ("Samples", f"{len(items)}, {len({i.group for i in items})} prompts"),
@@ -223,12 +221,7 @@ def _repeatable(judge: RewardFunction, items: Sequence[Item], rewards: np.ndarra
             critical,
             "the reward depends on the place in the batch: look for an index that is shared or shifted",
         ),
-        (
-            "with the others of its prompt alone",
-            alone,
-            notice,
-            "the reward depends on other prompts, which may be intended",
-        ),
+        ("with the others of its prompt alone", alone, notice, "it depends on other prompts, perhaps on purpose"),
     ):
         differ = ~np.isclose(first, other, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True)
         if differ.any():

@@ -215,9 +215,8 @@ def direction(items: Sequence[Item], rewards: np.ndarray) -> Answer:
     values = rewards[np.isfinite(rewards)]
     if not (values < 0).any() or not (values > 0).any():
         return NotApplicable("all rewards have one sign")
-    rows = [
-        (i.human, r) for i, r in zip(items, rewards, strict=True) if i.human is not None and np.isfinite(r) and r != 0
-    ]
+    pairs = zip(items, rewards, strict=True)
+    rows = [(i.human, r) for i, r in pairs if i.human is not None and np.isfinite(r) and r != 0]
     if len(rows) < MIN_SAMPLES:
         return NotMeasured("rewards have both signs; human scores would show whether the sign separates good from bad")
     people, scores = np.array(rows).T

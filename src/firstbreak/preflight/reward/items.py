@@ -120,9 +120,7 @@ def _roles(path: str, row: Mapping[str, Any], columns: Mapping[str, str], needed
     for role, column in found.items():
         if (role in columns or role in needed) and (not column or column.partition(".")[0] not in row):
             asked = f"no column {column!r}" if column else f"no {role}"
-            raise Unreadable(
-                path, f"has {asked}; its columns are {', '.join(map(str, row))}", f"name it: --column {role}=NAME"
-            )
+            raise Unreadable(path, f"has {asked}, but {', '.join(map(str, row))}", f"name it: --column {role}=NAME")
     return {role: column for role, column in found.items() if column}
 
 

@@ -63,19 +63,13 @@ def accuracy(data: Scored) -> Answer:
     low, high = intervals.wilson(round(hits), n)
     said = f"the preferred completion scores higher in {percent(hits / n)} of {n} pairs ({_interval(low, high)})"
     if high < 0.5:
-        return critical(
-            f"{said}: reversed; chosen and rejected are swapped, in these pairs or in those it was trained on"
-        )
+        return critical(f"{said}: reversed; chosen and rejected are swapped, in these pairs or those it was trained on")
     if low <= 0.5:
         return critical(
             f"{said}: no better than chance; training on it moves the policy at random, so retrain the reward model "
             "or use another"
         )
-    weak = [
-        f"{name} {percent(share)} ({count})"
-        for name, share, count, interval in by_category(data)
-        if name and interval[1] < 0.5
-    ]
+    weak = [f"{n} {percent(share)} ({count})" for n, share, count, (_, top) in by_category(data) if n and top < 0.5]
     if weak:
         return warning(
             f"{said}, but worse than chance in {', '.join(weak)}: add pairs of this kind, or leave such prompts out of training"

@@ -122,9 +122,7 @@ def right_from_wrong(suite: Suite | None) -> Answer:
     if not suite.results and suite.failures:
         return critical(f"{_failed(suite, attacks.ACCEPT)}; call it on a right answer alone")
     if suite.mute:
-        return NotMeasured(
-            "every completion that is not one of the samples gets the same score, so the function cannot be tried"
-        )
+        return NotMeasured("every completion beside the samples gets the same score, so the function cannot be tried")
     if suite.right <= suite.wrong:
         which = "less than" if suite.right < suite.wrong else "the same as"
         return critical(
@@ -218,13 +216,8 @@ def tables(suite: Suite | None) -> tuple[ReportTable, ...]:
         due, hits = "reward" if deserves else "nothing", f"{rewarded} of {cases}"
         rows.append((kind, due, hits, percent(wrongly / cases), f"{percent(low)} to {percent(high)}"))
     columns = ("completion", "deserves", "rewarded", "wrongly", "95 % interval")
-    return (
-        ReportTable(
-            title="Wrong completions that are rewarded, and right ones that are rejected",
-            columns=columns,
-            rows=tuple(rows),
-        ),
-    )
+    title = "Wrong completions that are rewarded, and right ones rejected"
+    return (ReportTable(title=title, columns=columns, rows=tuple(rows)),)
 
 
 def numbers(suite: Suite | None) -> dict[str, Any]:

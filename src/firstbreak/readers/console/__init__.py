@@ -32,6 +32,7 @@ from firstbreak.readers.console.progress_bars import InterleavedBars, ProgressBa
 from firstbreak.readers.console.records import DictLines, apart
 from firstbreak.readers.console.tables import Tables
 from firstbreak.readers.opening import open_file
+from firstbreak.values import replace
 
 DESCRIPTION = "console output: dicts, tables, progress bars and name: value lines of all known trainers"
 FILES = ("*.log", "*.out", "*.err", "*.stdout", "*.stderr", "*.txt")
@@ -120,6 +121,7 @@ class Console:
         self._row = -1
         self._open: set[str] = set()  #: names in the open block
         self._block = False
+        self._beside = False  #: the line before held numbers
         self._step: float | None = None
         self._counts: Counter[tuple[bool, bool]] = Counter()  #: weak, with a step -> numbers
         self._bars = InterleavedBars()
@@ -142,6 +144,10 @@ class Console:
             self._bars.see(line)
             found = (grammar(line) for grammar in self._grammars if line)
             reading = next((reading for reading in found if reading is not None), NOTHING)
+            below = self._block and self._beside and self._open.isdisjoint(reading.values)
+            if reading.kind is LineKind.HEADING and reading.weak and below:  # counters that are a part of the block
+                reading = replace(reading, kind=LineKind.FRAGMENT)
+            self._beside = bool(reading.values)
             self._take(reading, self._headings.see(line, reading))
             if line and not reading.values:
                 self._events.see(line, self._row, self._step)
@@ -163,15 +169,19 @@ class Console:
         self._open.update(values)
         for name, value in self._headings.counters.items():
             self._counted.setdefault(name, []).append((self._row, self._step, value))
+        self._open.update(self._headings.counters)
         self._headings.counters.clear()
-        if reading.weak and (len(values) > 1 or self._headings.inside) and all(map(generic.translate, values)):
+        beside = len(values) > 1
+        known = any if beside and reading.kind is LineKind.FRAGMENT else all  # columns are no prose
+        if reading.weak and (beside or self._headings.inside) and known(map(generic.translate, values)):
             self._sure.update(values)
         points = self._weak if reading.weak else self._points
         spend(POINT * len(values) + NAME * sum(name not in points for name in values))
         self._counts[reading.weak, self._step is not None] += len(values)
         if self._step is not None:
             self._repeats.update(values.keys())
-            self._again[reading.weak] += sum(self._repeats[name] > REPEATS for name in values)
+            if not (self._headings.inside and self._headings.prefix):
+                self._again[reading.weak] += sum(self._repeats[name] > REPEATS for name in values)
         for name, value in values.items():
             points.setdefault(name, []).append((self._row, self._step, value))
         for name in filter(says_reward, reading.nulls):
@@ -185,7 +195,9 @@ class Console:
         if not has_steps:
             self._take_headings()
         curves = {name: _curve(points, has_steps) for name, points in self._points.items()}
-        alone = not curves and self._reported == 1 and len(self._weak) >= BLOCK and any(map(says_reward, self._weak))
+        pasted = self._reported == 1 or (self._counted and self._row < REPEATS)
+        alone = pasted and curves.keys() <= self._counted.keys() and len(self._weak) >= BLOCK
+        alone = alone and any(map(says_reward, self._weak))
         for name, points in self._weak.items():
             self._seen[name] += len(points)
             if (alone or name in self._sure or self._seen[name] > max(1, self._row // RARE)) and name not in curves:
@@ -211,7 +223,7 @@ class Console:
         """What headings count becomes a column; where lines count the same themselves, points of theirs."""
         own = [name for name in self._points if counts(name)]
         for name, points in self._counted.items():
-            if len(points) < STEPS_OF_A_SCRIPT and self._row >= REPEATS * len(points):
+            if kind(name) != "iter" and len(points) < STEPS_OF_A_SCRIPT and self._row >= REPEATS * len(points):
                 continue  # the parts of a script
             for like in [other for other in own if kind(other) == kind(name)] if own else [name]:
                 joined = sorted([*self._points.get(like, ()), *points])

@@ -8,6 +8,7 @@ The step of some stands above all that follows, and where it counts several thin
 
     ... StatsLogger INFO: Epoch 1/10 Step 3/100 Train step 3/1000 done.    AReaL, before its table
     ====== Step 12/1000 ======      Step 12:      ─── Step 12 ───          NeMo-RL, SkyRL, titles of tables (tinker)
+    Interval 2 (10000 steps performed)                                   keras-rl; episodes below "done, took" are of its test
                       Learning iteration 12/1500                           rsl_rl, before its block
 """
 
@@ -20,13 +21,17 @@ from firstbreak.readers.console._reading import LineKind, ParsedLine
 CENTRED = 12  #: characters before a heading whose indent says nothing
 _AREAL = re.compile(r"Train step (\d+)/\d+ done")
 _TITLE = re.compile(r"[\W_]*(?:(?:global )?step|learning iteration):? (\d+)(?:/\d+)?[\W_]*", re.IGNORECASE)
+_INTERVAL = re.compile(r"Interval \d+ \((\d+) steps performed\)\W*")
+_TESTS = re.compile(r"(?P<held>done, took [\d.]+ seconds|Testing for \d+ episodes)\W*|Training for \d+ steps\W*")
 
 
 def step(line: str) -> ParsedLine | None:
     """A break with the new step."""
-    if len(line) > 400 or ("tep" not in line and "iteration" not in line):
+    if len(line) > 400 or not any(word in line for word in ("tep", "iteration", "done, took", "Testing for")):
         return None
-    found = _TITLE.fullmatch(line) or _AREAL.search(line)
+    if tested := _TESTS.fullmatch(line):
+        return ParsedLine(kind=LineKind.HEADING, prefix="eval/" if tested["held"] else "")
+    found = _TITLE.fullmatch(line) or _INTERVAL.fullmatch(line) or _AREAL.search(line)
     return ParsedLine(step=float(found[1]), kind=LineKind.BREAK) if found else None
 
 
@@ -46,7 +51,7 @@ class Headings:
     def __init__(self) -> None:
         self.counters: dict[str, float] = {}  #: what no line below has taken yet
         self.inside = False  #: the last line is below a heading
-        self._prefix = ""
+        self.prefix = ""  #: what it puts before the names below it
         self._indent, self._below = 0, -1  #: characters before the heading, and before the first line below it
 
     def see(self, line: str, reading: ParsedLine) -> Mapping[str, float]:
@@ -54,8 +59,9 @@ class Headings:
         values, indent = reading.values, len(line) - len(line.lstrip())
         if reading.kind is LineKind.HEADING:
             self.counters.update(values)
-            self.inside, self._prefix, self._below = True, reading.prefix, -1
-            self._indent = indent if indent < CENTRED else -1
+            kept = self.prefix if values and self._below < 0 else ""  # a heading of two lines
+            self.inside, self.prefix, self._below = True, reading.prefix or kept, -1
+            self._indent = -1 if indent >= CENTRED or _TESTS.fullmatch(line) else indent
             return {}
         own = reading.step is not None or any(map(counts, values))
         over = self._below >= 0 and (not values or indent <= self._indent < self._below)
@@ -65,6 +71,6 @@ class Headings:
             self.counters.clear()
         if values and self._below < 0:
             self._below = indent
-        if not self.inside or not self._prefix:
+        if not self.inside or not self.prefix:
             return values
-        return {on_split(name, self._prefix): value for name, value in values.items() if not counts(name)}
+        return {on_split(name, self.prefix): value for name, value in values.items() if not counts(name)}

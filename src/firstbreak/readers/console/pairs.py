@@ -18,6 +18,10 @@
     train | iter 100 | loss 0.42        eval | iter 100 | reward 0.31
       • Total step time: 35.20s                                          NeMo-RL, below "Training Results:"
     Avg Reward 0.064, Avg Accuracy 0.22, Avg Ep length 5.26              the same names in every line
+    [5000] expl_amount 0.0 / model_grad_norm nan / action_ent -23.6      Dreamer
+    Test episode of length 1000 with return 29.2.                        Episode 3 finished after 12 steps with reward 9
+    ('Episode', 3, '\treward:', 1.5)                                     print() of Python 2, or of a list
+    10000/10000 [=======] - 66s - reward: -7.3978                        Keras; keras-rl's reward is that of a step
 
 The counters of a line (global_step, epoch, episode, ...) become columns like the rest, in lower case.
 """
@@ -25,6 +29,7 @@ The counters of a line (global_step, epoch, episode, ...) become columns like th
 import re
 
 from firstbreak.readers._columns import of_group, on_split, split_prefix
+from firstbreak.readers._literal import parse
 from firstbreak.readers.console._reading import BARE, VALUE, LineKind, ParsedLine, scaled
 from firstbreak.values import replace
 
@@ -35,20 +40,23 @@ _COUNTER = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _LAP = re.compile(r"\bepoch\W{0,3}(\d{1,6})/\d{1,6}\W{0,3}\((\d{1,9})/(\d{1,9})\)", re.IGNORECASE)
-_ASSIGNED = re.compile(rf"[:=][ \t]{{0,12}}{VALUE}(?: s\b)?(?=[\s,;|)\]}}]|\.(?:\s|$)|$)")
+_ASSIGNED = re.compile(rf"[:=][ \t]{{0,40}}{VALUE}(?: s\b)?(?! \.\.)(?=[\s,;|)\]}}]|\.(?:\s|$)|$)")
 _NAME = re.compile(r"(?<![\w./@-])[^\W\d][\w/@%+-]*(?: [A-Za-z_(][\w/@%()+-]*){0,3} ?$")
 _SPOKEN = re.compile(
     r"""\W* (?:train[ ]\|[ ])? (?:(?:epoch|ep)[ ]+(?P<epoch>\d+)[ ,]+)?
         (?: s(?P<short>0\d+) | (?:(?:time|global|train|env|total)[ _])?
-            (?:iter|iteration|it|step|epoch|update|upd|u|episode|ep)s? (?:\W{0,2}[ ]*) (?P<counted>\d+)
+            (?:iter|iteration|it|step|epoch|update|upd|u|t|episode|ep)s? (?:\W{0,2}[ ]*) (?P<counted>\d+)
             | (?P<alone>\d+) (?=/|\]) )
         (?:/\d+)? \]? (?:\s*[:|,;]\s*|\s+-?\s*) (?=[A-Za-z])""",
     re.VERBOSE | re.IGNORECASE,
 )
-#: `2026-03-03 08:12:04,123 INFO trainer: ` before what a logger says
+_LEVELS = "(?:INFO|DEBUG|WARNING|ERROR|TRACE|SUCCESS)"
+#: `2026-03-03 08:12:04,123 INFO trainer: `, `[INFO 08:12:04] my_main ` before what a logger says: time, level and its name
 _STAMP = re.compile(
-    r"\W{0,2}(?:\d{4}-\d\d-\d\d[ T])?\d\d:\d\d:\d\d(?:[.,]\d+)?\S{0,6}[\s\]|:-]+"
-    r"(?:\[?(?:INFO|DEBUG|WARNING|TRACE|SUCCESS)\]?[\s|:-]+)?(?:[\w.]+: (?=[A-Za-z\[]))?"
+    rf"\W{{0,2}}(?:{_LEVELS}\W{{1,3}})?(?:\d{{4}}-\d\d-\d\d[ T])?\d\d:\d\d:\d\d(?:[.,]\d+)?\S{{0,6}}?[\s\]|:-]+"
+    rf"(?:\[\d+\]\s*)?"
+    rf"(?:(?:\[?[\w.-]+[\s|\]:-]+)?\[?{_LEVELS}\]?[\s|:-]+)?"
+    r"(?:[\w.]+: (?=[A-Za-z\[])|[\w.<>]+:[\w.<>]+:\d+ - |(?:my_main|__main__|root|[A-Za-z_]\w*(?:\.\w+)+) )?"
     r"|Time \d+h \d+m \d+s, "
 )
 #: `-257.4 +- 63.2`: the deviation says how sure the mean is, and is no metric of its own
@@ -59,13 +67,18 @@ _HELD = re.compile(
     r"|(?:eval|evaluation|dev|val|validation|test)\W{1,8}(?=\w+ ?=))",
     re.IGNORECASE,
 )
-_APART = re.compile(r"\s*[|,;]\s*|\s{2,}|\s-\s")
+#: `   eval return 23.5` below the line of its step
+_EVALUATED = re.compile(
+    rf"\s*(?:eval|evaluation|validation|heldout|test)\b +(?P<what>(?:return|reward|score|accuracy|acc|success) +)?{VALUE}\s*"
+)
+_APART = re.compile(r"\s*[|,;]\s*|\s{2,}|\s[-/]\s")
 _CELLS = re.compile(r"\||(?<=\d) \+ (?=[A-Za-z])")
 _SAID = re.compile(
     rf"\s*(?P<name>[A-Za-z_][\w/%-]*(?: [A-Za-z_][\w/%-]*){{0,3}})(?: \([\w ]{{1,20}}\))? {VALUE}"
     rf"(?: \+[-/]+ {BARE})?(?: ?[A-Za-z/]+)?\.?\s*"
 )
-_WORD_AND_NUMBER = re.compile(rf"(?P<name>[A-Za-z_][\w/%-]*) {VALUE}(?=\s|$)")
+#: `return   23.5`, `kept 132/144`: numbers in columns, and so many of how many
+_WORD_AND_NUMBER = re.compile(rf"(?<![\w/%-])(?P<name>[A-Za-z_][\w/%-]{{0,60}}) +{VALUE}(?:/{BARE})?(?=\s|$)")
 _BRACKETS = re.compile(r" \([^()]{0,60}\)| \[[^\[\]]{0,200}\]")  #: what explains the number before it
 _STATISTIC = "(?:min|mean|avg|max|std|median)"
 _TOGETHER = re.compile(
@@ -93,8 +106,29 @@ _BULLET = re.compile(rf"\s*[•▶]\s*(?P<name>[A-Za-z_][\w /().-]*?):\s*{VALUE}
 _NAME_LENGTH = 80
 _LIST = re.compile(rf"[:=] ?\[(?P<items>{BARE}(?:[,\s] ?{BARE}){{1,4095}})\]")
 _NONE = re.compile(r"[:=] ?(?:None|null)(?=[\s,;|)\]}]|$)")
-_LEVEL = re.compile(r"(?:SKIP(?:PED|PING)?|INFO|DEBUG|WARNING|ERROR|TRACE|SUCCESS) +")
+_LEVEL = re.compile(rf"(?:\w+ +)?(?:SKIP(?:PED|PING)?|{_LEVELS}) +")
+#: `Test episode of length 1000 with return 29.2`, `Episode 3 finished after 12 steps with a total reward of 9`
+_ENDED = re.compile(
+    rf"""(?:\b(?P<phase>train|test|eval|val)[a-z]*\W{{1,3}})? \bepisode\W{{0,4}}(?:(?P<count>\d+)(?:/\d+)?\W{{1,3}})?
+        (?:of\ length|(?:is\ |has\ |was\ )?(?:finished|done|ended|completed|took|lasted|solved)\b)
+        (?:\ ?(?:after|in|at)?\ (?P<length>\d+)\b(?:\ (?:time)?steps?)?)?
+        (?:\W{{0,3}}(?:with|and|got|a|an|total|final|\ ){{1,8}}(?P<word>reward|return|score)
+        [\ :=]{{0,2}}(?:(?:of|is)[\ :=]{{1,2}})?(?P<value>{BARE}))?""",
+    re.VERBOSE | re.IGNORECASE,
+)
+#: `lag: (min: 1.0, avg: 2.0)`: statistics of one name; `is (10 sec: 9.0, 60 sec: 8.0)`: the shortest window counts
+_INSIDE = re.compile(
+    rf"\b(?P<name>[A-Za-z][\w# ]{{0,40}}?)(?: is|:) ?\((?P<each>[\w ]{{1,20}}: ?{BARE}(?:, [\w ]{{1,20}}: ?{BARE}){{0,5}})\)"
+)
+_KERAS = re.compile(
+    r"^(\d+)/\1 \[=+\](?: - [\d:.]+\w{0,2}(?: [\d.]+\w{1,2}/\w+)?)? - (?P<reward>(?=reward: ))?(?=\w+: )"
+)
+_OF_POLICY = re.compile(rf"(?<=Throughput: )0: |\[\(0, '({BARE})'\)[^\]]{{0,400}}\]")
+_BLOCK = re.compile(
+    rf"\s*(?P<name>[A-Za-z][\w/%()-]*(?: [\w/%()-]+){{0,7}}):(?:\s{{2,}}|\t){VALUE}(?: (?P<time>sec|min|hour)\w*)?\s*"
+)
 _LABEL = re.compile(r"\w[\w ]{0,30}: (?=[A-Za-z_]\w* ?=)")
+_LONGEST = 400  #: characters of a line of names and numbers without a step
 _MAX_LINE = 10_000  # longer lines are dumps of tensors or text, not a handful of metrics
 
 
@@ -105,7 +139,16 @@ def read(line: str) -> ParsedLine | None:
     if "•" in line and (bullet := _BULLET.match(line)):
         return ParsedLine({bullet["name"]: scaled(bullet)}, kind=LineKind.FRAGMENT)
     stamp = _STAMP.match(line)
-    line = _plain(line[stamp.end() :] if stamp else line)
+    line = line[stamp.end() :] if stamp else line
+    own = _BLOCK.fullmatch(line) if ":  " in line or ":\t" in line else None
+    if own and not _COUNTER.fullmatch(f"{own['name']} 0"):
+        value = scaled(own) * {"min": 60.0, "hour": 3600.0}.get(own["time"], 1.0)
+        return ParsedLine({own["name"]: value}, kind=LineKind.FRAGMENT, weak=True)
+    if (alone := _EVALUATED.fullmatch(line)) and "." in line:
+        return ParsedLine(
+            {f"eval/{(alone['what'] or 'score').strip()}": scaled(alone)}, kind=LineKind.FRAGMENT, weak=True
+        )
+    line = _plain(_printed(line) if line[:1] in "([" and "'" in line else line)
     if ":" in line and (of := _OF.match(line)) and (each := read(line[of.end() :])):
         return replace(each, values={on_split(name, f"{of['name']}/"): v for name, v in each.values.items()})
     held = _HELD.match(line)
@@ -120,7 +163,9 @@ def read(line: str) -> ParsedLine | None:
         head = ":" if not spoken or (held and " | " not in line) else spoken[0]
         values = {**_said(head, _BRACKETS.sub("", text).strip()), **values}
     if not values:
-        several = not spoken and " | " not in line and line.count(",") > 1
+        columns = len(line) <= _LONGEST and len(_WORD_AND_NUMBER.findall(line)) > 2  # `rl   3 score -0.02 kl 0.001`
+        several = line.count(",") > 1 or (columns and not _WORD_AND_NUMBER.sub("", line).strip())
+        several = several and not spoken and " | " not in line
         return _heading(line, held is not None) or (_weak(line, _said(":", line.strip())) if several else None)
     if held:
         values = {on_split(name, "eval/"): value for name, value in values.items()}
@@ -136,12 +181,30 @@ def read(line: str) -> ParsedLine | None:
     others = {name: value for name, value in values.items() if not _COUNTER.fullmatch(f"{name} 0")}
     if not others and len(counters) > 1 and "|" in line:
         return ParsedLine(counters, kind=LineKind.FRAGMENT)  # the heading of a block
+    if not others and not re.search(r"[^\W\d_]", _COUNTER.sub("", line)):
+        return ParsedLine(counters, kind=LineKind.HEADING, weak=True)
     return ParsedLine({**counters, **others}, nulls=_nulls(line)) if others else None
+
+
+def _printed(line: str) -> str:
+    """The texts and numbers of a tuple or list that was printed, as a line of names and numbers."""
+    try:
+        items = parse(line.strip())
+    except ValueError:
+        return line
+    plain = isinstance(items, list) and {*map(type, items)} <= {str, int, float}
+    said = (f" {item.strip(' :=,')}" if isinstance(item, str) else f": {item!r}," for item in items)
+    return "".join(said).strip(" :,") if plain else line
 
 
 def _plain(line: str) -> str:
     """Names without the window of a mean, and each statistic of `lag(min/mean/max)=0/1/3` as a pair of its own."""
+    if "pisode" in line:
+        line = _ENDED.sub(_said_of_episode, line, count=1)
+    if "] - " in line:
+        line = _KERAS.sub(lambda bar: "" if bar["reward"] is None else "step_", line)
     if "(" in line:
+        line = _INSIDE.sub(_inside, _OF_POLICY.sub(r"\1", line))
         line = _OF_WHAT.sub(r"\1_\2", _DIVERGENCE.sub(r"\1_\2_\3", _WINDOW.sub("", line)))
     if "|" in line:
         line = _NORM.sub("grad_norm", line)
@@ -149,6 +212,20 @@ def _plain(line: str) -> str:
         line = _DEVIATION.sub("", line)
     line = _THOUSANDS.sub(lambda found: found[0].replace(",", ""), line) if "," in line else line
     return _TOGETHER.sub(_each, _SWAPPED.sub(r"\2 \1", line)) if "/m" in line or "/std" in line else line
+
+
+def _said_of_episode(found: re.Match[str]) -> str:
+    """The end of an episode in pairs; one of a phase has the names that Dreamer's files have."""
+    phase = f"{found['phase'].lower()}/" if found["phase"] else ""
+    names = ("episode", f"{phase}length" if phase else "episode_length", f"{phase}{found['word']}".lower())
+    pairs = zip(names, found.group("count", "length", "value"), strict=True)
+    return ", ".join(f"{name}: {value}" for name, value in pairs if value) or found[0]
+
+
+def _inside(found: re.Match[str]) -> str:
+    name, each = re.sub(r"\W+", "_", found["name"].strip()), found["each"].split(", ")
+    of_name = [f"{name}_{pair}" for pair in each if re.match(f"{_STATISTIC}:", pair)]
+    return ", ".join(of_name) or f"{found['name']}: {each[0].partition(':')[2]}"
 
 
 def _heading(line: str, held: bool) -> ParsedLine | None:

@@ -18,6 +18,7 @@ from firstbreak.readers.console._reading import NOTHING, VALUE, ParsedLine, scal
 _BAR = re.compile(r"[^|]*\|\s*(?P<done>\d+)/\d+ \[(?P<rest>.*)\]")
 _PAIR = re.compile(rf"(?P<name>[A-Za-z_][\w/@.-]*)={VALUE}(?=[,\s\]]|$)")
 _COUNTERS = re.compile(r"\d+")
+_SPEED = re.compile(r", *([\d.]+)(it/s|s/it)\b")
 
 
 class ProgressBars:
@@ -34,6 +35,8 @@ class ProgressBars:
         values = {found["name"]: scaled(found) for found in _PAIR.finditer(bar["rest"])}
         if not values:
             return NOTHING
+        if speed := _SPEED.search(bar["rest"]):
+            values["it/s"] = float(speed[1]) if speed[2] == "it/s" else 1 / max(float(speed[1]), 1e-9)
         label = _COUNTERS.sub("#", before)
         earlier, last = self.done.get(label, (0.0, 0.0))
         done = float(bar["done"])

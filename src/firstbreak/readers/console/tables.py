@@ -25,6 +25,7 @@ _BORDER = re.compile(r"[\s|+=\-\u2500-\u257f]{5,}")
 _CLOSING = frozenset("└╰╘┗╚")
 _NAME = re.compile(r"[A-Za-z_][\w./@() +-]*")
 _PAIR = re.compile(r"([A-Za-z_][\w./@ -]*): (\S+)")
+_COUNTED = re.compile(r"([A-Za-z_]+) #?(\d+)(?:/\d+)?")  #: `Episode 267` between them
 _GAP = re.compile(r"\s{2,}|\t")
 _ALIGNED = re.compile(
     rf"\s*(?P<name>[A-Za-z_][\w/%-]*(?: [A-Za-z(][\w/()%-]*){{0,4}})(?: ?\t\s*|\s{{2,}}){VALUE}(?: sec(?:ond)?s)?\s*"
@@ -123,4 +124,6 @@ def _pairs_in_cells(cells: list[str]) -> dict[str, float]:
         value = number(found[2]) if found else None
         if found and value is not None:
             values[prefix + found[1]] = value
+        elif (found := _COUNTED.fullmatch(cell)) and found[1].lower() in COUNTERS:
+            values[found[1].lower()] = float(found[2])
     return values

@@ -27,8 +27,7 @@ from firstbreak.compare.first_difference import first_differences
 from firstbreak.compare.survey.runs import examine, find
 from firstbreak.compare.text import render as render_comparison
 from firstbreak.engine.diagnose import diagnose as diagnose_run
-from firstbreak.experiments.plan import called_for, named_first, propose
-from firstbreak.experiments.settings import ExperimentSettings
+from firstbreak.experiments.plan import reported
 from firstbreak.model import Diagnosis, Run, Sample
 from firstbreak.readers import Unreadable, why
 from firstbreak.readers.grouping import find_runs
@@ -41,7 +40,6 @@ from firstbreak.reports.text import visible
 MOST_ROWS = 40  #: of a survey
 MOST_POINTS = 500  #: of a curve
 MOST_RUNS = 20  #: named or compared by one call
-LEAST_BITS = 0.05  #: an experiment that is expected to tell less is left out
 MOST_SAMPLES = 50  #: in one answer
 MOST_CHARACTERS = 4000  #: of one sample's prompt or completion
 MOST_SEARCHED = 100_000  #: samples of a run
@@ -75,9 +73,8 @@ def create(root: Path) -> MCPServer:
         _tool(mcp_tools.compare),
         _tool(mcp_tools.experiment_plan),
     ]
-    server = MCPServer(
-        "firstbreak", version=__version__, instructions=f"{_guide()}\n\n{MARK}", tools=tools, log_level="ERROR"
-    )
+    told = f"{_guide()}\n\n{MARK}"
+    server = MCPServer("firstbreak", version=__version__, instructions=told, tools=tools, log_level="ERROR")
 
     @server.resource("firstbreak://guide", mime_type="text/markdown")
     def guide() -> str:
@@ -215,9 +212,6 @@ class McpTools:
         Starting one costs somebody compute, so ask first.
         """
         dx = self._one(path)
-        wanted, named = everything or called_for(dx), named_first(dx)
-        proposed = propose(dx.run, dx.causes, ExperimentSettings(command=()), named=named) if wanted else ()
-        proposals = [p for p in proposed if p.bits >= LEAST_BITS or p.design.id == named]
         return _result(
             {
                 "schema": "firstbreak.plan/1",
@@ -230,7 +224,7 @@ class McpTools:
                         **json.fields(p, "bits", "share", "minutes"),
                         "cannot": p.cannot or None,
                     }
-                    for p in proposals
+                    for p in reported(dx, everything)
                 ],
             }
         )
@@ -258,9 +252,7 @@ class McpTools:
         except (OSError, RuntimeError) as error:
             raise _refused(f"{path}: {why(error)}") from None
         if not place.is_relative_to(self.root):
-            raise _refused(
-                f"{path} lies outside of the served folder; start `firstbreak mcp --root` on the folder that holds it"
-            )
+            raise _refused(f"{path} lies outside of the served folder; start `firstbreak mcp --root` on its folder")
         return place
 
     def _read(self, path: Path) -> Run:
@@ -311,10 +303,8 @@ def _result(payload: dict[str, Any], first: int = 0) -> CallToolResult:
     payload = _page(payload, max(0, first))
     fence = f"log-data-{secrets.token_hex(8)}"
     marked = payload | {"untrusted": {"note": MARK, "strings": sorted(_untrusted(payload))}}
-    text = f"{MARK}\n<{fence}>\n{json.dump(marked)}\n</{fence}>"
-    return CallToolResult(
-        content=[TextContent(text=text)], structured_content=marked, _meta={"firstbreak/untrusted": MARK}
-    )
+    text = TextContent(text=f"{MARK}\n<{fence}>\n{json.dump(marked)}\n</{fence}>")
+    return CallToolResult(content=[text], structured_content=marked, _meta={"firstbreak/untrusted": MARK})
 
 
 def _page(payload: dict[str, Any], first: int) -> dict[str, Any]:
@@ -368,9 +358,8 @@ def _tool(function: Callable[..., CallToolResult], schema: dict[str, Any] | None
     arguments.model_config["extra"] = "forbid"  # an argument that is not known is refused, and not ignored
     arguments.model_rebuild(force=True)
     tool.parameters = arguments.model_json_schema(by_alias=True)
-    tool.fn_metadata.output_schema = (
-        _marked(schema) if schema else {"type": "object", "required": ["schema", "untrusted"]}
-    )
+    plain = {"type": "object", "required": ["schema", "untrusted"]}
+    tool.fn_metadata.output_schema = _marked(schema) if schema else plain
     return tool
 
 

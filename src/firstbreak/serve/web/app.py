@@ -169,9 +169,7 @@ class Site:
         names = {entry.name, entry.path.name, str(entry.path)}
         rows: list[dict[str, Any]] = _tried(partial(newest, place, MOST_ROWS), self.store.root, problems, [])
         return [
-            evaluation(row)
-            for row in rows
-            if row.get("kind") == "evaluation" and str(row.get("run", "")).rstrip("/") in names
+            evaluation(r) for r in rows if r.get("kind") == "evaluation" and str(r.get("run", "")).rstrip("/") in names
         ]
 
     def samples(self, request: Request) -> Response:
@@ -207,9 +205,8 @@ class Site:
             raise HTTPException(400, "a mark has the form {place, mark}") from None
         if word not in (*MARKS, "") or not 0 <= place < MOST_SAMPLES:
             raise HTTPException(400, f"a mark is one of {', '.join(MARKS)}, for a sample of this run")
-        await anyio.to_thread.run_sync(
-            self._mark, _read(await anyio.to_thread.run_sync(self._entry, request)), place, word
-        )
+        run = _read(await anyio.to_thread.run_sync(self._entry, request))
+        await anyio.to_thread.run_sync(self._mark, run, place, word)
         return Response(status_code=204)
 
     def _mark(self, run: Run, place: int, word: str) -> None:

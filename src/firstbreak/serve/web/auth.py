@@ -49,9 +49,7 @@ class AuthMiddleware:
     and nothing after that: what opens a browser is seen in the list of processes by everybody on the machine.
     """
 
-    def __init__(
-        self, app: ASGIApp, host: str = "127.0.0.1", token: str | None = None, once: str | None = None
-    ) -> None:
+    def __init__(self, app: ASGIApp, host: str, token: str | None = None, once: str | None = None) -> None:
         if token is None and not is_loopback(host):
             raise ValueError(f"{host} can be reached from other machines, so a token is needed")
         self.app, self.token, self.once = app, token, once
@@ -149,20 +147,14 @@ def _is_address(name: str) -> bool:
 
 def _login_page(path: str, query: Iterable[tuple[str, str]]) -> str:
     """A form for the token, which leads to the page that was asked for."""
-    asked = (
-        element("input", type="hidden", name=name, value=value) for name, value in query if name not in ("", "token")
-    )
+    asked = (element("input", type="hidden", name=n, value=value) for n, value in query if n not in ("", "token"))
     field = element("input", name="token", type="password", autocomplete="off", required=True, autofocus=True)
-    form = element(
-        "form", *asked, element("label", "Token: ", field), " ", element("button", "Open"), action=path, method="get"
-    )
-    said = element(
-        "p", "This page needs the token, the part of the address after token= that `firstbreak serve` printed."
-    )
+    label, button = element("label", "Token: ", field), element("button", "Open")
+    form = element("form", *asked, label, " ", button, action=path, method="get")
+    said = element("p", "This page needs the token, the part after token= in the address `firstbreak serve` printed.")
     head = element("head", element("meta", charset="utf-8"), element("title", "Token - firstbreak"))
-    return (
-        f"<!DOCTYPE html>\n{element('html', head, element('body', element('h1', 'firstbreak'), said, form), lang='en')}"
-    )
+    body = element("body", element("h1", "firstbreak"), said, form)
+    return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}"
 
 
 def _refuse(status: int, why: str) -> Response:

@@ -72,15 +72,7 @@ class Listener(uvicorn.Server):
 
 
 def listen(
-    app: ASGIApp,
-    host: str,
-    port: int,
-    path: str,
-    what: str,
-    served: Path,
-    *,
-    with_token: bool = True,
-    browse: bool = False,
+    app: ASGIApp, host: str, port: int, path: str, what: str, served: Path, *, with_token: bool, browse: bool = False
 ) -> None:
     """Serve until interrupted. Exits with 2 where the port is in use, or where other machines would need no token.
 

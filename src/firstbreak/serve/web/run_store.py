@@ -106,9 +106,7 @@ class StoredRun:
                     self.history.append((self.run.last_step, word))
                 self.to_read = _to_read(self.run)
                 self.summary = _summary(self.name, _changed(self.path), self.diagnosis)
-            except (
-                Exception
-            ) as error:  # one run that cannot be read, or our own mistake in one, must not hide the others
+            except Exception as error:  # a run that cannot be read, or our mistake in one, must not hide the others
                 known = isinstance(error, Unreadable)
                 problem = str(error) if known else f"the diagnosis failed: {type(error).__name__}: {error}"
                 problem = problem.replace(f"{self.root}{os.sep}", "").removeprefix(f"{self.name}: ")
@@ -145,9 +143,7 @@ class RunStore:
         self.without_log = [_name(folder, self.root) for folder in without_log(self.root, places)]
         found = {_name(path, self.root): path for path in places}
         known = self._entries
-        self._entries = {
-            name: known.get(name) or StoredRun(name, path, self.root, self.earlier) for name, path in found.items()
-        }
+        self._entries = {n: known.get(n) or StoredRun(n, path, self.root, self.earlier) for n, path in found.items()}
 
     def entries(self) -> list[StoredRun]:
         """Every run. Runs that need attention come first."""

@@ -20,9 +20,7 @@ def written(run: Run) -> str:
     file = io.StringIO()
     writer = csv.writer(file)
     writer.writerow(["axis", "step", *(_harmless(name) for name in curves)])
-    writer.writerows(
-        [axis, np.format_float_positional(step, trim="-"), *rows[axis, step]] for axis, step in sorted(rows)
-    )
+    writer.writerows([axis, np.format_float_positional(at, trim="-"), *rows[axis, at]] for axis, at in sorted(rows))
     return file.getvalue()
 
 

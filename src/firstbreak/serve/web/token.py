@@ -23,9 +23,8 @@ def kept_token(served: Path) -> str:
     token = new_token()
     try:
         home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "firstbreak"
-        path = (
-            home / f"token-{hashlib.sha256(str(served.resolve()).encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
-        )
+        place = str(served.resolve()).encode("utf-8", "surrogateescape")
+        path = home / f"token-{hashlib.sha256(place).hexdigest()[:16]}"
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
         if (kept := _kept(path)) is not None:
             return kept

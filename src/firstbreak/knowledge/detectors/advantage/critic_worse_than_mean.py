@@ -47,9 +47,7 @@ def detect(
     tolerance_flat: float = at(0.05, "share", "Noise of a batch; a critic that learns anything explains more."),
     min_share_constant: float = at(0.9, "share", "A critic that learns leaves 0 for some of the time."),
     min_share_sure: float = at(0.95, "share", "Nearly every update: the score learns in spite of this critic."),
-    min_value_loss: float = at(
-        1e-6, "squared return", "With a smaller loss, returns are constant and nothing is to be learned."
-    ),
+    min_value_loss: float = at(1e-6, "squared return", "With less, returns are constant and nothing is to be learned."),
     max_loss_left: float = at(
         1e-3,
         "share of its largest",

@@ -46,9 +46,7 @@ def detect(
         "LOG.md, Detectors",
     ),
     min_change: float = at(0.3, "share", "a change of the effect that noise does not make"),
-    max_spread: float = at(
-        0.1, "share", "an effect that differs more than this between the first windows depends on the state"
-    ),
+    max_spread: float = at(0.1, "share", "an effect that differs more between the first windows depends on the state"),
     min_clear_share: float = at(
         0.5, "share", "where fewer windows are clear, the clear ones are a region of the state space of their own"
     ),

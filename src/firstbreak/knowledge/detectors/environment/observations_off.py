@@ -47,12 +47,8 @@ def detect(
     min_rise: float = at(
         0.05, "share", "of the observation's components; those that are constant by nature are constant from the start"
     ),
-    min_ratio: float = at(
-        3.0, "ratio", "the few episodes of a window change the spread of their first observations by less"
-    ),
-    min_gap: float = at(
-        0.2, "share", "of a change, explained by actions of some steps earlier and not by the last action alone"
-    ),
+    min_ratio: float = at(3.0, "ratio", "few episodes change the spread of their first observations by less"),
+    min_gap: float = at(0.2, "share", "of a change, explained by earlier actions and not by the last alone"),
     min_share: float = at(0.7, "share", "a delay shows in most windows, not only in some states"),
     first_share: float = at(0.25, "share", "the first quarter of the windows shows what is usual"),
     lasting_points: int = at(4, "points", "a change that is not one window alone"),

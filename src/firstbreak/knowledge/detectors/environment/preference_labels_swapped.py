@@ -4,7 +4,7 @@ Looks for: The share of pairs whose chosen answer has the higher implicit reward
 finding is a share clearly below one half, with a margin that is negative and has fallen. Held-out pairs are checked
 first, because training on swapped labels drives the training accuracy up and the held-out accuracy down; three held-out
 accuracies are enough where the number of pairs shows that each lies certainly below. Or such a share beside a margin
-that is positive all along: then most margins are exactly 0, and both answers of a pair are the same tokens.
+that is positive all along: then many margins are exactly 0, and both answers of such a pair are the same tokens.
 
 And, in a data file beside the run, ratings of both answers (`rating_chosen` and `rating_rejected`, `chosen_score` and
 `rejected_score`): the chosen answer must have the higher one in half of the pairs or more (upper bound, Wilson, 95 %). Or the
@@ -103,7 +103,7 @@ def detect(
     long_enough = [(a, m) for a, m in pairs if a is not None and _enough(a.finite, accuracy_critical, min_points)]
     if not long_enough:
         return NotMeasured(f"fewer than {min_points} accuracies are logged")
-    tied = next((a for a, m in long_enough if m is not None and _tied(a, m, accuracy_critical)), None)
+    tied = next((a for a, m in long_enough if m is not None and _tied(a, m)), None)
     if tied is not None:
         return _same_twice(tied)
     wrong = [(a, m) for a, m in long_enough if late_median(a) < accuracy_warning and (m is None or _against(m))]
@@ -205,16 +205,18 @@ def _teach_wrong(score: Series) -> Finding:
     )
 
 
-def _tied(accuracy: Series, margin: Series, most: float) -> bool:
-    """Hardly any chosen answer has the higher reward, and the mean margin is positive all along: most margins are 0."""
+def _tied(accuracy: Series, margin: Series) -> bool:
+    """Certainly less than half of the chosen answers have the higher reward, and the mean margin is positive all along: many
+    margins are 0."""
     late, margins = accuracy.finite.tail(0.5).values, margin.finite.values
-    return len(margins) > 0 and float(np.quantile(late, 0.9)) < most and float(np.min(margins)) > 0
+    highest = np.mean(late) + 2 * np.std(late) / len(late) ** 0.5 if len(late) else 1.0
+    return bool(len(margins) and highest < 0.5 and np.min(margins) > 0)
 
 
 def _same_twice(accuracy: Series) -> Finding:
     return Finding(
         message=facts.tell(
-            "{name} is {late:%} beside a margin above 0: in most pairs both answers have the same reward, as after a cut at "
+            "{name} is {late:%} beside a margin above 0: in many pairs both answers have the same reward, as after a cut at "
             "a length limit that leaves no difference; print ten pairs as the collator delivers them",
             name=accuracy.name,
             late=facts.median(accuracy.finite.tail(0.25)),

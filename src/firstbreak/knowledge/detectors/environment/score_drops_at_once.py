@@ -45,9 +45,7 @@ def detect(
     ),
     min_updates: int = at(8, "points", "with fewer updates before the fall no usual size of an update is known"),
     slower: float = at(3.0, "ratio", "a service under load becomes slower by less"),
-    alike: float = at(
-        0.02, "share", "of the time of a call, from step to step: work takes longer or shorter, a limit does not"
-    ),
+    alike: float = at(0.02, "share", "of the time of a call, from step to step: work varies, a limit does not"),
     min_points: int = at(30, "points", "with fewer returns a level shift cannot be separated from noise"),
 ) -> Finding | NotApplicable | NotMeasured | None:
     if family is not None and (family.policy is Policy.TEXT or not family.policy_known):

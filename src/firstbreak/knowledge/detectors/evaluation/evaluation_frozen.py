@@ -41,9 +41,7 @@ def detect(
     kl_ref: Series | None = None,
     policy_entropy: Series | None = None,
     *,
-    min_repeats: int = at(
-        6, "evaluations", "five or fewer equal scores may be chance where a score has few possible values"
-    ),
+    min_repeats: int = at(6, "evaluations", "fewer equal scores may be chance where a score has few possible values"),
     min_points: int = at(8, "points", "a training curve needs so many points to show a trend"),
     trend_level: float = at(0.99, "probability", "the trend of the training curve has to be beyond chance so far"),
     min_change: float = at(

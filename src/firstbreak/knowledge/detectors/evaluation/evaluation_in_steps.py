@@ -30,6 +30,7 @@ def detect(
     eval_reward: Series | None = None,
     policy_entropy: Series | None = None,
     kl_old: Series | None = None,
+    kl_ref: Series | None = None,
     *,
     min_share: float = at(0.5, "share", "half of the evaluations are copies of the one before"),
     min_changes: int = at(2, "evaluations", "a score that changes once may be a single step of the policy"),
@@ -40,6 +41,7 @@ def detect(
         "a share of so few is the same again in a sixth of the evaluations and more, and oftener with fixed prompts",
         "binomial with p = 0.5",
     ),
+    moved: float = at(0.05, "nats", "From its reference: nearer to it, the policy is hardly another one."),
     min_evaluations: int = at(8, "evaluations", "with fewer evaluations repetitions may be chance"),
 ) -> Finding | NotMeasured | None:
     if len(eval_score) < min_evaluations:
@@ -59,8 +61,9 @@ def detect(
     if all(_few_items(s.values, few_items) for s in curves):
         return NotMeasured(f"the score is a share of at most {few_items} items, which repeats by chance")
     still = [s for s in (policy_entropy, kl_old) if s is not None and len(s.finite) and np.ptp(s.finite.values) == 0]
-    if still:
-        return None
+    near = kl_ref is not None and len(kl_ref.finite) > 0 and float(np.max(np.abs(kl_ref.finite.values))) < moved
+    if still or near:
+        return None  # a policy that hardly moves answers the same again
     first = float(eval_score.steps[int(np.argmax(repeated))])
     return Finding(
         message=(

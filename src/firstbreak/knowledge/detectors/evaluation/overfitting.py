@@ -33,9 +33,7 @@ def detect(
     sft_loss_mean: Series | None = None,
     loss_total: Series | None = None,
     *,
-    min_rise: float = at(
-        0.05, "nats per token", "5 % more perplexity: a noisy held-out set hardly makes this twice in a row"
-    ),
+    min_rise: float = at(0.05, "nats per token", "5 % more perplexity: a noisy set hardly makes this twice in a row"),
     min_evaluations: int = at(4, "evaluations", "with fewer held-out losses no turn is known"),
     min_points: int = at(8, "points", "with fewer training losses their course after the turn is not known"),
 ) -> Finding | NotMeasured | None:

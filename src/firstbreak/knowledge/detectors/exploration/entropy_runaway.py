@@ -44,9 +44,7 @@ def detect(
     config: Config | None = None,
     *,
     growth_with_drop: float = at(1.5, "ratio", "Half as much again as at the start, while the score falls."),
-    growth_alone: float = at(
-        4.0, "ratio", "Noise this much wider than at the start is clipped at the bounds of the actions."
-    ),
+    growth_alone: float = at(4.0, "ratio", "Noise this much wider than at the start is clipped at the bounds."),
     growth_text: float = at(
         2.5, "ratio", "The entropy of a text falls as a model learns, or grows by half where exploration is encouraged."
     ),

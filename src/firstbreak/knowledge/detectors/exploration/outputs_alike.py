@@ -45,12 +45,8 @@ def detect(
     sampled_diversity: SampledDiversity | None = None,
     *,
     max_distinct_share: float = at(0.1, "share", "One output in ten or fewer is distinct."),
-    min_equal_share: float = at(
-        0.9, "share", "In nearly all late steps the shortest and the longest completion are equally long."
-    ),
-    max_truncated_share: float = at(
-        0.5, "share", "Where most completions are truncated, their equal length is that of the limit."
-    ),
+    min_equal_share: float = at(0.9, "share", "In nearly all late steps shortest and longest are equally long."),
+    max_truncated_share: float = at(0.5, "share", "Where most are truncated, their equal length is the limit."),
     max_equal_share_at_start: float = at(
         0.5, "share", "Lengths that differed at first and became equal may follow a form that was learned."
     ),

@@ -52,9 +52,7 @@ def detect(
     growth: float = at(10.0, "ratio", "The temperature of sound runs falls, or follows the reward's scale by less."),
     min_points: int = at(20, "points", "Fewer values show no steady growth, unless each is higher than before."),
     min_steady: int = at(8, "points", "So many values rise one after the other by chance once in 40,000 times."),
-    against: float = at(
-        0.9, "share", "Of the rows that lie beyond the noise: momentum carries a temperature on for a few."
-    ),
+    against: float = at(0.9, "share", "Of the rows beyond the noise: momentum carries a temperature on for a few."),
     clear: float = at(2.0, "standard deviations", "Of the noise of the distance from the target in a batch."),
 ) -> Finding | NotMeasured | None:
     curve = alpha.finite

@@ -50,9 +50,7 @@ def detect(
     lr: Series | None = None,
     *,
     tolerance: float = at(5e-3, "nats or ratio", "Rounding and nondeterministic kernels."),
-    clear: float = at(
-        0.02, "nats or ratio", "What lies below has many explanations: a second minibatch, a mean over tokens."
-    ),
+    clear: float = at(0.02, "nats or ratio", "Less has many explanations: a second minibatch, a mean over tokens."),
     tolerance_per_update: float = at(0.02, "nats or ratio", "How far one optimizer step may move the policy."),
     deviation_critical: float = at(0.5, "nats or ratio", "No healthy first update is this far away."),
     first_ratio_critical: float = at(0.05, "ratio", "Before any step nothing can excuse a difference of this size."),

@@ -57,9 +57,7 @@ def detect(
     staleness_mean: Series | None = None,
     *,
     tolerance: float = at(5e-3, "ratio", "Rounding and nondeterministic kernels, with one optimizer step per batch."),
-    tolerance_several_updates: float = at(
-        0.02, "ratio", "Heavy tails of healthy updates, with several optimizer steps per batch."
-    ),
+    tolerance_several_updates: float = at(0.02, "ratio", "Heavy tails of healthy updates, several steps per batch."),
     tolerance_old_data: float = at(0.03, "ratio", "A mean weight of old data this close to 1 is fine."),
     deviation_critical: float = at(0.5, "ratio", "Samples then count half as much again, or half."),
     max_share: float = at(0.1, "share", "A cap that cuts more tokens removes a part of the batch."),

@@ -92,9 +92,7 @@ def detect(
         0.005, "share", "Before the first step of an update nothing is clipped by identity; the rest is rounding."
     ),
     first_clip_critical: float = at(0.1, "share", "No rounding clips a tenth of the samples."),
-    min_level: float = at(
-        0.2, "share", "Of the distance that is fine: below a fifth of it even a large growth does not matter."
-    ),
+    min_level: float = at(0.2, "share", "Of the distance that is fine: below it even a large growth does not matter."),
     growth_warning: float = at(3.0, "ratio", "Numerical differences give a constant distance."),
     growth_critical: float = at(10.0, "ratio", "Ten times as far apart as at the start."),
     zero_points: int = at(5, "points", "A distance that is exactly 0 for so long appears when it leaves 0."),

@@ -61,9 +61,7 @@ def detect(
     jump_warning: float = at(
         4.0, "ratio", "At one step, for good, and the score fell from that step on: less growth says as much."
     ),
-    tail_ratio: float = at(
-        20.0, "ratio", "95th percentile over median: with so heavy a tail a few batches decide the direction."
-    ),
+    tail_ratio: float = at(20.0, "ratio", "95th percentile over median: a few batches decide the direction."),
     warmup_share: float = at(0.1, "share", "The first updates of a run are the largest."),
     material: float = at(0.1, "share", "Of the gain so far: less, while the norm grows tenfold, is none."),
     far_ratio: float = at(30.0, "ratio", "Thirty times the median norm: such a batch outweighs all of an epoch."),

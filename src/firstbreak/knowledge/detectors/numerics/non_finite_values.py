@@ -84,12 +84,8 @@ NETWORKS = {"grad.norm": "loss", "value.grad_norm": "value.loss"}  # a gradient 
 def detect(
     run: Run,
     *,
-    lasting_points: int = at(
-        LASTING, "points", "Non-finite points up to the end of the curve: so many are no accident any more."
-    ),
-    padding_share: float = at(
-        0.5, "share", "A column that is mostly empty belongs to rows of another kind, such as evaluations."
-    ),
+    lasting_points: int = at(LASTING, "points", "Non-finite points at the end: so many are no accident any more."),
+    padding_share: float = at(0.5, "share", "A mostly empty column belongs to rows of another kind: evaluations."),
 ) -> Finding | Expected | NotMeasured | None:
     watched = [s for name, s in run.series.items() if COMPUTED.fullmatch(name) and len(s)]
     watched += [_logged(s) for name, s in run.series.items() if REWARD.fullmatch(name) and np.isinf(s.values).any()]

@@ -48,9 +48,7 @@ def detect(
     second_score: Series | None = None,
     *,
     top: float = at(0.85, "share", "Of a score between 0 and 1 that has settled so high, little is left to gain."),
-    growth_warning: float = at(
-        1.5, "ratio", "Below half as much again as in the second quarter, the divergence stands still."
-    ),
+    growth_warning: float = at(1.5, "ratio", "Below half as much again, the divergence stands still."),
     sure_growth: float = at(
         2.33,
         "ratio",

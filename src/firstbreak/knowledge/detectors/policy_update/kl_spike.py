@@ -80,11 +80,12 @@ def detect(
         )
         return Finding(
             message=facts.tell(
-                "{spikes} of {curve}, the largest {size} at {step}, that came back: {advice}",
+                "{spikes} of {curve}, the largest {size} at {step}{back}: {advice}",
                 spikes=spikes_,
                 curve=curve.name,
                 size=facts.highest(curve.between(float(steps[top]), float(steps[top]))),
                 step=facts.at(curve, float(steps[top])),
+                back="" if high_again * np.max(curve.values[-3:]) > values[top] else ", that came back",  # high again
                 advice=advice,
             ),
             severity=Severity.WARNING if extreme or harmful else Severity.NOTICE,

@@ -83,13 +83,11 @@ def detect(
     min_share: float = at(0.8, "share", "From there on, hardly any update reaches the weights."),
     min_end: float = at(0.1, "share", "The end of a schedule may be 0 for a smaller part of a run."),
     nothing: float = at(1e-6, "gradient norm", "What rounding in float32 leaves of a gradient that cancels."),
-    min_idle_share: float = at(
-        0.5, "share", "From half of the log on, learning should have begun before the exploration ended."
-    ),
+    min_idle_share: float = at(0.5, "share", "From half of the log on, learning should have begun."),
     near: float = at(0.01, "nats per token", "After so many updates a policy that learns is farther away."),
     still_near: float = at(2e-4, "nats per token", "One update of a usual rate moves a policy about so far."),
     large_rate: float = at(
-        1e-5, "learning rate", "Of a language model: a tenth of it moves a policy by more in so many updates."
+        1e-5, "learning rate", "Of a language model: a tenth moves a policy by more in so many updates."
     ),
     min_still: int = at(60, "points", "Updates of a large rate."),
     min_near: int = at(200, "points", "In fewer, a slow start shows nothing yet."),

@@ -42,9 +42,7 @@ def detect(
     policy: Policy = Policy.TEXT,
     *,
     min_share: float = at(0.6, "share", "In most updates of the second half nothing moves."),
-    min_share_unconfigured: float = at(
-        0.99, "share", "Nobody recorded how often a batch is used, so all updates must agree."
-    ),
+    min_share_unconfigured: float = at(0.99, "share", "How often a batch is used is not known, so all must agree."),
     tolerance: float = at(1e-7, "nats or ratio", "Smaller differences are rounding."),
     min_zero_variance_share: float = at(0.8, "share", "So many zero-variance groups hardly move the policy."),
     min_entropy: float = at(1e-3, "nats", "A policy that always does the same cannot move away from itself."),

@@ -38,9 +38,7 @@ def detect(
     ),
     min_agreement: float = at(0.1, "share", "Answers that agree less do not show that they depend on their prompt."),
     min_prompts: int = at(8, "prompts", "Fewer prompts give too wide an interval of the mean."),
-    max_length_ratio: float = at(
-        3.0, "ratio", "Answers that are much longer or shorter than references have another form."
-    ),
+    max_length_ratio: float = at(3.0, "ratio", "Answers much longer or shorter than references have another form."),
 ) -> Finding | NotMeasured | None:
     answers: defaultdict[tuple[float, str], list[str]] = defaultdict(list)
     references: dict[tuple[float, str], str] = {}

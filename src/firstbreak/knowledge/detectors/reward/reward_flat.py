@@ -56,9 +56,7 @@ def detect(
     random_epsilon: float = at(0.5, "share", "At this exploration rate, half of the actions and more are random."),
     greedy_epsilon: float = at(0.2, "share", "At this exploration rate, most actions are the policy's own."),
     min_random_points: int = at(5, "points", "Fewer points do not show what random actions score."),
-    tolerance: float = at(
-        1e-3, "share", "A smaller change is the last digits of a repeated evaluation, in shares of the score."
-    ),
+    tolerance: float = at(1e-3, "share", "A smaller change is the last digits of a repeated evaluation."),
     min_points: int = at(10, "points", "Fewer scores do not show a flat curve."),
 ) -> Finding | Expected | NotMeasured | str | None:
     if len(score) < min_points:

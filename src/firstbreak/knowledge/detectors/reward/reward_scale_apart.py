@@ -49,9 +49,7 @@ def detect(
     run: Run | None = None,
     *,
     unpaid: float = at(0.2, "share", "A value holds at least the next reward."),
-    zeros: float = at(
-        0.9, "share", "A batch without any reward is usual where few steps pay, and its mean is right then."
-    ),
+    zeros: float = at(0.9, "share", "A batch without any reward is usual where few steps pay, and its mean is right."),
     min_ratio: float = at(12.0, "ratio", "Exploration and running means change the ratio too, but by less than this."),
     min_points: int = at(5, "points", "Fewer pairs of a return and an evaluation show no constant ratio."),
 ) -> Finding | Expected | NotApplicable | NotMeasured | None:

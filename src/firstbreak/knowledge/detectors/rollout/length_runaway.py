@@ -40,9 +40,7 @@ def detect(
     truth: Series | None = None,
     reward_mean: Series | None = None,
     *,
-    growth_warning: float = at(
-        1.5, "ratio", "of the late to the early length: lengths that follow the prompts change by less"
-    ),
+    growth_warning: float = at(1.5, "ratio", "of the late to the early length: prompts change lengths by less"),
     min_points: int = at(20, "points", "with fewer lengths no trend is known"),
 ) -> Finding | NotMeasured | None:
     length = length_mean.finite

@@ -58,9 +58,7 @@ def detect(
         "ratio",
         "of the share of distinct completions to the lowest possible one: a few groups may hold two answers",
     ),
-    min_entropy: float = at(
-        0.1, "nats", "with less entropy the policy gives one answer with nearly all of the probability"
-    ),
+    min_entropy: float = at(0.1, "nats", "with less entropy one answer has nearly all of the probability"),
     min_group_size: int = at(4, "completions", "in smaller groups completions are equal by chance too often"),
     alike: float = at(0.9, "share", "of the episodes that are not the most frequent one: chance gives a few"),
     min_episodes: int = at(10, "episodes", "fewer agree by chance, where lengths are whole numbers"),

@@ -36,9 +36,7 @@ def detect(
     *,
     min_ratio: float = at(1.35, "ratio", "a factor that the noise of the first batches hardly makes"),
     min_gap: float = at(0.12, "share", "of right answers: small shares differ by a large factor by chance"),
-    min_size: float = at(
-        3.0, "standard errors", "of the gap: one evaluation and the first batches differ by so much by chance"
-    ),
+    min_size: float = at(3.0, "standard errors", "of the gap: an evaluation and first batches differ so by chance"),
     first_share: float = at(0.04, "share", "so early the policy has hardly learned anything"),
     first_points: int = at(3, "points", "with fewer rewards the mean is mostly noise"),
 ) -> Finding | NotApplicable | NotMeasured | None:

@@ -85,6 +85,7 @@ def detect(
     start = departure(cut) if growing else None
     learns = trajectory is not None and trajectory.kind in ("rising", "plateau")
     at = f" of {number(length_limit)} tokens" if length_limit else ""
+    at += ", as far as their mean length tells" if truncation.note.startswith("estimated") else ""
     return Finding(
         message=facts.tell(
             "{late:%} of the completions end at the length limit{at}{growing}: they have no final answer; raise the limit, or "

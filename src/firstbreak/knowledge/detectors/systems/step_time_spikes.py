@@ -42,9 +42,7 @@ def detect(
     *,
     min_ratio: float = at(2.0, "ratio", "Twice as long as the quick neighbours."),
     rhythm_ratio: float = at(1.5, "ratio", "Of steps that are slow at a fixed period: the period shows them."),
-    min_size: float = at(
-        4.0, "standard deviations", "Where steps vary more than that, a slow step must lie beyond their noise."
-    ),
+    min_size: float = at(4.0, "standard deviations", "Where steps vary more, a slow step must lie beyond their noise."),
     min_spikes: int = at(3, "spikes", "Fewer slow steps have no rhythm."),
     min_cost: float = at(0.05, "share", "Less of the whole time is not worth a search."),
     cost_warning: float = at(0.25, "share", "A quarter of the whole time, lost to a job with a rhythm."),

@@ -24,7 +24,6 @@ def measure(
     if not flat:
         return {"reward_clipped": share}
     rows = flat[0]
-    said = (
-        f"rewards of {before[rows].min():.4g} to {before[rows].max():.4g} are all {clipped[rows[0]]:.4g} after clipping"
-    )
+    cut = before[rows]
+    said = f"rewards of {cut.min():.4g} to {cut.max():.4g} are all {clipped[rows[0]]:.4g} after clipping"
     return {"reward_clipped": (share, said)}

@@ -30,7 +30,4 @@ def measure(
     off = np.abs(np.where(used, engine_logps - trainer_logps, 0.0))
     gap, (i, t) = float(off.sum() / used.sum()), np.unravel_index(int(np.argmax(off)), off.shape)
     said = f"row {i}: token {t} had {engine_logps[i, t]:.4g} nats in the engine, and has {trainer_logps[i, t]:.4g}"
-    return {
-        "engine_gap": (gap, said) if gap > LIMIT else gap,
-        "engine_tail": float((off > FAR).sum() / used.sum()),
-    }
+    return {"engine_gap": (gap, said) if gap > LIMIT else gap, "engine_tail": float((off > FAR).sum() / used.sum())}

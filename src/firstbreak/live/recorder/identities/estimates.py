@@ -37,9 +37,8 @@ def measure(
     def fits(ends: np.ndarray, first: int = 0) -> bool:
         return distance(step_advantages[first:], estimated(ends)[first:]) <= TOLERANCE
 
-    guessed = int(
-        begun is None and len(ended) > 1
-    )  # whether the first step began an episode, which only its own estimate shows
+    # whether the first step began an episode, which only its own estimate shows
+    guessed = int(begun is None and len(ended) > 1)
     begun = _later(ended) if begun is None else begun
     late = [begun, np.concatenate([begun[:-1], ended[-1:]])]
     found: dict[str, Reading] = {}

@@ -23,9 +23,7 @@ def measure(asked: Sequence[tuple[str, str]]) -> Mapping[str, Reading]:
     lengths = [len(answer.split()) for given in repeated.values() for answer in given]
     if len(repeated) < MIN_REPEATED or len(answers) <= FEW or sum(lengths) > WORDS * len(lengths):
         return {}
-    torn = {
-        prompt: given for prompt, given in repeated.items() if len({plain(answer) or answer for answer in given}) > 1
-    }
+    torn = {prompt: given for prompt, given in repeated.items() if len({plain(a) or a for a in given}) > 1}
     share = len(torn) / len(repeated)
     if not torn:
         return {"prompt_torn": share}

@@ -11,11 +11,7 @@ FAR = 20.0  #: nats: a ratio beyond is not compared
 
 
 def measure(
-    logps: np.ndarray,
-    old_logps: np.ndarray,
-    mask: np.ndarray,
-    fresh: bool = False,
-    ratio: np.ndarray | None = None,
+    logps: np.ndarray, old_logps: np.ndarray, mask: np.ndarray, fresh: bool = False, ratio: np.ndarray | None = None
 ) -> Mapping[str, Reading]:
     """Over the tokens of the loss, ratio_first: mean distance of the own ratio from 1 on a fresh batch; ratio_error: of the
     `ratio` in use from the own one, as a share of it."""

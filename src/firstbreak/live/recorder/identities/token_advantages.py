@@ -52,9 +52,7 @@ def measure(
     paid = np.asarray(token_rewards.sum(1) + (0.0 if penalties is None else (penalties * used).sum(1)))
     if group is not None and not np.allclose(paid, total(rewards, reward_weights), rtol=TOLERANCE, atol=TOLERANCE):
         before = of_completions.measure(paid, rewards, group, reward_weights, prompts=prompts)
-        found |= {
-            name: reading for name, reading in before.items() if size_of(reading) >= size_of(found.get(name, 0.0))
-        }
+        found |= {n: r for n, r in before.items() if size_of(r) >= size_of(found.get(n, 0.0))}
     if penalties is not None:
         found["penalty_turned"] = _turned(paid, (penalties * used).sum(1), prompts)
     return found

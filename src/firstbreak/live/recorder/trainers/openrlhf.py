@@ -134,13 +134,10 @@ def _loss(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
         on_gradient(record, step, sampled, advantages=given["advantages"], lengths=mask, fresh=whole)
 
 
+MAKER = "openrlhf.trainer.ppo_utils.experience_maker"
 SEAMS = (
     Seam("openrlhf.trainer.ppo_trainer", "BasePPOTrainer.train_step", _begins),
-    Seam(
-        "openrlhf.trainer.ppo_utils.experience_maker",
-        "RemoteExperienceMaker.compute_advantages_and_returns",
-        _advantages,
-    ),
+    Seam(MAKER, "RemoteExperienceMaker.compute_advantages_and_returns", _advantages),
     Seam("openrlhf.trainer.ray.ppo_actor", "ActorPPOTrainer.ppo_train", beginning(ACTOR), "recorder_actor"),
     Seam("openrlhf.models.loss", "PolicyLoss.forward", _loss, "recorder_actor"),
 )

@@ -89,9 +89,7 @@ class Minibatch:
             "chosen_first": np.array(side),
             "pair_mask": inputs.get("completion_mask"),
             "prompt_lengths": np.array([np.nan if f is None else float(f[0]) for f in found]),
-            "text_lengths": np.array(
-                [np.nan if f is None else float(len(r)) for r, f in zip(rows, found, strict=True)]
-            ),
+            "text_lengths": np.array([np.nan if f is None else len(r) for r, f in zip(rows, found, strict=True)]),
         }
         logps, counted = self.seen["logps"], inputs.get("completion_mask")
         if self.untrained and counted is not None and logps.ndim == 2:

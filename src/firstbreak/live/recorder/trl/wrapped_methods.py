@@ -243,6 +243,4 @@ class WrappedMethods:
             self._note({"stages": left})
         if self.probe:
             logps = forward(self.trainer, self.tokenizer, self.trainer.model, self.probe["rows"])[0]
-            self._note(
-                {key: self.probe[key] for key in ("logps_before", "mask", "advantages")} | {"logps_after": logps}
-            )
+            self._note({k: self.probe[k] for k in ("logps_before", "mask", "advantages")} | {"logps_after": logps})

@@ -30,9 +30,7 @@ def page(name: str) -> str:
 def _asks(detector: Check) -> Markup:
     """What a detector needs, its thresholds, and the causes that show it."""
     needs = join(*(part for name in detector.needs for part in (html.literal(name), " "))) or "nothing"
-    rows = [
-        (html.literal(f"{name} = {t.default}"), t.unit, t.reason, t.source) for name, t in detector.thresholds.items()
-    ]
+    rows = [(html.literal(f"{n} = {t.default}"), t.unit, t.reason, t.source) for n, t in detector.thresholds.items()]
     causes = sorted(
         ((c.findings[detector.id], c) for c in registry.causes().values() if detector.id in c.findings),
         key=lambda found: -found[0],

@@ -8,10 +8,10 @@ from typing import Any
 
 from firstbreak.reports import content, html, svg
 from firstbreak.reports.markup import Markup, element, join
-from firstbreak.reports.text import count
+from firstbreak.reports.text import count, shorter
 from firstbreak.serve.web.pages.frame import address, anchor, badge, filled, frame
 from firstbreak.serve.web.run_store import MOST_COMPARED, ORDER, RunSummary
-from firstbreak.words import number, percent, shortened
+from firstbreak.words import axis_word, number, percent, shortened
 
 _BOX: dict[str, Any] = {"type": "checkbox", "name": "column", "form": ""}
 MOST_KEPT = 10_000  #: rows that are kept as they were written
@@ -106,9 +106,8 @@ def _without_log(names: Sequence[str]) -> Markup | None:
     if not names:
         return None
     shown = element("ul", *(element("li", html.literal(name)) for name in names))
-    return element(
-        "details", element("summary", f"{count(len(names), 'folder')} without a known log"), shown, class_="bare"
-    )
+    title = f"{count(len(names), 'folder')} without a known log"
+    return element("details", element("summary", title), shown, class_="bare")
 
 
 @lru_cache(maxsize=MOST_KEPT)
@@ -116,11 +115,12 @@ def _row(summary: RunSummary, columns: tuple[str, ...]) -> Markup:
     """One row. A run that has not changed has the same one."""
     broke = ", ".join(filter(None, (summary.first_break, summary.since)))
     after = f"; {percent(summary.wasted)} of the run came after it" if summary.wasted > 0 else ""
+    short = shorter(broke.replace(axis_word("env_steps"), "step"))
     if summary.problem:  # one line across all columns
         cells = [_cell("Problem", summary.problem, summary.problem, wide=True), *[_cell("", None)] * (5 + len(columns))]
     else:
         cells = [
-            _cell("First break", broke or ("none found" if summary.action else ""), broke + after),
+            _cell("First break", short or ("none found" if summary.action else ""), broke + after),
             _cell("Why", html.prose(summary.reason), summary.reason),
             _number("Last", summary.last),
             _number("Best", summary.best),

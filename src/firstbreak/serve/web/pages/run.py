@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeGuard
 from weakref import WeakKeyDictionary
 
-from firstbreak.experiments.plan import called_for, named_first, propose
-from firstbreak.experiments.settings import ExperimentSettings
+from firstbreak.experiments.plan import reported
 from firstbreak.model import Diagnosis, Experiment, Link, Series
 from firstbreak.preflight import Stacks
 from firstbreak.reports import content, html, inspection, preflight_html
+from firstbreak.reports.content import Section
 from firstbreak.reports.markup import Markup, element, join
 from firstbreak.serve.web.pages import explanation
 from firstbreak.serve.web.pages.frame import address, frame, problem, section
@@ -23,17 +23,7 @@ from firstbreak.words import axis_word, link_word, number, percent
 
 MOST_EXPERIMENTS = 6
 MOST = 1e300  #: a number beyond it is none
-LEAST_BITS = 0.05  #: experiments with less expected information are not proposed
-_LISTED = frozenset(
-    {
-        content.Section.BASELINE,
-        content.Section.FINDINGS,
-        content.Section.CAUSES,
-        content.Section.REMEDY,
-        content.Section.NOT_MEASURED,
-        content.Section.READ,
-    }
-)
+_LISTED = {Section.BASELINE, Section.FINDINGS, Section.CAUSES, Section.REMEDY, Section.NOT_MEASURED, Section.READ}
 
 
 def page(
@@ -164,15 +154,11 @@ def _samples(name: str, to_read: Sequence[Placed], marks: Mapping[str, str]) -> 
         return None
     hint = element("p", "Samples of the latest step, the highest reward first.", class_="facts")
     more = element("p", element("a", "Read all samples", href=address("samples", name)))
-    return join(hint, *(sample(name, s, i, marks) for i, s in to_read), more)
+    return join(hint, *(sample(name, s, i, marks, level=3) for i, s in to_read), more)
 
 
 def _experiments(dx: Diagnosis) -> Markup | None:
     """The experiments that separate the causes best, per minute of compute. The page starts none of them."""
-    if not called_for(dx):
-        return None
-    named = named_first(dx)
-    proposals = propose(dx.run, dx.causes, ExperimentSettings(command=()), named=named)
     rows = [
         (
             p.design.title,
@@ -180,8 +166,8 @@ def _experiments(dx: Diagnosis) -> Markup | None:
             f"{p.bits:.2f} bits",
             percent(p.share) + ("" if p.minutes is None else f", {content.duration(p.minutes / 60)}"),
         )
-        for p in proposals
-        if (p.bits >= LEAST_BITS or p.design.id == named) and not p.cannot
+        for p in reported(dx)
+        if not p.cannot
     ][:MOST_EXPERIMENTS]
     if not rows:
         return None
@@ -247,9 +233,6 @@ def _memory(dx: Diagnosis, plan: Stacks | None) -> Markup | None:
 def _checkpoints(dx: Diagnosis) -> Markup | None:
     if not dx.run.checkpoints:
         return None
-    best = dx.best_checkpoint
-    rows = (
-        (number(c.step), html.literal(c.path), "best" if best and best.path == c.path else "")
-        for c in dx.run.checkpoints
-    )
+    best = dx.best_checkpoint and dx.best_checkpoint.path
+    rows = ((number(c.step), html.literal(c.path), "best" if c.path == best else "") for c in dx.run.checkpoints)
     return html.table(("Step", "Saved as", ""), rows)

@@ -61,9 +61,8 @@ def page(
 
 def _search(query: Mapping[str, str], asked: SampleQuery, parts: Sequence[str], found: Mapping[str, Finding]) -> Markup:
     def choice(name: str, options: Iterable[tuple[str, str]], now: str) -> Markup:
-        return element(
-            "select", *(element("option", word, value=key, selected=key == now) for key, word in options), name=name
-        )
+        rows = (element("option", word, value=key, selected=key == now) for key, word in options)
+        return element("select", *rows, name=name)
 
     def entry(name: str, **attributes: str | int | None) -> Markup:
         return element("input", type="number", step="any", name=name, value=query.get(name), **attributes)
@@ -85,8 +84,8 @@ def _search(query: Mapping[str, str], asked: SampleQuery, parts: Sequence[str], 
     )
 
 
-def sample(name: str, shown: Sample, place: int, marks: Mapping[str, str], times: int = 1) -> Markup:
-    """One logged sample, line by line, with its mark. `times`: how often its text was found."""
+def sample(name: str, shown: Sample, place: int, marks: Mapping[str, str], times: int = 1, level: int = 2) -> Markup:
+    """One logged sample, line by line, with its mark. `times`: how often its text was found; `level`: of its heading."""
     said = marks.get(key_of(split(shown)[0]), "")
     numbers = (("step", shown.step), ("reward", shown.reward), ("advantage", shown.advantage), *shown.rewards.items())
     facts = [
@@ -102,14 +101,15 @@ def sample(name: str, shown: Sample, place: int, marks: Mapping[str, str], times
     return filled(
         "sample",
         nth=str(place + 1),
+        heading=element(f"h{level}", f"Sample {place + 1}"),
         place=str(place),
         facts=", ".join(facts),
         address=address("marks", name),
         buttons=join(*buttons),
-        texts=join(*(_text(head, said) for head, said in texts if said or head == "Completion")),
+        texts=join(*(_text(head, said, level + 1) for head, said in texts if said or head == "Completion")),
     )
 
 
-def _text(heading: str, text: str) -> Markup:
+def _text(heading: str, text: str, level: int) -> Markup:
     said = element("p", lines(text), dir="auto", class_="text")
-    return element("div", element("h4", heading), said, class_=heading.lower())
+    return element("div", element(f"h{level}", heading), said, class_=heading.lower())

@@ -54,10 +54,12 @@ function textOf(row) {
   return texts.get(row)
 }
 
+const wordsOf = (field) => (field?.value ?? "").split(/\s+/).filter(Boolean)
+
 // Each word is a regular expression, or stands for itself while it is none (yet).
 function wanted() {
   const field = $("#filter")
-  const words = (field?.value ?? "").split(/\s+/).filter(Boolean)
+  const words = wordsOf(field)
   const patterns = words.map(pattern)
   if ($(".runs, #plots")) field?.setAttribute("aria-invalid", String(patterns.includes(null)))
   return words.map((word, i) => (text) => (patterns[i] ? patterns[i].test(text) : text.toLowerCase().includes(word.toLowerCase())))
@@ -83,7 +85,9 @@ function filter(root = document) {
   const none = $("#none", root)
   if (none) none.hidden = shown > 0
   const tally = $("#shown", root)
-  if (tally) tally.textContent = shown < rows ? `${shown} of ${rows} runs shown` : ""
+  const broken = wordsOf($("#filter")).filter((word) => !pattern(word)).map((word) => `${word} is not a regular expression; it is looked for as written. `)
+  if (tally) tally.textContent = broken.join("") + (shown < rows ? `${shown} of ${rows} runs shown` : "")
+  countTicked(root)
   for (const plot of $$(".plot", root)) plot.hidden = !holds($$("figcaption > :is(code, span)", plot).map((part) => part.textContent).join(" "))
   for (const group of $$("#plots :is(section, details):has(> .plots)", root)) {
     group.hidden = !$(".plot:not([hidden])", group)
@@ -101,6 +105,12 @@ function chooseVerdict(verdict) {
   if (!chosen.delete(verdict)) chosen.add(verdict)
   remember("verdict", [...chosen].join())
   filter()
+}
+
+// The columns whose names have all words.
+function findColumns(root = document) {
+  const words = wordsOf($("#find-column")).map((word) => word.toLowerCase())
+  for (const label of $$("#columns fieldset label", root)) label.hidden = !words.every((word) => label.textContent.toLowerCase().includes(word))
 }
 
 function chooseColumns() {
@@ -295,7 +305,7 @@ function arrange(root = document) {
   tellTimes(root)
   order(root)
   filter(root)
-  countTicked(root)
+  findColumns(root)
   linkParts(root)
   tellMarked(root)
   addCopyButtons(root)
@@ -308,10 +318,25 @@ function show() {
   attach()
 }
 
+const ticksShown = (root = document) => $$(".runs tbody tr:not([hidden]) [name=run]:enabled", root)
+let lastTicked = null
+
+// With Shift, a click on a run also selects those between it and the one before.
+function tick(box, range) {
+  const shown = ticksShown()
+  const [from, to] = [shown.indexOf(lastTicked), shown.indexOf(box)].sort((a, b) => a - b)
+  if (range && from >= 0) for (const other of shown.slice(from, to + 1)) other.checked = box.checked
+  lastTicked = box
+  countTicked()
+}
+
 function countTicked(root = document) {
   const button = $("#compare", root)
   if (!button) return
   const n = $$("[name=run]:checked", root).length
+  const ticks = ticksShown(root)
+  const all = ticks.filter((box) => box.checked).length
+  Object.assign($("#all", root), { checked: all > 0 && all === ticks.length, indeterminate: all > 0 && all < ticks.length })
   const most = Number(button.dataset.most)
   button.disabled = n < 2 || n > most
   button.textContent = n < 2 ? "Compare the selected runs" : n > most ? `Select at most ${most} runs` : `Compare ${n} runs`
@@ -385,9 +410,15 @@ async function copy(button, text) {
 }
 
 addEventListener("keydown", onKey)
-document.addEventListener("input", (event) => event.target.id === "filter" && onFilter())
+document.addEventListener("input", ({ target }) => {
+  if (target.id === "filter") onFilter()
+  if (target.id === "find-column") findColumns()
+})
 document.addEventListener("change", ({ target }) => {
-  if (target.name === "run") countTicked()
+  if (target.id === "all") {
+    for (const box of ticksShown()) box.checked = target.checked
+    countTicked()
+  }
   if (target.name === "column") chooseColumns()
   if (target.matches(".find :is(select, [type=checkbox])")) target.form.requestSubmit() // what is chosen holds at once
   if (["smooth", "x"].includes(target.id)) redraw(target.id, target.value)
@@ -415,6 +446,7 @@ document.addEventListener("click", (event) => {
   const head = event.target.closest("[data-sort]")
   if (head) sortBy(head.dataset.sort)
   if (event.target.id === "unfilter") showAll()
+  if (event.target.name === "run") tick(event.target, event.shiftKey)
   const row = event.target.closest(".runs tbody tr")
   if (row && !event.target.closest("a, input, .tick") && !String(getSelection())) $("th a", row).click()
 })

@@ -62,9 +62,7 @@ def detect(
     rollout_train_logp_absdiff_max: Series | None = None,
     policy_entropy: Series | None = None,
     *,
-    low: float = at(
-        -30.0, "nats", "The rarest of a million sampled tokens lies at about -14; one at -30 was not sampled."
-    ),
+    low: float = at(-30.0, "nats", "The rarest of a million samples lies at about -14; one at -30 was not sampled."),
     low_mean: float = at(-9.0, "nats per token", "A uniform choice from a large vocabulary has about -9 to -12."),
     unlike: float = at(
         1.0,
