@@ -50,6 +50,11 @@ def read(*names: str) -> dict[str, str]:
         ("Baseline explained", "value.explained_variance"),
         ("EpisodeAveLength", "episode.length"),
         ("Total reward during evaluation", "eval.reward"),
+        ("t_gen", "time.rollout"),
+        ("r_grp_sd", "reward.group_std"),
+        ("answer_ok", "reward.accuracy"),
+        ("calls_per_ep", "tool.call_freq"),
+        ("tools/wait_s_p95", "tool.runtime.p95"),
         ("Tokens/sec", "throughput.tok_s"),
     ],
 )

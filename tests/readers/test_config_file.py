@@ -22,6 +22,13 @@ ZOO = """!!python/object/apply:collections.OrderedDict
         ("training_args.json", '{"beta": NaN}', {"beta": None}),
         ("a2c.ini", "[optim]\nlr = 7e-4\nname = rmsprop\n", {"optim.lr": 7e-4, "optim.name": "rmsprop"}),
         ("dqn.gin", "DQNAgent.gamma = 0.99\n", {"DQNAgent.gamma": 0.99}),
+        ("agent.yaml", "optim: {name: adam, lr: 3e-4}\n", {"optim.name": "adam", "optim.lr": "3e-4"}),
+        (
+            "launch.txt",
+            "python -m x --lr 3e-4 --fp16 --out $OUT data.batch=8\n",
+            {"data.batch": 8, "lr": 3e-4, "fp16": True},
+        ),
+        ("run_ppo.sh", "export N=1\ntorchrun \\\n  t.py \\\n  --gae-lambda=0.9; echo it\n", {"gae_lambda": 0.9}),
         ("run.sh.args", "actor.optim.lr=1e-6\n", {"actor.optim.lr": 1e-6}),
         ("overrides.yaml", "- data.batch=8\n- +trainer.nodes=1\n", {"data.batch": 8, "trainer.nodes": 1}),
         ("hyperparameters.md", "|param|value|\n|-|-|\n|gamma|0.99|\n", {"gamma": 0.99}),
@@ -66,7 +73,7 @@ def test_python_tags_build_nothing(tmp_path):
 @pytest.mark.parametrize(
     "name",
     [
-        "tokenizer_config.json", "hydra.yaml", "metrics.json", "dataset.yaml", "config.txt", "train.json",
+        "tokenizer_config.json", "hydra.yaml", "metrics.json", "dataset.yaml", "config.txt", "train.txt", "train.json",
         "mkdocs.yml", "pyproject.toml",
     ],
 )  # fmt: skip

@@ -32,7 +32,7 @@ class Company:
 
 # atom -> its spellings; an atom is a spelling of itself
 _SYNONYMS = {
-    "reward": "rewards rew rews",
+    "reward": "rewards rew rews r",
     "return": "returns ret rets",
     "score": "scores",
     "episode": "ep episodes episodic game games trajectory trajectories traj",
@@ -46,7 +46,7 @@ _SYNONYMS = {
     "critic": "value values vf v vals vvals vpred vpreds q qf q1 q2 qf1 qf2 q1vals q2vals critic1 critic2",
     "loss": "losses",
     "entropy": "ent entropies",
-    "kl": "kld kldiv kls",
+    "kl": "kld kldiv kls kl1 kl2 kl3",
     "ref": "reference base sft init initial pretrained",
     "old": "prev previous",
     "clip": "clipped clipping clips",
@@ -55,16 +55,17 @@ _SYNONYMS = {
     "share": "frac fraction fracs fractions rate rates proportion prop freq frequency share",
     "percent": "pct percentage",
     "acc": "accuracy accuracies em",
-    "correct": "right",
+    "correct": "right ok",
     "incorrect": "wrong",
     "success": "successes win wins winning solved successful resolved",
-    "trunc": "truncated truncation truncations overlong overlength",
+    "trunc": "truncated truncation truncations overlong overlength unfinished",
     "eos": "terminated finished stopped",
     "repeat": "repetition repetitions repetitive repeated repeats",
     "refuse": "refusal refusals refused refuses",
     "violate": "violation violations violating unsafe harmful",
     "tool": "tools",
-    "call": "calls",
+    "action": "actions act acts",
+    "call": "calls invocation invocations",
     "fail": "failure failures failed error errors err errs timeout timeouts",
     "invalid": "malformed unparsable unparseable",
     "parse": "parsing",
@@ -115,7 +116,7 @@ _PHRASES = {
     phrase: atoms
     for atoms, phrases in {
         "clip share": "clipfrac|clipfracs",
-        "grad norm": "gnorm|gradnorm",
+        "grad norm": "gnorm|gradnorm|g norm",
         "norm": "norm before clip|norm pre clip",
         "approx kl": "approxkl|approxkls",
         "episode return": "epret",
@@ -133,7 +134,7 @@ _PHRASES = {
         "solveall": "all correct|all right|all solved|solved all|solve all",
         "solvenone": "all wrong|all incorrect|none correct|none solved|solved none|solve none",
         "trunc": "cap hit|hit cap|limit hit|hit limit|length limit|max length hit|max len hit|"
-        "hit max length|hit max len",
+        "hit max length|hit max len|no eos|without eos",
         "turnlimit": "max turns|turn limit",
         "refuse": "always refuse|over refusal|false refuse|false refusal",
         "heldout": "held out",
@@ -164,7 +165,7 @@ _PASS_AT = pattern(r"\bpass (at )?(\d+|k|n)\b")
 _LONGEST = max(len(phrase.split()) for phrase in _PHRASES)
 
 _EDGE = word_set("valid")  #: says so at an end of a name only: there are valid samples too
-_HELD_OUT = word_set("eval evaluation val valid validation test heldout holdout ho dev greedy")
+_HELD_OUT = word_set("eval evaluation val valid validation test heldout held holdout ho dev greedy")
 _STATISTICS = {
     **{s: s for s in ("min", "max", "std", "var", "p10", "p25", "p50", "p75", "p90", "p95", "p99")},
     **spelled(mean="mean avg average ave", p50="median", std="stddev sd", var="variance"),
@@ -182,7 +183,7 @@ _COUNTS = word_set("episodes iterations timesteps steps updates epochs")
 _SILENT = word_set(
     "of the in to from vs with per by at and for over train training batch minibatch running current cur curr raw scalar"
     " chart charts metric metrics stat stats info loop global agent main algo ppo grpo rloo hparam hparams last latest ma moving"
-    " rolling during"
+    " rolling during sys perf k1 k2 k3"
 )
 
 _SHARE = "share|percent|ratio"
@@ -197,7 +198,7 @@ _QUANTITIES: tuple[tuple[str, str, str], ...] = (
     ("reward.solve_none_frac", f"solvenone {_SHARE}|group", f"prompt {_SHARE} group"),
     ("reward.mixed_frac", f"mixed {_SHARE}|group", f"group prompt {_SHARE}"),
     ("reward.accuracy", "acc", "answer task"),
-    ("reward.accuracy", f"correct {_SHARE}", "answer task completion"),
+    ("reward.accuracy", f"correct {_SHARE}|answer", f"answer task completion episode {_SHARE}"),
     ("reward.pass_at_k", "passk", "share"),
     ("reward.component.format.accuracy", f"format {_SHARE}|acc", "answer completion"),
     ("eval.reward", "elo", "rating score policy agent"),
@@ -223,11 +224,13 @@ _QUANTITIES: tuple[tuple[str, str, str], ...] = (
     ("text.refusal_frac", f"refuse {_SHARE}", _TEXT),
     ("text.violation_frac", f"violate {_SHARE}", _TEXT),
     ("tool.call_freq", "tool call", "count episode rollout sample"),
+    ("tool.call_freq", "call episode|rollout|sample", "count"),
+    ("tool.success_freq", "tool success|correct", f"call {_SHARE}"),
     ("tool.failure_freq", f"tool fail {_SHARE}", "call"),
     ("tool.error_count", "tool fail", "count call"),
     ("tool.invalid_frac", f"tool invalid {_SHARE}", "call parse"),
     ("tool.invalid_frac", f"tool parse fail {_SHARE}", "call"),
-    ("tool.runtime.mean", "tool time", "call"),
+    ("tool.runtime.mean", "tool time|wait", "call"),
     ("samples.groups", "count prompt|group", ""),
     ("samples.step", "count sample|rollout|completion", ""),
     # the update
@@ -371,9 +374,10 @@ def _sorted(words: list[str]) -> _Reading | None:
     """None where the words contradict each other: two statistics."""
     words = _unplaced(words)
     scale, unit = 1.0, []
-    if len(words) > 1 and words[-1] in _UNITS and words[-2] != "per":
-        scale, atom = _UNITS[words[-1]]
-        words, unit = words[:-1], [atom]
+    last = len(words) - 1 - (words[-1] in _STATISTICS)  # `wait_s_p95`
+    if last > 0 and words[last] in _UNITS and words[last - 1] != "per":
+        scale, atom = _UNITS[words[last]]
+        words, unit = words[:last] + words[last + 1 :], [atom]
     atoms = [*_atoms(words), *unit]
     statistics = {_STATISTICS[atom] for atom in atoms if atom in _STATISTICS}
     if statistics == {"mean", "std"}:
@@ -391,10 +395,15 @@ def _sorted(words: list[str]) -> _Reading | None:
     )
 
 
+_PHASES = word_set("gen generation rollout sample train step reward sync")
+
+
 def _unplaced(words: list[str]) -> list[str]:
     """Without the name of a panel: `time/episodes` is no time, and `losses/q_values` no loss."""
     if len(words) > 1 and words[0] == "time" and words[-1] in _COUNTS:
         return words[1:]
+    if len(words) > 1 and "t" in (words[0], words[-1]) and not _PHASES.isdisjoint(words):
+        words = ["time" if word == "t" else word for word in words]  # `t_gen`
     return words[1:] if len(words) > 2 and words[0] == "losses" and "loss" not in words else words
 
 

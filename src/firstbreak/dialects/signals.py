@@ -186,6 +186,7 @@ _ROLLOUT: tuple[_Row, ...] = (
     ("turns.tokens.mean", None, "tokens", "tokens of one turn"),
     ("tool.call_freq", None, "calls per rollout", "tool calls of a rollout"),
     ("tool.failure_freq", "down", "fraction", "share of tool calls that failed"),
+    ("tool.success_freq", "up", "fraction", "share of tool calls that succeeded"),
     ("tool.error_frac", "down", "fraction", "share of rollouts that ended in an error"),
     ("tool.error_count", "down", "count", "rollouts that ended in an error"),
     ("tool.errors.<type>", "down", "count", "rollouts that ended in this error"),

@@ -1,4 +1,5 @@
-"""Hyperparameters beside a run: params.json, config.yaml, args.yml, rl.toml, a2c.ini, dqn.gin, hydra's resolved config.
+"""Hyperparameters beside a run: params.json, config.yaml, args.yml, rl.toml, a2c.ini, dqn.gin, hydra's resolved config,
+and the command that started it in launch.sh or cmd.txt, which is read as text.
 
 YAML is read with a loader that builds plain data only. Python tags (rl-zoo's OrderedDict) give the plain data below
 them; nothing is imported or called.
@@ -6,6 +7,7 @@ them; nothing is imported or called.
 
 import configparser
 import re
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,8 +21,10 @@ from firstbreak.readers._options import toml
 from firstbreak.readers._options import value as literal
 from firstbreak.readers.opening import plain, read_whole
 
-DESCRIPTION = "hyperparameter files: params.json, config.yaml, rl.toml, a2c.ini, dqn.gin (rl-zoo, hydra, RLlib, TRL)"
-FILES = ("*.yml", "*.yaml", "*.toml", "*.json", "*.ini", "*.gin", "*.args", "*.md")
+DESCRIPTION = (
+    "hyperparameter files: params.json, config.yaml, rl.toml, a2c.ini, dqn.gin, launch.sh (rl-zoo, hydra, RLlib, TRL)"
+)
+FILES = ("*.yml", "*.yaml", "*.toml", "*.json", "*.ini", "*.gin", "*.args", "*.md", "*.sh", "*.txt")
 PRIORITY = -10
 MAX_BYTES = 1 << 22
 MAX_NODES = 200_000  #: after aliases are followed; a "billion laughs" file has 10**9 and fits in a kilobyte
@@ -37,12 +41,18 @@ _RECIPES = re.compile(
 )
 #: what a file of any name says that is one of a training
 _SAYS = re.compile(
-    rb"(?m)^\s*(?:gamma|discount|learning_rate|lr|total_timesteps|algorithm|num_envs|num_steps_per_env)\s*[:=]"
+    rb"(?m)(?:^|[{,])\s*(?:gamma|discount|(?:\w+_)?(?:learning_rate|lr|group_size)|total_timesteps|algorithm|num_envs"
+    rb"|num_steps_per_env)\s*[:=]"
 )
 _OF_ENVIRONMENT = re.compile(r"[\w/.-]+-v\d+")  #: rl-zoo has the options below the environment
 _TABLE = re.compile(r"\|\s*(?:param|parameter|option|hyperparameter)s?\s*\|\s*values?\s*\|", re.IGNORECASE)
 _ROW = re.compile(r"(?m)^\|\s*([\w.-]*[A-Za-z][\w.-]*)\s*\|\s*([^|\n]*?)\s*\|\s*$")
 _GIN = re.compile(r"(?m)^\s*(?:- )?\+{0,2}([\w.@/]+)\s*=\s*(\S.*?)\s*$")
+MOST_LINES = 5  #: of a text that is a command, not a log
+_COMMANDS = {".sh", ".txt"}
+_LAUNCH = re.compile(r"(.*[_.-])?(launch|cmd|command|run|train|start|job|submit)([_.-].*)?")
+_STARTS = re.compile(rb"(?m)^[^#\n]*\b(?:python3?|torchrun|accelerate|deepspeed|ray|uv|trl)\b")
+_OPTION = re.compile(r"(?:--)?\+{0,2}([A-Za-z][\w.-]*)=(.*)", re.DOTALL)
 _NOT_OURS = re.compile(r"(tokenizer|preprocessor|processor|image_processor|special_tokens|hydra|quantize).*")
 
 
@@ -51,6 +61,9 @@ def sniff(path: Path, head: bytes) -> bool:
     suffix, stem = path.suffix.lower(), path.stem.lower()
     if b"\0" in head or _NOT_OURS.fullmatch(stem):
         return False
+    if suffix in _COMMANDS:
+        alone = suffix == ".sh" or len(head.replace(b"\\\n", b"").split(b"\n")) <= MOST_LINES
+        return bool(alone and _LAUNCH.fullmatch(stem) and _STARTS.search(head))
     if suffix in (".args", ".md"):
         return suffix == ".args" or _TABLE.match(head.decode("utf-8", "replace").lstrip()) is not None
     if suffix in _YAML | _TOML | _INI:
@@ -106,6 +119,21 @@ def _ini(data: bytes) -> Any:
     return {name: {key: literal(written) for key, written in parser[name].items()} for name in parser.sections()}
 
 
+def _command(data: bytes) -> Any:
+    """The options of a command: `--name value`, `--name=value`, `name.part=value`; what a shell would fill in is left out."""
+    lines = data[found.start() if (found := _STARTS.search(data)) else 0 :]
+    words = shlex.split(lines.decode().replace("\\\n", " "), comments=True)
+    options = {
+        m[1].replace("-", "_"): literal(m[2].rstrip(";"))
+        for m in map(_OPTION.fullmatch, words)
+        if m and "$" not in m[2]
+    }
+    for name, written in zip(words, [*words[1:], "--"], strict=True):
+        if re.fullmatch(r"--[A-Za-z][\w.-]*", name) and "$" not in written:
+            options[name[2:].replace("-", "_")] = True if written.startswith("--") else literal(written.rstrip(";"))
+    return options
+
+
 def _table(data: bytes) -> Any:
     """`|param|value|`, as CleanRL writes it."""
     return {name: literal(written) for name, written in _ROW.findall(data.decode())[1:]}
@@ -159,4 +187,10 @@ class _PlainLoader(yaml.SafeLoader):
 _PlainLoader.add_constructor("tag:yaml.org,2002:python/object/apply:collections.OrderedDict", _PlainLoader.ordered_dict)
 _PlainLoader.add_multi_constructor("", lambda loader, suffix, node: loader.plain(node))
 
-_READ = {**dict.fromkeys(_YAML, _yaml), **dict.fromkeys(_TOML, toml), **dict.fromkeys(_INI, _ini), ".md": _table}
+_READ = {
+    **dict.fromkeys(_YAML, _yaml),
+    **dict.fromkeys(_TOML, toml),
+    **dict.fromkeys(_INI, _ini),
+    **dict.fromkeys(_COMMANDS, _command),
+    ".md": _table,
+}

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from firstbreak.model import Sample, Samples, Status
+from firstbreak.model import Config, Sample, Samples, Status
+from firstbreak.values import replace
 from tests.detectors.look import (
     CRITICAL,
     LOW,
@@ -146,6 +147,8 @@ CASES: Cases = {
     "tool-errors": {
         "half of the calls fail and nothing is learned": finds({"tool.error_frac": 0.5 + noise(60, 0.02),
             "reward.mean": noise(60, 0.1, 1)}, "of the tool calls fail", CRITICAL),
+        "calls that hardly ever succeed": finds({"tool.success_freq": 0.2 + noise(60, 0.02), "reward.mean": noise(60)},
+            "79 % of the tool calls fail", CRITICAL),
         "errors that the policy unlearns": passes({"tool.error_frac": np.linspace(0.5, 0.02, 60),
             "reward.mean": learning(60)}),
         "a share that jumps is found where it jumps": finds({"tool.error_frac": np.concatenate([np.full(40, 0.03),
@@ -206,6 +209,15 @@ def test_results_that_the_policy_writes_itself_are_invented_where_no_call_is_exe
     )
     stops = {**curves, "tool.call_freq": np.linspace(2, 0, 60), "turns.mean": np.linspace(3, 1, 60)}
     assert look("tool-errors", run(stops, samples=logged.samples)).status is Status.NOT_MEASURED
+
+
+@pytest.mark.parametrize("seconds", [2.0, 0.5])
+def test_calls_that_last_as_long_as_they_may(seconds: float) -> None:
+    timed = run({"tool.runtime.p50": [seconds] * 60, "reward.mean": noise(60)})
+    timed = replace(timed, config=Config(raw={"tools.search.timeout_s": 2}))
+    asked = look("tool-errors", timed)
+    assert (asked.status is Status.FOUND) == (seconds == 2)
+    assert asked.finding is None or "time limit" in asked.finding.message
 
 
 def test_a_share_that_grows_from_nothing_has_its_onset_there() -> None:

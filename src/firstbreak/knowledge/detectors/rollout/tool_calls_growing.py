@@ -43,7 +43,9 @@ def detect(
         what = "neither tool calls nor turns per episode" if policy is Policy.TEXT else "no turns per episode"
         return NotMeasured(f"{what} are logged for {min_points} steps")
     early, late = (float(np.median(part.values)) for part in (calls.head(0.15), calls.tail(0.25)))
-    if early <= 0 or late < growth_warning * early or not rises(calls):
+    if (
+        early <= 0 or late < max(growth_warning * early, 1 + 1e-9) or not rises(calls)
+    ):  # up to one, the policy learns to call
         return None
     began = departure(calls)
     gained = eval_score is not None and len(eval_score) >= min_evaluations and rises(eval_score)

@@ -1,8 +1,8 @@
 """Tool calls fail.
 
 Looks for: The share of tool calls that fail or time out: its level over the second half of the run, and whether it
-grows. Or samples in which the policy itself writes a call and then its result, where from the start on hardly a call is
-executed: no stop string ends its turn.
+grows. Or calls of which half last exactly as long as the time limit that is configured for them. Or samples in which the
+policy itself writes a call and then its result, where from the start on hardly a call is executed: no stop string ends its turn.
 Why: A failed call often says something about the infrastructure, not about the policy. If failed calls are scored as
 wrong answers, the policy learns to avoid tools. If failed calls are scored as successes, the policy learns to make
 calls fail. A result that the policy invents says nothing about the question.
@@ -28,13 +28,15 @@ from firstbreak.engine.stats.proportion import wilson
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.trend import trend
 from firstbreak.knowledge.detectors.reward._verdicts import first
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Sample, Samples, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Run, Sample, Samples, Series, Severity
+from firstbreak.patterns import pattern
 from firstbreak.values import replace
 
 FAMILIES = only(Policy.TEXT)
 INVENTED = re.compile(
     r"</\w*(?:call|search|code|python|tool)\w*>\s*<(?:\w+_)?(?:response|result|output|information|observation)>"
 )
+TIME_LIMIT = pattern(r"time_?(?:out|limit)(?:_?s(?:ec(?:onds)?)?)?$", re.IGNORECASE)
 HARDLY = 0.1  #: calls of a rollout, or turns beyond the first
 
 
@@ -42,10 +44,13 @@ def detect(
     tool_error_frac: Series | None = None,
     tool_failure_freq: Series | None = None,
     tool_error_count: Series | None = None,
+    tool_success_freq: Series | None = None,
+    tool_runtime_p50: Series | None = None,
     tool_call_freq: Series | None = None,
     turns_mean: Series | None = None,
     samples: Samples | None = None,
     trajectory: Trajectory | None = None,
+    run: Run | None = None,
     *,
     high: float = at(
         0.2,
@@ -63,7 +68,11 @@ def detect(
         ]
         if wilson(sum(written), len(written))[0] > high:
             return _invented(executed[0], sum(written), len(written))
+    if tool_runtime_p50 is not None and run is not None and (late := _at_time_limit(run, tool_runtime_p50.finite)):
+        return late
     errors = tool_error_frac if tool_error_frac is not None else tool_failure_freq
+    if errors is None and tool_success_freq is not None and tool_success_freq.finite.values.max(initial=0) <= 1:
+        errors = replace(tool_success_freq, name="tool.failure_freq", values=1 - tool_success_freq.values)
     if errors is None and tool_error_count is not None and tool_call_freq is not None:
         errors = _per_call(tool_error_count.finite, tool_call_freq.finite)
     if errors is None:
@@ -90,6 +99,26 @@ def detect(
         evidence=(
             Evidence(text="share of failed calls", series=errors, since=since.step if since else None, level=high),
         ),
+    )
+
+
+def _at_time_limit(run: Run, median_time: Series) -> Finding | None:
+    """Half of the calls take as long as they may."""
+    limits = {
+        value for name, value in run.config.raw.items() if TIME_LIMIT.search(name) and isinstance(value, (int, float))
+    }
+    stopped = [limit for limit in limits if limit and np.mean(np.abs(median_time.values / limit - 1) < 1e-3) > 0.5]
+    if not stopped:
+        return None
+    return Finding(
+        message=facts.tell(
+            "half of the tool calls, or more, take {median}: that is the time limit in the configuration, so they end without a "
+            "result; count the calls at one time against the workers of the tool",
+            median=facts.median(median_time),
+        ),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        **seen_in(median_time, "median time of a call"),
     )
 
 
