@@ -374,7 +374,7 @@ def _sorted(words: list[str]) -> _Reading | None:
     """None where the words contradict each other: two statistics."""
     words = _unplaced(words)
     scale, unit = 1.0, []
-    last = len(words) - 1 - (words[-1] in _STATISTICS)  # `wait_s_p95`
+    last = len(words) - 1 - (not _STATISTICS.keys().isdisjoint(words[-1:]))  # `wait_s_p95`
     if last > 0 and words[last] in _UNITS and words[last - 1] != "per":
         scale, atom = _UNITS[words[last]]
         words, unit = words[:last] + words[last + 1 :], [atom]
