@@ -49,6 +49,8 @@ _SYNONYMS = {
     "kl": "kld kldiv kls kl1 kl2 kl3",
     "ref": "reference base sft init initial pretrained",
     "old": "prev previous",
+    "behave": "behav behavior behaviour",
+    "prox": "proximal",
     "clip": "clipped clipping clips",
     "grad": "gradient gradients grads",
     "advantage": "adv advs advantages",
@@ -192,6 +194,9 @@ _SPREADS = frozenset({"reward.group_std", "action.std"})  #: quantities that are
 # signal, the atoms that it needs ("a|b": either), further atoms that it may have
 _QUANTITIES: tuple[tuple[str, str, str], ...] = (
     ("reward.mean", "reward|return|score", "episode epoch iter total task shared team joint"),
+    ("reward.mean", "rm score|reward", ""),
+    ("reward.mean", "reward kept", "train filter"),
+    ("reward.rollout.mean", "reward all", "rollout"),
     ("reward.group_std", "group *std", "reward score"),
     ("reward.zero_std_frac", f"flat {_SHARE}", "group prompt reward sample completion"),
     ("reward.solve_all_frac", f"solveall {_SHARE}|group", f"prompt {_SHARE} group"),
@@ -216,6 +221,7 @@ _QUANTITIES: tuple[tuple[str, str, str], ...] = (
     ("length.prompt.mean", "prompt length|token", "token"),
     ("length.env.mean", "env token", "length"),
     ("length.clipped_ratio", f"trunc {_SHARE}", f"{_TEXT} token sample rollout length"),
+    ("length.clipped_ratio", "trunc", f"{_TEXT} token sample rollout length"),
     ("length.terminated_frac", f"eos {_SHARE}", f"{_TEXT} sample rollout"),
     ("length.terminated_frac", "eos", f"{_TEXT} sample rollout"),
     ("length.max_turns_frac", f"turnlimit {_SHARE}", "episode rollout"),
@@ -237,7 +243,10 @@ _QUANTITIES: tuple[tuple[str, str, str], ...] = (
     ("kl.ref", "kl ref", "token policy"),
     ("kl.old", "kl old|approx", "token policy"),
     ("kl.coef", "kl coef", "penalty loss"),
-    ("behave.kl", "kl behave", ""),
+    ("behave.kl", "kl behave", "approx"),
+    ("behave.ratio.mean", "behave importance|ratio", "weight"),
+    ("policy.ratio.mean", "prox importance|ratio", "weight"),
+    ("kl.old", "prox kl", "approx"),
     ("rollout_train.kl", "kl engine|rollout trainer", ""),
     ("rollout_train.kl", "kl engine", ""),
     ("rollout_train.logp_absdiff.mean", "logp absdiff engine|rollout", "trainer"),
@@ -395,7 +404,7 @@ def _sorted(words: list[str]) -> _Reading | None:
     )
 
 
-_PHASES = word_set("gen generation rollout sample train step reward sync")
+_PHASES = word_set("gen generate generation rollout sample train step reward sync wait")
 
 
 def _unplaced(words: list[str]) -> list[str]:

@@ -25,7 +25,7 @@ AXIS = words("""
     step Step steps _step global_step global_steps total_steps training_step train_step train/global_step timestep
     timesteps total_timesteps env_steps env_step num_env_steps t_env frames frame iteration Iteration iterations iter
     training_iteration update updates num_updates upd u it episode Episode episodes n_episode n_episodes n_epi epoch Epoch
-    unnamed_0
+    unnamed_0 version
 """)
 
 # Lower case, "_" between words; `mean_x`, `x_avg`, `max_x` and the like need no entry of their own.
@@ -307,13 +307,14 @@ def _told_apart(names: Set[str]) -> dict[str, str | Name]:
 
 
 #: of reward over-optimisation (https://arxiv.org/abs/2210.10760); alone, gold is what a game pays
-_PROXY = word_set("proxy proxy_reward proxy_score")
-_GOLD = word_set("gold gold_reward gold_score true_reward")
+_PROXY = word_set("proxy proxy_reward proxy_score proxy_rm")
+_GOLD = word_set("gold gold_reward gold_score gold_rm true_reward")
 
 
 def _proxy(names: Set[str]) -> dict[str, str | Name]:
     """`proxy` and `gold` beside each other: the reward that is optimised, and the one that it stands for."""
-    optimised, meant = ({raw for raw in names if _plain(raw) in words} for words in (_PROXY, _GOLD))
+    trained = [raw for raw in names if (_words(raw) or [""])[0] not in _HELD_OUT]
+    optimised, meant = ({raw for raw in trained if _plain(raw) in words} for words in (_PROXY, _GOLD))
     if not optimised or not meant:
         return {}
     return {**dict.fromkeys(sorted(optimised), "reward.mean"), **dict.fromkeys(sorted(meant), "eval.reward")}

@@ -52,6 +52,9 @@ PLAIN_ANSWER = pattern(r"accura|correct|exact_match|answer|success|succeed|solv"
 GOLD = pattern(
     r"gold|oracle|ground_?truth|true_reward", re.IGNORECASE
 )  #: a reward that is measured beside the trained one
+PROXY = pattern(
+    r"proxy|(?:^|_)(?:rm|rewards?)(?:_|$)|reward_?model", re.IGNORECASE
+)  #: what the trained reward is called
 FORM = pattern(r"format|length|lang|tag|xml|style|think|polite|structure|brevity|approx|extract", re.IGNORECASE)
 
 #: signals that supervised training does not have: sampled, rewarded, preferred or imitated
@@ -154,8 +157,10 @@ def eval_score(
     eval_reward: Series | None = None,
     eval_pref_reward_accuracy: Series | None = None,
     eval_rm_accuracy: Series | None = None,
+    eval_sources: dict[str, Series] | None = None,
 ) -> Series | None:
-    """The evaluation score: accuracy or success rate, else the part of the reward that checks the answer, else the reward.
+    """The evaluation score: accuracy or success rate (the mean over several sets of problems), else the part of the reward
+    that checks the answer, else the reward.
 
     preference: It is the share of held-out pairs that are ordered right.
 
@@ -163,6 +168,7 @@ def eval_score(
     control: Log an evaluation in a separate environment.
     """
     checked = answer_parts(eval_reward_component_mean).values()
+    shares = {name: s for name, s in (eval_sources or {}).items() if s.values.min() >= 0 and s.values.max() <= 1}
     returned = eval_reward if eval_reward is not None and "return" in eval_reward.raw else None
     candidates = [
         s.finite
@@ -170,6 +176,7 @@ def eval_score(
             eval_accuracy,
             eval_success_rate,
             eval_pass_at_k,
+            _mean_of(shares, "sets of problems") if len(shares) > 1 else None,
             *checked,
             returned,
             *(independent or {}).values(),
@@ -184,20 +191,37 @@ def eval_score(
     return None if chosen is None else _once(chosen)
 
 
+def eval_sources(run: Run) -> dict[str, Series] | None:
+    """The evaluation on each of several sets of problems, by set.
+
+    Log one score for each set of held-out problems.
+    """
+    for signal in ("eval.accuracy", "eval.success_rate", "eval.pass_at_k"):
+        parts = {k.partition("@")[2]: s.finite for k, s in run.series.items() if k.startswith(signal + "@")}
+        parts = {name: s for name, s in parts.items() if len(s) and " " not in name}
+        if signal not in run.series and parts:
+            return parts
+    return None
+
+
 def independent(
     eval_named: dict[str, Series] | None = None,
     eval_reward_component_mean: dict[str, Series] | None = None,
     reward_component_mean: dict[str, Series] | None = None,
+    eval_sources: dict[str, Series] | None = None,
 ) -> dict[str, Series] | None:
-    """The evaluations that measure something else than the trained reward, each under its own name.
+    """The evaluations that measure something else than the trained reward, each under its own name; what is called a reward
+    last, and of sets of problems those whose score is a share first.
 
     Log a score of held-out data that the reward does not see.
     """
     parts = eval_reward_component_mean or {}
     trained = reward_component_mean or {}
     own = {name: s for name, s in parts.items() if GOLD.search(name) or not (name in trained or FORM.search(name))}
-    found = {name: s.finite for name, s in {**(eval_named or {}), **own}.items()}
-    return {name: s for name, s in found.items() if len(s) >= MIN_EVALUATIONS and np.ptp(s.values) > 0} or None
+    found = {name: s.finite for name, s in {**(eval_named or {}), **(eval_sources or {}), **own}.items()}
+    found = {name: s for name, s in found.items() if len(s) >= MIN_EVALUATIONS and np.ptp(s.values) > 0}
+    order = sorted(found, key=lambda n: (not GOLD.search(n), PROXY.search(n) is not None, found[n].values.max() > 1))
+    return {name: found[name] for name in order} or None
 
 
 def _once(evaluation: Series) -> Series:
@@ -240,14 +264,14 @@ def members(run: Run) -> dict[str, Series] | None:
     return None
 
 
-def _mean_of(curves: Mapping[str, Series]) -> Series:
+def _mean_of(curves: Mapping[str, Series], what: str = "members") -> Series:
     """The mean over the members, on those steps of the longest curve that all others cover."""
     longest = max(curves.values(), key=len)
     start, end = max(s.steps[0] for s in curves.values()), min(s.steps[-1] for s in curves.values())
     steps = longest.between(start, end).steps
     values = np.mean([np.interp(steps, s.steps, s.values) for s in curves.values()], axis=0)
     name = longest.name.partition("@")[0]
-    return replace(longest, name=name, steps=steps, values=values, note=f"mean over {len(curves)} members")
+    return replace(longest, name=name, steps=steps, values=values, note=f"mean over {len(curves)} {what}")
 
 
 def training_score(
@@ -788,6 +812,7 @@ class Inputs:
     data_age = Derived(data_age)
     engines_kl = Derived(engines_kl)
     eval_score = Derived(eval_score)
+    eval_sources = Derived(eval_sources)
     independent = Derived(independent)
     machine = Derived(machine)
     members = Derived(members)

@@ -35,7 +35,7 @@ COUNTERS = frozenset(
     {"step", "steps", "_step", "global_step", "global_steps", "total_steps", "training_step", "train_step"}
     | {"iteration", "iterations", "iter", "training_iteration", "epoch", "epochs", "episode", "episodes"}
     | {"timestep", "timesteps", "total_timesteps", "env_step", "env_steps", "frame", "frames", "update", "updates"}
-    | {"time", "timestamp"}
+    | {"time", "timestamp", "version"}
 )
 _CUMULATIVE = pattern(r"\s*\((?:cum\w*\.?|total|so far)\)$", re.IGNORECASE)
 _COUNTED = 1024  #: points that are counted together

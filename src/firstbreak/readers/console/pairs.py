@@ -35,7 +35,7 @@ from firstbreak.values import replace
 
 _COUNTER = re.compile(
     r"""(?<!steps/) (?<!episode[ ]) (?<!ep[ ]) \b(?P<name> (?:(?:global|total|train)[_ ])?
-        (?:(?:step|time[_ ]?step|frame|iteration|iter|update|episode|epoch)s?|ep|t_env) )\b
+        (?:(?:step|time[_ ]?step|frame|iteration|iter|update|episode|epoch)s?|ep|t_env|version(?==)) )\b
         [ :=#]* \[? (?P<count>\d+) (?!\d|\.\d)""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -57,7 +57,11 @@ _STAMP = re.compile(
     rf"(?:\[\d+\]\s*)?"
     rf"(?:(?:\[?[\w.-]+[\s|\]:-]+)?\[?{_LEVELS}\]?[\s|:-]+)?"
     r"(?:[\w.]+: (?=[A-Za-z\[])|[\w.<>]+:[\w.<>]+:\d+ - |(?:my_main|__main__|root|[A-Za-z_]\w*(?:\.\w+)+) )?"
-    r"|Time \d+h \d+m \d+s, "
+    r"|Time \d+h \d+m \d+s, |\W{0,2}\d{4}-\d\d-\d\d[\s\]|:-]+(?=[A-Za-z])"
+)
+#: `TRAIN step=3 ` beside lines that begin with `VALID step=3 `
+_TRAIN = re.compile(
+    r"\W*train(?:ing)?\W{1,4}(?=(?:iter|iteration|it|step|epoch|update|episode|ep|version)\W{0,2}\d)", re.IGNORECASE
 )
 #: `-257.4 +- 63.2`: the deviation says how sure the mean is, and is no metric of its own
 _DEVIATION = re.compile(rf"(?<=[\d.]) {{0,4}}(?:\+/?-|±) {{0,4}}{BARE}")
@@ -152,7 +156,8 @@ def read(line: str) -> ParsedLine | None:
     if ":" in line and (of := _OF.match(line)) and (each := read(line[of.end() :])):
         return replace(each, values={on_split(name, f"{of['name']}/"): v for name, v in each.values.items()})
     held = _HELD.match(line)
-    line = line[held.end() :] if held else line
+    phase = held or _TRAIN.match(line)
+    line = line[phase.end() :] if phase else line
     if "episode" in line and (of_episodes := _MEAN_OF_EPISODES.match(line)):
         held, rest = of_episodes, line[of_episodes.end() + 2 :]
         line = rest if rest[:1].isalpha() else f"return: {rest}"

@@ -78,6 +78,7 @@ def detect(
     share_critical: float = at(0.8, "share", "From here on, less than a fifth of the batch is left to learn from."),
     normal: float = at(0.5, "standard deviations", "Normalised advantages have about 1, less where groups are equal."),
     faded: float = at(0.2, "standard deviations", "Nine groups in ten would have to be equal."),
+    unpaid: float = at(0.9, "share", "Of the batches at the lowest reward, from the start: the reward is what fails."),
     min_points: int = at(8, "points", "With fewer points, the finding has low confidence."),
 ) -> Finding | Expected | None:
     late = zero_variance_groups.tail(0.5).finite
@@ -100,6 +101,8 @@ def detect(
     place = _place(share, float(late.steps[0]), reward_mean, reward_min, reward_max)
     if len(equal) >= min_points and equal.values.min() > ALL and _mixed(reward_mean):
         place, learns = Place.COPIES, False
+    if place is Place.WRONG and onset is not None and onset.step <= equal.steps[0] and _unpaid(reward_mean, unpaid):
+        return Expected("in nearly all groups the rewards are equal because nothing is ever rewarded")
     if learns or place is Place.RIGHT:  # wasteful, but enough groups are left, or little is left to learn
         wasteful = share >= share_critical or began is not None
         severity = Severity.WARNING if wasteful and place is not Place.RIGHT else Severity.NOTICE
@@ -123,6 +126,12 @@ def detect(
         ),
         numbers={"share": share},
     )
+
+
+def _unpaid(reward: Series | None, share: float) -> bool:
+    """Whether nearly all batches from the first one on have the lowest reward of the run."""
+    values = reward.finite.values if reward is not None else np.zeros(0)
+    return len(values) > 0 and float(np.mean(values == values.min())) >= share
 
 
 def _faded(spread: Series, equal: Series, normal: float, faded: float) -> Finding | None:

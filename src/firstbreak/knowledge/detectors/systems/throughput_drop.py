@@ -58,6 +58,7 @@ def detect(
     tokens_train: Series | None = None,
     time: Mapping[str, Series] | None = None,
     length_mean: Series | None = None,
+    length_total_mean: Series | None = None,
     config: Config | None = None,
     method: Method | None = None,
     value_loss: Series | None = None,
@@ -97,7 +98,7 @@ def detect(
         *(_per_token(_speed(clock), length_mean) for clock in clocks),
     ]
     if (seconds := step_time(time)) is not None:
-        made = next((s for s in (tokens_train, length_mean) if s is not None), None)
+        made = next((s for s in (tokens_train, length_mean, length_total_mean) if s is not None), None)
         if made is not None:
             speeds.append(replace(share(made, seconds), name="throughput.tok_s"))
         else:
@@ -153,7 +154,8 @@ def detect(
         if long and lost >= drop_critical
         else Severity.NOTICE
         if lost < drop_warning
-        and (doubtful or speed.name == "throughput.sps")  # of episodes, on a machine that others use
+        # of episodes whose time nobody took, on a machine that others use
+        and (doubtful or (speed.name == "throughput.sps" and seconds is None))
         else Severity.WARNING,
         confidence=Confidence.LOW if doubtful else Confidence.HIGH if long else Confidence.MEDIUM,
         **seen_since(speed, f"{number(before)} before, {number(now)} now", began.step, began.interval, level=before),
