@@ -170,7 +170,7 @@ _EPISODES = {"length.mean": "episode.length", "eval.length.mean": "eval.episode_
 }
 _PLACES = word_set(
     "train training charts chart metrics metric loop rollout rollouts losses loss stats info actor agent global optim"
-    " optimizer progress env environment"
+    " optimizer progress env environment update updates"
 )
 #: `rg (Success)`: an abbreviation, and what it stands for
 _EXPLAINED = pattern(r"(?P<short>[A-Za-z]{1,4}) ?\((?P<meaning>[A-Za-z _]{4,})\)")

@@ -630,6 +630,7 @@ _SYSTEMS: tuple[_Row, ...] = (
     ("throughput.<what>", "up", "", "another speed"),
     ("memory.gpu", None, "GB", "GPU memory in use"),
     ("memory.gpu_reserved", None, "GB", "GPU memory reserved by the allocator, peak"),
+    ("memory.alloc_retries", "down", "count", "times that the allocator freed its cache and tried again, so far"),
     ("memory.cpu", None, "GB", "host memory in use"),
     ("memory.<what>", None, "GB", "another memory reading"),
     ("perf.mfu", "up", "fraction", "share of the hardware's peak arithmetic"),

@@ -87,7 +87,8 @@ def _by_both_scores(detector: Check, about: OfRun, training: OfRun | None, thres
     other = run_check(detector, training, thresholds)
     lost = training.trajectory
     collapsed = lost is not None and lost.kind == "collapsed"  # healthy runs lose up to 65 % of the gain
-    if lost is not None and collapsed and about.eval_score is not None and not denies(about.eval_score, lost):
+    agree = course is not None and lost is not None and course.kind == lost.kind == "flat"
+    if agree or (collapsed and lost and about.eval_score is not None and not denies(about.eval_score, lost)):
         return max(outcome, other, key=_seriousness)
     return max(outcome, _doubted(other), key=_seriousness)
 

@@ -73,6 +73,7 @@ def detect(
     solved: bool | None = None,
     trajectory: Trajectory | None = None,
     advantage_std: Series | None = None,
+    truth: Series | None = None,
     *,
     share_warning: float = at(0.5, "share", "With fewer such groups, most of the batch still teaches something."),
     share_critical: float = at(0.8, "share", "From here on, less than a fifth of the batch is left to learn from."),
@@ -99,9 +100,16 @@ def detect(
     learns = trajectory is not None and trajectory.learned and not trajectory.lost
     severity = Severity.CRITICAL if share >= share_critical else Severity.WARNING
     place = _place(share, float(late.steps[0]), reward_mean, reward_min, reward_max)
+    if (
+        learns
+        and place is Place.UNKNOWN
+        and truth is not None
+        and 1 - MIXED <= median(truth.tail(0.25).finite.values) <= 1
+    ):
+        place = Place.RIGHT
     if len(equal) >= min_points and equal.values.min() > ALL and _mixed(reward_mean):
         place, learns = Place.COPIES, False
-    if place is Place.WRONG and onset is not None and onset.step <= equal.steps[0] and _unpaid(reward_mean, unpaid):
+    if place is Place.WRONG and onset is not None and onset <= equal.steps[0] and _unpaid(reward_mean, unpaid):
         return Expected("in nearly all groups the rewards are equal because nothing is ever rewarded")
     if learns or place is Place.RIGHT:  # wasteful, but enough groups are left, or little is left to learn
         wasteful = share >= share_critical or began is not None

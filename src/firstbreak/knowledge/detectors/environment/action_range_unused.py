@@ -28,10 +28,12 @@ from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Run, Series, Severity
 from firstbreak.patterns import pattern
+from firstbreak.values import replace
 from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
 BOX = pattern(r"Box\((?:low=)?\[?(-?[\d.]+)[^,\]]*\]?, ?(?:high=)?\[?([\d.]+)(?:.*\) *\((\w+))?")
+ONE = pattern(r"Box\([^()]*\(1,\)")
 HIGH = pattern(r"action_?(?:high|max|limit|bound)$|max_?action$", re.IGNORECASE)
 LEAST, MOST = ("action_min", "actions_min", "action/min"), ("action.max", "action_max", "actions_max", "action/max")
 FAMILIES = only(Policy.CONTROL, why="only for policies that act in an environment")
@@ -41,12 +43,14 @@ def detect(
     env_action_use: Series | None = None,
     action_std: Series | None = None,
     action_max: Series | None = None,
+    policy_entropy: Series | None = None,
     run: Run | None = None,
     config: Config | None = None,
     trajectory: Trajectory | None = None,
     solved: bool | None = None,
     *,
     max_use: float = at(0.02, "share", "a new Gaussian policy in a range of 50 to each side"),
+    max_use_flat: float = at(0.05, "share", "beside a flat score: a new policy in a range of 20 to each side"),
     far: float = at(5.0, "action units", "a range of -2 to 2 may be logged before it is rescaled"),
     min_points: int = at(4, "points", "with fewer windows no level is known"),
 ) -> Finding | NotMeasured | None:
@@ -59,11 +63,11 @@ def detect(
         logged = run.unknown.items() if run is not None else ()
         named = (s for name, s in logged if name in MOST or (first and name.startswith(first)))
         largest = action_max or next((s for s in named if s.name.rstrip(")").lower().endswith("max")), None)
-        size = action_std or largest
+        size = action_std or largest or (_spread(policy_entropy, config) if flat else None)
         if size is None or highest is None or len(size.finite) < min_points:
             return NotMeasured("neither the actions, nor their spread beside a recorded range, are known")
         rising = trajectory is not None and trajectory.kind == "rising"
-        return None if solved or rising else _beside(size.finite, highest, max_use)
+        return None if solved or rising else _beside(size.finite, highest, max_use_flat if flat else max_use)
     used = env_action_use.finite
     if len(used) < min_points:
         return NotMeasured(f"{len(used)} windows of transitions are too few (needs {min_points})")
@@ -91,6 +95,17 @@ def _range(config: Config) -> tuple[float, float | None, str]:
         if HIGH.search(name) and isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
             return -float(value), float(value), ""
     return 0.0, None, ""
+
+
+def _spread(entropy: Series | None, config: Config | None) -> Series | None:
+    """The standard deviation of a Gaussian policy of one action, from its entropy log(sd) + log(2 pi e) / 2."""
+    box = next(
+        (v for n, v in (config.raw if config else {}).items() if "act" in n.lower() and ONE.search(str(v))), None
+    )
+    if entropy is None or box is None:
+        return None
+    curve = entropy.finite
+    return replace(curve, name="action.std", values=np.exp(curve.values - np.log(2 * np.pi * np.e) / 2))
 
 
 def _unscaled(run: Run, low: float, high: float, far: float) -> Finding | None:

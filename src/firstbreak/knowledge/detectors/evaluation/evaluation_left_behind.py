@@ -21,6 +21,7 @@ import numpy as np
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import SAMPLED, Policy, only
+from firstbreak.engine.stats.agreement import comparable
 from firstbreak.engine.stats.changes import for_good
 from firstbreak.engine.stats.shape import trajectory
 from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
@@ -51,6 +52,8 @@ def detect(
     if returns is None or len(returns.finite) < min_points or len(eval_reward.finite) < min_evaluations:
         return NotMeasured(f"fewer than {min_points} training returns, or than {min_evaluations} evaluations")
     trained, scores = returns.finite, eval_reward.finite
+    if not comparable(scores, trained):
+        return NotApplicable("the evaluation is a share, and the training return is not")
     training = trajectory(trained)
     late = scores.tail(0.5)
     one = (

@@ -59,6 +59,7 @@ def detect(
     tolerance: float = at(5e-3, "ratio", "Rounding and nondeterministic kernels, with one optimizer step per batch."),
     tolerance_several_updates: float = at(0.02, "ratio", "Heavy tails of healthy updates, several steps per batch."),
     tolerance_old_data: float = at(0.03, "ratio", "A mean weight of old data this close to 1 is fine."),
+    sure: float = at(0.15, "ratio", "Five times what a fine mean weight of old data may be off."),
     deviation_critical: float = at(0.5, "ratio", "Samples then count half as much again, or half."),
     max_share: float = at(0.1, "share", "A cap that cuts more tokens removes a part of the batch."),
     share_critical: float = at(0.5, "share", "The cap then cuts half of the batch."),
@@ -105,7 +106,7 @@ def detect(
             what=what,
         ),
         severity=Severity.CRITICAL if severe else Severity.WARNING,
-        confidence=Confidence.HIGH if severe else Confidence.MEDIUM,
+        confidence=Confidence.HIGH if severe or off >= sure else Confidence.MEDIUM,
         **seen_since(curve, what, onset, level=limit, beside={"age of the data": staleness_mean}),
         numbers={"off": off, "capped": share},
     )

@@ -21,6 +21,7 @@ import numpy as np
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at
 from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
 
 
@@ -28,6 +29,8 @@ def detect(
     config: Config,
     staleness_max: Series | None = None,
     data_age: Series | None = None,
+    trajectory: Trajectory | None = None,
+    solved: bool | None = None,
     *,
     min_age: float = at(2.0, "versions", "Data that are one version old need no correction."),
     max_cap: float = at(20.0, "ratio", "A cap above this does not bound anything."),
@@ -47,6 +50,9 @@ def detect(
     if ages is not None and float(np.median(ages.tail(0.5).values)) < min_age:
         return None
     since = first_sustained(ages, lambda values: values >= min_age) if ages is not None else None
+    learned = solved or (
+        trajectory is not None and trajectory.learned and not trajectory.lost
+    )  # a setting that did no harm
     what = "the weights of old data have no cap" if decoupled else "the loss treats old data as fresh"
     return Finding(
         message=facts.tell(
@@ -56,7 +62,7 @@ def detect(
             what=what,
         ),
         severity=Severity.WARNING,
-        confidence=Confidence.MEDIUM if decoupled else Confidence.HIGH,
+        confidence=Confidence.MEDIUM if decoupled or learned else Confidence.HIGH,
         metric=None if ages is None else ages.name,
         onset=since,
         interval=None if since is None else (since, since),

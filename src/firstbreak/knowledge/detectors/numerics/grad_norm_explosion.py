@@ -77,9 +77,12 @@ def detect(
     scores = (eval_score, training_score)
     if norms is None:
         return NotMeasured(f"fewer than {min_points} gradient norms above 0 are logged")
+    late = _late_growth(norms, growth_warning)
     if norms.times >= growth_warning:
-        return _grown(norms, trajectory, growth_critical, score, scores, min_points)
-    if (late := _late_growth(norms, growth_warning)) is not None:
+        grown = _grown(norms, trajectory, growth_critical, score, scores, min_points)
+        paid = not isinstance(grown, Expected) or late is None or not _stands(late.step, scores, min_points, material)
+        return grown if paid or late is None else _unpaid(norms.curve, late)
+    if late is not None:
         if fell_since(late.step, *scores):
             return _grown(replace(norms, late=late.after), trajectory, growth_critical, score, scores, min_points)
         if _stands(late.step, scores, min_points, material):

@@ -2,9 +2,10 @@
 
 Looks for: Trends of the training reward and of an evaluation that is a different number (accuracy, success, another
 environment), over the steps that both cover. Reward up with evaluation down is critical, where the last `min_low`
-evaluations or more are low. Reward clearly up with evaluation flat is a warning, and so is an evaluation in the same
-unit that followed the reward first and gains at most a third as much from some step on. Where both have the same unit,
-an evaluation is called flat only if its noise does not hide `hidden_share` of the reward's rise.
+evaluations or more are low. Reward clearly up with evaluation flat is a warning, as is a success rate that is 0 in all
+evaluations beside a reward that rose and has levelled off, and so is an evaluation in the same unit that followed the
+reward first and gains at most a third as much from some step on. Where both have the same unit, an evaluation is called
+flat only if its noise does not hide `hidden_share` of the reward's rise.
 Why: The two curves should measure the same ability. When they separate, the policy has found something that the reward
 rewards and the evaluation does not: reward hacking, over-optimisation, or a reward that measures something else.
 False alarm: The evaluation uses another protocol (temperature, length limit, prompt template) than training. The
@@ -58,6 +59,7 @@ def detect(
     epsilon: Series | None = None,
     score: Series | None = None,
     trajectory: Trajectory | None = None,
+    independent: dict[str, Series] | None = None,
     *,
     min_signal_to_noise: float = at(2.0, "ratio", "Beside a flat evaluation, a smaller rise says little."),
     hidden_share: float = at(
@@ -68,7 +70,18 @@ def detect(
     near_lowest: float = at(0.05, "share", "Of random actions above their lowest share: the schedule is over."),
     min_points: int = at(8, "points", "Fewer rewards or evaluations show no trend."),
 ) -> Finding | NotApplicable | NotMeasured | None:
+    if _never_reached(truth.finite, reward_mean.finite, 2 * min_points):
+        return _unpaid_goal(truth, reward_mean)
     settled = _settled(epsilon.finite, near_lowest) if epsilon is not None and len(epsilon.finite) else -np.inf
+    for other in (independent or {}).values():  # one of several evaluations, where it is surely lost
+        reward, judged, _ = _together(reward_mean, other, settled, min_points)
+        if (
+            other.name != truth.name
+            and min(len(reward), len(judged)) >= min_points
+            and _is_lost(judged, reward, min_low)
+        ):
+            truth = other
+            break
     reward, judged, start = _together(reward_mean, truth, settled, min_points)
     if min(len(reward), len(judged)) < min_points:
         return NotMeasured(f"{len(judged)} evaluations are too few for a trend (needs {min_points})")
@@ -99,8 +112,7 @@ def detect(
         or (in_one_unit and _may_have_risen(judged, reward, up.change, hidden_share, top))
     ):
         return None
-    low = int(np.sum(judged.between(shape.best_step).values < (shape.best + shape.end) / 2))
-    sure = shape.lost and low >= min_low
+    sure = _is_lost(judged, reward, min_low)
     falling = departure(judged.between(shape.best_step), direction=-1) if fell else None
     since = falling[0] if falling else shape.best_step if fell else parted.step if parted else start
     look = "read the completions" if policy is Policy.TEXT else "watch the episodes"
@@ -124,6 +136,38 @@ def detect(
             Evidence(text="evaluation", series=truth, since=since),
         ),
     )
+
+
+def _never_reached(goal: Series, reward: Series, min_points: int) -> bool:
+    """Whether no evaluation ever reached the goal, and the reward rose and has levelled off all the same."""
+    share = goal.name.startswith(("eval.success_rate", "eval.accuracy"))
+    return share and len(goal) >= min_points and not goal.values.any() and shape_of(reward).kind == "plateau"
+
+
+def _unpaid_goal(goal: Series, reward: Series) -> Finding:
+    curve = reward.finite
+    return Finding(
+        message=facts.tell(
+            "the reward rose from {first} to {late} and has levelled off, and {goal} is 0 in all {n} evaluations: the reward is "
+            "earned without the goal; add up what an episode that reaches the goal is paid, and one that never does",
+            first=facts.median(curve.head(0.1)),
+            late=facts.median(curve.tail(0.25)),
+            goal=goal.name,
+            n=facts.count(goal.finite),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        metric=reward.name,
+        onset=float(curve.steps[0]),
+        evidence=(Evidence(text="training reward", series=reward), Evidence(text="evaluation", series=goal)),
+    )
+
+
+def _is_lost(judged: Series, reward: Series, min_low: int) -> bool:
+    """Whether an evaluation fell for good, by so many evaluations or more, while the reward rose."""
+    shape = informed(shape_of(judged), fall(judged, reward))
+    low = int(np.sum(judged.between(shape.best_step).values < (shape.best + shape.end) / 2))
+    return shape.lost and low >= min_low and rises(reward)
 
 
 def _together(reward: Series, truth: Series, settled: float, min_points: int) -> tuple[Series, Series, float]:

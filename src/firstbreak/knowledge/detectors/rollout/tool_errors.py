@@ -68,8 +68,8 @@ def detect(
         ]
         if wilson(sum(written), len(written))[0] > high:
             return _invented(executed[0], sum(written), len(written))
-    if tool_runtime_p50 is not None and run is not None and (late := _at_time_limit(run, tool_runtime_p50.finite)):
-        return late
+    if tool_runtime_p50 is not None and run is not None and (timed_out := _at_time_limit(run, tool_runtime_p50.finite)):
+        return timed_out
     errors = tool_error_frac if tool_error_frac is not None else tool_failure_freq
     if errors is None and tool_success_freq is not None and tool_success_freq.finite.values.max(initial=0) <= 1:
         errors = replace(tool_success_freq, name="tool.failure_freq", values=1 - tool_success_freq.values)

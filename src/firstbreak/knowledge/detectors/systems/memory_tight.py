@@ -3,7 +3,7 @@
 Looks for: A memory in use of at least `min_share` of the device over the second half of the run, where the size of the
 device is recorded; readings that take turns between such a level and one at least `min_room` lower; or `min_peaks`
 stretches that lie `min_rise` above the steps around them, and are slower than those or come at a regular interval.
-Growth is another finding.
+Or `min_peaks` allocations that were tried again. Growth is another finding.
 Why: Tight memory costs nothing while the largest batch fits. One longer completion, one larger evaluation batch or a
 saved checkpoint more, and the run ends in an out-of-memory error. A phase with room shows that the memory is there: it
 can be moved, not only bought. Peaks are a job beside the training, which takes memory and time.
@@ -25,6 +25,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from firstbreak.engine import facts
 from firstbreak.engine.checks import at, most_serious, seen_in, seen_since
 from firstbreak.engine.stats.spikes import period
 from firstbreak.knowledge.detectors.systems._levels import two_levels
@@ -34,7 +35,8 @@ from firstbreak.words import number, percent
 
 
 def detect(
-    machine: Mapping[str, list[Series]],
+    machine: Mapping[str, list[Series]] | None = None,
+    memory_alloc_retries: Series | None = None,
     time: Mapping[str, Series] | None = None,
     *,
     min_share: float = at(0.95, "share", "Of the device: a twentieth is left at most."),
@@ -49,11 +51,29 @@ def detect(
     min_usual: int = at(20, "points", "Fewer readings do not show what is usual, of which peaks stand out."),
     min_turns: int = at(40, "points", "Fewer readings show no phases."),
 ) -> Finding | NotMeasured | str | None:
+    machine = machine or {}
     memory = machine.get("memory.gpu", [])
     return most_serious(
+        _retried(memory_alloc_retries.finite, min_peaks) if memory_alloc_retries is not None else None,
         _full(memory, device_size(machine), min_share, min_points),
         _phase(machine.get("gpu.memory_share", []), min_share, min_room, min_turns),
         _peaks(memory, time, min_rise, min_size, max_share, min_slower, per_step, min_peaks, min_usual),
+    )
+
+
+def _retried(retries: Series, least: int) -> Finding | None:
+    """Allocations that did not fit at first: the memory is full, whatever its size."""
+    if not len(retries) or retries.values[-1] - retries.values[0] < least:
+        return None
+    return Finding(
+        message=facts.tell(
+            "the allocator had to free its cache and try again {n} times so far: the GPU's memory is full at these steps; lower "
+            "the micro batch before lengths grow",
+            n=facts.last(retries),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.MEDIUM,
+        **seen_in(retries, "allocations that were tried again"),
     )
 
 
