@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -218,12 +219,15 @@ def _ended(command: list[str], kind: Kind) -> tuple[int, str]:
     return process.returncode, said
 
 
+_PROGRESS = re.compile(r"(?m)^\[\d+/\d+\].*\n")
+
+
 def _wrong(name: str, code: int, said: str, usual: int, quiet: bool) -> Iterator[str]:
     if _falls(said):
         yield f"{name}: a traceback"
     elif code not in {usual, 0, 2, 130, -signal.SIGINT}:
         yield f"{name}: ends with {code}"
-    elif code == 2 != usual and not quiet and not (said.count("\n") == 1 and ";" in said):
+    elif code == 2 != usual and not quiet and not ((told := _PROGRESS.sub("", said)).count("\n") == 1 and ";" in told):
         yield f"{name}: says no place and remedy in one line"
 
 

@@ -5,12 +5,13 @@ import json
 import multiprocessing
 import os
 import signal
+import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, fields
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -202,7 +203,9 @@ def survey(
 
 def cache(places: Iterable[str | os.PathLike[str]]) -> Path:
     """The default file for the rows of a survey of these places, in the user's cache folder."""
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    home = Path(tempfile.gettempdir())
+    with suppress(RuntimeError):  # a user without a name has no home
+        home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     whole = "\0".join(sorted(str(Path(place).resolve()) for place in places))
     return home / "firstbreak" / f"fleet-{hashlib.sha256(whole.encode()).hexdigest()[:12]}.jsonl"
 

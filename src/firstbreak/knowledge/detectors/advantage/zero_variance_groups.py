@@ -100,12 +100,8 @@ def detect(
     learns = trajectory is not None and trajectory.learned and not trajectory.lost
     severity = Severity.CRITICAL if share >= share_critical else Severity.WARNING
     place = _place(share, float(late.steps[0]), reward_mean, reward_min, reward_max)
-    if (
-        learns
-        and place is Place.UNKNOWN
-        and truth is not None
-        and 1 - MIXED <= median(truth.tail(0.25).finite.values) <= 1
-    ):
+    right = 0.0 if truth is None else median(truth.tail(0.25).finite.values)
+    if learns and place is Place.UNKNOWN and 1 - MIXED / 2 <= right <= 1:
         place = Place.RIGHT
     if len(equal) >= min_points and equal.values.min() > ALL and _mixed(reward_mean):
         place, learns = Place.COPIES, False
