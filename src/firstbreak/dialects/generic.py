@@ -85,7 +85,7 @@ _GROUPS: Mapping[str, str] = {
     # exploration
     "policy.entropy": "entropy policy_entropy token_entropy action_entropy",
     "entropy.coef": "entropy_coef ent_coef entropy_coeff",
-    "alpha": "alpha sac_alpha",
+    "alpha": "alpha sac_alpha alpha_value",
     "alpha.loss": "alpha_loss ent_coef_loss",
     "epsilon": "epsilon eps ε exploration_rate exploration_epsilon",
     "action.std": "action_std policy_std std_action",
@@ -240,7 +240,7 @@ def context(names: Set[str]) -> dict[str, str | Name]:
 _EVALUATED = """
     mean=eval.reward median=eval.reward.p50 stdev=eval.reward.std max=eval.reward.max min=eval.reward.min
     average_q=value.mean average_q1=value.mean average_loss=value.loss average_q_func1_loss=value.loss rlen=replay.size
-    average_q2=value.mean@q2 average_q_func2_loss=value.loss@q2 temperature=alpha
+    average_loss_value_func=value.loss average_q2=value.mean@q2 average_q_func2_loss=value.loss@q2 temperature=alpha
     steps=progress.env_steps cumulative_steps=progress.env_steps
 """
 
@@ -316,7 +316,9 @@ def _proxy(names: Set[str]) -> dict[str, str | Name]:
     trained = [raw for raw in names if (_words(raw) or [""])[0] not in _HELD_OUT]
     optimised, meant = ({raw for raw in trained if _plain(raw) in words} for words in (_PROXY, _GOLD))
     if not optimised or not meant:
-        return {}
+        rewards = {raw for raw in trained if "<" not in raw and (of := translate(raw)) and of.signal == "reward.mean"}
+        optimised = {raw for raw in rewards if f"true_{raw}" in names}
+        meant = {f"true_{raw}" for raw in optimised}
     return {**dict.fromkeys(sorted(optimised), "reward.mean"), **dict.fromkeys(sorted(meant), "eval.reward")}
 
 
@@ -406,7 +408,7 @@ _SEPARATOR = pattern(r"[\W_]+")
 
 def _words(raw: str) -> list[str]:
     """`meanReward`, `Mean Reward` and `mean/reward` are the same words, and `steps/s` is no time."""
-    raw = _PER_SECOND.sub(" per s", raw)
+    raw = _PER_SECOND.sub(" per s", raw).replace("iB", "ib")
     return [word for word in _SEPARATOR.split(_CAMEL.sub(" ", raw).lower()) if word]
 
 

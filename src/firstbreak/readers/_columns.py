@@ -30,6 +30,7 @@ _CONTENT_IN_NAME = pattern(
 )
 #: A column of this name says of each row whether it was made on the data that is trained on
 SPLIT_NAMES = frozenset({"split", "phase", "mode", "set", "subset", "partition", "stage", "kind", "type", "data_split"})
+_EVAL_TIME = "eval_time"  #: whoever times an evaluation in a row without losses has nothing else in it
 _HELD_OUT = frozenset({"eval", "evaluation", "val", "valid", "validation", "test", "testing", "heldout"})
 COUNTERS = frozenset(
     {"step", "steps", "_step", "global_step", "global_steps", "total_steps", "training_step", "train_step"}
@@ -77,11 +78,13 @@ def on_split(name: str, prefix: str) -> str:
 def all_by_split(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """`by_split` of each record."""
     names = frozenset(chain.from_iterable(set(map(tuple, records))))  # rows of one log hold mostly the same names
-    return records if names.isdisjoint(SPLIT_NAMES) else [by_split(record) for record in records]
+    return records if names.isdisjoint(SPLIT_NAMES | {_EVAL_TIME}) else [by_split(record) for record in records]
 
 
 def by_split(record: dict[str, Any]) -> dict[str, Any]:
     """The record with `eval/reward` for `reward`, where one of its cells says that it is of held-out data."""
+    if _EVAL_TIME in record and not any("loss" in name for name in record):
+        return {on_split(name, "eval/"): cell for name, cell in record.items()}
     for key in record.keys() & SPLIT_NAMES:
         if prefix := split_prefix(record[key]):
             return {name if name == key else on_split(name, prefix): cell for name, cell in record.items()}

@@ -41,6 +41,7 @@ class Tables:
         self.section = ""
         self.header: list[str] = []
         self.above: list[str] = []  #: the header of columns between spaces
+        self.between: list[str] = []  #: that of columns between spaces, with bars between groups of them
         self.ruled = False  #: a line of dashes was printed
 
     def read(self, line: str) -> ParsedLine | None:
@@ -49,7 +50,7 @@ class Tables:
             return self._border(line)
         start = line.lstrip()[:1]
         if not start or start not in _LINES:
-            return self._open_row(line) if " | " in line else self._aligned(line)
+            return self._grouped(line) or self._open_row(line) if " |" in line else self._aligned(line)
         raw = _SPLIT.split(line.strip()[1:].rstrip(_LINES))
         cells = [cell.strip() for cell in raw]
         numbers = [number(cell) for cell in cells]
@@ -65,6 +66,21 @@ class Tables:
         if self.section and raw[0].startswith("    "):
             values = {self.section + name: value for name, value in values.items()}
         return ParsedLine(values, kind=LineKind.FRAGMENT) if values else None
+
+    def _grouped(self, line: str) -> ParsedLine | None:
+        """A row or the header of columns in groups, as ElegantRL prints them; one that ends after its first group is left out."""
+        words = line.replace("|", " ").split()
+        if all(map(_NAME.fullmatch, words)):
+            grouped = any(_GAP.search(cell.strip()) for cell in line.split("|"))
+            counts = not COUNTERS.isdisjoint(word.lower() for word in words)
+            self.between = words if grouped and counts else []
+            return NOTHING if self.between else None
+        numbers = [number(word) for word in words]
+        if not self.between or None in numbers:
+            return None
+        if len(numbers) < len(self.between):
+            return NOTHING
+        return ParsedLine({n: v for n, v in zip(self.between, numbers, strict=False) if v is not None and n != "etc."})
 
     def _open_row(self, line: str) -> ParsedLine | None:
         """A row or the header of a table without lines at its sides; the Trainer's "No Log" is an empty cell."""
