@@ -516,6 +516,7 @@ class FirstBreak:
     kind: BreakKind = BreakKind.BREAK
     also: Link | None = None  #: the link that it cannot be told apart from
     probability: float = 1.0  #: that the first broken link is `link` or `also`, if something is broken
+    detector: str | None = None  #: whose finding it is
 
     @property
     def links(self) -> tuple[Link, ...]:

@@ -365,6 +365,7 @@ def first_break_of(
         sudden=dated.sudden,
         also=also,
         probability=probability,
+        detector=sign.detector,
     )
 
 

@@ -7,7 +7,17 @@ from collections.abc import Mapping, Sequence
 from firstbreak.engine import facts
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.inputs import Inputs, highest
-from firstbreak.engine.judgement import ERRORS, INSEPARABLE, PROBABLE, RESTATE, Judgement, Worst, goes_nowhere, is_blind
+from firstbreak.engine.judgement import (
+    ERRORS,
+    INSEPARABLE,
+    PROBABLE,
+    RESTATE,
+    Judgement,
+    Worst,
+    explained,
+    goes_nowhere,
+    is_blind,
+)
 from firstbreak.engine.stats.ceiling import expected_gain
 from firstbreak.engine.stats.rate import MIN_POINTS, Course, Rate, rate
 from firstbreak.engine.stats.shape import IMMATERIAL, Trajectory
@@ -167,7 +177,7 @@ def _wide(interval: Interval, last: float | None) -> bool:
 def _why(first: FirstBreak, ranked: Sequence[RankedCause]) -> str:
     top, rival = leading_cause_and_rival(ranked, first)
     if top is None:
-        return "The log does not show the cause."
+        return "No cause stands out."
     likely = f"{lowered(top.title)} ({percent(top.probability)})"
     if first.metric is None:
         far = [w.text for w in top.evidence if w.kind is WeightKind.CONFIGURATION and w.weight > 0]
@@ -192,6 +202,8 @@ def _what_it_does(judged: Judgement, inputs: Inputs, outcomes: Sequence[Outcome]
     if score.course in ("peaked", "collapsed"):
         gone = f"{percent(score.lost)} of its gain" if score.lost <= 1 else "all of its gain and more"
         how = f"peaked at {axis} {number(score.best_step)} and lost {gone}"
+    elif score.course == "rising" and score.best - score.end > ERRORS * score.error > 0:
+        how = f"rises again, below its best level, that of {axis} {number(score.best_step)}"
     elif inputs.fall is not None:
         rose = "rose" if score.course == "plateau" else how
         how = f"{rose}, and may have fallen since {axis} {number(inputs.fall.step)}"
@@ -224,12 +236,20 @@ def _trained(inputs: Inputs) -> str:
     return "training return" if returns else "training reward"
 
 
+FAR = 3.0  #: ratio of two probabilities: what explains less of what was found first may still be far more probable (convention)
+
+
 def leading_cause_and_rival(
     ranked: Sequence[RankedCause], first_break: FirstBreak | None
 ) -> tuple[RankedCause | None, RankedCause | None]:
-    """The most probable cause in the first broken link, and the rival that it cannot be told apart from, if any."""
+    """The most probable cause in the first broken link, and the rival that it cannot be told apart from, if any.
+
+    One that explains what was found first comes before others of the link that do not, unless it is far less probable.
+    """
     named = [c for c in ranked if c.link is not None and c.probability >= MIN_PROBABILITY]
-    top = next((c for c in named if first_break is not None and c.link is first_break.link), None)
+    there = [c for c in named if first_break is not None and c.link is first_break.link]
+    its = [c for c in there if first_break and first_break.detector in explained(c)]
+    top = next((c for c in its if c.probability * FAR > there[0].probability), there[0] if there else None)
     rival = next(
         (c for c in named if top is not None and c is not top and c.probability * INSEPARABLE > top.probability), None
     )
@@ -493,7 +513,8 @@ def _next(judged: Judgement, outcomes: Sequence[Outcome], ranked: Sequence[Ranke
 
 def _is_sure(outcome: Outcome, finding: Finding) -> bool:
     """Whether what a finding asks to look at comes before the causes: its numbers do not fit, or it is certain."""
-    return not outcome.roles & RESTATE and bool(outcome.roles & SHOWN or finding.confidence is Confidence.HIGH)
+    shown = outcome.roles & SHOWN and finding.confidence is not Confidence.LOW
+    return not outcome.roles & RESTATE and bool(shown or finding.confidence is Confidence.HIGH)
 
 
 def _watch(outcomes: Sequence[Outcome], first: FirstBreak | None = None) -> str:

@@ -229,10 +229,7 @@ def reason(dx: Diagnosis) -> str:
         verdict, _, rest = dx.verdict.summary.partition(". ")
         return (verdict.partition(": ")[2] or rest.partition(". ")[0] or verdict).rstrip(".")
     causes = [c for c in leading_cause_and_rival(dx.causes, dx.first_break) if c is not None]
-    return (
-        ", or ".join(f"{percent(c.probability)} {lowered(c.title)}" for c in causes)
-        or "the log does not show the cause"
-    )
+    return ", or ".join(f"{percent(c.probability)} {lowered(c.title)}" for c in causes) or "no cause stands out"
 
 
 def logged_as(run: Run, metric: str) -> str:

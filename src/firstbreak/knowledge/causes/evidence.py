@@ -21,7 +21,7 @@ HALF = 0.5  #: of what was gained
 LN_2 = math.log(2)  #: the sigmoid loss of a policy that does not tell chosen from rejected
 ABOVE = 1.02  #: times ln 2: more is no noise of a median (convention)
 FEW = 8  #: losses below which a quarter of them says nothing (convention)
-NEARLY_ALL = 0.9  #: of the completions: a limit that is too short leaves more of them (convention)
+NEARLY_ALL = 0.95  #: of the completions: a limit that is too short leaves more of them (convention)
 OLD = 4  #: versions; AReaL trains well with up to 8 if the loss is decoupled, others with 1 to 2
 LOOSE = 20.0  #: a cap above this does not bound anything
 OUT_OF_RANGE = 1e6  #: no loss of a language model has a gradient of this norm, however large the steps are
@@ -104,8 +104,8 @@ def nearly_all_cut(inputs: Inputs) -> list[Weight]:
     cut = inputs.truncation
     if cut is None or not len(cut.finite):
         return []
-    least = min(median(part.values) for part in (cut.finite.head(0.1), cut.finite.tail(0.5)))
-    said = f"in most steps at least {percent(least)} of the completions are cut, at the start and later"
+    least = min(float(np.mean(part.values)) for part in (cut.finite.head(0.1), cut.finite.tail(0.5)))
+    said = f"at least {percent(least)} of the completions are cut, at the start and later"
     return _because("truncation", 2.0 if least >= NEARLY_ALL else -2.0, said)
 
 

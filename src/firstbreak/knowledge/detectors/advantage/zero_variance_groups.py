@@ -105,7 +105,12 @@ def detect(
         place = Place.RIGHT
     if len(equal) >= min_points and equal.values.min() > ALL and _mixed(reward_mean):
         place, learns = Place.COPIES, False
-    if place is Place.WRONG and onset is not None and onset <= equal.steps[0] and _unpaid(reward_mean, unpaid):
+    if (
+        place is Place.WRONG
+        and onset is not None
+        and onset <= equal.steps[0]
+        and _unpaid(reward_mean, reward_min, unpaid)
+    ):
         return Expected("in nearly all groups the rewards are equal because nothing is ever rewarded")
     if learns or place is Place.RIGHT:  # wasteful, but enough groups are left, or little is left to learn
         wasteful = share >= share_critical or began is not None
@@ -132,10 +137,11 @@ def detect(
     )
 
 
-def _unpaid(reward: Series | None, share: float) -> bool:
-    """Whether nearly all batches from the first one on have the lowest reward of the run."""
+def _unpaid(reward: Series | None, lowest: Series | None, share: float) -> bool:
+    """Whether nearly all batches from the first one on have the lowest reward there is, of which 0 is the highest."""
     values = reward.finite.values if reward is not None else np.zeros(0)
-    return len(values) > 0 and float(np.mean(values == values.min())) >= share
+    least = min([0.0, *values, *(lowest.finite.values if lowest is not None else ())])
+    return len(values) > 0 and float(np.mean(values == least)) >= share
 
 
 def _faded(spread: Series, equal: Series, normal: float, faded: float) -> Finding | None:

@@ -85,8 +85,9 @@ def detect(
     start = departure(others[driver])
     aim, look = ("answer", "read the completions") if policy is Policy.TEXT else ("task", "watch the episodes")
     how = "never changes" if frozen else "falls" if fell else "hardly rises"
+    meant = {k: s for k, s in answers.items() if (np.ptp(s.values) == 0 if frozen else not fell or falls(s))}
     stuck = facts.joined(
-        facts.tell("{part} {late}", part=part, late=facts.median(s.tail(0.25))) for part, s in answers.items()
+        facts.tell("{part} {late}", part=part, late=facts.median(s.tail(0.25))) for part, s in meant.items()
     )
     return Finding(
         message=facts.tell(

@@ -54,7 +54,9 @@ def detect(
     machine = machine or {}
     memory = machine.get("memory.gpu", [])
     return most_serious(
-        _retried(memory_alloc_retries.finite, min_peaks) if memory_alloc_retries is not None else None,
+        NotMeasured("allocations that were tried again are not counted")
+        if memory_alloc_retries is None
+        else _retried(memory_alloc_retries.finite, min_peaks),
         _full(memory, device_size(machine), min_share, min_points),
         _phase(machine.get("gpu.memory_share", []), min_share, min_room, min_turns),
         _peaks(memory, time, min_rise, min_size, max_share, min_slower, per_step, min_peaks, min_usual),
