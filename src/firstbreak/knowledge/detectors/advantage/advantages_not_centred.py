@@ -43,11 +43,7 @@ def detect(
     *,
     max_share: float = at(0.4, "share", "Filters after the advantage was computed leave a smaller mean."),
     min_spread: float = at(0.5, "advantage", "A smaller spread is taken for this one, so that rounding is no finding."),
-    early_share: float = at(
-        0.25,
-        "share",
-        "The spread is taken from this first part of the run: later, rewards can be equal and only the KL penalty is left.",
-    ),
+    early_share: float = at(0.25, "share", "Later, rewards can be equal and only the KL penalty is left."),
     max_kl_coef: float = at(0.2, "coefficient", "A larger KL penalty is part of advantages, and its mean is not 0."),
     min_points: int = at(5, "points", "In fewer batches, a large mean can be chance."),
 ) -> Finding | NotApplicable | NotMeasured | None:

@@ -40,12 +40,7 @@ def detect(
     policy: Policy = Policy.CONTROL,
     *,
     max_share: float = at(0.04, "share", "A longer horizon covers enough of the length to learn from."),
-    usual_horizon: float = at(
-        50.0,
-        "steps",
-        "A discount of 0.98 is among tuned options for episodes of a thousand steps.",
-        "https://github.com/DLR-RM/rl-baselines3-zoo/blob/master/hyperparams/ppo.yml",
-    ),
+    usual_horizon: float = at(50.0, "steps", "A discount of 0.98 is tuned for episodes of a thousand."),
 ) -> Finding | NotApplicable | NotMeasured | None:
     gamma = config.recorded("gamma")
     if gamma is None:

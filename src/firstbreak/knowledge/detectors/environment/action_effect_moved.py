@@ -47,9 +47,7 @@ def detect(
     ),
     min_change: float = at(0.3, "share", "a change of the effect that noise does not make"),
     max_spread: float = at(0.1, "share", "an effect that differs more between the first windows depends on the state"),
-    min_clear_share: float = at(
-        0.5, "share", "where fewer windows are clear, the clear ones are a region of the state space of their own"
-    ),
+    min_clear_share: float = at(0.5, "share", "where fewer are clear, they are a region of the states"),
     first_share: float = at(0.25, "share", "the first quarter of the windows shows what is usual"),
     lasting_points: int = at(4, "points", "a change that is not one window alone"),
     lasting_share: float = at(0.7, "share", "a change that holds up to the end of the run"),

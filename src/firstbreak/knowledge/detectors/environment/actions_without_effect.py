@@ -32,17 +32,9 @@ def detect(
     env_action_shown_any: Series | None = None,
     *,
     max_explained: float = at(0.5, "share", "executed actions explain most of the change of what they move"),
-    min_explained: float = at(
-        0.02, "share", "below this no action shows at all: the observation does not depend linearly on the actions"
-    ),
-    max_disconnected: float = at(
-        0.06, "share", "chance explains so much; an effect that depends on the state is counted, so nothing is left"
-    ),
-    first_share: float = at(
-        0.25,
-        "share",
-        "the policy explores most in the first quarter; a share that falls later falls in healthy runs too",
-    ),
+    min_explained: float = at(0.02, "share", "below this no action shows in the observation at all"),
+    max_disconnected: float = at(0.06, "share", "chance explains so much, and nothing is left"),
+    first_share: float = at(0.25, "share", "the policy explores most here; the share falls later anyway"),
     min_points: int = at(6, "points", "with fewer windows no level is known"),
 ) -> Finding | NotMeasured | None:
     curve = env_action_shown.finite

@@ -36,11 +36,7 @@ def detect(
     reward_mean: Series | None = None,
     reward_component_mean: dict[str, Series] | None = None,
     *,
-    max_ratio: float = at(
-        0.5,
-        "ratio",
-        "half of the share of equal pairs that the evaluation's score implies: training prompts may be harder",
-    ),
+    max_ratio: float = at(0.5, "ratio", "of what the evaluation implies: training may be harder"),
     standard_errors: float = at(2.0, "standard errors", "a difference that chance hardly makes"),
     max_answer_length: float = at(40, "characters", "longer answers differ in their wording"),
     min_prompts: int = at(4, "prompts", "with fewer prompts the standard error is not known"),

@@ -42,9 +42,7 @@ def detect(
         "a run with less than half of this is reported with high confidence",
     ),
     last_share: float = at(0.2, "share", "the last fifth of the scores is the end of the run"),
-    scale_distance: float = at(
-        0.1, "share", "of the same way: a score that never came so near to that of random actions, ..."
-    ),
+    scale_distance: float = at(0.1, "share", "of the same way: a score that never came so near, ..."),
     scale_spread: float = at(0.005, "share", "... and moved by less than this, is no return of this task"),
     min_points: int = at(5, "points", "with fewer scores the end of the run is mostly noise"),
 ) -> Finding | NotApplicable | NotMeasured | None:

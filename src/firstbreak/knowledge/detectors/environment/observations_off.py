@@ -44,9 +44,7 @@ def detect(
     env_action_shown: Series | None = None,
     env_action_shown_at_once: Series | None = None,
     *,
-    min_rise: float = at(
-        0.05, "share", "of the observation's components; those that are constant by nature are constant from the start"
-    ),
+    min_rise: float = at(0.05, "share", "of the components; some are constant from the start"),
     min_ratio: float = at(3.0, "ratio", "few episodes change the spread of their first observations by less"),
     min_gap: float = at(0.2, "share", "of a change, explained by earlier actions and not by the last alone"),
     min_share: float = at(0.7, "share", "a delay shows in most windows, not only in some states"),

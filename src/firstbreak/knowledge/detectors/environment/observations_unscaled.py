@@ -29,11 +29,7 @@ def detect(
     env_observation_offset: Series | None = None,
     *,
     max_size: float = at(1000.0, "observation units", "forces of some simulators reach hundreds and are learned"),
-    min_size: float = at(
-        0.02,
-        "observation units",
-        "a fiftieth of what layers are drawn for; components that are divided by 255 by mistake lie below",
-    ),
+    min_size: float = at(0.02, "observation units", "a fiftieth of what layers are drawn for"),
     max_offset: float = at(100.0, "ratio", "of the mean, a hundredth is all that the state changes"),
     min_points: int = at(4, "points", "with fewer windows no level is known"),
 ) -> Finding | NotMeasured | None:

@@ -76,15 +76,9 @@ def detect(
     reference_free: bool = False,
     run: Run | None = None,
     *,
-    accuracy_warning: float = at(
-        0.45, "share", "a coin reaches one half, and a few pairs chosen by chance lie a little below it"
-    ),
+    accuracy_warning: float = at(0.45, "share", "a coin reaches one half, few pairs a little less"),
     accuracy_critical: float = at(0.35, "share", "so far below one half the policy has learned the rejected answers"),
-    min_drop: float = at(
-        0.15,
-        "share",
-        "without a reference model the accuracy may begin anywhere, so a fall from its first level is needed",
-    ),
+    min_drop: float = at(0.15, "share", "without a reference, it may begin anywhere"),
     min_points: int = at(8, "points", "with fewer accuracies no level is known"),
     refused: float = at(0.7, "share", "data that also teaches not to answer holds answers too"),
     min_pairs: int = at(12, "pairs", "with fewer ratings that differ, the share has a wide interval"),

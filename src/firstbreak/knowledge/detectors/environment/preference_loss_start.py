@@ -63,18 +63,9 @@ def detect(
     eval_pref_reward_rejected: Series | None = None,
     reference_free: bool = False,
     *,
-    tolerance: float = at(
-        0.15,
-        "ratio",
-        "half precision moves the loss of the first step from 0.69 to between 0.66 and 0.72",
-        "tests/detectors/environment/test_cases.py",
-    ),
-    tolerance_later: float = at(
-        0.25, "ratio", "a first point that is a mean over several updates may lie above ln 2 by this much of it"
-    ),
-    ratio_critical: float = at(
-        2.0, "ratio", "a loss twice or half as large as ln 2 comes from other inputs or weights, not from rounding"
-    ),
+    tolerance: float = at(0.15, "ratio", "half precision moves the first loss to 0.66 to 0.72"),
+    tolerance_later: float = at(0.25, "ratio", "a first point may be a mean over several updates"),
+    ratio_critical: float = at(2.0, "ratio", "so far off are other inputs or weights, no rounding"),
     multiple_tolerance: float = at(0.05, "ratio", "a loss this near to a whole multiple of ln 2 is a sum over batches"),
     max_start_reward: float = at(0.05, "nats", "implicit rewards below this are 0 up to rounding"),
 ) -> Finding | NotApplicable | NotMeasured | None:

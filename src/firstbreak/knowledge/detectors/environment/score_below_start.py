@@ -43,15 +43,8 @@ def detect(
     *,
     min_points: int = at(12, "points", "with fewer scores a decline cannot be separated from noise"),
     sigma_critical: float = at(6.0, "standard deviations", "a fall that noise does not make"),
-    mostly: float = at(
-        0.5,
-        "share of the fall",
-        "more is made up than is missing: no longer a broken run for sure",
-        "LOG.md, Detectors",
-    ),
-    min_drop: float = at(
-        0.01, "share", "of the score's size: a smaller fall is only the last digits of a score that does not change"
-    ),
+    mostly: float = at(0.5, "share of the fall", "more is made up than is missing"),
+    min_drop: float = at(0.01, "share", "of the score: less is the last digits of a constant"),
 ) -> Finding | NotMeasured | None:
     if trajectory.n < min_points:
         return NotMeasured(f"{trajectory.n} scores are too few to see a decline (needs {min_points})")

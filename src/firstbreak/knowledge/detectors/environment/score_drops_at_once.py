@@ -40,9 +40,7 @@ def detect(
     family: Family | None = None,
     *,
     min_drop: float = at(0.35, "share", "of the return's level: smaller falls come and go in healthy runs"),
-    burst_ratio: float = at(
-        5.0, "ratio", "an update this many times larger than nine tenths of the earlier ones can have caused the fall"
-    ),
+    burst_ratio: float = at(5.0, "ratio", "an update so large can have caused the fall"),
     min_updates: int = at(8, "points", "with fewer updates before the fall no usual size of an update is known"),
     slower: float = at(3.0, "ratio", "a service under load becomes slower by less"),
     alike: float = at(0.02, "share", "of the time of a call, from step to step: work varies, a limit does not"),

@@ -44,11 +44,7 @@ def detect(
     min_repeats: int = at(6, "evaluations", "fewer equal scores may be chance where a score has few possible values"),
     min_points: int = at(8, "points", "a training curve needs so many points to show a trend"),
     trend_level: float = at(0.99, "probability", "the trend of the training curve has to be beyond chance so far"),
-    min_change: float = at(
-        0.06,
-        "share",
-        "of the training reward's level: at a ceiling the reward still changes a little, and the score does not",
-    ),
+    min_change: float = at(0.06, "share", "of the reward's level: it changes a little at a ceiling"),
     max_distance: float = at(0.03, "share", "of the score: training that explores comes this near to a ceiling"),
 ) -> Finding | Expected | NotMeasured | None:
     if len(eval_score) < min_repeats:

@@ -41,9 +41,7 @@ def detect(
     eval_reward_std: Series | None = None,
     *,
     max_gain: float = at(0.2, "share", "of the gain of training: the evaluation has hardly moved"),
-    min_gap: float = at(
-        0.5, "share", "of the gain of training: the evaluation lies nearer to the untrained policy than to training"
-    ),
+    min_gap: float = at(0.5, "share", "of the gain: nearer to the untrained policy"),
     min_share: float = at(0.8, "share", "of the evaluations of the second half: single bad evaluations are chance"),
     min_points: int = at(6, "points", "with fewer returns no shape is known"),
     min_evaluations: int = at(4, "evaluations", "fewer may all be early or unlucky"),

@@ -46,21 +46,11 @@ def detect(
     eval_reward_std: Series | None = None,
     policy: Policy = Policy.CONTROL,
     *,
-    max_noise: float = at(
-        0.5, "share", "of the gain: with more noise than half of the gain, neighbouring evaluations hide the gain"
-    ),
-    wanted_noise: float = at(
-        0.2,
-        "share",
-        "of the gain: with so little noise the curve shows the gain well; the message says what that needs",
-    ),
-    min_visible_gain: float = at(
-        0.1, "share", "of right answers: an evaluation should be able to show a gain of ten points in a hundred"
-    ),
+    max_noise: float = at(0.5, "share", "of the gain: more noise hides the gain"),
+    wanted_noise: float = at(0.2, "share", "of the gain: with so little the curve shows it well"),
+    min_visible_gain: float = at(0.1, "share", "of right answers: what an evaluation should show"),
     min_evaluations: int = at(6, "evaluations", "with fewer evaluations their scatter is not known"),
-    evaluations_warning: int = at(
-        12, "evaluations", "with fewer evaluations their scatter is known so badly that the finding is a notice"
-    ),
+    evaluations_warning: int = at(12, "evaluations", "with fewer their scatter is hardly known"),
 ) -> Finding | NotMeasured | None:
     if len(eval_score) < min_evaluations:
         return NotMeasured(f"{len(eval_score)} evaluations are too few to know their noise (needs {min_evaluations})")

@@ -30,9 +30,7 @@ def detect(
     episode_length: Series | None = None,
     env_reward_size: Series | None = None,
     *,
-    ratio_warning: float = at(
-        1.5, "ratio", "From 1 on a nat of entropy is worth more than a step; the rest allows for the estimate."
-    ),
+    ratio_warning: float = at(1.5, "ratio", "From 1 on, a nat is worth more than a step."),
     min_points: int = at(4, "points", "Fewer values do not show a fixed coefficient."),
 ) -> Finding | NotApplicable | NotMeasured | None:
     fixed, step = alpha.finite, _step_reward(env_reward_size, reward_mean, episode_length)

@@ -37,9 +37,7 @@ def detect(
     action_std: Series | None = None,
     method: Method | None = None,
     *,
-    min_share: float = at(
-        0.96, "share", "A policy that has learned which actions are better has clearly less than all of its entropy."
-    ),
+    min_share: float = at(0.96, "share", "A policy that has learned has clearly less."),
     tolerance: float = at(0.02, "share", "How near to the logarithm of a number of actions the start lies."),
     max_actions: int = at(6, "actions", "The logarithms of larger numbers of actions are too close to each other."),
     min_points: int = at(30, "points", "Fewer values do not show a standstill."),

@@ -45,9 +45,7 @@ def detect(
     *,
     growth_with_drop: float = at(1.5, "ratio", "Half as much again as at the start, while the score falls."),
     growth_alone: float = at(4.0, "ratio", "Noise this much wider than at the start is clipped at the bounds."),
-    growth_text: float = at(
-        2.5, "ratio", "The entropy of a text falls as a model learns, or grows by half where exploration is encouraged."
-    ),
+    growth_text: float = at(2.5, "ratio", "It falls, or grows by half where that is encouraged."),
     growth_certain: float = at(8.0, "ratio", "Twice as much as is reported by itself."),
     min_points: int = at(20, "points", "Fewer values show no trend."),
 ) -> Finding | NotMeasured | None:

@@ -47,13 +47,9 @@ def detect(
     max_distinct_share: float = at(0.1, "share", "One output in ten or fewer is distinct."),
     min_equal_share: float = at(0.9, "share", "In nearly all late steps shortest and longest are equally long."),
     max_truncated_share: float = at(0.5, "share", "Where most are truncated, their equal length is the limit."),
-    max_equal_share_at_start: float = at(
-        0.5, "share", "Lengths that differed at first and became equal may follow a form that was learned."
-    ),
+    max_equal_share_at_start: float = at(0.5, "share", "A form may have been learned since."),
     min_entropy_share: float = at(0.8, "share", "Of its early level: with so much left, the entropy has held."),
-    max_zero_variance_share: float = at(
-        0.9, "share", "With fewer zero-variance groups, answers of one length differ in their rewards."
-    ),
+    max_zero_variance_share: float = at(0.9, "share", "With fewer, answers differ in their rewards."),
     min_points: int = at(20, "points", "Fewer steps show no level."),
 ) -> Finding | Expected | NotMeasured | None:
     if sampled_diversity is not None:

@@ -35,12 +35,7 @@ def detect(
     training_score: Series | None = None,
     progress_updates: Series | None = None,
     *,
-    high: float = at(
-        0.4,
-        "share",
-        "Of the lab's DQN runs, healthy ones end below 0.11, those whose epsilon never falls above 0.6.",
-        "LOG.md, Detectors",
-    ),
+    high: float = at(0.4, "share", "Healthy DQN runs of the lab end below 0.11."),
     rise: float = at(0.2, "share", "No schedule rises again; restarts rise less."),
     carried: float = at(10.0, "ratio", "The first updates of a run come late, never early."),
     min_points: int = at(8, "points", "Fewer values show no schedule."),

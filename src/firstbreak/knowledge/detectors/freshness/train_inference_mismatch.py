@@ -68,29 +68,19 @@ def detect(
     *,
     kl_warning: float = at(0.01, "nats per token", "A smaller KL divergence is called stable.", "tinker cookbook"),
     kl_critical: float = at(0.1, "nats per token", "verl warns at this KL divergence.", "verl: docs/algo/rollout_corr"),
-    logp_warning: float = at(
-        0.1, "nats", "A smaller difference of log-probabilities passes slime's tests.", "slime: tests"
-    ),
+    logp_warning: float = at(0.1, "nats", "Less passes slime's tests."),
     logp_critical: float = at(0.5, "nats", "Probabilities then differ by a factor of 1.6 on average."),
-    probability_warning: float = at(
-        0.01, "probability", "verl calls a larger difference of probabilities a problem.", "verl: docs/faq"
-    ),
+    probability_warning: float = at(0.01, "probability", "More is a problem (verl: docs/faq)."),
     probability_critical: float = at(0.05, "probability", "Five times what is called a problem."),
-    probability_error_warning: float = at(
-        0.05, "ratio", "NeMo-RL plots from a multiplicative error of 1.05 on.", "NeMo-RL: docs/guides/grpo"
-    ),
+    probability_error_warning: float = at(0.05, "ratio", "NeMo-RL plots from 1.05 on."),
     probability_error_critical: float = at(0.5, "ratio", "Probabilities then differ by half on average."),
     jensen_shannon_warning: float = at(0.005, "nats per token", "Half of what is fine for a KL divergence."),
     jensen_shannon_critical: float = at(0.05, "nats per token", "Half of what is critical for a KL divergence."),
     correlation_warning: float = at(0.05, "correlation", "Missing to 1: the two engines rank tokens alike."),
     correlation_critical: float = at(0.5, "correlation", "Missing to 1: half of the agreement is lost."),
-    first_ratio_warning: float = at(
-        0.01, "ratio", "Before the first step of an update the ratio is 1 by identity; the rest is rounding."
-    ),
+    first_ratio_warning: float = at(0.01, "ratio", "Before a step it is 1; the rest is rounding."),
     first_ratio_critical: float = at(0.1, "ratio", "No rounding differs by a tenth."),
-    first_clip_warning: float = at(
-        0.005, "share", "Before the first step of an update nothing is clipped by identity; the rest is rounding."
-    ),
+    first_clip_warning: float = at(0.005, "share", "Before a step nothing is clipped."),
     first_clip_critical: float = at(0.1, "share", "No rounding clips a tenth of the samples."),
     min_level: float = at(0.2, "share", "Of the distance that is fine: below it even a large growth does not matter."),
     growth_warning: float = at(3.0, "ratio", "Numerical differences give a constant distance."),

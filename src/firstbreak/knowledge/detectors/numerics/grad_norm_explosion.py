@@ -58,9 +58,7 @@ def detect(
     max_loss: float = at(100.0, "loss", "A larger loss may have a gradient of that size."),
     growth_warning: float = at(10.0, "ratio", "Ten times the norm of the early run."),
     growth_critical: float = at(30.0, "ratio", "Thirty times the early norm, and the score fell."),
-    jump_warning: float = at(
-        4.0, "ratio", "At one step, for good, and the score fell from that step on: less growth says as much."
-    ),
+    jump_warning: float = at(4.0, "ratio", "For good, and the score fell from that step on."),
     tail_ratio: float = at(20.0, "ratio", "95th percentile over median: a few batches decide the direction."),
     warmup_share: float = at(0.1, "share", "The first updates of a run are the largest."),
     material: float = at(0.1, "share", "Of the gain so far: less, while the norm grows tenfold, is none."),

@@ -42,11 +42,7 @@ def detect(
     training_score: Series | None = None,
     *,
     max_share: float = at(1e-2, "share", "A hundredth of the early gradient norm is left."),
-    sudden_share: float = at(
-        0.1,
-        "share",
-        "Of the norm before, from one step to the next: gradients that shrink as a run converges do so slowly.",
-    ),
+    sudden_share: float = at(0.1, "share", "Of the norm before: convergence is slower."),
     min_zero_share: float = at(0.5, "share", "Most of the late updates have no gradient."),
     min_end: float = at(0.1, "share", "Of the updates: the last few of a schedule are no loss."),
     min_zero_variance_share: float = at(0.8, "share", "So many zero-variance groups explain a missing gradient."),

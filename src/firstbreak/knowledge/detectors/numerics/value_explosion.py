@@ -44,9 +44,7 @@ def detect(
     *,
     growth_warning: float = at(100.0, "ratio", "Of the value loss: a square, so values have grown tenfold."),
     growth_critical: float = at(1e4, "ratio", "Of the value loss: values have then grown a hundredfold."),
-    max_return_ratio: float = at(
-        2.0, "ratio", "Values begin near 0 by initialisation, so they must grow up to the size of the returns."
-    ),
+    max_return_ratio: float = at(2.0, "ratio", "Values begin near 0, and must grow up to the returns."),
     min_points: int = at(20, "points", "Fewer points show no growth."),
 ) -> Finding | Expected | NotApplicable | NotMeasured | None:
     if value_loss is None and value_mean is None and method in (Method.GROUP_RELATIVE, Method.PREFERENCE):

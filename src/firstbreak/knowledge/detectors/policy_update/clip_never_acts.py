@@ -41,12 +41,7 @@ def detect(
     policy_ratio_max: Series | None = None,
     kl_old: Series | None = None,
     *,
-    default_clip_range: float = at(
-        0.2,
-        "ratio",
-        "The half-width that is assumed where none is recorded: the default of PPO.",
-        "stable_baselines3/ppo/ppo.py",
-    ),
+    default_clip_range: float = at(0.2, "ratio", "PPO's default, where none is recorded."),
     min_excess: float = at(2.0, "clip ranges", "A ratio just outside the clip range proves nothing yet."),
     min_share: float = at(0.8, "share", "A clip that acts more often than that exists."),
     min_points_beyond: int = at(4, "points", "Fewer ratios outside the range may be chance."),

@@ -42,12 +42,7 @@ def detect(
     pref_logp_chosen: Series | None = None,
     trajectory: Trajectory | None = None,
     *,
-    max_divergence: float = at(
-        1.0,
-        "nats per token",
-        "45 of 45 healthy runs stay below 0.53: 9 public ones, and 36 of the lab",
-        "benchmarks/field and the lab, 2026-11-23",
-    ),
+    max_divergence: float = at(1.0, "nats per token", "45 healthy runs stay below 0.53."),
     min_share: float = at(0.5, "share of the run", "Spikes that come back are another finding."),
     min_points: int = at(10, "points", "Fewer values show no level."),
     min_kept: float = at(0.5, "share", "of the tokens of chosen answers that the model predicted at the start"),

@@ -49,24 +49,13 @@ def detect(
     *,
     top: float = at(0.85, "share", "Of a score between 0 and 1 that has settled so high, little is left to gain."),
     growth_warning: float = at(1.5, "ratio", "Below half as much again, the divergence stands still."),
-    sure_growth: float = at(
-        2.33,
-        "ratio",
-        "7/3: one that grows with the steps. That of a gain which levels off grows less, and noise may hide the gain.",
-    ),
-    min_divergence: float = at(
-        0.02,
-        "nats per token",
-        "Below this a policy has not left its reference: healthy runs grew from 0.0003 to 0.001 nats.",
-        "LOG.md, Detectors",
-    ),
+    sure_growth: float = at(2.33, "ratio", "Growth with the steps is 7/3; noise may hide a gain."),
+    min_divergence: float = at(0.02, "nats per token", "Below this a policy has not left its reference."),
     blow_up: float = at(10.0, "ratio", "Of the second quarter: one that grows with the steps grows 2.3-fold."),
     blown: float = at(0.3, "nats per token", "Far from the reference, whatever the score gains."),
     material: float = at(0.15, "share", "Of the gain so far: a score that may still win more has not stopped."),
     min_points: int = at(20, "points", "Fewer points do not show two trends."),
-    min_evaluations: int = at(
-        8, "points", "So many scores are enough where the mean reward of every step agrees that nothing is gained."
-    ),
+    min_evaluations: int = at(8, "points", "Enough where the mean reward of every step agrees."),
 ) -> Finding | Expected | NotMeasured | None:
     kl, points = divergence.finite, score.finite
     if len(kl) and not kl.values.any() and config.number("kl_coef") == 0 and "kl_coef" not in config.defaulted:

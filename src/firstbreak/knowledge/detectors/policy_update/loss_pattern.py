@@ -55,20 +55,12 @@ def detect(
     lr: Series | None = None,
     grad_norm: Series | None = None,
     *,
-    ratio_warning: float = at(
-        1.5, "ratio", "Doubled or halved at once: the measured ratio of a loss that really doubled is 1.5 to 2.6."
-    ),
-    ratio_beside: float = at(
-        1.5, "ratio", "Of the learning rate or the gradient norm, at the very step: schedules and noise move less."
-    ),
+    ratio_warning: float = at(1.5, "ratio", "A loss that really doubled is measured as 1.5 to 2.6."),
+    ratio_beside: float = at(1.5, "ratio", "Of rate or norm, at the step: noise moves less."),
     tolerance: float = at(1e-6, "loss", "A smaller loss is rounding, whatever it was before."),
     near_zero: float = at(0.1, "loss", "Small against a normalised advantage, whose size is 1."),
     min_either_side: float = at(0.25, "share", "Of the losses on either side of zero: round it."),
-    one_sided: float = at(
-        0.9,
-        "share",
-        "Nine losses in ten of one sign have a level: it can jump or turn round, and is not the noise round zero.",
-    ),
+    one_sided: float = at(0.9, "share", "Nine losses in ten of one sign are no noise round 0."),
     fitted: float = at(0.1, "share", "A model that predicts its targets so well gives some right answers."),
     min_evaluations: int = at(4, "evaluations", "Fewer may come before the first right answer."),
     min_points: int = at(20, "points", "Fewer losses show no pattern."),

@@ -86,9 +86,7 @@ def detect(
     min_idle_share: float = at(0.5, "share", "From half of the log on, learning should have begun."),
     near: float = at(0.01, "nats per token", "After so many updates a policy that learns is farther away."),
     still_near: float = at(2e-4, "nats per token", "One update of a usual rate moves a policy about so far."),
-    large_rate: float = at(
-        1e-5, "learning rate", "Of a language model: a tenth moves a policy by more in so many updates."
-    ),
+    large_rate: float = at(1e-5, "learning rate", "Of a language model: a tenth moves a policy by more."),
     min_still: int = at(60, "points", "Updates of a large rate."),
     min_near: int = at(200, "points", "In fewer, a slow start shows nothing yet."),
     min_points: int = at(5, "points", "Fewer updates may all be warm-up; a standstill needs twice as many."),

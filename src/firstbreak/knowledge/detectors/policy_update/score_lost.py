@@ -53,51 +53,14 @@ def detect(
     policy: Policy = Policy.TEXT,
     reward_mean: Series | None = None,
     *,
-    drop_critical: float = at(
-        0.4,
-        "share of the gain",
-        "A quarter of the gain says little; no fault in the lab lost less than 62 % of the gain.",
-        "LOG.md, Detectors",
-    ),
-    drop_critical_together: float = at(
-        0.25,
-        "share of the gain",
-        "Lost by the evaluation and the training reward together, which no healthy run of the lab does.",
-        "LOG.md, Detectors",
-    ),
-    min_points_critical: int = at(
-        10,
-        "points",
-        "Healthy runs have five to nine evaluations that fall and come back.",
-        "LOG.md, Detectors",
-    ),
-    mostly: float = at(
-        0.5,
-        "share of the loss",
-        "More is made up than is missing: no longer a broken run for sure.",
-        "LOG.md, Detectors",
-    ),
-    min_drop: float = at(
-        0.02,
-        "share of the score",
-        "A score that moved from -20.98 to -20.99 fell clearly, and a rollback made no sense.",
-        "LOG.md, Detectors",
-    ),
-    min_drop_critical: float = at(
-        0.1,
-        "share of the score",
-        "A healthy run that begins near its maximum lost 4 % of its evaluation, which was more than its gain.",
-        "LOG.md, Detectors",
-    ),
-    min_drop_alone: float = at(
-        0.2,
-        "share of the score",
-        "What the evaluation does not show; healthy runs that begin near their maximum lost up to 13 %.",
-        "LOG.md, Detectors",
-    ),
-    min_drop_likelihood: float = at(
-        0.05, "share of the loss", "Every second pass over supervised data costs a little of the held-out loss."
-    ),
+    drop_critical: float = at(0.4, "share of the gain", "No fault in the lab lost less than 62 %."),
+    drop_critical_together: float = at(0.25, "share of the gain", "Lost by both scores: no healthy run."),
+    min_points_critical: int = at(10, "points", "In healthy runs five to nine fall and come back."),
+    mostly: float = at(0.5, "share of the loss", "More is made up than is missing."),
+    min_drop: float = at(0.02, "share of the score", "From -20.98 to -20.99 is no loss."),
+    min_drop_critical: float = at(0.1, "share of the score", "A healthy run lost 4 % near its maximum."),
+    min_drop_alone: float = at(0.2, "share of the score", "Near their maximum healthy runs lose 13 %."),
+    min_drop_likelihood: float = at(0.05, "share of the loss", "Each second pass costs a little."),
 ) -> Finding | NotMeasured | None:
     if trajectory.kind == "too_short":
         return NotMeasured(f"{trajectory.n} scores are too few to see a loss (needs {MIN_POINTS})")

@@ -46,9 +46,7 @@ def detect(
     *,
     max_divergence: float = at(0.1, "nats", "Beyond this, the policy is not near the one that collected the data."),
     beyond: float = at(10.0, "ratio", "Of that: no healthy run of the population (520) moves a third so far."),
-    max_target_ratio: float = at(
-        2.0, "ratio", "Stable-Baselines3 stops the epochs of a batch at 1.5 times the target; this is clearly above."
-    ),
+    max_target_ratio: float = at(2.0, "ratio", "Clearly above the 1.5 at which SB3 stops."),
     growth_warning: float = at(5.0, "ratio", "For good, against the run's own first updates."),
     noticeable: float = at(0.005, "nats", "Smaller updates hardly move a policy, however they grew."),
     clipped: float = at(0.25, "share", "Of the samples: a quarter is far above the usual tenth."),

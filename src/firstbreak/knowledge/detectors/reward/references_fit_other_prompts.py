@@ -33,9 +33,7 @@ MAX_ANSWERS = 4  #: to each of them
 def detect(
     samples: Samples,
     *,
-    max_share: float = at(
-        0.3, "share", "An answer to its own prompt resembles its reference about as much as it resembles others."
-    ),
+    max_share: float = at(0.3, "share", "An answer resembles others about as much."),
     min_agreement: float = at(0.1, "share", "Answers that agree less do not show that they depend on their prompt."),
     min_prompts: int = at(8, "prompts", "Fewer prompts give too wide an interval of the mean."),
     max_length_ratio: float = at(3.0, "ratio", "Answers much longer or shorter than references have another form."),

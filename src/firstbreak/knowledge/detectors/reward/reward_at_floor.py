@@ -42,11 +42,7 @@ def detect(
     policy: Policy = Policy.CONTROL,
     *,
     min_share: float = at(0.75, "share", "With fewer scores at the floor, the others can still teach something."),
-    min_share_exact: float = at(
-        1 / 3,
-        "share",
-        "Of scores that are exactly the lowest one, which is 0 or less: these batches held no success at all.",
-    ),
+    min_share_exact: float = at(1 / 3, "share", "Of scores at 0 or less: no success at all in these."),
     tolerance: float = at(0.05, "share", "Scores so near to the lowest one, in shares of the range, are equal."),
     max_success_rate: float = at(0.1, "share", "A higher success rate gives enough successful samples to learn from."),
     min_episodes: int = at(5, "episodes", "With fewer ended episodes, a running mean repeats the same returns."),

@@ -47,12 +47,8 @@ def detect(
     lr: Series | None = None,
     epsilon: Series | None = None,
     *,
-    hidden_rise_critical: float = at(
-        0.5, "standard deviations", "A rise that is this small against the noise would be no progress."
-    ),
-    hidden_rise_low_confidence: float = at(
-        2.0, "standard deviations", "If a rise this large could hide, the curve says little."
-    ),
+    hidden_rise_critical: float = at(0.5, "standard deviations", "So small a rise is no progress."),
+    hidden_rise_low_confidence: float = at(2.0, "standard deviations", "The curve says little."),
     random_epsilon: float = at(0.5, "share", "At this exploration rate, half of the actions and more are random."),
     greedy_epsilon: float = at(0.2, "share", "At this exploration rate, most actions are the policy's own."),
     min_random_points: int = at(5, "points", "Fewer points do not show what random actions score."),

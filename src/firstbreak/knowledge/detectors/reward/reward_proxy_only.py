@@ -52,12 +52,7 @@ def detect(
     episode_length: Series | None = None,
     *,
     min_points: int = at(30, "points", "In fewer points, an answer component may not yet have begun to rise."),
-    max_level: float = at(
-        0.02,
-        "share",
-        "Right answers in fewer samples do not prove that the other components are harmless.",
-        "LOG.md, Detectors",
-    ),
+    max_level: float = at(0.02, "share", "Fewer right answers do not excuse the other parts."),
 ) -> Finding | NotMeasured | None:
     if (failures := _failures_pay(success_rate, reward_episode, episode_length, min_points)) is not None:
         return failures

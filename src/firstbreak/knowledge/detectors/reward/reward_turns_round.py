@@ -42,24 +42,9 @@ def detect(
         "this value and the limits below find the fault in nine training runs of the lab, and in none of 482 others.",
         "LOG.md, Detectors",
     ),
-    min_jump: float = at(
-        5.0,
-        "standard deviations",
-        "A smaller jump can be noise; this value was measured together with `tolerance`.",
-        "LOG.md, Detectors",
-    ),
-    min_share: float = at(
-        0.95,
-        "share",
-        "A reward that crosses 0 all the time has no sign to lose; measured together with `tolerance`.",
-        "LOG.md, Detectors",
-    ),
-    max_kl_ratio: float = at(
-        5.0,
-        "ratio",
-        "After a larger update than usual, the policy itself may have changed; measured together with `tolerance`.",
-        "LOG.md, Detectors",
-    ),
+    min_jump: float = at(5.0, "standard deviations", "A smaller jump can be noise."),
+    min_share: float = at(0.95, "share", "What crosses 0 all the time has no sign to lose."),
+    max_kl_ratio: float = at(5.0, "ratio", "After more, the policy itself may have changed."),
     min_points: int = at(20, "points", "Fewer points do not show the usual spread of the reward."),
 ) -> Finding | NotMeasured | None:
     rewards = reward_mean.finite

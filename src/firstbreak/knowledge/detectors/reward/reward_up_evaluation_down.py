@@ -62,9 +62,7 @@ def detect(
     independent: dict[str, Series] | None = None,
     *,
     min_signal_to_noise: float = at(2.0, "ratio", "Beside a flat evaluation, a smaller rise says little."),
-    hidden_share: float = at(
-        0.5, "share", "Of the reward's rise: an evaluation that may have won so much is not flat."
-    ),
+    hidden_share: float = at(0.5, "share", "Of the reward's rise: one that may have won so much is not flat."),
     top: float = at(0.9, "share", "Of right answers: an evaluation that starts here has no room."),
     min_low: int = at(3, "evaluations", "One or two low evaluations at the end can be chance."),
     near_lowest: float = at(0.05, "share", "Of random actions above their lowest share: the schedule is over."),

@@ -30,11 +30,7 @@ def detect(
     length_max: Series | None = None,
     length_total_max: Series | None = None,
     *,
-    max_ratio: float = at(
-        0.9,
-        "ratio",
-        "of the new longest completion to the usual one before: a policy that gets shorter makes smaller steps",
-    ),
+    max_ratio: float = at(0.9, "ratio", "of the new longest one: a policy makes smaller steps"),
     min_rise: float = at(0.02, "share", "of cut completions: a lower limit cuts completions that fitted before"),
     min_share: float = at(0.5, "share", "of the batches whose longest completion has exactly the new limit"),
     lasting_points: int = at(8, "points", "so many batches before and after the fall show that the change lasts"),

@@ -64,11 +64,7 @@ def detect(
     *,
     low: float = at(-30.0, "nats", "The rarest of a million samples lies at about -14; one at -30 was not sampled."),
     low_mean: float = at(-9.0, "nats per token", "A uniform choice from a large vocabulary has about -9 to -12."),
-    unlike: float = at(
-        1.0,
-        "nats per token",
-        "A batch of 1,000 tokens tells the mean to 0.1; and three times the entropy, for temperatures.",
-    ),
+    unlike: float = at(1.0, "nats per token", "1,000 tokens tell the mean to 0.1."),
     apart: float = at(8.0, "nats", "The same token is then 3,000 times as probable for one side as for the other."),
     unusual: float = at(8.0, "ratio", "Against the median of the run: rare tokens always differ."),
     often: float = at(0.05, "share", "One step in twenty, from some step on."),

@@ -53,11 +53,7 @@ def detect(
     proof_copies: Series | None = None,
     proof_sampling_z: Series | None = None,
     *,
-    max_ratio: float = at(
-        1.15,
-        "ratio",
-        "of the share of distinct completions to the lowest possible one: a few groups may hold two answers",
-    ),
+    max_ratio: float = at(1.15, "ratio", "of the lowest share that is possible"),
     min_entropy: float = at(0.1, "nats", "with less entropy one answer has nearly all of the probability"),
     min_group_size: int = at(4, "completions", "in smaller groups completions are equal by chance too often"),
     alike: float = at(0.9, "share", "of the episodes that are not the most frequent one: chance gives a few"),

@@ -27,14 +27,8 @@ def detect(
     eval_score: Series | None = None,
     policy: Policy = Policy.CONTROL,
     *,
-    growth_warning: float = at(
-        1.3, "ratio", "of the late to the early number of calls: problems of mixed difficulty change the number by less"
-    ),
-    growth_harmless: float = at(
-        1.5,
-        "ratio",
-        "below this, and with an evaluation that rises, the finding is a notice: more calls may solve more problems",
-    ),
+    growth_warning: float = at(1.3, "ratio", "of late to early: mixed problems change less"),
+    growth_harmless: float = at(1.5, "ratio", "less may solve more problems, if they do"),
     min_evaluations: int = at(5, "evaluations", "with fewer evaluations a rise of the evaluation is not known"),
     min_points: int = at(16, "points", "with fewer points no trend is known"),
 ) -> Finding | NotMeasured | None:

@@ -52,11 +52,7 @@ def detect(
     trajectory: Trajectory | None = None,
     run: Run | None = None,
     *,
-    high: float = at(
-        0.2,
-        "share",
-        "one call in five; half of this counts where the share grows, twice this is critical where nothing is learned",
-    ),
+    high: float = at(0.2, "share", "one call in five; half where it grows, twice is critical"),
     min_points: int = at(10, "points", "with fewer points no level and no trend is known"),
 ) -> Finding | NotMeasured | None:
     executed = [s.finite for s in (tool_call_freq, turns_mean) if s is not None and len(s.finite)]

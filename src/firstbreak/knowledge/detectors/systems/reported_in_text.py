@@ -44,9 +44,7 @@ def detect(
     kl_ref: Series | None = None,
     *,
     min_fall: float = at(0.25, "share", "of the range of the reward so far: less comes and goes"),
-    min_size: float = at(
-        6.0, "standard errors", "of the level of a few values; half of it where the divergence returns to the start"
-    ),
+    min_size: float = at(6.0, "standard errors", "of a level; half where the divergence returns"),
     around: int = at(8, "points", "before and after the line"),
 ) -> Finding | NotMeasured | None:
     emptied = _emptied(replay_size.finite) if replay_size is not None else None

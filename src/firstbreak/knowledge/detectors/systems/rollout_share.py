@@ -52,9 +52,7 @@ def detect(
     method: Method | None = None,
     *,
     min_increase: float = at(0.2, "share", "Of a step: a fifth more than before."),
-    high: float = at(
-        0.75, "share", "Generation and simulation are slow by nature, and take two thirds of a step in many set-ups."
-    ),
+    high: float = at(0.75, "share", "Generation is slow: two thirds are usual."),
     high_wait: float = at(0.5, "share", "The trainer is idle for half of its time."),
     max_p_value: float = at(0.01, "probability", "A break that is less probable by chance is certain."),
     tail_ratio: float = at(5.0, "ratio", "Longest over mean completion: most of the engine is idle."),
