@@ -105,6 +105,10 @@ CASES: Cases = {
             np.r_[np.full(12, 0.8), np.full(28, 0.14)], "env.action_effect": TURNED})},
     "action-range-unused": {
         "a policy in a range of a thousand is named": finds({"env.action_use": [0.001] * 12}, "0.1 %"),
+        "a spread of 1 in a range of 60": finds({"policy.entropy": 1.4 + noise(60, 0.01), "reward.mean": noise(60)},
+            raw={"action_space": "Box(0.0, 60.0, (1,), float32)"}),
+        "a spread of 1 in a range of 60": finds({"policy.entropy": 1.4 + noise(60, 0.01), "reward.mean": noise(60)},
+            raw={"action_space": "Box(0.0, 60.0, (1,), float32)"}),
         "a policy that holds still later": passes({"env.action_use": np.geomspace(0.5, 0.001, 12)})},
     "actions-without-effect": {
         "a low share from the start is a guess": finds({"env.action_shown": 0.2 + noise(40, 0.03)}, LOW),
@@ -346,3 +350,11 @@ def test_what_to_check_first_depends_on_the_method(algorithm: str, check: str, n
     message = found("score-below-start", run({"reward.mean": -learning(120, 20, 180)}, algorithm=algorithm)).message
     assert check in message
     assert never not in message
+
+
+def test_a_spread_of_one_is_little_in_a_range_of_sixty() -> None:
+    flat = run({"policy.entropy": 1.4 + noise(60, 0.01), "reward.mean": noise(60)})
+    wide = replace(flat, config=Config(raw={"action_space": "Box(0.0, 60.0, (1,), float32)"}))
+    assert "range" in found("action-range-unused", wide).message
+    narrow = replace(flat, config=Config(raw={"action_space": "Box(-1.0, 1.0, (1,), float32)"}))
+    assert look("action-range-unused", narrow).finding is None

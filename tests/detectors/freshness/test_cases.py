@@ -11,6 +11,7 @@ from firstbreak.model import Confidence, Run, Severity, Status
 from tests.detectors.look import (
     CRITICAL,
     HIGH,
+    MEDIUM,
     NOTICE,
     WARNING,
     Cases,
@@ -133,6 +134,12 @@ CASES: Cases = {
     "staleness-uncorrected": {
         "old data that are taken for fresh": finds(AGES, onset=3, algorithm="grpo",
             config={"max_staleness": 8, "use_decoupled_loss": False}),
+        "a setting that did no harm is no more than a doubt": finds({**AGES, "reward.mean": learning(40)}, MEDIUM,
+            algorithm="grpo", config={"max_staleness": 8, "use_decoupled_loss": False}),
+        "a setting that did no harm is no more than a doubt": finds({**AGES, "reward.mean": learning(60)}, MEDIUM,
+            algorithm="grpo", config={"max_staleness": 8, "use_decoupled_loss": False}),
+        "a setting that did no harm is no more than a doubt": finds({**AGES, "reward.mean": learning(60)}, MEDIUM,
+            algorithm="grpo", config={"max_staleness": 8, "use_decoupled_loss": False}),
         "weights without a cap": finds(AGES, "cap", algorithm="grpo",
             config={"max_staleness": 8, "use_decoupled_loss": True}),
         "capped weights": passes(AGES, algorithm="grpo",

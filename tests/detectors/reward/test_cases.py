@@ -123,6 +123,7 @@ def judged(before: np.ndarray, after: np.ndarray, kl: np.ndarray = CALM) -> Run:
 
 # reward-up-evaluation-down
 UP = learning(150)
+LEVEL = np.minimum(np.arange(150) / 50, 1) + noise(150, 0.03)
 # rewards-missing
 STEP = np.arange(120)
 BESIDE = {"length.mean": 200 + noise(120, 5), "loss.total": noise(120, 0.01, 3)}
@@ -339,6 +340,21 @@ CASES: Cases = {
             1)}, CRITICAL, onset=(40, 90)),
         "an evaluation that stays flat is a warning": finds({"reward.mean": UP,
             "eval.accuracy": 0.3 + noise(150, 0.02, 1)}, WARNING),
+        "one of two evaluations falls": finds({"reward.mean": UP, "eval.accuracy@math": learning(150, seed=1) / 9,
+            "eval.accuracy@facts": np.r_[np.linspace(0.3, 0.6, 50), np.linspace(0.6, 0.1, 100)] + noise(150, 0.02)}, CRITICAL),
+        "a goal that is never reached beside a reward that has levelled off": [finds({"reward.mean": LEVEL,
+            "eval.success_rate": np.zeros(150)}, "without the goal"), passes({"reward.mean": LEVEL,
+            "eval.success_rate": learning(150, seed=2) / 9})],
+        "one of two evaluations falls": finds({"reward.mean": UP, "eval.accuracy@math": learning(150, seed=1) / 9,
+            "eval.accuracy@facts": np.r_[np.linspace(0.3, 0.6, 50), np.linspace(0.6, 0.1, 100)] + noise(150, 0.02)}, CRITICAL),
+        "a goal that is never reached beside a reward that has levelled off": [finds({"reward.mean": LEVEL,
+            "eval.success_rate": np.zeros(150)}, "without the goal"), passes({"reward.mean": LEVEL,
+            "eval.success_rate": learning(150, seed=2) / 9})],
+        "one of two evaluations falls": finds({"reward.mean": UP, "eval.accuracy@math": learning(150, seed=1) / 9,
+            "eval.accuracy@facts": np.r_[np.linspace(0.3, 0.6, 50), np.linspace(0.6, 0.1, 100)] + noise(150, 0.02)}, CRITICAL),
+        "a goal that is never reached beside a reward that has levelled off": [finds({"reward.mean": LEVEL,
+            "eval.success_rate": np.zeros(150)}, "without the goal"), passes({"reward.mean": LEVEL,
+            "eval.success_rate": learning(150, seed=2) / 9})],
         "both rising": passes({"reward.mean": UP, "eval.accuracy": learning(150, seed=1)}),
         "both falling is another finding": passes({"reward.mean": -UP, "eval.accuracy": -learning(150, seed=1)}),
         "the same curve under two names is not compared": exempt({"reward.mean": UP, "eval.reward": UP}),

@@ -138,6 +138,9 @@ CASES: Cases = {
     "memory-tight": {
         "a device that is nearly full is worth a line": finds({"memory.gpu": 78 + noise(60, 0.2), **SIZE}, "80 GB",
             NOTICE),
+        "allocations that were tried again": finds({"memory.alloc_retries": np.arange(60) // 6}, "9 times", WARNING),
+        "allocations that were tried again": finds({"memory.alloc_retries": np.arange(60) // 6}, "9 times", WARNING),
+        "allocations that were tried again": finds({"memory.alloc_retries": np.arange(60) // 6}, "9 times", WARNING),
         "room to spare": passes({"memory.gpu": 60 + noise(60, 0.2), **SIZE}),
         "no size is assumed": passes({"memory.gpu": 47.4 + noise(60, 0.2)}, "size of the device is not recorded"),
         "room in both or no phases is another matter": [*(passes({"gpu.memory_share@gpu 0":
@@ -226,6 +229,12 @@ CASES: Cases = {
         "a lasting drop is found where it began": finds({"throughput.tok_s": halved()}, WARNING, onset=(118, 124)),
         "a smaller drop at once is a doubtful warning with its cost": finds({"throughput.tok_s": halved(0.6)}, "1.7",
             WARNING, MEDIUM),
+        "steps that take longer with their texts": passes({"time.step": np.linspace(10, 25, 150),
+            "length.total.mean": np.linspace(400, 1000, 150)}),
+        "steps that take longer with their texts": passes({"time.step": np.linspace(10, 25, 150),
+            "length.total.mean": np.linspace(400, 1000, 150)}),
+        "steps that take longer with their texts": passes({"time.step": np.linspace(10, 25, 150),
+            "length.total.mean": np.linspace(400, 1000, 150)}),
         "the clock alone tells the speed": [finds({"time.elapsed": np.cumsum(1 / halved(0.3))}, WARNING),
             passes({"time.elapsed": np.cumsum(1 / WOBBLE)})],
         "tokens and phases tell the speed": [finds({"time.rollout": 0.6 / halved(0.3), "time.train": 0.4 / halved(0.3),
