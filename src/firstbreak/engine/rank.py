@@ -287,7 +287,10 @@ def _weigh_outcome(outcome: Outcome, cause: str, declared: float | None) -> Weig
         if declared:
             return Weight(finding=name, weight=weight, kind=WeightKind.FOUND, text="found")
         return Weight(
-            finding=name, weight=weight, kind=WeightKind.UNEXPLAINED, text="found, not explained by this cause"
+            finding=name,
+            weight=weight,
+            kind=WeightKind.UNEXPLAINED,
+            text="found, as with any fault: no sign of this cause",
         )
     if outcome.status is Status.OK and (declared is not None or likelihood.known(cause, name)):
         quiet = 1 - likelihood.under(cause, name, Severity.WARNING, declared)

@@ -109,6 +109,8 @@ CASES: Cases = {
             raw={"action_space": "Box(0.0, 60.0, (1,), float32)"}),
         "a spread of 1 in a range of 60": finds({"policy.entropy": 1.4 + noise(60, 0.01), "reward.mean": noise(60)},
             raw={"action_space": "Box(0.0, 60.0, (1,), float32)"}),
+        "a spread of 1 in a range of 60": finds({"policy.entropy": 1.4 + noise(60, 0.01), "reward.mean": noise(60)},
+            raw={"action_space": "Box(0.0, 60.0, (1,), float32)"}),
         "a policy that holds still later": passes({"env.action_use": np.geomspace(0.5, 0.001, 12)})},
     "actions-without-effect": {
         "a low share from the start is a guess": finds({"env.action_shown": 0.2 + noise(40, 0.03)}, LOW),

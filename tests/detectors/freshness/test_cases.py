@@ -140,6 +140,8 @@ CASES: Cases = {
             algorithm="grpo", config={"max_staleness": 8, "use_decoupled_loss": False}),
         "a setting that did no harm is no more than a doubt": finds({**AGES, "reward.mean": learning(60)}, MEDIUM,
             algorithm="grpo", config={"max_staleness": 8, "use_decoupled_loss": False}),
+        "a setting that did no harm is no more than a doubt": finds({**AGES, "reward.mean": learning(60)}, MEDIUM,
+            algorithm="grpo", config={"max_staleness": 8, "use_decoupled_loss": False}),
         "weights without a cap": finds(AGES, "cap", algorithm="grpo",
             config={"max_staleness": 8, "use_decoupled_loss": True}),
         "capped weights": passes(AGES, algorithm="grpo",

@@ -67,6 +67,8 @@ CASES: Cases = {
             np.geomspace(1, 60, 80)], "reward.mean": np.minimum(np.arange(200) / 100, 1) + noise(200, 0.03)}, WARNING),
         "late growth that a score on its plateau has nothing of": finds({"grad.norm": CALM * np.r_[np.ones(120),
             np.geomspace(1, 60, 80)], "reward.mean": np.minimum(np.arange(200) / 100, 1) + noise(200, 0.03)}, WARNING),
+        "late growth that a score on its plateau has nothing of": finds({"grad.norm": CALM * np.r_[np.ones(120),
+            np.geomspace(1, 60, 80)], "reward.mean": np.minimum(np.arange(200) / 100, 1) + noise(200, 0.03)}, WARNING),
         "growth without a rising score is a warning": finds({"grad.norm": CALM * np.where(np.arange(200) < 110, 1, 30),
             "reward.mean": FLAT}, WARNING),
         "slow growth has an onset too": finds({"grad.norm": CALM * np.geomspace(1, 1000, 200), "reward.mean": FLAT},

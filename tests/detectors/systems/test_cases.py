@@ -141,6 +141,7 @@ CASES: Cases = {
         "allocations that were tried again": finds({"memory.alloc_retries": np.arange(60) // 6}, "9 times", WARNING),
         "allocations that were tried again": finds({"memory.alloc_retries": np.arange(60) // 6}, "9 times", WARNING),
         "allocations that were tried again": finds({"memory.alloc_retries": np.arange(60) // 6}, "9 times", WARNING),
+        "allocations that were tried again": finds({"memory.alloc_retries": np.arange(60) // 6}, "9 times", WARNING),
         "room to spare": passes({"memory.gpu": 60 + noise(60, 0.2), **SIZE}),
         "no size is assumed": passes({"memory.gpu": 47.4 + noise(60, 0.2)}, "size of the device is not recorded"),
         "room in both or no phases is another matter": [*(passes({"gpu.memory_share@gpu 0":
@@ -229,6 +230,8 @@ CASES: Cases = {
         "a lasting drop is found where it began": finds({"throughput.tok_s": halved()}, WARNING, onset=(118, 124)),
         "a smaller drop at once is a doubtful warning with its cost": finds({"throughput.tok_s": halved(0.6)}, "1.7",
             WARNING, MEDIUM),
+        "steps that take longer with their texts": passes({"time.step": np.linspace(10, 25, 150),
+            "length.total.mean": np.linspace(400, 1000, 150)}),
         "steps that take longer with their texts": passes({"time.step": np.linspace(10, 25, 150),
             "length.total.mean": np.linspace(400, 1000, 150)}),
         "steps that take longer with their texts": passes({"time.step": np.linspace(10, 25, 150),
