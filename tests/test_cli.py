@@ -101,7 +101,7 @@ def test_several_runs_are_a_table_that_can_be_searched(tmp_path: Path, monkeypat
     whole = firstbreak("diagnose", quiet, DEMO, "--full", code=1)
     assert len(whole.stdout.splitlines()) > 100
     comment = firstbreak("diagnose", quiet, DEMO, "--format", "markdown").stdout
-    assert comment.startswith("2 runs: ")
+    assert comment.startswith("Below the table: the whole reports of the runs that need attention.\n\n2 runs: ")
     assert comment.count("\n# ") == 1  # the report of the one that needs attention
     assert len(comment) < 65_536  # of a comment on GitHub
 

@@ -97,6 +97,54 @@ def test_two_runs_without_settings_are_two_sides(tmp_path: Path) -> None:
     assert [len(arm.members) for arm in compared(*runs)] == [1, 1]
 
 
+def test_runs_without_a_configuration_are_no_seeds_of_one_setting(tmp_path: Path) -> None:
+    """What else a log gives away (its machine, how often it updates) is no configuration."""
+    for name, level in (("m1", 1.0), ("m2", 2.0), ("m3", 3.0)):
+        rows = [{"step": i, "reward": level * i, "lr": 5e-5} for i in range(1, 31)]
+        logged(tmp_path / f"{name}-1k", rows, {"node_ip": "10.0.0.7"})
+    folders = sorted(tmp_path.iterdir())
+    assert [len(arm.members) for arm in compared(*folders)] == [1, 1, 1]
+
+
+def test_a_rate_in_single_precision_is_the_same_rate(tmp_path: Path) -> None:
+    runs = [
+        write(tmp_path / n, seed=0, actor={"optimizer": {"lr": rate}})
+        for n, rate in (("a", 5e-5), ("b", 4.99999987e-5))
+    ]
+    assert [d for d in differences(compared(*runs)) if d.part == "config"] == []
+
+
+def test_a_side_of_two_runs_says_two_and_has_no_interval(tmp_path: Path) -> None:
+    for i, level in enumerate((-13.0, -18.0)):
+        logged(tmp_path / "two" / f"r{i}", [{"step": s, "reward": min(level, -21 + s)} for s in range(40)])
+    one = logged(tmp_path / "one", [{"step": s, "reward": -21.0} for s in range(40)])
+    said = " ".join(run(tmp_path / "two", one).split())
+    assert "-15.5 (no interval from fewer than 3 runs)" in said
+    assert "2 runs against 1 cannot show" in said
+    assert "1 run on each side" not in said
+
+
+def test_two_seeds_are_not_said_to_differ_so_where_the_algorithm_does(tmp_path: Path) -> None:
+    runs = [write(tmp_path / n, seed=0, level=level, algo=a, total=total) for n, a, level, total in ALGORITHMS]
+    for more in ((), ("--format", "html")):
+        assert "two seeds of the same setting" in run(*runs[:2], *more)
+        assert "two seeds of the same setting" not in run(*runs[1:], *more)
+
+
+ALGORITHMS = (("a", "ppo", 0.2, 5), ("b", "ppo", 0.8, 9), ("c", "dqn", 0.2, 9))
+
+
+def test_settings_of_one_side_are_one_line(tmp_path: Path) -> None:
+    options = {f"option_{i}": i for i in range(80)}
+    runs = write(tmp_path / "a", seed=0), write(tmp_path / "b", seed=0, total=9, **options)
+    said = run(*runs)
+    assert "Only recorded in b: 81 settings (" in said
+    assert "not recorded" not in said
+    page = run(*runs, "--format", "html")
+    assert "<summary>Only recorded in b: 81 settings</summary>" in page
+    assert all(f">{name}<" in page.replace("<wbr></wbr>", "").replace("<wbr>", "") for name in options)
+
+
 def test_a_folder_of_several_settings_is_one_side_and_says_so(tmp_path: Path) -> None:
     for i, rate in enumerate((1e-3, 1e-3, 3e-3)):
         write(tmp_path / "mixed" / f"s{i}", seed=i, actor={"optimizer": {"lr": rate}})
@@ -169,6 +217,41 @@ def test_the_link_that_the_setting_bends_parts_first(tmp_path: Path) -> None:
     assert (found.link, found.metric) == (Link.POLICY_UPDATE, "kl.ref.k1")
     assert 40 <= found.step <= 60
     assert found.right > found.left
+
+
+def logged(folder: Path, rows: list[dict[str, float]], config: dict[str, object] | None = None) -> Path:
+    """A run of these rows."""
+    folder.mkdir(parents=True)
+    (folder / "metrics.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    if config is not None:
+        (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
+def test_the_first_difference_is_the_first_row_that_differs_with_the_values_of_this_row(tmp_path: Path) -> None:
+    """Of hundreds of rows, which are compared in sixty bins; no clock is a difference."""
+    rows = [
+        {
+            "step": 10 * i,
+            "policy.entropy": 0.8 + 0.001 * i,
+            "kl.ref.k1": 0.01 * (i % 3),
+            "time.unix": 1.6e9 + i,
+            "time.elapsed": float(i),
+        }
+        for i in range(1, 601)
+    ]
+    one = logged(tmp_path / "a", rows)
+    at_once = [
+        row | {"policy.entropy": 0.001, "time.unix": row["time.unix"] + 9e4, "time.elapsed": 9.0 * row["step"]}
+        for row in rows
+    ]
+    later = [row | {"kl.ref.k1": row["kl.ref.k1"] + (1.5 if row["step"] >= 3330 else 0)} for row in at_once]
+    found = first_differences(*compared(one, logged(tmp_path / "b", later)))
+    assert [(p.metric, p.step, round(p.left, 3), round(p.right, 3)) for p in found] == [
+        ("kl.ref", 3330, 0, 1.5),
+        ("policy.entropy", 10, 0.801, 0.001),
+    ]
+    assert re.search(r"policy.entropy +10 +0.801 +0.001 +<- first$", run(tmp_path / "a", tmp_path / "b"), re.MULTILINE)
 
 
 def test_seeds_of_one_setting_do_not_part(tmp_path: Path) -> None:
@@ -269,11 +352,11 @@ def test_several_sides_are_named_by_the_one_setting_that_differs_and_the_best_is
 
 
 def test_all_that_differs_is_listed_where_it_is_said_to_be(tmp_path: Path) -> None:
-    options = {f"option_{i}": i for i in range(80)}
-    runs = write(tmp_path / "a", seed=0), write(tmp_path / "b", seed=0, **options)
+    sides = [{f"option_{i}": i + side for i in range(80)} for side in (0, 1)]
+    runs = [write(tmp_path / name, seed=0, **options) for name, options in zip("ab", sides, strict=True)]
     assert "... and 68 more: --format html" in run(*runs)
     page = run(*runs, "--format", "html")
-    assert all(f">{name}<" in page.replace("<wbr></wbr>", "").replace("<wbr>", "") for name in options)
+    assert all(f">{name}<" in page.replace("<wbr></wbr>", "").replace("<wbr>", "") for name in sides[0])
 
 
 def test_a_log_cannot_forge_the_report(tmp_path: Path) -> None:
@@ -286,13 +369,16 @@ def test_a_log_cannot_forge_the_report(tmp_path: Path) -> None:
 def test_the_plot_has_every_seed(tmp_path: Path) -> None:
     left, right = compared(
         *(write(tmp_path / f"a{i}", seed=i) for i in range(3)),
-        *(write(tmp_path / f"b{i}", seed=i, x=1) for i in range(2)),
+        *(write(tmp_path / f"b{i}", seed=i, x=1) for i in range(3)),
     )
     root = ElementTree.fromstring(scores([left, right]))
     paths = [e for e in root.iter() if e.tag.endswith("path") and e.get("stroke") not in (None, "#888888")]
     # of each arm: the legend, its runs, their middle; then its profile with a band of two lines
-    assert len(paths) == (1 + 3 + 1 + 3) + (1 + 2 + 1 + 3)
+    assert len(paths) == 2 * (1 + 3 + 1 + 3)
     assert "a (3 runs)" in "".join(root.itertext())
+    single = scores(compared(tmp_path / "a0", tmp_path / "b0"))
+    assert "a0 (1 run)" in single
+    assert "share of runs" not in single
 
 
 def _model(path: Path, options: dict[str, object]) -> None:

@@ -271,11 +271,11 @@ def test_names_that_fit_are_not_cut_for_a_long_cause() -> None:
     text = table.render([cause, replace(cause, path="/runs/a2c-CartPole-v1")], 80)
     assert "ppo-CartPole-v1" in text
     assert "a2c-CartPole-v1" in text
-    assert "advantage, step 1250:" in text
+    assert "(advantage, step 1250)" in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_each_run_is_one_line_with_its_reason_as_far_as_it_fits() -> None:
+def test_a_run_is_one_line_where_its_whole_reason_fits() -> None:
     undecided = SurveyRow(
         path="/runs/a", fingerprint="", action="rollback", summary="", place="environment or reward", onset=30.0,
         reason="65 % training uses only a small part of the prompts, or the verifier can be exploited",
@@ -283,9 +283,8 @@ def test_each_run_is_one_line_with_its_reason_as_far_as_it_fits() -> None:
     short = SurveyRow(path="/runs/b", fingerprint="", action="continue", summary="2 scores are too few", known=False)
     fine = SurveyRow(path="/runs/c", fingerprint="", action="continue", summary="the score rises")
     rows = sorted([fine, short, undecided], key=lambda row: row.urgency)
-    head, first, second, *_ = table.render(rows, 80).splitlines()
-    assert first[head.index("first break") :].startswith("environment or reward, step 30: 65 %")
-    assert first.endswith("...")
+    _, first, more, second, *_ = table.render(rows, 80).splitlines()
+    assert " ".join(f"{first} {more}".split()).endswith(f"{undecided.reason} (environment or reward, step 30)")
     assert len(first) <= 80
     assert second.startswith("cannot tell")
     _, *lines, _, counts = table.render(rows).splitlines()
@@ -302,6 +301,11 @@ def test_a_wide_table_says_which_score_it_is_and_where_it_was_best() -> None:
     shown = {width: table.render([row], width) for width in (80, 120, 160)}
     assert ["at 250K" in text for text in shown.values()] == [False, True, True]
     assert ["eval.accuracy" in text for text in shown.values()] == [False, False, True]
+    assert ["(COLUMNS=140) shows the score now and at its best" in text for text in shown.values()] == [
+        True,
+        False,
+        False,
+    ]
 
 
 def test_a_narrow_table_keeps_names_links_and_steps_whole() -> None:
@@ -313,5 +317,28 @@ def test_a_narrow_table_keeps_names_links_and_steps_whole() -> None:
     text = table.render([row, replace(row, path="rllib-pong")], 80)
     assert name in text
     assert "rllib-pong" in text  # the first letter too, where the folder is "."
-    assert "step 4800: 12 %" in " ".join(text.replace(name, "").split())
+    assert text.count("step 4800)") == 2
+    assert f"{row.reason} (policy update or advantage, step 4800)" in " ".join(
+        text.splitlines()[-3].split() + text.split()
+    )
+    assert "-167.4" not in text
+    assert "(COLUMNS=140) shows the score now and at its best" in text
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_a_sound_run_is_one_line_beside_a_long_name() -> None:
+    fine = SurveyRow(
+        path="zoo-sac-halfcheetahbullet-v0-sweep", fingerprint="", action="continue", summary="",
+        reason="the evaluation still rises, and the training return rose and has plateaued",
+    )  # fmt: skip
+    _, *lines, _, _, _ = table.render([replace(fine, path=f"{fine.path}-9"), fine], 80).splitlines()
+    assert [line.split() for line in lines] == [
+        ["continue", name, "the", "evaluation", "still", "rises"] for name in (f"{fine.path}-9", fine.path)
+    ]
+
+
+def test_numbers_of_a_markdown_table_are_plain() -> None:
+    row = SurveyRow(path="a_b*", fingerprint="", action="stop", summary="x", now=-167.4, best=850.2, best_step=2e5)
+    text = table.markdown([row])
+    assert "| -167.4 | 850.2 at 200K |" in text
+    assert r"a_b\*" in text

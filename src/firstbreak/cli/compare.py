@@ -1,6 +1,5 @@
 """firstbreak compare RUN RUN..."""
 
-import sys
 from pathlib import Path
 
 import click
@@ -42,4 +41,3 @@ def command(
         say(f"{plot}: the scores of {sum(len(arm.members) for arm in compared)} runs")
     if len(compared) == 1:
         say("all runs have the same setting; give runs of another setting to compare")
-        sys.exit(0)

@@ -168,10 +168,12 @@ def _comment(said: str, diagnoses: Sequence[Diagnosis], *, full: bool) -> str:
     pages = [markdown.render(dx) for dx in sorted(urgent, key=lambda dx: order[dx.verdict.action])]
     ends = accumulate(map(len, pages), initial=len(said))
     fitting = len(pages) if full else sum(end <= COMMENT for end in ends) - 1
-    left = (
-        f"{len(pages) - fitting} more reports do not fit a comment: `--full` has all." if fitting < len(pages) else ""
-    )
-    return "\n\n".join(filter(None, [said, *pages[: max(fitting, 0)], left]))
+    shown = max(fitting, 0)
+    which = f"{shown} of the {len(pages)} reports" if shown < len(pages) else "the whole reports"
+    whose = "all runs" if full else "the runs that need attention"
+    more = " (`--full` has all)" if shown < len(pages) else ""
+    top = [f"Below the table: {which} of {whose}{more}."] if pages else []
+    return "\n\n".join([*top, said, *pages[:shown]])
 
 
 def _width(output: Path | None) -> int | None:

@@ -74,6 +74,8 @@ class Member:
             for key, value in context.leaves(config.raw)
             if key in own or not is_per_run(key, value, self.run.path)
         }
+        if not raw:  # numbers of batches that the log gives away are no configuration
+            return {}
         values = {name: value for name, value in config.values.items() if name not in config.defaulted}
         return {name: value for name, value in (raw | values).items() if name not in left_out}
 
@@ -350,8 +352,13 @@ def _unequal(part: str, sides: Sequence[Mapping[str, Any]]) -> list[ArmDifferenc
     """Settings that all sides record come first; known hyperparameters come before other options."""
     names = dict.fromkeys(name for side in sides for name in side)
     rows = [ArmDifference(part, name, tuple(side.get(name) for side in sides)) for name in names]
-    unequal = [row for row in rows if any(value != row.values[0] for value in row.values)]
+    unequal = [row for row in rows if any(_single(value) != _single(row.values[0]) for value in row.values)]
     return sorted(unequal, key=lambda row: (None in row.values, row.name not in HYPERPARAMETERS))
+
+
+def _single(value: Any) -> Any:
+    """A number as one in single precision, as it may have been logged."""
+    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 def _abbreviated(values: Sequence[str]) -> str:

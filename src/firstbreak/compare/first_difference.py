@@ -20,6 +20,7 @@ from firstbreak.values import dataclass
 
 POINTS = 60  #: bins in which curves are compared: enough to locate a step, few enough to average out noise
 BEYOND = 4.0  #: standard errors: among about 6,000 comparisons of a report none exceeds this by chance
+CLOCKS = ("time.unix", "time.elapsed")
 STAYS = 5  #: four of this many bins must lie outside
 
 
@@ -30,7 +31,7 @@ class FirstDifference:
     link: Link
     metric: str
     step: float  #: the difference stays from this step on
-    left: float  #: mean from this step on
+    left: float  #: the value at this step, the mean over the runs of a side
     right: float
     size: float  #: median difference in standard errors, from this step on
 
@@ -47,7 +48,7 @@ def first_differences(left: Arm, right: Arm) -> list[FirstDifference]:
 
 def earliest(found: Sequence[FirstDifference]) -> FirstDifference:
     """The one that came first. Speed and memory differ between machines without a reason in the loop: only if alone."""
-    return min(found, key=lambda p: (p.link is Link.SYSTEMS, p.step, p.link.order))
+    return min(found, key=lambda p: (p.link is Link.SYSTEMS, p.step, -p.size))
 
 
 def first_difference(name: str, left: Sequence[Series], right: Sequence[Series]) -> FirstDifference | None:
@@ -61,19 +62,30 @@ def first_difference(name: str, left: Sequence[Series], right: Sequence[Series])
     error = _error(one, other, gap)
     if error == 0:  # without noise, every difference counts
         error = 1e-9 * max(float(np.abs(one).max()), float(np.abs(other).max()), 1e-300)
-    step = first_sustained(Series(name=name, steps=places, values=gap / error), lambda z: np.abs(z) > BEYOND, STAYS)
-    if step is None:
+    edge = first_sustained(Series(name=name, steps=places, values=gap / error), lambda z: np.abs(z) > BEYOND, STAYS)
+    if edge is None:
         return None
-    after = places >= step
-    logged = left[0].steps
-    return FirstDifference(
-        signal.link,
-        name,
-        float(logged[min(int(np.searchsorted(logged, step)), len(logged) - 1)]),
-        float(one[:, after].mean()),
-        float(other[:, after].mean()),
-        float(np.median(np.abs(gap[after])) / error),
-    )
+    after = places >= edge
+    step, *there = _first_point(left, right, edge, places[1] - places[0], gap[after][0] / 2)
+    return FirstDifference(signal.link, name, step, there[0], there[1], float(np.median(np.abs(gap[after]))) / error)
+
+
+def _first_point(
+    left: Sequence[Series], right: Sequence[Series], edge: float, width: float, least: float
+) -> tuple[float, float, float]:
+    """The first logged step from which the sides stay `least` apart, in the bin that ends at `edge` or the one before, and
+    the values there. Among noise, the first point of the bin that lies so far apart.
+    """
+    begin = max(curve.steps[0] for curve in (*left, *right))
+    logged = np.unique(np.concatenate([curve.steps for curve in (*left, *right)]))
+    logged = logged[(logged >= begin) & (logged > edge - 2 * width)]
+    last = [[c.values[np.searchsorted(c.steps, logged, side="right") - 1] for c in side] for side in (left, right)]
+    one, other = (np.mean(values, axis=0) for values in last)
+    apart = (other - one) / least > 1
+    found = first_sustained(Series(name="", steps=logged, values=apart), lambda far: far > 0, STAYS, 1.0)
+    late = found is None or found > edge
+    first = int(np.argmax(apart & (logged > edge - width) if late else logged >= found))
+    return float(logged[first]), float(one[first]), float(other[first])
 
 
 def grid(curves: Sequence[Series]) -> np.ndarray:
@@ -119,11 +131,11 @@ def _curves(arm: Arm, name: str) -> list[Series]:
 
 
 def common(compared: Sequence[Arm]) -> Iterator[str]:
-    """The signals with enough points in every run, over one kind of steps; how far a run is, is none."""
+    """The signals with enough points in every run, over one kind of steps; how far a run is and what time it is, are none."""
     members = [member for arm in compared for member in arm.members]
     for name in members[0].run.series:
         curves = [member.run.series.get(name) for member in members]
         found = [curve for curve in curves if curve is not None and len(curve.finite) >= STAYS]
         whole = len(found) == len(members) and len({curve.axis for curve in found}) == 1
-        if whole and not name.startswith("progress."):
+        if whole and not name.startswith(("progress.", *CLOCKS)):
             yield name

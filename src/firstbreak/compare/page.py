@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from firstbreak.compare import plots, sentences
-from firstbreak.compare.arms import Arm, Member, differences
+from firstbreak.compare.arms import Arm, ArmDifference, Member
 from firstbreak.compare.first_difference import FirstDifference, earliest, first_differences
 from firstbreak.compare.judge import Judgement, judge
 from firstbreak.compare.statistics import Estimate
@@ -53,20 +53,27 @@ def sides(compared: Sequence[Arm], shown: Shown, swatch: bool = False) -> Markup
 
 def what_differs(compared: Sequence[Arm]) -> Markup:
     """The settings in which the sides differ; what is not recorded is said."""
-    found = sorted(differences(compared), key=lambda d: None in d.values)  # what all sides record comes first
+    found, folded = sentences.parted(compared)
     inferred = element("p", sentences.INFERRED, class_="facts") if sentences.is_inferred(compared) else None
     if len(compared) == 1:
         return join(element("p", sentences.ONE_SIDE), inferred)
-    if not found:
+    if not (found or folded):
         return element("p", sentences.no_difference(compared))
-    rows = [
-        (
-            join(html.literal(d.name), element("span", f" {d.part}", class_="facts")),
-            *(html.literal(sentences.cell(v)) if v is not None else sentences.NOT_RECORDED for v in d.values),
+    table = html.table(("Setting", *(_short(arm) for arm in compared)), [_setting(d, d.values) for d in found])
+    only = [
+        element(
+            "details",
+            element("summary", said),
+            html.table(("Setting", "Value"), [_setting(d, d.values) for d in group]),
         )
-        for d in found
+        for said, group in folded.items()
     ]
-    return join(html.table(("Setting", *(_short(arm) for arm in compared)), rows), inferred)
+    return join(table if found else None, *only, inferred)
+
+
+def _setting(d: ArmDifference, values: Sequence[object]) -> list[Markup | str]:
+    name = join(html.literal(d.name), element("span", f" {d.part}", class_="facts"))
+    return [name, *(html.literal(sentences.cell(v)) if v is not None else sentences.NOT_RECORDED for v in values)]
 
 
 def against(compared: Sequence[Arm]) -> Markup:
@@ -77,9 +84,9 @@ def against(compared: Sequence[Arm]) -> Markup:
     chances = any(judged and judged.improvement for _, judged, _ in pairs)
     head = ("Side", "Score", shortened(f"Difference to {first.name}", LONGEST_NAME), "First differs in")
     said = dict.fromkeys(sentences.verdict(first, other, judged) for other, judged, _ in pairs)
-    single = any(min(len(first.members), len(other.members)) == 1 and found for other, _, found in pairs)
+    single = next(filter(None, (sentences.single(first, other) for other, _, found in pairs if found)), "")
     chance = "The probability is that a run of the side scores above one of the first. " if chances else ""
-    note = f"Interquartile means with 95 % intervals. {chance}{sentences.SINGLE if single else ''}"
+    note = f"Interquartile means with 95 % intervals. {chance}{single}"
     return join(
         *(element("p", element("strong", text)) for text in said),
         html.table(head, rows),

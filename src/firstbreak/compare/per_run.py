@@ -8,7 +8,7 @@ from typing import Any
 BOOKKEEPING = frozenset({"log_interval", "eval_interval", "save_interval"})
 _NAMED = re.compile(
     r"(\w+[_-])?(seeds?|(run|exp|experiment|job|trial|sweep|wandb)[_-]?(name|id|group|tags?|notes?))"
-    r"|run|exp|experiment|job|trial|project|group|user|host|machine|hostname|port|pid|uuid|id|name|tags?|notes?|entity"
+    r"|run|exp|experiment|job|trial|project|group|user|host|machine|hostname|node|node_ip|ip|port|pid|uuid|id|name|tags?|notes?|entity"
     r"|date|time|datetime|timestamp|start(ed)?([_-]?(at|time|date))?|created([_-]?at)?|verbose|cwd|argv|command"
     r"|(\w+[_-])?(out|output|log|logging|save|saving|result|run|work|working|checkpoint|ckpt|tb|tensorboard|wandb|video|monitor)"
     r"s?[_-]?(dir|directory|path|folder|file|root|to|logs?|base)"

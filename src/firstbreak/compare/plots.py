@@ -10,6 +10,7 @@ from firstbreak.compare.statistics import iqm, profile
 from firstbreak.model import Series
 from firstbreak.reports import curves
 from firstbreak.reports.markup import Markup, element, join
+from firstbreak.reports.text import count
 from firstbreak.words import axis_word, number
 
 WIDTH, HEIGHT, MARGIN, ROW = 720, 260, 56, 18
@@ -17,6 +18,8 @@ WIDTH, HEIGHT, MARGIN, ROW = 720, 260, 56, 18
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 DASHES = (None, "7 3", "2 3", "9 3 2 3")
 THRESHOLDS = 101
+ENOUGH = 3  #: runs of each side; the shares of fewer show nothing
+PAD = 0.04  #: of the height, between a curve and the axis
 
 Line = tuple[np.ndarray, np.ndarray]
 
@@ -26,13 +29,16 @@ def scores(compared: Sequence[Arm]) -> str:
     drawn = [arm for arm in compared if any(m.score is not None for m in arm.members)]
     if not drawn:
         raise ValueError("no run records a score")
-    height = 2 * (HEIGHT + MARGIN) + ROW * len(drawn) + MARGIN
+    panels = [(_trajectories(drawn), f"score over {_unit(drawn)}s")]
+    if min(sum(map(len, arm.scores.values())) for arm in drawn) >= ENOUGH:
+        panels.append((_profiles(drawn), "share of runs above a final score"))
+    top = ROW * len(drawn) + 0.75 * MARGIN
+    height = top + len(panels) * (HEIGHT + MARGIN)
     body = join(
         element("title", "Scores of " + ", ".join(arm.name for arm in drawn)),
-        element("rect", width=WIDTH, height=height, fill="#ffffff"),
+        element("rect", width=WIDTH, height=height, fill="#ffffff", class_="sheet"),
         _legend(drawn),
-        _panel(_trajectories(drawn), f"score over {_unit(drawn)}s", ROW * len(drawn) + MARGIN / 2),
-        _panel(_profiles(drawn), "share of runs above a final score", ROW * len(drawn) + HEIGHT + 1.5 * MARGIN),
+        *(_panel(lines, heading, top + i * (HEIGHT + MARGIN)) for i, (lines, heading) in enumerate(panels)),
     )
     return element(
         "svg",
@@ -42,6 +48,7 @@ def scores(compared: Sequence[Arm]) -> str:
         font_family="system-ui, sans-serif",
         font_size=12,
         role="img",
+        class_="scores",
     )
 
 
@@ -55,7 +62,7 @@ def _legend(drawn: Sequence[Arm]) -> Markup:
             element(
                 "g",
                 _path([(20, 0), (60, 0)], i, 2.5),
-                element("text", f"{arm.name} ({len(arm.members)} runs)", x=70, y=4),
+                element("text", f"{arm.name} ({count(len(arm.members), 'run')})", x=70, y=4),
                 transform=f"translate(0,{ROW * (i + 1)})",
             )
             for i, arm in enumerate(drawn)
@@ -68,7 +75,8 @@ def _trajectories(drawn: Sequence[Arm]) -> list[tuple[int, float, Line]]:
     lines: list[tuple[int, float, Line]] = []
     for i, arm in enumerate(drawn):
         series = [m.score for m in arm.members if m.score is not None]
-        lines += [(i, 0.6, (piece.steps, piece.values)) for s in series for piece in curves.thin(s)]
+        width = 0.6 if len(series) > 1 else 1.5
+        lines += [(i, width, (piece.steps, piece.values)) for s in series for piece in curves.thin(s)]
         places = grid(series) if len(series) > 1 else np.array([])
         if len(places):
             lines.append((i, 2.5, (places, iqm(np.stack([at(s, places) for s in series], axis=1)))))
@@ -94,16 +102,17 @@ def _panel(lines: Sequence[tuple[int, float, Line]], heading: str, top: float) -
     scale = curves.scale(Series(name="", steps=xs, values=ys))
     assert scale is not None  # every line is finite
     inner = WIDTH - 2 * MARGIN
+    low, tall = HEIGHT * (1 - PAD), HEIGHT * (1 - 2 * PAD)
     drawn = [
-        _path(zip(MARGIN + inner * curves.across(x, domain), HEIGHT * (1 - scale(y)), strict=True), arm, width)
+        _path(zip(MARGIN + inner * curves.across(x, domain), low - tall * scale(y), strict=True), arm, width)
         for arm, width, (x, y) in lines
     ]
     labels = [
         element("text", heading, x=MARGIN, y=-8, font_weight="bold"),
         element("text", curves.label(domain[0]), x=MARGIN, y=HEIGHT + 16),
         element("text", curves.label(domain[1]), x=WIDTH - MARGIN, y=HEIGHT + 16, text_anchor="end"),
-        element("text", number(scale.high), x=MARGIN - 6, y=10, text_anchor="end"),
-        element("text", number(scale.low), x=MARGIN - 6, y=HEIGHT, text_anchor="end"),
+        element("text", number(scale.high), x=MARGIN - 6, y=low - tall + 4, text_anchor="end"),
+        element("text", number(scale.low), x=MARGIN - 6, y=low + 4, text_anchor="end"),
         element("path", d=f"M{MARGIN},0V{HEIGHT}H{WIDTH - MARGIN}", fill="none", stroke="#888888"),
     ]
     return element("g", *labels, *drawn, transform=f"translate(0,{top:g})")

@@ -3,16 +3,18 @@
 from collections.abc import Sequence
 from typing import Any
 
-from firstbreak.compare.arms import Arm
+from firstbreak.compare.arms import Arm, ArmDifference, differences
 from firstbreak.compare.first_difference import common
 from firstbreak.compare.judge import Judgement, best, middle, unlike
 from firstbreak.compare.statistics import Estimate
+from firstbreak.reports.text import count
+from firstbreak.values import replace
 from firstbreak.words import joined, number
 
 NOT_RECORDED = "not recorded"
 FINAL = "mean of the last tenth"
-SINGLE = "With one run on a side, two seeds of the same setting can differ like this."
 INFERRED = "No run records its configuration; this was read off the names, the first lines of the logs and the curves."
+FEW = 3  #: settings that only one side records and that are shown one by one
 MOST_SCORES = 6  #: runs of a side whose scores are listed
 ONE_SIDE = "Only seed and task differ: these are runs of one setting."
 
@@ -46,6 +48,27 @@ def no_curve(left: Arm, right: Arm) -> str:
     return "The sides record no signal over the same kind of steps, so no curve is compared."
 
 
+def single(left: Arm, right: Arm) -> str:
+    """What curves of single runs cannot tell, where the sides have the same task and algorithm."""
+    other = any(d.name in ("task", "algo") for d in differences([left, right]))
+    alone = min(len(left.members), len(right.members)) == 1
+    return "With one run on a side, two seeds of the same setting can differ like this." if alone and not other else ""
+
+
+def parted(compared: Sequence[Arm]) -> tuple[list[ArmDifference], dict[str, list[ArmDifference]]]:
+    """What differs; settings that only one side records, where they are more than a few, by what is said of them."""
+    found = sorted(differences(compared), key=lambda d: None in d.values)  # what all sides record comes first
+    only = dict[str, list[ArmDifference]]()
+    for i, arm in enumerate(compared):
+        alone = [d for d in found if [v is not None for v in d.values] == [j == i for j in range(len(compared))]]
+        if len(alone) > FEW:
+            only[f"Only recorded in {arm.name}: {len(alone)} settings"] = [
+                replace(d, values=(d.values[i],)) for d in alone
+            ]
+            found = [d for d in found if d not in alone]
+    return found, only
+
+
 def finals(arm: Arm) -> str:
     """The final scores of the runs of a side; of many their interquartile mean and how far apart they are."""
     known = [member.final for member in arm.members if member.final is not None]
@@ -77,7 +100,7 @@ def estimate(value: Estimate, sign: bool = False) -> tuple[str, str]:
     """A number, and its interval or why there is none."""
     shown = f"{'+' if sign and value.value > 0 else ''}{number(value.value)}"
     if value.interval is None:
-        return shown, "no interval from single runs"
+        return shown, "no interval from fewer than 3 runs"
     return shown, f"{number(value.interval[0])}, {number(value.interval[1])}"
 
 
@@ -89,10 +112,9 @@ def verdict(left: Arm, right: Arm, judgement: Judgement | None) -> str:
         return f"{said}, so it is unknown which side is better."
     few = min(judgement.runs)
     if judgement.real is None:
-        return (
-            f"{few} run{'' if few == 1 else 's'} on each side cannot show whether the setting or the seed causes the difference. "
-            "Train at least two more seeds of each."
-        )
+        one, other = judgement.runs
+        runs = f"{count(one, 'run')} on each side" if one == other else f"{count(one, 'run')} against {other}"
+        return f"{runs} cannot show whether the setting or the seed causes the difference. Train at least two more seeds of each."
     if judgement.real:
         better = "better" if judgement.difference.value > 0 else "worse"
         return f"The difference is real: {right.name} is {better}, by more than seeds explain."

@@ -119,7 +119,9 @@ def _variance(scores: Scores) -> float:
 
 def _deviations(scores: Scores, statistic: Callable[[np.ndarray], np.ndarray], seed: int) -> np.ndarray | None:
     """Bootstrap deviations of the statistic, stratified by task and stretched to the variance of unseen runs."""
-    if min(map(len, scores)) < 2:
+    if (
+        min(map(len, scores)) < 2 or max(map(len, scores)) + len(scores) < 4
+    ):  # of two runs it would be wider than all scores
         return None
     rng = np.random.default_rng(seed)
     total = sum(map(len, scores))

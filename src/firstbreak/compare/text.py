@@ -5,10 +5,11 @@ from textwrap import wrap
 from typing import Any
 
 from firstbreak.compare import sentences
-from firstbreak.compare.arms import Arm, differences
+from firstbreak.compare.arms import Arm
 from firstbreak.compare.first_difference import earliest, first_differences
 from firstbreak.compare.judge import Judgement, judge
 from firstbreak.compare.statistics import Estimate
+from firstbreak.model import Link
 from firstbreak.reports.text import visible
 from firstbreak.words import first_few, joined, link_word, number
 
@@ -37,8 +38,8 @@ def _arms(compared: Sequence[Arm]) -> str:
 
 
 def _differences(compared: Sequence[Arm]) -> str:
-    found = differences(compared)
-    if not found:
+    found, folded = sentences.parted(compared)
+    if not (found or folded):
         return "\n".join(wrap(sentences.no_difference(compared), 80))
     rows = [("what differs", "", *(arm.name for arm in compared))]
     for part in dict.fromkeys(d.part for d in found):
@@ -47,7 +48,8 @@ def _differences(compared: Sequence[Arm]) -> str:
         if len(here) > MOST_ROWS:
             rows.append(("", f"... and {len(here) - MOST_ROWS} more: --format html", *("" for _ in compared)))
     logged = wrap(sentences.INFERRED, 80) if sentences.is_inferred(compared) else []
-    return "\n".join([table(rows), *logged])
+    only = [f"{said} ({first_few([d.name for d in group], 3)}): --format html" for said, group in folded.items()]
+    return "\n".join([table(rows), *(visible(line) for text in only for line in wrap(text, 80)), *logged])
 
 
 def _cells(values: Sequence[Any]) -> list[str]:
@@ -70,14 +72,13 @@ def _against(left: Arm, right: Arm) -> str:
 def _first_differences(left: Arm, right: Arm) -> list[str]:
     if not (found := first_differences(left, right)):
         return wrap(sentences.no_curve(left, right), 80)
-    first = earliest(found)
+    first = [p for p in found if p.step == earliest(found).step and (p.link is not Link.SYSTEMS or len(found) == 1)]
     rows = [("first difference", "signal", "at step", left.name, right.name, "")]
     rows += [
-        (link_word(p.link), p.metric, number(p.step), number(p.left), number(p.right), "<- first" if p is first else "")
+        (link_word(p.link), p.metric, number(p.step), number(p.left), number(p.right), "<- first" if p in first else "")
         for p in found
     ]
-    single = min(len(left.members), len(right.members)) == 1
-    return [table(rows), *([sentences.SINGLE] if single else [])]
+    return [table(rows), *filter(None, [sentences.single(left, right)])]
 
 
 def _judged(left: Arm, right: Arm, judgement: Judgement | None) -> list[str]:

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 PLOT_WIDTH = 76
 _INLINE = re.compile(r"[\\`*\[\]<>|~&$@]|(?<![^\W_])_|_(?![^\W_])")
-_BLOCK = re.compile(r"\A(\s*)([#+=>-]|\d+(?=[.)]))")
+_BLOCK = re.compile(r"\A(\s*)([#>]|[+=-](?=[\s=-]|\Z)|\d+(?=[.)](?:\s|\Z)))")
 _AUTOLINK = re.compile(r"(?i)(?<=[a-z])(:)(?=//)|(?<=www)(\.)")
 _EMPHASIS = {LinkStatus.BROKEN: "**{}**", LinkStatus.SUSPECT: "*{}*"}
 

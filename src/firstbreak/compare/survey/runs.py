@@ -28,6 +28,7 @@ from firstbreak.readers.names import for_run as names_for_run
 from firstbreak.readers.read import PARTS_OF_A_RUN, claimed, read
 from firstbreak.reports import content
 from firstbreak.values import dataclass
+from firstbreak.words import lowered
 
 AHEAD = 4  #: runs handed to the pool per process before their results are taken
 CHUNK = 25  #: runs of one task on Ray
@@ -155,7 +156,7 @@ def row_of(path: str, dx: Diagnosis, seen: str = "") -> SurveyRow:
         wasted=dx.cost.fraction if dx.cost else None,
         trainer=dx.run.trainer,
         do_first=dx.verdict.do_first,
-        reason=content.reason(dx),
+        reason=lowered(content.reason(dx)),
         axis=dx.run.axis_of(dx.first_break.metric if dx.first_break else None),
         known=dx.verdict.known,
         now=dx.score.end if dx.score else None,

@@ -1,9 +1,9 @@
 """The survey as a table: one line for each run. Runs that need attention come first."""
 
-import io
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
 
 from firstbreak.compare.survey.runs import ORDER, UNREADABLE, SurveyRow
 from firstbreak.reports.markdown import prose
@@ -13,51 +13,71 @@ from firstbreak.words import moment
 HEAD = ("verdict", "run", "first break", "since", "now", "best", "score", "why")
 WHOLE = 100_000  #: characters: nothing is folded
 APART = 2  #: columns between two cells
-LEAST = 24  #: characters of a reason that are always shown
-LINE, LINES, SHORT = 44, 2, 4  #: a reason with less room goes on for so many lines, each shorter by a word
-NAME = 36  #: characters of a name that stay on one line
-MIDDLE = 100  #: a narrower table leaves out where the score was best
-NARROW = 160  #: a narrower table has place and time beside the reason, and leaves out which score it is
+LEAST = 24  #: characters of a name or of a reason that a line has room for
+WHY = 60  #: characters of a reason; with less room for it the numbers beside it are left out
+NAME = 36  #: characters of a name in its column; a longer one moves what follows
+NARROW = 160  #: a narrower table has place and time behind the reason, and leaves out which score it is
 REASONS = 5  #: unreadable runs, and folders without a log, that are listed
 
 
 def render(rows: Sequence[SurveyRow], width: int | None = None, without_log: Sequence[str] = ()) -> str:
-    """Plain text of at most `width` characters: one line for each run, with its reason as far as it fits. A name that is too
-    long goes on below. Without a width nothing is cut.
+    """Plain text of at most `width` characters: one line for each run, where its whole reason fits. Without a width each run
+    is one line.
 
     `without_log`: the folders beside the runs in which nothing could be read.
     """
     if not rows:
         return "No runs were found. A run is a folder or file that a trainer or logger writes: `firstbreak explain readers`."
-    from rich.cells import cell_len
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     base = _base(rows)
-    cells = [HEAD, *(_cells(row, base) for row in rows)]
+    cells, hint = [HEAD, *(_cells(row, base) for row in rows)], ""
     if width is not None and width < NARROW:
-        cells = [
-            (v, run, now, *([best] if width >= MIDDLE else []), _reason(place, since, why))
-            for v, run, place, since, now, best, _, why in cells
-        ]
-    table = Table(box=None, pad_edge=False, padding=(0, APART, 0, 0), header_style="")
-    widest = [max(cell_len(line[i]) for line in cells) for i in range(len(cells[0]) - 1)]
-    widest[1] = widest[1] if width is None else min(widest[1], NAME)  # a longer name goes on below
-    left = max(LEAST, (width or WHOLE) - sum(widest) - APART * len(widest))
-    for head, most in zip(cells[0], (*widest, left), strict=True):
-        table.add_column(head, overflow="fold", justify="right" if head in ("now", "best") else "left", width=most)
-    for *line, why in cells[1:]:
-        table.add_row(*map(Text, line), Text(_cut(why, left if left >= LINE else LINES * (left - SHORT))))
-    console = Console(
-        width=width or WHOLE, color_system=None, highlight=False, legacy_windows=False, file=io.StringIO()
-    )
-    with console.capture() as printed:
-        console.print(table)
-    lines = [line.rstrip() for line in printed.get().splitlines()]
+        cells, hint = _narrow(cells, width)
+    widths = _widths(cells, width)
+    lines = [line for row in cells for line in _lines(row, cells[0], widths, width or WHOLE)]
     unreadable = [f"{visible(row.path[base:])}: {visible(row.summary)}" for row in rows if row.action == UNREADABLE]
     more = [f"... and {len(unreadable) - REASONS} more"] if len(unreadable) > REASONS else []
-    return "\n".join([*lines, "", _counts(rows), *unreadable[:REASONS], *more, *_without_log(without_log)])
+    notes = [*unreadable[:REASONS], *more, *_without_log(without_log), *filter(None, [hint])]
+    return "\n".join([*lines, "", _counts(rows), *notes])
+
+
+def _narrow(cells: Sequence[tuple[str, ...]], width: int) -> tuple[list[tuple[str, ...]], str]:
+    """Place and time behind the reason, the numbers for which there is room, and where those are that are left out."""
+    lines = [(v, run, now, best, _reason(v, place, since, why)) for v, run, place, since, now, best, _, why in cells]
+    for kept in (4, 3, 2):
+        found = [(*line[:kept], line[-1]) for line in lines]
+        if width - sum(_widths(found, width)) >= WHY:
+            break
+    missing = " and ".join(["now", "at its best"][kept - 2 :])
+    return found, f"A wider terminal (COLUMNS=140) shows the score {missing} as well." if missing else ""
+
+
+def _widths(cells: Sequence[Sequence[str]], width: int | None) -> list[int]:
+    """Of the columns before the reason, with the space behind them."""
+    from rich.cells import cell_len
+
+    sizes = [[cell_len(line[i]) for line in cells] for i in range(len(cells[0]) - 1)]
+    most = WHOLE if width is None else max(LEAST, min(NAME, width // 3))
+    sizes[1] = [size for size in sizes[1] if size <= most]
+    return [max(size) + APART for size in sizes]
+
+
+def _lines(row: Sequence[str], head: Sequence[str], widths: Sequence[int], width: int) -> Iterator[str]:
+    """A run in as few lines as it needs: what does not fit goes on below, in its own column."""
+    from rich.cells import cell_len, chop_cells
+
+    *above, name = chop_cells(row[1], width - widths[0]) or [""]
+    yield from (f"{row[0] if i == 0 else '':{widths[0]}}{part}" for i, part in enumerate(above))
+    begin = f"{'' if above else row[0]:{widths[0]}}{name}{' ' * max(APART, widths[1] - cell_len(name))}"
+    for title, cell, size in zip(head[2:-1], row[2:-1], widths[2:], strict=True):
+        begin += f"{cell:>{size - APART}}{' ' * APART}" if title in ("now", "best") else f"{cell:{size}}"
+    left, used = sum(widths), cell_len(begin)
+    if used + LEAST > width and used > left:  # a long name leaves no room
+        yield begin.rstrip()
+        begin, used = " " * left, left
+    why = row[-1].replace(" %", "\xa0%").replace("step ", "step\xa0")  # a number stays beside its word
+    first, *more = wrap(why, max(LEAST, width - left), initial_indent=" " * (used - left)) or [""]
+    yield f"{begin}{first.strip()}".replace("\xa0", " ").rstrip()
+    yield from (f"{' ' * left}{line}".replace("\xa0", " ") for line in more)
 
 
 def _without_log(names: Sequence[str]) -> list[str]:
@@ -95,17 +115,13 @@ def _cells(row: SurveyRow, base: int) -> tuple[str, ...]:
     )
 
 
-def _cut(text: str, most: int) -> str:
-    """As much of a text as fits, link and step whole; "..." says that it goes on."""
-    most = max(most, text.find(": ") + 4) if ": " in text else most
-    return text if len(text) <= most else f"{text[: most - 3].rstrip()}..."
-
-
-def _reason(place: str, since: str, why: str) -> str:
-    """Place, time and reason in one cell."""
-    if place == "first break":
-        return "first break and why"
-    return f"{', '.join(filter(None, (place, since)))}: {why}" if place else why
+def _reason(verdict: str, place: str, since: str, why: str) -> str:
+    """Reason, place and time in one cell; what else a sound run does is left out."""
+    if verdict == "verdict":
+        return "why (first break)"
+    if verdict == "continue":
+        return why.partition(", and ")[0]
+    return f"{why} ({', '.join(filter(None, (place, since)))})" if place else why
 
 
 def _counts(rows: Sequence[SurveyRow]) -> str:
