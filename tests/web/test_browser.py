@@ -851,3 +851,37 @@ def test_the_last_mark_is_followed_by_a_summary(page: Page, tmp_path: Path) -> N
         page.keyboard.press("2")
         until(page, "document.querySelector('#read').textContent === 'All 2 on this page are marked: 1 keep, 1 hack.'")
         page.goto("about:blank")
+
+
+OBSCURED = """box => { const r = box.getBoundingClientRect()
+  return [[r.left, r.top], [r.right, r.bottom]].map(([x, y]) => document.elementFromPoint(x + (x < r.right ? 2 : -2), y + (y < r.bottom ? 2 : -2)) === box) }"""
+
+
+@pytest.mark.parametrize("width", [900, 1440])
+def test_why_score_heads_and_buttons_stay_in_sight(page: Page, seeds: Served, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 500})
+    open_list(page, seeds)
+    for label in ("Why", "Last", "Best"):
+        box = page.locator(f".runs tbody [data-label={label}]").first.bounding_box()
+        assert box["x"] + box["width"] <= width, label
+    reason = "cell => cell.scrollWidth <= cell.clientWidth"
+    assert width > 900 or page.locator(".runs tbody [data-label=Why]").first.evaluate(reason)
+    page.mouse.move(width / 2, 400)
+    page.mouse.wheel(0, 10_000)
+    until(page, "document.querySelector('.runs').scrollTop > 200")
+    for seen in ("#filter", "#compare", ".runs thead th"):
+        box = page.locator(seen).first.bounding_box()
+        assert 0 <= box["y"] < 400, seen
+
+
+def test_a_card_of_the_list_is_short_and_its_box_is_whole(chromium: Browser, seeds: Served) -> None:
+    tab = opened(chromium, viewport={"width": 380, "height": 900})
+    open_list(tab, seeds)
+    heights = [row.bounding_box()["height"] for row in tab.locator(".runs tbody tr").all()[:10]]
+    assert max(heights) <= 120
+    assert tab.locator(".runs tbody [name=run]:enabled").first.evaluate(OBSCURED) == [True, True]
+    for box in tab.locator(".runs tbody [name=run]:enabled").all()[:2]:
+        box.check()
+    tab.evaluate("scrollTo(0, 2000)")
+    assert 0 < tab.locator("#compare").bounding_box()["y"] < 900
+    tab.close()
