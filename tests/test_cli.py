@@ -169,10 +169,26 @@ def test_everything_can_be_explained(name: str) -> None:
         ("tool-failures", "Share of an episode's tool answers"),
         ("reward-hacking", "independent scores do not follow"),
         ("tools-fail", "tools-fail: audit of samples"),
+        ("link", "policy_update"),
+        ("policy update", "policy update: "),
+        ("policy-update", "policy update: "),
+        ("The updates are too large", "cause in the link policy update"),
+        ("entropy", "Detectors that read it"),
+        ("kl.ref", "kl-reward"),
+        ("learning_rate", "1e-05 to 0.01"),
+        ("learning_rate", "step-size-too-large"),
+        ("score-lost", "Needs: one of eval.accuracy"),
     ],
 )
 def test_what_a_report_or_a_log_names_can_be_explained(name: str, said: str) -> None:
     assert said in firstbreak("explain", name).stdout
+
+
+def test_an_explanation_names_no_file_of_ours_and_no_inner_names() -> None:
+    said = firstbreak("explain", "score-lost").stdout
+    assert "LOG.md" not in said
+    assert "trajectory" not in said
+    assert "reward_mean" not in said
 
 
 def test_a_row_of_the_audit_of_a_runs_samples_can_be_explained() -> None:
