@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from firstbreak.model import Series
-from firstbreak.reports import curves, sparkline
+from firstbreak.reports import curves, sparkline, svg
 
 ANY = arrays.arrays(np.float64, st.integers(1, 2000), elements=st.floats(width=64))
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -84,6 +84,13 @@ def test_a_value_that_is_not_finite_is_marked() -> None:
     values[[3, 50]] = np.nan, np.inf
     lower = sparkline.draw(series(values), (0, 99), 31, None, None)[1]
     assert [i - sparkline.GUTTER - 1 for i, c in enumerate(lower) if c == "×"] == [0, 10]
+
+
+def test_few_points_are_steps_and_no_slope_is_made_up() -> None:
+    few = series(np.array([0.0, 1.0, 0.0, 1.0]))
+    assert set(sparkline.line(few, 40)) == {"▁", "█"}
+    drawn = svg.path(few, curves.scale(few), (0, 3), 300, 100)
+    assert drawn == "M0.0,100.0H100.0V0.0H200.0V100.0H300.0V0.0"
 
 
 def test_a_sparse_curve_is_a_line_and_a_gap_is_none() -> None:
