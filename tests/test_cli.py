@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from firstbreak.cli import COMMANDS, SECTIONS, _output, main, watch
+from firstbreak.cli._output import how_far
 from firstbreak.readers.follow import Follower
 from tests.command import FIRSTBREAK
 from tests.make import learning
@@ -370,3 +371,16 @@ def test_help_has_every_command_in_a_group_and_examples_that_are_commands() -> N
     assert [title for title in SECTIONS if f"\n{title}:\n" not in shown] == []
     assert sorted(re.findall(r"^  ([a-z]+) +[A-Z]", shown, re.MULTILINE)) == sorted(COMMANDS)
     assert {line.split()[1] for line in shown.splitlines() if line.startswith("    firstbreak ")} <= set(COMMANDS)
+
+
+def test_progress_of_many_runs_is_ten_lines_in_a_pipe_and_one_file_says_how_far(tmp_path: Path) -> None:
+    for i in range(25):
+        (tmp_path / f"run{i:02}").mkdir()
+        (tmp_path / f"run{i:02}" / "metrics.jsonl").write_text('{"step": 1, "reward": 0.5}\n')
+    (tmp_path / "index.csv").write_text("id,said\nrun1,good\nrun2,bad\n")
+    said = firstbreak("diagnose", tmp_path).stderr.splitlines()
+    told = [line for line in said if line.startswith("[")]
+    assert 5 < len(told) <= 10
+    assert told[-1].startswith("[25/25] ")
+    assert how_far((43_000_000, 103_000_000)) == ": 42 % of 103 MB"
+    assert how_far(None) == ""

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from firstbreak.model import Series
-from firstbreak.reports import curves, sparkline, svg
+from firstbreak.engine.inputs import Inputs
+from firstbreak.model import Config, Run, Series
+from firstbreak.reports import content, curves, sparkline, svg
 
 ANY = arrays.arrays(np.float64, st.integers(1, 2000), elements=st.floats(width=64))
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -123,3 +124,10 @@ def test_any_curve_can_be_drawn_at_any_width(values: np.ndarray, width: int, ons
 def test_a_curve_of_one_step_is_a_column_of_its_own(n: int) -> None:
     flat = Series(name="x", steps=np.full(n, 7.0), values=np.ones(n))
     assert sparkline.draw(flat, (7.0, 7.0), 40, 7.0, (7.0, 7.0))[2].count("▲") == 1
+
+
+def test_a_computed_curve_is_not_said_to_be_logged() -> None:
+    logged = Series(name="length.mean", raw="completion_length", steps=np.arange(20.0), values=np.linspace(50, 100, 20))
+    run = Run(path="x", series={"length.mean": logged}, config=Config(values={"max_new_tokens": 100}))
+    assert content.origin(logged) == " (logged as completion_length)"
+    assert content.origin(Inputs(run).truncation) == " (computed from completion_length)"

@@ -818,7 +818,7 @@ def rewards_of(page: Page) -> list[float]:
 
 def test_a_finding_leads_to_its_samples_which_are_sorted_filtered_and_counted(page: Page, site: Served) -> None:
     page.goto(f"{site.address}/run/demo")
-    page.locator(".finding", has_text="reward-proxy-only").locator(".reads").click()
+    page.locator(".finding", has_text="reward-proxy-only").first.locator(".reads").click()
     page.wait_for_url("**/samples/demo?finding=reward-proxy-only*")
     facts = page.locator(".sample header .facts").all_inner_texts()
     assert all(float(re.search(r"step (\d+)", text)[1]) >= 61 for text in facts)

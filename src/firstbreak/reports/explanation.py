@@ -89,6 +89,7 @@ def _detector(name: str) -> str | None:
     return f"{head}\n{_wrapped(f'Needs: {needs(found)}')}\n\n{_plain(found.doc)}\n\n{_thresholds(found)}"
 
 
+_OPTION = re.compile(r"\{(\w+)\}")
 KIND = ("family", "method", "policy", "supervised")  #: which kind of run it is: every run has one
 OTHER = {"samples": "samples", "config": "the configuration"}  #: what is needed beside metrics
 
@@ -159,7 +160,7 @@ def _cause(name: str) -> str | None:
 
 def _plain(doc: str) -> str:
     """`{group_size}` stands for the trainer's own option; here neither trainer nor family of the run is known."""
-    return re.sub(r"\{(\w+)\}", r"\1", in_words(doc))
+    return _OPTION.sub(r"\1", in_words(doc))
 
 
 def _experiment(name: str) -> str | None:
@@ -219,7 +220,7 @@ def _hyperparameter(name: str) -> str | None:
         f"  {algorithm:18} {' to '.join(dict.fromkeys(map(number, (min(values), max(values)))))}"
         for algorithm, values in tuned.items()
     ]
-    named = [c.id for c in registry.detectors().values() if f"{{{name}}}" in c.doc]
+    named = [c.id for c in registry.detectors().values() if name in _OPTION.findall(c.doc)]
     causes = [c.id for c in registry.causes().values() if name in c.settings]
     parts = (
         ("What is usual", "\n".join(usual)),
