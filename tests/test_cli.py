@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from firstbreak.cli import COMMANDS, SECTIONS, _output, main, watch
+from firstbreak.cli._output import how_far
 from firstbreak.readers.follow import Follower
 from tests.command import FIRSTBREAK
 from tests.make import learning
@@ -169,10 +170,26 @@ def test_everything_can_be_explained(name: str) -> None:
         ("tool-failures", "Share of an episode's tool answers"),
         ("reward-hacking", "independent scores do not follow"),
         ("tools-fail", "tools-fail: audit of samples"),
+        ("link", "policy_update"),
+        ("policy update", "policy update: "),
+        ("policy-update", "policy update: "),
+        ("The updates are too large", "cause in the link policy update"),
+        ("entropy", "Detectors that read it"),
+        ("kl.ref", "kl-reward"),
+        ("learning_rate", "1e-05 to 0.01"),
+        ("learning_rate", "step-size-too-large"),
+        ("score-lost", "Needs: one of eval.accuracy"),
     ],
 )
 def test_what_a_report_or_a_log_names_can_be_explained(name: str, said: str) -> None:
     assert said in firstbreak("explain", name).stdout
+
+
+def test_an_explanation_names_no_file_of_ours_and_no_inner_names() -> None:
+    said = firstbreak("explain", "score-lost").stdout
+    assert "LOG.md" not in said
+    assert "trajectory" not in said
+    assert "reward_mean" not in said
 
 
 def test_a_row_of_the_audit_of_a_runs_samples_can_be_explained() -> None:
@@ -354,3 +371,16 @@ def test_help_has_every_command_in_a_group_and_examples_that_are_commands() -> N
     assert [title for title in SECTIONS if f"\n{title}:\n" not in shown] == []
     assert sorted(re.findall(r"^  ([a-z]+) +[A-Z]", shown, re.MULTILINE)) == sorted(COMMANDS)
     assert {line.split()[1] for line in shown.splitlines() if line.startswith("    firstbreak ")} <= set(COMMANDS)
+
+
+def test_progress_of_many_runs_is_ten_lines_in_a_pipe_and_one_file_says_how_far(tmp_path: Path) -> None:
+    for i in range(25):
+        (tmp_path / f"run{i:02}").mkdir()
+        (tmp_path / f"run{i:02}" / "metrics.jsonl").write_text('{"step": 1, "reward": 0.5}\n')
+    (tmp_path / "index.csv").write_text("id,said\nrun1,good\nrun2,bad\n")
+    said = firstbreak("diagnose", tmp_path).stderr.splitlines()
+    told = [line for line in said if line.startswith("[")]
+    assert 5 < len(told) <= 10
+    assert told[-1].startswith("[25/25] ")
+    assert how_far((43_000_000, 103_000_000)) == ": 42 % of 103 MB"
+    assert how_far(None) == ""

@@ -174,6 +174,20 @@ def test_a_run_and_its_diagnosis_are_one_line_each_at_the_prompt() -> None:
     said = repr(firstbreak.diagnose(run))
     assert said.startswith("<Diagnosis of ")
     assert ": rollback. First break at reward, step 61 of 160. " in said
+    assert "First: Stop, and go back to the checkpoint" in said
+
+
+def test_a_path_is_diagnosed_as_the_command_does_and_what_was_found_is_short() -> None:
+    dx = firstbreak.diagnose(str(RUN))
+    assert repr(dx) == repr(firstbreak.diagnose(firstbreak.read(RUN)))
+    assert repr(dx.findings[0]).startswith("<reward-proxy-only (reward): critical, since 61. ")
+    assert repr(dx.causes[0]) == "<reward-pays-for-length: 97 %, Longer completions get more reward>"
+    assert all(len(repr(one)) < 200 for one in (*dx.outcomes, *dx.causes))
+
+
+def test_the_public_names_are_listed() -> None:
+    assert {"read", "diagnose", "check", "Guard", "recorder"} <= set(dir(firstbreak))
+    assert "partial" not in dir(firstbreak)
 
 
 def test_a_diagnosis_shows_its_report_in_notebooks_and_with_rich() -> None:

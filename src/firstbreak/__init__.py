@@ -41,4 +41,8 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'firstbreak' has no attribute {name!r}")
 
 
+def __dir__() -> list[str]:
+    return [*__all__, "__version__", "context"]
+
+
 Shown.views = partial(importlib.import_module, "firstbreak.reports.views")

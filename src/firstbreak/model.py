@@ -16,7 +16,7 @@ import numpy as np
 
 from firstbreak.values import dataclass, field, replace
 from firstbreak.viewable import Shown, Viewable
-from firstbreak.words import axis_word, number, percent
+from firstbreak.words import axis_word, link_word, number, percent, shortened
 
 Interval = tuple[float, float]
 EMPTY: Mapping[str, Any] = MappingProxyType({})
@@ -466,6 +466,12 @@ class Outcome:
     expected: bool = False  #: status is OK, and `note` explains something that looks odd
     roles: frozenset[Role] = frozenset()  #: what its finding means to the engine
 
+    def __repr__(self) -> str:
+        """One line."""
+        found = self.finding
+        said = self.note if found is None else f"{found.severity.value}, since {number(found.onset)}. {found.message}"
+        return f"<{self.detector} ({link_word(self.link)}): {shortened(said or self.status.value, 120)}>"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Weight:
@@ -501,6 +507,10 @@ class RankedCause:
     evidence: tuple[Weight, ...] = ()
     fix: tuple[str, ...] = ()
     experiment: Experiment | None = None
+
+    def __repr__(self) -> str:
+        """One line."""
+        return f"<{self.id}: {percent(self.probability)}, {self.title}>"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -700,7 +710,8 @@ class Diagnosis(Viewable):
 
     def __repr__(self) -> str:
         """One line; `rich.print` and a notebook show the report."""
-        return f"<Diagnosis of {self.run.path!r}: {self.verdict.action.value}. {self.verdict.summary}>"
+        said = self.verdict
+        return f"<Diagnosis of {self.run.path!r}: {said.action.value}. {said.summary} First: {said.do_first}>"
 
 
 def _finding_order(outcome: Outcome) -> tuple[int, float, int]:

@@ -3,6 +3,7 @@
 import csv as stdlib_csv
 import io
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,17 @@ from hypothesis import strategies as st
 from firstbreak.readers import Unreadable, csv
 from firstbreak.readers.read import read as read_run
 from tests.readers.files import file_of, points, read, values
+
+
+def test_a_list_of_things_is_no_training_log(tmp_path: Path) -> None:
+    rows = "".join(f"run{i},fmt{i},algo{i},task{i},lic{i},said{i},{i}\n" for i in range(5))
+    (tmp_path / "index.csv").write_text(f"id,format,algo,task,licence,verdict,steps\n{rows}")
+    with pytest.raises(Unreadable, match="not a training log"):
+        read_run(tmp_path / "index.csv")
+    rows = "".join(f"run,fmt,algo,task,lic,said,{i},0.5\n" for i in range(5))  # options, the same in all rows
+    (tmp_path / "log.csv").write_text(f"id,format,algo,task,licence,verdict,step,reward\n{rows}")
+    assert "reward.mean" in read_run(tmp_path / "log.csv").series
+
 
 #: what is special -> a file, its name, and its curves: values, or (index, value)
 TABLES: list[tuple[str, str | bytes, str, dict[str, list[Any]]]] = [

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from firstbreak.model import Series
-from firstbreak.reports import curves, sparkline
+from firstbreak.engine.inputs import Inputs
+from firstbreak.model import Config, Run, Series
+from firstbreak.reports import content, curves, sparkline, svg
 
 ANY = arrays.arrays(np.float64, st.integers(1, 2000), elements=st.floats(width=64))
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -86,6 +87,13 @@ def test_a_value_that_is_not_finite_is_marked() -> None:
     assert [i - sparkline.GUTTER - 1 for i, c in enumerate(lower) if c == "×"] == [0, 10]
 
 
+def test_few_points_are_steps_and_no_slope_is_made_up() -> None:
+    few = series(np.array([0.0, 1.0, 0.0, 1.0]))
+    assert set(sparkline.line(few, 40)) == {"▁", "█"}
+    drawn = svg.path(few, curves.scale(few), (0, 3), 300, 100)
+    assert drawn == "M0.0,100.0H100.0V0.0H200.0V100.0H300.0V0.0"
+
+
 def test_a_sparse_curve_is_a_line_and_a_gap_is_none() -> None:
     values = np.array([1.0, 0.0, np.nan, np.nan, 1.0])
     lower = sparkline.draw(series(values), (0, 4), sparkline.GUTTER + 1 + 20, None, None)[1]
@@ -116,3 +124,10 @@ def test_any_curve_can_be_drawn_at_any_width(values: np.ndarray, width: int, ons
 def test_a_curve_of_one_step_is_a_column_of_its_own(n: int) -> None:
     flat = Series(name="x", steps=np.full(n, 7.0), values=np.ones(n))
     assert sparkline.draw(flat, (7.0, 7.0), 40, 7.0, (7.0, 7.0))[2].count("▲") == 1
+
+
+def test_a_computed_curve_is_not_said_to_be_logged() -> None:
+    logged = Series(name="length.mean", raw="completion_length", steps=np.arange(20.0), values=np.linspace(50, 100, 20))
+    run = Run(path="x", series={"length.mean": logged}, config=Config(values={"max_new_tokens": 100}))
+    assert content.origin(logged) == " (logged as completion_length)"
+    assert content.origin(Inputs(run).truncation) == " (computed from completion_length)"

@@ -229,6 +229,21 @@ def test_several_runs_make_one_page(several: int) -> None:
     assert len([node for node in page if node.tag == "article"]) == several
 
 
+def test_several_runs_are_folded_below_a_table_that_leads_to_them_worst_first() -> None:
+    page = html.render_all([fixtures.healthy(), fixtures.sb3_collapse()])
+    rows = re.findall(r'<tr><td>([^<]+)</td><th scope="row"><a href="#(d\d-verdict)">', page)
+    assert [word for word, _ in rows] == ["Roll back", "Continue"]
+    assert all(f'id="{anchor}"' in page for _, anchor in rows)
+    assert page.count('<details class="rest">') == 2
+
+
+def test_each_curve_is_drawn_on_its_own_scale_and_in_short_numbers() -> None:
+    page = html.render(fixtures.sb3_collapse())
+    first = page[page.index('class="overlay"') :].partition('class="cascade"')[0]
+    assert first.count('class="curve"') == first.count('class="edges"') == first.count('class="trace"') > 0
+    assert not re.search(r">\d{6,}<", page)
+
+
 def test_the_first_screen_is_drawn_in_a_notebook_and_saved(tmp_path: Path) -> None:
     dx = diagnose(read(RUN))
     drawing = dx.plot()

@@ -402,14 +402,15 @@ def test_the_headline_names_step_length_and_interval_and_both_causes(page: Page,
 def test_the_break_is_drawn_on_the_first_screen(page: Page, cases: Served) -> None:
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto(f"{cases.address}/run/over-optimised")
-    box = page.locator(".overlay svg.curve").bounding_box()
+    box = page.locator(".overlay svg.curve").last.bounding_box()
     assert box["y"] + box["height"] < 900
+    assert page.locator(".overlay .edges").count() == 2  # each curve has its own scale
     assert page.locator(".overlay .trace").count() == 2
     assert page.locator(".overlay .key code").all_inner_texts() == ["reward.mean", "eval.reward"]
-    onset = page.locator(".overlay .onset line").bounding_box()["x"]
-    band = page.locator(".overlay .band").bounding_box()
+    onset = page.locator(".overlay .onset line").first.bounding_box()["x"]
+    band = page.locator(".overlay .band").first.bounding_box()
     assert band["x"] <= onset <= band["x"] + band["width"]
-    assert page.locator(".overlay line.best").count() == 1
+    assert page.locator(".overlay line.best").count() == 2
     starts = [bar.bounding_box()["x"] for bar in page.locator(".cascade .lane rect:last-child").all()]
     assert len(starts) > 1
     assert starts == sorted(starts)
@@ -489,7 +490,7 @@ def test_a_run_that_was_started_a_moment_ago_has_a_page(page: Page, site: Served
 def test_on_a_phone_the_names_of_the_curves_stand_above_them(chromium: Browser, site: Served) -> None:
     tab = opened(chromium, viewport={"width": 390, "height": 844}, bypass_csp=True)
     tab.goto(f"{site.address}/run/demo")
-    legend, plot = (tab.locator(f".overlay {part}").bounding_box() for part in ("ul", ".curve"))
+    legend, plot = (tab.locator(f".overlay {part}").first.bounding_box() for part in ("ul", ".curve"))
     assert legend is not None
     assert plot is not None
     assert legend["width"] > 300
@@ -817,7 +818,7 @@ def rewards_of(page: Page) -> list[float]:
 
 def test_a_finding_leads_to_its_samples_which_are_sorted_filtered_and_counted(page: Page, site: Served) -> None:
     page.goto(f"{site.address}/run/demo")
-    page.locator(".finding", has_text="reward-proxy-only").locator(".reads").click()
+    page.locator(".finding", has_text="reward-proxy-only").first.locator(".reads").click()
     page.wait_for_url("**/samples/demo?finding=reward-proxy-only*")
     facts = page.locator(".sample header .facts").all_inner_texts()
     assert all(float(re.search(r"step (\d+)", text)[1]) >= 61 for text in facts)
@@ -851,3 +852,39 @@ def test_the_last_mark_is_followed_by_a_summary(page: Page, tmp_path: Path) -> N
         page.keyboard.press("2")
         until(page, "document.querySelector('#read').textContent === 'All 2 on this page are marked: 1 keep, 1 hack.'")
         page.goto("about:blank")
+
+
+WHOLE = """box => {
+  const { left, right, top, bottom } = box.getBoundingClientRect()
+  return [[left + 2, top + 2], [right - 2, bottom - 2]].every(([x, y]) => document.elementFromPoint(x, y) === box)
+}"""
+
+
+@pytest.mark.parametrize("width", [900, 1440])
+def test_why_score_heads_and_buttons_stay_in_sight(page: Page, seeds: Served, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 500})
+    open_list(page, seeds)
+    for label in ("Why", "Last", "Best"):
+        box = page.locator(f".runs tbody [data-label={label}]").first.bounding_box()
+        assert box["x"] + box["width"] <= width, label
+    reason = "cell => cell.scrollWidth <= cell.clientWidth"
+    assert width > 900 or page.locator(".runs tbody [data-label=Why]").first.evaluate(reason)
+    page.mouse.move(width / 2, 400)
+    page.mouse.wheel(0, 10_000)
+    until(page, "document.querySelector('.runs').scrollTop > 200")
+    for seen in ("#filter", "#compare", ".runs thead th"):
+        box = page.locator(seen).first.bounding_box()
+        assert 0 <= box["y"] < 400, seen
+
+
+def test_a_card_of_the_list_is_short_and_its_box_is_whole(chromium: Browser, seeds: Served) -> None:
+    tab = opened(chromium, viewport={"width": 380, "height": 900})
+    open_list(tab, seeds)
+    heights = [row.bounding_box()["height"] for row in tab.locator(".runs tbody tr").all()[:10]]
+    assert max(heights) <= 120
+    assert tab.locator(".runs tbody [name=run]:enabled").first.evaluate(WHOLE)
+    for box in tab.locator(".runs tbody [name=run]:enabled").all()[:2]:
+        box.check()
+    tab.evaluate("scrollTo(0, 2000)")
+    assert 0 < tab.locator("#compare").bounding_box()["y"] < 900
+    tab.close()

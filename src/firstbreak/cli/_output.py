@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from firstbreak import written
+from firstbreak.readers._tail import reached
 from firstbreak.reports.text import visible
+from firstbreak.words import percent
 
 if TYPE_CHECKING:
     from firstbreak.reports.terminal_style import Page
@@ -97,7 +99,8 @@ def bar(what: str, total: int | None = None, *, every: int = 0) -> Iterator[Call
 
 @contextmanager
 def waiting(what: str) -> Iterator[None]:
-    """On a terminal, the seconds so far on stderr once it takes longer than `PATIENCE`; nothing once it is done."""
+    """On a terminal, once it takes longer than `PATIENCE`, the seconds so far and how much of a file is read; nothing once it
+    is done."""
     if not sys.stderr.isatty():
         yield
         return
@@ -119,9 +122,16 @@ def _seconds(what: str, done: threading.Event) -> None:
 
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        progress.add_task(what)
+        task = progress.add_task(what)
         progress.tasks[0].start_time = progress.get_time() - PATIENCE
-        done.wait()
+        while not done.wait(0.2):
+            progress.update(task, description=what + how_far(reached()))
+
+
+def how_far(bytes_read: tuple[int, int] | None) -> str:
+    """': 42 % of 103 MB'; nothing where no file is being read."""
+    at, size = bytes_read or (0, 0)
+    return f": {percent(at / size)} of {size / 1e6:.0f} MB" if size else ""
 
 
 def say(text: object) -> None:

@@ -21,6 +21,7 @@ from firstbreak.readers import read as runs
 from firstbreak.readers.grouping import How
 from firstbreak.values import replace
 
+LINES = 10  #: of progress, where there is no terminal
 COMMENT = 60_000  #: characters: a comment on GitHub holds 65,536
 FORMATS = ("terminal", "brief", "json", "html", "markdown", "junit", "sarif")
 FAILS = {
@@ -99,7 +100,7 @@ def command(
     found = [run for path in paths for run in _grouping.runs_of(path, how)]
     several = len(found) > 1
     diagnoses, unread = [], list[tuple[str, Unreadable]]()
-    with bar("runs", len(found), every=1) if several else nullcontext() as advance:
+    with bar("runs", len(found), every=-(-len(found) // LINES)) if several else nullcontext() as advance:
         for i, path in enumerate(found, 1):
             try:
                 with nullcontext() if several else waiting(f"reading {path}"):

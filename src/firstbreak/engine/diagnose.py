@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
 
 import numpy as np
 
@@ -16,7 +18,7 @@ from firstbreak.engine.rank import rank
 from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.smooth import smooth
-from firstbreak.engine.thresholds import Thresholds, changed
+from firstbreak.engine.thresholds import Thresholds, changed, for_run
 from firstbreak.engine.verdict import STOPS, in_words, leading_cause_and_rival, link_verdicts
 from firstbreak.model import (
     EMPTY,
@@ -30,25 +32,29 @@ from firstbreak.model import (
     Run,
     Weight,
 )
+from firstbreak.readers.read import read
 from firstbreak.values import replace
 
 CAUSES_SHOWN = 5
 
 
 def diagnose(
-    run: Run,
+    run: Run | str | PathLike[str],
     outcomes: Sequence[Outcome] | None = None,
     *,
     rate_per_hour: float | None = None,
     known: Mapping[str, Sequence[Weight]] = EMPTY,
     thresholds: Thresholds = EMPTY,
 ) -> Diagnosis:
-    """What broke first, when, why, and what to do.
+    """What broke first, when, why, and what to do, of a run or of a path, which is read with the thresholds that hold there.
 
     `outcomes` are those of `check(run)`; without them, `check(run)` is called. `rate_per_hour` is what an hour of the run
     costs in the user's money. `known` is evidence from elsewhere, by candidate: the answers of experiments. `thresholds`
     sets thresholds of detectors, as {detector: {name: value}}; given `outcomes` were made with them.
     """
+    if isinstance(run, str | PathLike):
+        thresholds = for_run(Path(run), thresholds)
+        run = read(run)
     outcomes = check(run, thresholds=thresholds) if outcomes is None else list(outcomes)
     inputs = Inputs(run)
     ranked = rank(inputs, outcomes, known, shown=CAUSES_SHOWN)

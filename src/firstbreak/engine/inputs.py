@@ -77,6 +77,13 @@ class SampledDiversity:
     commonest: str = ""  #: the opening words of the commonest strategy of the last step
 
 
+COMPUTED = "computed from "  #: before what a curve is made of, in place of the name in the log
+
+
+def _computed(series: Series, name: str, values: np.ndarray, note: str) -> Series:
+    return replace(series, name=name, raw=f"{COMPUTED}{series.raw or series.name}", values=values, note=note)
+
+
 def first_ratio(run: Run) -> Series | None:
     """How far the ratio is from 1 before the first optimizer step on a batch, where it must be 1.
 
@@ -144,7 +151,7 @@ def engines_kl(
     sampler, trainer = policy_logp_rollout.finite, policy_logp_old.finite
     _, i, j = np.intersect1d(sampler.steps, trainer.steps, return_indices=True)
     apart = sampler.values[i] - trainer.values[j]
-    raw = f"{sampler.raw} - {trainer.raw}"
+    raw = f"{COMPUTED}{sampler.raw} - {trainer.raw}"
     return replace(sampler, name="rollout_train.kl", raw=raw, steps=sampler.steps[i], values=apart)
 
 
@@ -351,7 +358,7 @@ def preference_likelihood(pref_loss: Series | None = None) -> Series | None:
     if pref_loss is None or not len(pref_loss.finite) or pref_loss.finite.values.min() < 0:
         return None
     loss = pref_loss.finite
-    return replace(loss, name="pref.likelihood", values=np.exp(-loss.values), note=f"exp(-{loss.raw or loss.name})")
+    return _computed(loss, "pref.likelihood", np.exp(-loss.values), f"exp(-{loss.raw or loss.name})")
 
 
 def score(
@@ -393,7 +400,7 @@ def likelihood(
     if loss is None:
         return None
     name = f"{'eval' if enough else 'sft'}.likelihood"
-    return replace(loss, name=name, values=np.exp(-loss.values), note=f"exp(-{loss.raw or loss.name})")
+    return _computed(loss, name, np.exp(-loss.values), f"exp(-{loss.raw or loss.name})")
 
 
 def supervised(likelihood: Series | None = None) -> bool:
@@ -672,12 +679,10 @@ def zero_variance_groups(
     if spread is None or not len(spread.finite):
         return None
     spread = spread.finite
-    return replace(
-        spread,
-        name="reward.zero_std_frac",
-        values=(spread.values == 0).astype(float),
-        note="1 where the logged standard deviation is exactly 0, else 0: a lower bound on the share of zero-variance groups",
+    note = (
+        "1 where the logged standard deviation is exactly 0, else 0: a lower bound on the share of zero-variance groups"
     )
+    return _computed(spread, "reward.zero_std_frac", (spread.values == 0).astype(float), note)
 
 
 def _range(lowest: Series | None, highest: Series | None) -> Series | None:
@@ -704,7 +709,7 @@ def truncation(
         return length_clipped_ratio
     if length_terminated_frac is not None and len(length_terminated_frac.finite):
         ended = length_terminated_frac.finite
-        return replace(ended, name="length.clipped_ratio", values=1 - ended.values, note="those without an end token")
+        return _computed(ended, "length.clipped_ratio", 1 - ended.values, "those without an end token")
     if length_mean is None or len(length_mean.finite) < MIN_EVALUATIONS:
         return None
     lengths = length_mean.finite
@@ -713,7 +718,7 @@ def truncation(
         return None
     share = np.clip((lengths.values / limit - 0.8) / 0.2, 0.0, 1.0)
     note = f"estimated from the mean length against a limit of {limit:g} tokens"
-    return replace(lengths, name="length.clipped_ratio", values=share, note=note)
+    return _computed(lengths, "length.clipped_ratio", share, note)
 
 
 SHORTEST_LIMIT = 8  #: tokens: nobody sets a smaller one, and an answer of so few may just be that long (convention)

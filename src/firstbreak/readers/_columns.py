@@ -224,6 +224,11 @@ class Columns:
             if value is not None:
                 self.add_object(name, at, value)
 
+    @property
+    def words(self) -> int:
+        """The number of names whose text is not the same in all rows."""
+        return sum(text is _VARIES for text in self._text.values())
+
     def add_text(self, name: str, value: str) -> None:
         """Notes a text: a name that holds one and the same text in every row is a fact about the run."""
         if self._text.setdefault(name, value) != value:

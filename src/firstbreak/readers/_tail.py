@@ -3,8 +3,12 @@
 A line without its newline is still being written, so it is left for the next read.
 """
 
+from __future__ import annotations
+
+import os
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -27,6 +31,16 @@ class Cursor:
     context: Any = None  #: what the format needs to go on: a header, open blocks
 
 
+_reading: list[Lines] = []  #: the file that is being read
+
+
+def reached() -> tuple[int, int] | None:
+    """(bytes read, bytes in all) of the file that is being read, for who waits for it."""
+    with suppress(IndexError, OSError, ValueError):
+        return _reading[0].offset, os.fstat(_reading[0].file.fileno()).st_size
+    return None
+
+
 @dataclass
 class Lines:
     """The whole lines of a file from `offset` on. `offset` follows the iteration; `skipped` counts oversized lines."""
@@ -40,6 +54,7 @@ class Lines:
     def blocks(self) -> Iterator[bytes]:
         """Blocks of whole lines, each ending in a newline; a carriage return before it is taken off, and ends one alone."""
         self.file.seek(self.offset)
+        _reading[:] = [self]
         pieces: list[bytes] = []  # of a line that goes on over several chunks
         while chunk := self._chunk():
             # a carriage return alone ends a line too, but the last of a chunk may have its newline in the next
@@ -55,6 +70,7 @@ class Lines:
                     self._skip_line(sum(map(len, pieces)))
                     pieces = []
         self.unfinished = sum(map(len, pieces))
+        _reading.clear()
 
     def rest(self) -> bytes:
         """The unfinished last line, for formats that can tell whether it is whole. Call it after `blocks`."""

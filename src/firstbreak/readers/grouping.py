@@ -178,7 +178,8 @@ def _logs_and_folders(place: Path, logs: Sequence[Path], runs: Sequence[Path]) -
             others.append(log.name)
     if not mine and len(runs) < 2:
         return Grouping((place,))
-    left_out = f" Not read: {first_few(others, NAMED)}, which hold no run of their own." if others else ""
+    what = "holds no run of its own" if len(others) == 1 else "hold no run of their own"
+    left_out = f" Not read: {first_few(others, NAMED)}, which {what}." if others else ""
     if not mine:
         return Grouping(tuple(runs), f"{place}: {len(runs)} folders are {len(runs)} runs.{left_out}" if others else "")
     texts, folders = (first_few([path.name for path in paths], NAMED) for paths in (mine, runs))

@@ -115,9 +115,8 @@ def caption(exhibit: Exhibit) -> str:
     """The signal, and what the trainer calls it."""
     series = exhibit.series
     assert series is not None
-    raw = f" (logged as {series.raw})" if series.raw not in ("", series.name) else ""
     said = f": {exhibit.text}" if exhibit.text == SCORE else ""
-    name = f"{series.name}{raw}"
+    name = f"{series.name}{content.origin(series)}"
     return f"{name if len(name) <= NARROW else shortened(series.raw or series.name, NARROW)}{said}"
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from firstbreak.dialects.hyperparameters import HYPERPARAMETERS, own_option, relative, spoken
 from firstbreak.engine.catalogue import catalogue
 from firstbreak.engine.common_settings import set_to
-from firstbreak.engine.inputs import Inputs
+from firstbreak.engine.inputs import COMPUTED, Inputs
 from firstbreak.engine.verdict import leading_cause_and_rival
 from firstbreak.model import (
     Action,
@@ -510,12 +510,19 @@ def caption(exhibit: Exhibit) -> str:
     series = exhibit.series
     if series is None:
         return exhibit.text
-    name = f"{series.name} (logged as {series.raw})" if series.raw not in ("", series.name) else series.name
+    name = f"{series.name}{origin(series)}"
     said = name if exhibit.text in ("", series.name) else f"{name}: {exhibit.text}"
     if exhibit.level is not None:
         said += f"; {number(exhibit.level)} is the level that it is compared with"
     gaps = len(series) - len(series.finite)
     return f"{said}; {gaps} of {count(len(series), 'value')} not finite" if gaps else said
+
+
+def origin(series: Series) -> str:
+    """' (logged as kl)', ' (computed from completion_length)'; nothing for a curve that the log calls as it is called here."""
+    if series.raw in ("", series.name):
+        return ""
+    return f" ({series.raw})" if series.raw.startswith(COMPUTED) else f" (logged as {series.raw})"
 
 
 def _drawable(series: Series | None) -> bool:

@@ -7,10 +7,11 @@ import numpy as np
 
 from firstbreak.engine.stats.points import median
 from firstbreak.model import Interval, Series
+from firstbreak.reports.text import short_number
 from firstbreak.values import dataclass
-from firstbreak.words import number
 
 MOST_POINTS = 400  # points of a drawn curve: enough for the pixels of a report, few enough for a small file
+FEW = 40  # points: so few are drawn as steps, because slopes between them would look like data
 LOG_ABOVE = 200.0  # a positive curve whose peak is this many times its median is drawn on a log scale
 
 
@@ -58,7 +59,7 @@ def scale(series: Series, level: float | None = None) -> Scale | None:
 
 def label(value: float) -> str:
     """A number at the edge of a plot, in at most ten characters."""
-    text = number(value)
+    text = short_number(value)
     return text if len(text) <= 10 else f"{value:.3g}"
 
 
@@ -112,8 +113,8 @@ def gaps(series: Series, domain: Interval, n: int) -> list[float]:
 def columns(series: Series, domain: Interval, n: int) -> tuple[np.ndarray, np.ndarray]:
     """For each of `n` equal bins of the domain: one value (NaN where there is none), and whether a point is not finite.
 
-    A bin shows the value farthest from the median of the curve, because a mean would hide spikes. Between two bins with a
-    value, the values are interpolated.
+    A bin shows the value farthest from the median of the curve, because a mean would hide spikes. A bin without a value
+    shows the one before it, as a step: what lies between is not known.
     """
     place = np.minimum((across(series.steps, domain) * n).astype(int), n - 1)
     finite = np.isfinite(series.values)
@@ -129,6 +130,5 @@ def columns(series: Series, domain: Interval, n: int) -> tuple[np.ndarray, np.nd
         shown[place[farthest]] = values[farthest]
     for left, right in pairwise(np.flatnonzero(broken | np.isfinite(shown))):
         if not (broken[left] or broken[right]):
-            weight = np.linspace(0, 1, right - left + 1)
-            shown[left : right + 1] = shown[left] * (1 - weight) + shown[right] * weight
+            shown[left:right] = shown[left]
     return shown, broken

@@ -12,9 +12,9 @@ from firstbreak.model import Action, Diagnosis, Finding, Link, LinkStatus, Outco
 from firstbreak.reports import content, curves, picture, reference, svg
 from firstbreak.reports.content import Exhibit, ReportLine, Section
 from firstbreak.reports.markup import Markup, element, filled, join, lines
-from firstbreak.reports.text import spans
+from firstbreak.reports.text import short_number, shorter, spans
 from firstbreak.values import dataclass
-from firstbreak.words import link_word, number, percent
+from firstbreak.words import link_word, moment, number, percent
 
 About = Callable[[str], str | None]  #: where the page of a detector or a cause is
 _JOINT = re.compile(r"(?<=[./_])(?=\w)")
@@ -35,12 +35,34 @@ def render(dx: Diagnosis) -> str:
 
 
 def render_all(diagnoses: Sequence[Diagnosis]) -> str:
-    """One self-contained page with one article for each diagnosis."""
-    paths = ", ".join(dx.run.path for dx in diagnoses)
-    title = f"{content.ACTION_WORD[content.mark(diagnoses[0].verdict)]}: {paths}" if len(diagnoses) == 1 else paths
-    articles = (article(dx, f"d{i}", reference.folded) for i, dx in enumerate(diagnoses, 1))
-    names = reference.appendix(diagnoses)
-    return document(title, *articles, *([] if names is None else [names]))
+    """One self-contained page with one article for each diagnosis. Several are folded below a table, the worst first."""
+    order = [*reversed(Action), LinkStatus.NOT_MEASURED]
+    shown = sorted(diagnoses, key=lambda dx: order.index(content.mark(dx.verdict)))
+    words = [content.ACTION_WORD[content.mark(dx.verdict)] for dx in shown]
+    paths = ", ".join(dx.run.path for dx in shown)
+    articles = [article(dx, f"d{i}", reference.folded) for i, dx in enumerate(shown, 1)]
+    names = [names for names in [reference.appendix(shown)] if names is not None]
+    if len(shown) == 1:
+        return document(f"{words[0]}: {paths}", *articles, *names)
+    heads = ("Verdict", "Run", "First break", "Why")
+    said = [(word, literal(dx.run.path)) for word, dx in zip(words, shown, strict=True)]
+    rows = (
+        (word, element("a", path, href=f"#d{i}-verdict"), *_since(dx))
+        for i, ((word, path), dx) in enumerate(zip(said, shown, strict=True), 1)
+    )
+    folded = (
+        element("details", element("summary", f"{word}: ", path), whole, class_="rest")
+        for (word, path), whole in zip(said, articles, strict=True)
+    )
+    return document(paths, table(heads, rows, "overview", named=1), *folded, *names)
+
+
+def _since(dx: Diagnosis) -> tuple[Markup, Markup]:
+    """The first break with its step, and why a run has its verdict."""
+    first = dx.first_break
+    step = "" if first is None else moment(dx.run.axis_of(first.metric), first.step, None)
+    broke = "none found" if first is None else ", ".join(filter(None, (content.place(dx), step)))
+    return prose(broke), prose(content.reason(dx))
 
 
 def document(title: str, *articles: Markup, about: str = "diagnosis") -> str:
@@ -162,7 +184,7 @@ def _section(dx: Diagnosis, section: Section, uid: str, about: About) -> Markup:
 
 def _verdict(dx: Diagnosis, uid: str, about: About) -> Markup:
     action = content.mark(dx.verdict)
-    run = content.title(dx.run)
+    run = shorter(content.title(dx.run))
     return join(
         element("p", literal(dx.run.path), element("span", run) if run else None, class_="run"),
         element("h2", icon(ICON[action]), content.ACTION_WORD[action], id=uid),
@@ -258,7 +280,11 @@ def _drawing(dx: Diagnosis, uid: str, base: str | None) -> Markup | None:
             element("a", bar.outcome.detector, href=f"#{base}{Section.FINDINGS.value}-{bar.outcome.detector}")
             if base is not None
             else element("code", bar.outcome.detector),
-            element("span", f"{link_word(bar.outcome.link)}, {bar.since}", class_=f"facts at-{bar.outcome.link.value}"),
+            element(
+                "span",
+                shorter(f"{link_word(bar.outcome.link)}, {bar.since}"),
+                class_=f"facts at-{bar.outcome.link.value}",
+            ),
             svg.bar(bar.start, bar.interval, bar.outcome.link),
         )
         for bar in bars
@@ -270,24 +296,27 @@ def _drawing(dx: Diagnosis, uid: str, base: str | None) -> Markup | None:
     same = first is not None and dx.run.axis_of(first.metric) == drawn[0].axis
     exhibit = Exhibit("", None, onset if same else None, interval if same else None)
     legend = [
-        element("li", literal(s.name), element("span", _course(s)), class_=f"key trace-{i}")
-        for i, s in enumerate(drawn)
-    ]
-    legend += [
         element("li", name, element("span", said), class_=f"key {kind}") for kind, name, said in content.marks(dx)
     ]
-    domain = content.domain(dx, drawn[0])
-    plot = svg.overlay(exhibit, drawn, domain, None if best is None else best.back_to, f"{uid}-drawing")
-    return join(element("div", element("ul", *legend), plot, class_="overlay"), cascade)
+    domain, back = content.domain(dx, drawn[0]), None if best is None else best.back_to
+    panels: list[Markup] = []
+    for i, series in enumerate(drawn):
+        key = element("li", literal(series.name), element("span", _last(series)), class_="key")
+        plot = svg.curve(exhibit, series, domain, f"{uid}-drawing-{i}", best=back)
+        panels += [element("ul", key, *legend[i :: len(drawn)]), _edges(series, None), plot]
+    return join(element("div", *panels, class_="overlay"), cascade)
 
 
-def _course(series: Series) -> str:
-    """'0.21 to 0.98, last 0.9': each curve is drawn on its own scale."""
-    scale = curves.scale(series, None)
-    if scale is None:
-        return ""
-    last = number(float(series.finite.values[-1]))
-    return f"{number(scale.low)} to {number(scale.high)}{', logarithmic' if scale.log else ''}, last {last}"
+def _last(series: Series) -> str:
+    """'last 0.9'."""
+    return f"last {short_number(float(series.finite.values[-1]))}" if len(series.finite) else ""
+
+
+def _edges(series: Series, level: float | None) -> Markup:
+    """The ends of the scale of a curve, beside its drawing."""
+    scale = curves.scale(series, level)
+    edges = [curves.label(scale.high), "log scale" if scale.log else "", curves.label(scale.low)] if scale else []
+    return element("div", *(element("span", edge) for edge in edges), class_="edges", aria_hidden="true")
 
 
 def _outlook(dx: Diagnosis, uid: str, about: About) -> Markup:
@@ -304,8 +333,8 @@ def _finding(dx: Diagnosis, outcome: Outcome, uid: str, about: About) -> Markup:
     head = element(
         "h3", severity(finding), " ", _named(element("code", outcome.detector), about(outcome.detector)), id=uid
     )
-    facts = element("p", ", ".join(content.finding_facts(dx, outcome)), class_="facts")
-    figures = (_figure(dx, item, f"{uid}-{i}") for i, item in enumerate(content.exhibits(dx, finding), 1))
+    facts = element("p", shorter(", ".join(content.finding_facts(dx, outcome))), class_="facts")
+    figures = (_figure(dx, item, f"{uid}-{i}") for i, item in enumerate(content.exhibits_once(dx, finding), 1))
     return element(
         "section", head, facts, element("p", prose(finding.message)), *figures, aria_labelledby=uid, class_="finding"
     )
@@ -331,12 +360,10 @@ def _figure(dx: Diagnosis, exhibit: Exhibit, uid: str) -> Markup:
 
 def figure(exhibit: Exhibit, series: Series, domain: tuple[float, float], uid: str) -> Markup:
     """The curve of an exhibit between the ends of its scale, with what it shows."""
-    scale = curves.scale(series, exhibit.level)
-    edges = [curves.label(scale.high), "log scale" if scale.log else "", curves.label(scale.low)] if scale else []
     return element(
         "figure",
         element("figcaption", prose(content.caption(exhibit))),
-        element("div", *(element("span", edge) for edge in edges), class_="edges", aria_hidden="true"),
+        _edges(series, exhibit.level),
         svg.curve(exhibit, series, domain, uid),
     )
 
@@ -436,7 +463,7 @@ def _bullets(lines: Iterable[str]) -> Markup:
 
 def prose(text: str) -> Markup:
     """Running text. Text between backticks is code, as in all messages of firstbreak."""
-    return join(*(element("code", piece) if code else piece for piece, code in spans(text)))
+    return join(*(element("code", piece) if code else piece for piece, code in spans(shorter(text))))
 
 
 def literal(text: str) -> Markup:

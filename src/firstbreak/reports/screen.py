@@ -14,7 +14,6 @@ from firstbreak.model import Diagnosis, Link, Outcome, RankedCause
 from firstbreak.reports import brief, content, sparkline, terminal
 from firstbreak.reports.content import Exhibit
 from firstbreak.reports.terminal_style import APART, STYLE, Page, TerminalStyle
-from firstbreak.reports.text import short_number
 from firstbreak.values import replace
 from firstbreak.words import link_word, percent, shortened
 
@@ -51,7 +50,7 @@ def _parts(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
         yield from _finding(dx, outcome, i == 0, how)
     if not brief.findings(dx) and (curve := brief.score(dx)):
         yield Text()
-        yield from terminal.exhibit(dx, curve, how, brief.caption(curve), short_number)
+        yield from terminal.exhibit(dx, curve, how, brief.caption(curve))
     yield Text()
     yield how.table(brief.rest(dx))
 
@@ -137,13 +136,11 @@ def _finding(dx: Diagnosis, outcome: Outcome, first: bool, how: TerminalStyle) -
     if not first:
         yield _row(curve, how)
     elif how.screen < BESIDE or score is None or score.series is None or score.series.name == curve.series.name:
-        yield from terminal.exhibit(dx, curve, how, brief.caption(curve), short_number)
+        yield from terminal.exhibit(dx, curve, how, brief.caption(curve))
     else:
         half = (how.screen - APART) // 2
         narrow = replace(how, screen=half, width=half)
-        left, right = (
-            Group(*terminal.exhibit(dx, one, narrow, brief.caption(one), short_number)) for one in (curve, score)
-        )
+        left, right = (Group(*terminal.exhibit(dx, one, narrow, brief.caption(one))) for one in (curve, score))
         yield how.side_by_side(left, right, half)
 
 

@@ -1,14 +1,11 @@
 """A curve as rows of characters: two rows of blocks, an axis with the onset, and labels."""
 
-from collections.abc import Callable
-
 import numpy as np
 
 from firstbreak.model import Interval, Series
 from firstbreak.reports import curves
 from firstbreak.values import dataclass
 
-Label = Callable[[float], str]
 GUTTER = 10  # columns for the labels of the y axis
 
 
@@ -34,14 +31,13 @@ def draw(
     onset: float | None,
     interval: Interval | None,
     ink: Ink = BLOCKS,
-    label: Label = curves.label,
 ) -> list[str]:
-    """Four rows of at most `width` characters: highest, lowest, axis, steps. `label`: how a number is written at an edge."""
+    """Four rows of at most `width` characters: highest, lowest, axis, steps."""
     n = max(8, width - GUTTER - 1)
     scale = curves.scale(series)
     upper, lower = _blocks(series, domain, n, scale, ink)
-    high, low = (label(scale.high), label(scale.low)) if scale else ("", "")
-    axis, steps = _axis(domain, n, onset, interval, ink, label)
+    high, low = (curves.label(scale.high), curves.label(scale.low)) if scale else ("", "")
+    axis, steps = _axis(domain, n, onset, interval, ink)
     labels = (high, low, "log scale" if scale and scale.log else "", "")
     rows = (upper, lower, axis, steps)
     return [f"{edge:>{GUTTER}} {row}".rstrip() for edge, row in zip(labels, rows, strict=True)]
@@ -69,12 +65,10 @@ def _blocks(series: Series, domain: Interval, n: int, scale: curves.Scale | None
     return upper, "".join(ink.gap if gap else block for gap, block in zip(broken, lower, strict=True))
 
 
-def _axis(
-    domain: Interval, n: int, onset: float | None, interval: Interval | None, ink: Ink, label: Label
-) -> tuple[str, str]:
+def _axis(domain: Interval, n: int, onset: float | None, interval: Interval | None, ink: Ink) -> tuple[str, str]:
     line = [ink.axis] * n
     steps = [" "] * n
-    first_label, last_label = label(domain[0]), label(domain[1])
+    first_label, last_label = map(curves.label, domain)
     _write(steps, 0, first_label)
     _write(steps, n - len(last_label), last_label)
     if interval is not None:
@@ -83,7 +77,7 @@ def _axis(
     if onset is not None:
         at = _column(onset, domain, n)
         line[at] = ink.onset
-        text = label(onset)
+        text = curves.label(onset)
         place = min(max(0, at - len(text) // 2), n - len(text))
         if all(c == " " for c in steps[max(0, place - 1) : place + len(text) + 1]):
             _write(steps, place, text)

@@ -8,6 +8,7 @@ from firstbreak.preflight import Stacks
 from firstbreak.reports import content, curves
 from firstbreak.reports.content import Exhibit
 from firstbreak.reports.markup import Markup, element, filled, join
+from firstbreak.reports.text import shorter
 from firstbreak.words import link_word, moment, number
 
 # The ring, in units of its view box: as wide as the screen of a phone, so that text keeps its size there.
@@ -15,7 +16,7 @@ WIDTH, HEIGHT = 376, 300
 CENTRE = (WIDTH / 2, HEIGHT / 2)
 RADIUS = 90.0
 NODE = 13.0
-MIDDLE = 20  # characters of a line between the nodes
+MIDDLE = 19  # characters of a line between the nodes
 # A curve's picture, in pixels: the flag of the onset, the plot, the labels of the axis.
 FLAG, PLOT, LABELS = 20, 88, 20
 
@@ -34,7 +35,7 @@ _PIECE = '<rect x="$start" width="$width" height="100%" class="$kind"><title>$sa
 _STACK = """<svg class="stack" role="img" aria-label="$label"><rect width="$end" height="100%" class="empty"></rect>$pieces\
 <line x1="$end" x2="$end" y1="-3" y2="100%"></line></svg>"""
 _STRETCHED = """<svg x="0" y="$top" width="100%" height="$height" viewBox="0 0 1000 100" preserveAspectRatio="none" \
-overflow="visible"><path d="$path" class="$kind"></path></svg>"""
+overflow="visible"><path d="$path" class="trace"></path></svg>"""
 _ONSET = """<g class="onset"><line x1="$x" x2="$x" y1="4" y2="$bottom"></line>\
 <text x="$x" dx="$dx" y="13" text-anchor="$side">$step</text></g>"""
 
@@ -112,7 +113,7 @@ def _middle(dx: Diagnosis) -> Markup:
             *((part, "small") for part in unseen.split(" links ") if part),
         ]
     else:
-        step = "" if first.step is None else f"at {moment(dx.run.axis_of(first.metric), first.step, None)}"
+        step = "" if first.step is None else shorter(f"at {moment(dx.run.axis_of(first.metric), first.step, None)}")
         *either, last = map(link_word, first.links)
         lines = [(content.kind_of_break(dx), "small"), *((f"{name} or", "big") for name in either), (last, "big")]
         lines += [(line, "small") for line in ("or earlier" if first.or_earlier else "", *_short(step)) if line]
@@ -131,55 +132,34 @@ def _short(step: str) -> list[str]:
     return [step] if len(step) <= MIDDLE else [words, number]
 
 
-def curve(exhibit: Exhibit, series: Series, domain: Interval, uid: str, scale: curves.Scale | None = None) -> Markup:
-    """A curve with the width of its container. Text keeps its size, and only the line is stretched.
+def curve(
+    exhibit: Exhibit,
+    series: Series,
+    domain: Interval,
+    uid: str,
+    scale: curves.Scale | None = None,
+    best: float | None = None,
+) -> Markup:
+    """A curve with the width of its container: with the stretch of the evidence, interval and flag of the onset, and the step
+    to go back to (`best`) as a dashed line. Text keeps its size, and only the line is stretched.
 
     `scale`: that of the curves beside it; otherwise its own.
     """
     scale = scale or curves.scale(series, exhibit.level)
-    level = None if scale is None else _level(exhibit, scale)
-    gaps = (_gap(place) for place in curves.gaps(series, domain, 150))
-    return _plot(exhibit, (series,), (scale,), domain, uid, _described(exhibit, series), level, *gaps)
-
-
-def overlay(exhibit: Exhibit, drawn: Sequence[Series], domain: Interval, best: float | None, uid: str) -> Markup:
-    """Up to two curves of a run, each on its own scale, with the onset, and the step to go back to as a dashed line."""
-    words = [f"{series.name} {_described(exhibit, series)}" for series in drawn]
-    mark = None
-    if best is not None:
-        x = f"{_percent(best, domain):.2f}%"
-        mark = element("line", x1=x, x2=x, y1=FLAG, y2=FLAG + PLOT, class_="best")
-        words.append(f"Best checkpoint marked: {number(best)}.")
-    scales = [curves.scale(series, exhibit.level) for series in drawn]
-    return _plot(exhibit, drawn, scales, domain, uid, " ".join(words), mark)
-
-
-def _plot(
-    exhibit: Exhibit,
-    drawn: Sequence[Series],
-    scales: Sequence[curves.Scale | None],
-    domain: Interval,
-    uid: str,
-    described: str,
-    *more: Markup | None,
-) -> Markup:
-    """What every plot has: the stretch of the evidence, the interval and flag of the onset, the lines and the axis."""
-    title = content.caption(exhibit) or " and ".join(series.name for series in drawn)
-    lines = (
-        _line(series, scale, domain, i)
-        for i, (series, scale) in enumerate(zip(drawn, scales, strict=True))
-        if scale is not None
-    )
+    marked = f" Best checkpoint marked: {number(best)}." if best is not None else ""
+    place = 0.0 if best is None else f"{_percent(best, domain):.2f}%"
     return element(
         "svg",
-        element("title", title, id=f"{uid}-title"),
-        element("desc", described, id=f"{uid}-desc"),
+        element("title", content.caption(exhibit) or series.name, id=f"{uid}-title"),
+        element("desc", _described(exhibit, series) + marked, id=f"{uid}-desc"),
         None if exhibit.since is None else _stretch(exhibit.since, exhibit.until, domain, "affected"),
         None if exhibit.interval is None else _stretch(*exhibit.interval, domain, "band"),
         element("line", x1="0", x2="100%", y1=FLAG + PLOT, y2=FLAG + PLOT, class_="axis"),
         _flag(exhibit, domain),
-        *lines,
-        *more,
+        None if scale is None else _line(series, scale, domain),
+        None if scale is None else _level(exhibit, scale),
+        element("line", x1=place, x2=place, y1=FLAG, y2=FLAG + PLOT, class_="best") if best is not None else None,
+        *(_gap(place) for place in curves.gaps(series, domain, 150)),
         element("text", curves.label(domain[0]), x="0", y=FLAG + PLOT + 15, class_="tick"),
         element("text", curves.label(domain[1]), x="100%", y=FLAG + PLOT + 15, text_anchor="end", class_="tick"),
         class_="curve",
@@ -228,12 +208,12 @@ def _described(exhibit: Exhibit, series: Series) -> str:
 
 
 def path(series: Series, scale: curves.Scale, domain: Interval, width: float, height: float) -> str:
-    """The path of a curve in a box, thinned. A single point is drawn as a dot."""
-    pieces = []
+    """The path of a curve in a box, thinned; few points are steps. A single point is drawn as a dot."""
+    pieces, joint = [], "H{0:.1f}V{1:.1f}" if len(series.finite) <= curves.FEW else "L{0:.1f},{1:.1f}"
     for piece in curves.thin(series):
         x, y = width * curves.across(piece.steps, domain), height * (1 - scale(piece.values))
-        points = [f"{px:.1f},{py:.1f}" for px, py in zip(x, y, strict=True)]
-        pieces.append("M" + "L".join(points) + ("h0" if len(points) == 1 else ""))
+        rest = "".join(joint.format(*point) for point in zip(x[1:], y[1:], strict=True))
+        pieces.append(f"M{x[0]:.1f},{y[0]:.1f}{rest or 'h0'}")
     return "".join(pieces)
 
 
@@ -248,10 +228,9 @@ def spark(series: Series) -> Markup | None:
     return element("svg", title, element("path", d=drawn), role="img", class_="spark", **box)
 
 
-def _line(series: Series, scale: curves.Scale, domain: Interval, place: int) -> Markup:
+def _line(series: Series, scale: curves.Scale, domain: Interval) -> Markup:
     """The curve as a nested picture that is stretched to the plot."""
-    kind = f"trace trace-{place}" if place else "trace"
-    return filled(_STRETCHED, path=path(series, scale, domain, 1000, 100), kind=kind, top=FLAG, height=PLOT)
+    return filled(_STRETCHED, path=path(series, scale, domain, 1000, 100), top=FLAG, height=PLOT)
 
 
 def _percent(step: float, domain: Interval) -> float:
@@ -269,7 +248,7 @@ def _flag(exhibit: Exhibit, domain: Interval) -> Markup | None:
         return None
     place = _percent(exhibit.onset, domain)
     side, dx = ("end", "-6") if place > 50 else ("start", "6")
-    return filled(_ONSET, x=f"{place:.2f}%", bottom=FLAG + PLOT, dx=dx, side=side, step=number(exhibit.onset))
+    return filled(_ONSET, x=f"{place:.2f}%", bottom=FLAG + PLOT, dx=dx, side=side, step=curves.label(exhibit.onset))
 
 
 def _level(exhibit: Exhibit, scale: curves.Scale) -> Markup | None:

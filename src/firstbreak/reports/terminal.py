@@ -14,9 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from firstbreak.model import Diagnosis, Link, LinkStatus, Outcome, RankedCause
-from firstbreak.reports import content, curves, sparkline
+from firstbreak.reports import content, sparkline
 from firstbreak.reports.content import ReportLine, Section
-from firstbreak.reports.sparkline import Label
 from firstbreak.reports.terminal_style import APART, STYLE, Page, TerminalStyle
 from firstbreak.words import link_word, percent, shortened
 
@@ -175,15 +174,13 @@ def _linked(name: str, style: str) -> str:
     return style if address is None else f"{style} link {address}"
 
 
-def exhibit(
-    dx: Diagnosis, shown: content.Exhibit, how: TerminalStyle, caption: str = "", label: Label = curves.label
-) -> Iterator[RenderableType]:
+def exhibit(dx: Diagnosis, shown: content.Exhibit, how: TerminalStyle, caption: str = "") -> Iterator[RenderableType]:
     """A curve of a finding, with its caption or a shorter one."""
     yield how.indented(how.text(caption or content.caption(shown), "dim"))
     if shown.series is None:
         return
     domain = content.domain(dx, shown.series)
-    rows = sparkline.draw(shown.series, domain, how.screen - 2, shown.onset, shown.interval, how.ink, label)
+    rows = sparkline.draw(shown.series, domain, how.screen - 2, shown.onset, shown.interval, how.ink)
     plot = how.lines(rows)
     plot.stylize("cyan", 0, len("\n".join(rows[:2])))
     plot.highlight_regex(f"[{how.ink.between}{how.ink.onset}{how.ink.gap}]", "bold red")

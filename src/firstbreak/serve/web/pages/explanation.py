@@ -6,7 +6,7 @@ from firstbreak.engine import registry
 from firstbreak.engine.checks import Check
 from firstbreak.engine.registry import Cause
 from firstbreak.reports import html, reference
-from firstbreak.reports.explanation import explain
+from firstbreak.reports.explanation import explain, needs, source
 from firstbreak.reports.markup import Markup, element, join, lines
 from firstbreak.serve.web.pages.frame import address, frame
 from firstbreak.words import percent
@@ -29,15 +29,14 @@ def page(name: str) -> str:
 
 def _asks(detector: Check) -> Markup:
     """What a detector needs, its thresholds, and the causes that show it."""
-    needs = join(*(part for name in detector.needs for part in (html.literal(name), " "))) or "nothing"
-    rows = [(html.literal(f"{n} = {t.default}"), t.unit, t.reason, t.source) for n, t in detector.thresholds.items()]
+    rows = [(html.literal(f"{n} = {t.default}"), t.unit, t.reason, source(t)) for n, t in detector.thresholds.items()]
     causes = sorted(
         ((c.findings[detector.id], c) for c in registry.causes().values() if detector.id in c.findings),
         key=lambda found: -found[0],
     )
     return join(
         element("h2", "Needs"),
-        element("p", needs),
+        element("p", needs(detector)),
         *((element("h2", "Thresholds"), html.table(("threshold", "unit", "why", "source"), rows)) if rows else ()),
         *((element("h2", "Causes that show it"), _linked((c.id, p) for p, c in causes)) if causes else ()),
     )

@@ -375,7 +375,7 @@ function linkDrawings(root) {
     Object.assign(button, { type: "button", className: "opens", textContent: "Zoom and read values" })
     button.dataset.opens = name
     button.setAttribute("aria-label", `Zoom and read values of ${name}`)
-    const legend = $("ul", drawing)
+    const legend = $$("ul", drawing).at(-1)
     if (legend) legend.appendChild(document.createElement("li")).append(button)
     else $("figcaption", drawing).append(button)
   }
