@@ -285,10 +285,7 @@ PROVED: Mapping[str, Sequence[tuple[str | tuple[str, ...], Batches]]] = {
         ),  # nothing is drawn by chance: 0.024 of the rate is as wrong as 0.019
     ],
     "reference-is-policy": [
-        (
-            "wte.weight of the policy and of the reference",
-            {"shared_with_reference": 1.0, "shared_name": "wte.weight"},
-        )
+        ("wte.weight of the policy and of the reference", {"shared_with_reference": 1.0, "shared_name": "wte.weight"})
     ],
     "reference-not-initial": [("the reference -1.5", UNTRAINED | {"ref_logps": -1.5 * MASK})],
     "samples-edited": [
@@ -299,9 +296,7 @@ PROVED: Mapping[str, Sequence[tuple[str | tuple[str, ...], Batches]]] = {
         ("are one text, 'yes'", ALIKE | {"old_logps": -np.ones((8, 3)), "mask": np.ones((8, 3))}),
         ("are one text", [repeated(seed, copies=2) for seed in range(20)]),
     ],
-    "samples-of-other-weights": [
-        ("less probable", [drawn(1), *(drawn(seed, edited=0.15) for seed in range(2, 8))]),
-    ],
+    "samples-of-other-weights": [("less probable", [drawn(1), *(drawn(seed, edited=0.15) for seed in range(2, 8))])],
     "samples-too-sure": [("more probable", drawn(1, temperature=0.3))],
     "batch-of-one-prompt": [("4 of 4 groups have the prompt 'a'", {"prompts": ["a"] * 8, "group": 2})],
     "batch-repeated": [("begin with 'a' and 'b'", [drawn_again()] * 6)],

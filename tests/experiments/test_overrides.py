@@ -145,11 +145,7 @@ def test_variables_serve_everything_else_and_interventions() -> None:
     ],
 )
 def test_what_cannot_be_said_is_refused_with_a_remedy(
-    trainer: str,
-    overrides: dict[str, Any],
-    settings: ExperimentSettings | None,
-    recorded: dict[str, Any],
-    says: str,
+    trainer: str, overrides: dict[str, Any], settings: ExperimentSettings | None, recorded: dict[str, Any], says: str
 ) -> None:
     with pytest.raises(CannotOverride, match=says):
         rendered_for(trainer, overrides, settings, **recorded)

@@ -774,42 +774,6 @@ _PYMARL = (
             {"reward.mean": [(10, -5), (20, -4)]},
         ),
         (
-            "".join(f"VALID step={i} acc=0.{i}\nTRAIN step={i} loss=1.{i}\n" for i in (1, 2)),
-            {"eval.accuracy": [(1, 0.1), (2, 0.2)], "loss.total": [(1, 1.1), (2, 1.2)]},
-        ),
-        (
-            "".join(f"2026-01-01 eval version={i} pass_rate=0.{i}\n2026-01-01 train version={i} kl=1.{i} lr=1\n" for i in (1, 2)),
-            {"eval.accuracy": [(1, 0.1), (2, 0.2)], "lr": [(1, 1), (2, 1)]},
-        ),
-        (
-            "ID  Step  maxR |  avgR  etc.\n0  10  -9 |\n0  10  -9 |  -5  3  4\n0  20  -9 |  -4  3  4\n",
-            {"reward.mean": [(10, -5), (20, -4)]},
-        ),
-        (
-            "".join(f"VALID step={i} acc=0.{i}\nTRAIN step={i} loss=1.{i}\n" for i in (1, 2)),
-            {"eval.accuracy": [(1, 0.1), (2, 0.2)], "loss.total": [(1, 1.1), (2, 1.2)]},
-        ),
-        (
-            "".join(f"2026-01-01 eval version={i} pass_rate=0.{i}\n2026-01-01 train version={i} kl=1.{i} lr=1\n" for i in (1, 2)),
-            {"eval.accuracy": [(1, 0.1), (2, 0.2)], "lr": [(1, 1), (2, 1)]},
-        ),
-        (
-            "ID  Step  maxR |  avgR  etc.\n0  10  -9 |\n0  10  -9 |  -5  3  4\n0  20  -9 |  -4  3  4\n",
-            {"reward.mean": [(10, -5), (20, -4)]},
-        ),
-        (
-            "".join(f"VALID step={i} acc=0.{i}\nTRAIN step={i} loss=1.{i}\n" for i in (1, 2)),
-            {"eval.accuracy": [(1, 0.1), (2, 0.2)], "loss.total": [(1, 1.1), (2, 1.2)]},
-        ),
-        (
-            "".join(f"2026-01-01 eval version={i} pass_rate=0.{i}\n2026-01-01 train version={i} kl=1.{i} lr=1\n" for i in (1, 2)),
-            {"eval.accuracy": [(1, 0.1), (2, 0.2)], "lr": [(1, 1), (2, 1)]},
-        ),
-        (
-            "ID  Step  maxR |  avgR  etc.\n0  10  -9 |\n0  10  -9 |  -5  3  4\n0  20  -9 |  -4  3  4\n",
-            {"reward.mean": [(10, -5), (20, -4)]},
-        ),
-        (
             " Total T: 27 Episode Num: 3 Episode T: 10 Reward: 9.5   \n"
             " 50%|##   | 1/2 [00:01<00:01, 9it/s]Total T: 39 Episode Num: 4 Episode T: 12 Reward: -8.5\n",
             {"reward.episode": [(27, 9.5), (39, -8.5)], "episode.length": [(27, 10), (39, 12)]},

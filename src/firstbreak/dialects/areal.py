@@ -23,9 +23,7 @@ CONFIG_MARKS = frozenset({"actor.ppo_n_minibatches", "rollout.max_head_offpolicy
 
 AXIS = ("step", "global_step", "_step")
 
-PREFIXES = {
-    **{f"{actor}/{of}": "" for actor in ("ppo_actor", "grpo_actor", "ppo/actor") for of in ("update/", "")},
-}
+PREFIXES = {**{f"{actor}/{of}": "" for actor in ("ppo_actor", "grpo_actor", "ppo/actor") for of in ("update/", "")}}
 
 _MINIBATCHES = "mean over the minibatches of a step"
 _FLOOR = "the longest sequence of every padded batch counts: floor of 1 / sequences per rank even without truncation"

@@ -100,7 +100,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "gamma": 0.99,
         "gae_lambda": 0.95,
         "normalize_advantage": True,
-    },
+    }
 }
 
 LOG = {

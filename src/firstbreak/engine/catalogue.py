@@ -92,8 +92,7 @@ def smallest(names: Sequence[str], cause: str, family: Family) -> Experiment | N
         return None
     asked = (q for q in design.questions if q.families.include(family))
     question, answer, weight = max(
-        ((q, answer, weight) for q in asked for answer, weight in q.weights(cause).items()),
-        key=lambda one: one[2],
+        ((q, answer, weight) for q in asked for answer, weight in q.weights(cause).items()), key=lambda one: one[2]
     )
     return Experiment(
         id=design.id,

@@ -379,13 +379,7 @@ def _order(a: Finding, b: Finding) -> int:
 
 
 def _ranked(
-    name: str,
-    cause: Cause | None,
-    probability: float,
-    evidence: tuple[Weight, ...],
-    inputs: Inputs,
-    *,
-    advised: bool,
+    name: str, cause: Cause | None, probability: float, evidence: tuple[Weight, ...], inputs: Inputs, *, advised: bool
 ) -> RankedCause:
     if cause is None:
         title = "Nothing is wrong" if name == HEALTHY else "A cause that is not in the catalogue"

@@ -108,11 +108,7 @@ def _cell(article: Markup) -> Markup:
 
 
 def table(
-    heads: Sequence[str],
-    rows: Iterable[Sequence[str | None]],
-    kind: str = "plain",
-    label: str = "",
-    named: int = 0,
+    heads: Sequence[str], rows: Iterable[Sequence[str | None]], kind: str = "plain", label: str = "", named: int = 0
 ) -> Markup:
     """A table whose rows are named by their first cell, or by the cell `named`. It scrolls where it is wider than the page,
     with the keyboard as well. Its region is called as its columns are, or `label`.

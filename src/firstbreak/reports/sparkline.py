@@ -25,12 +25,7 @@ ASCII = Ink(levels=" .:|", gap="x", axis="-", between="=", onset="^")
 
 
 def draw(
-    series: Series,
-    domain: Interval,
-    width: int,
-    onset: float | None,
-    interval: Interval | None,
-    ink: Ink = BLOCKS,
+    series: Series, domain: Interval, width: int, onset: float | None, interval: Interval | None, ink: Ink = BLOCKS
 ) -> list[str]:
     """Four rows of at most `width` characters: highest, lowest, axis, steps."""
     n = max(8, width - GUTTER - 1)

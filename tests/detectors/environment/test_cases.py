@@ -105,12 +105,6 @@ CASES: Cases = {
             np.r_[np.full(12, 0.8), np.full(28, 0.14)], "env.action_effect": TURNED})},
     "action-range-unused": {
         "a policy in a range of a thousand is named": finds({"env.action_use": [0.001] * 12}, "0.1 %"),
-        "a spread of 1 in a range of 60": finds({"policy.entropy": 1.4 + noise(60, 0.01), "reward.mean": noise(60)},
-            raw={"action_space": "Box(0.0, 60.0, (1,), float32)"}),
-        "a spread of 1 in a range of 60": finds({"policy.entropy": 1.4 + noise(60, 0.01), "reward.mean": noise(60)},
-            raw={"action_space": "Box(0.0, 60.0, (1,), float32)"}),
-        "a spread of 1 in a range of 60": finds({"policy.entropy": 1.4 + noise(60, 0.01), "reward.mean": noise(60)},
-            raw={"action_space": "Box(0.0, 60.0, (1,), float32)"}),
         "a policy that holds still later": passes({"env.action_use": np.geomspace(0.5, 0.001, 12)})},
     "actions-without-effect": {
         "a low share from the start is a guess": finds({"env.action_shown": 0.2 + noise(40, 0.03)}, LOW),

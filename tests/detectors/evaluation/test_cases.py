@@ -52,11 +52,7 @@ RIGHT_OF_128 = np.random.default_rng(0).binomial(128, learning(25, 0.48, 0.81, s
 JUMP = np.where(np.arange(60) < 30, 0.40, 0.55) + noise(60, 0.015)
 STILL = 0.5 + noise(60, 0.02, seed=5)
 STUCK = np.where(np.arange(60) < 8, -500.0, -80.0) + noise(60, 3)
-CAUGHT_UP = {
-    "eval.reward": STUCK,
-    "eval.length.mean": -STUCK,
-    "reward.mean": np.linspace(-95, -80, 60) + noise(60, 3),
-}
+CAUGHT_UP = {"eval.reward": STUCK, "eval.length.mean": -STUCK, "reward.mean": np.linspace(-95, -80, 60) + noise(60, 3)}
 FLAT = {"reward.mean": 0.55 + noise(60, 0.05), "eval.accuracy": 0.65 + noise(60, 0.02, seed=2)}
 JUMPS = np.where(np.arange(60) < 30, 0.55, 0.27) + noise(60, 0.03, seed=1)
 GREEDY = np.where(np.arange(60) < 15, -500.0, -120.0) + noise(60, 3)

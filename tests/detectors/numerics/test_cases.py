@@ -63,12 +63,6 @@ CASES: Cases = {
             400), "reward.mean": FALL}, CRITICAL, onset=(106, 116)),
         "late growth that a score on its plateau has nothing of": finds({"grad.norm": CALM * np.r_[np.ones(120),
             np.geomspace(1, 60, 80)], "reward.mean": np.minimum(np.arange(200) / 100, 1) + noise(200, 0.03)}, WARNING),
-        "late growth that a score on its plateau has nothing of": finds({"grad.norm": CALM * np.r_[np.ones(120),
-            np.geomspace(1, 60, 80)], "reward.mean": np.minimum(np.arange(200) / 100, 1) + noise(200, 0.03)}, WARNING),
-        "late growth that a score on its plateau has nothing of": finds({"grad.norm": CALM * np.r_[np.ones(120),
-            np.geomspace(1, 60, 80)], "reward.mean": np.minimum(np.arange(200) / 100, 1) + noise(200, 0.03)}, WARNING),
-        "late growth that a score on its plateau has nothing of": finds({"grad.norm": CALM * np.r_[np.ones(120),
-            np.geomspace(1, 60, 80)], "reward.mean": np.minimum(np.arange(200) / 100, 1) + noise(200, 0.03)}, WARNING),
         "growth without a rising score is a warning": finds({"grad.norm": CALM * np.where(np.arange(200) < 110, 1, 30),
             "reward.mean": FLAT}, WARNING),
         "slow growth has an onset too": finds({"grad.norm": CALM * np.geomspace(1, 1000, 200), "reward.mean": FLAT},
@@ -265,9 +259,7 @@ def test_finite_numbers_that_no_update_survives(n: int, rows: int, severity: Sev
 
 def test_a_loss_without_bound_stops_the_run() -> None:
     finding = found(
-        "value-explosion",
-        run({"value.loss": RUNAWAY, "reward.mean": STANDS}, algorithm="ppo"),
-        Severity.CRITICAL,
+        "value-explosion", run({"value.loss": RUNAWAY, "reward.mean": STANDS}, algorithm="ppo"), Severity.CRITICAL
     )
     assert finding.interval is not None
     assert finding.interval[0] <= 100

@@ -88,10 +88,7 @@ def small(kl: float, norm: float = 10.0) -> Run:
 def counted(each: int) -> Run:
     """A library that counts its updates and iterations."""
     made = steps(1e-8)
-    done = {
-        "progress.updates": series("progress.updates", each * AT),
-        "progress.iterations": series("i", AT),
-    }
+    done = {"progress.updates": series("progress.updates", each * AT), "progress.iterations": series("i", AT)}
     return replace(made, trainer="sb3", series={**made.series, **done})
 
 

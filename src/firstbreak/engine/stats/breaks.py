@@ -291,13 +291,7 @@ def _sizes(
 
 
 def _burst(
-    y: np.ndarray,
-    r: np.ndarray,
-    one: np.ndarray,
-    g: np.ndarray,
-    basis: np.ndarray,
-    rho: float,
-    direction: int | None,
+    y: np.ndarray, r: np.ndarray, one: np.ndarray, g: np.ndarray, basis: np.ndarray, rho: float, direction: int | None
 ) -> _Candidate:
     """The best burst: of widths `WIDTHS` apart first, then with its ends moved to where they fit best."""
     n = len(y)

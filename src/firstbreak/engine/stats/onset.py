@@ -75,10 +75,7 @@ def onset(
 
 
 def first_sustained(
-    curve: Series | np.ndarray,
-    predicate: Callable[[np.ndarray], np.ndarray],
-    count: int = 5,
-    fraction: float = 0.8,
+    curve: Series | np.ndarray, predicate: Callable[[np.ndarray], np.ndarray], count: int = 5, fraction: float = 0.8
 ) -> float | None:
     """The first step that fulfils `predicate` (values -> bool) with `fraction` of the `count` points from it on."""
     steps, values = points(curve)

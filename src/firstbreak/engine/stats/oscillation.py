@@ -45,10 +45,7 @@ def oscillation(curve: Series | np.ndarray) -> Oscillation | None:
         return None
     z, top = _unit(values)
     return Oscillation(
-        mean=float(z.mean()) * top,
-        sd=float(z.std(ddof=1)) * top,
-        positive=float(np.mean(z > ZERO)),
-        p=_mean_is_zero(z),
+        mean=float(z.mean()) * top, sd=float(z.std(ddof=1)) * top, positive=float(np.mean(z > ZERO)), p=_mean_is_zero(z)
     )
 
 

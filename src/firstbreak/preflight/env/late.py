@@ -60,7 +60,7 @@ def reward_timing(episodes: Sequence[Episode], env: Any) -> Answer:
     if len(np.unique(rewards)) > len(rewards) / 2 and max(map(found.explained, found.halves[0])) < NOISE:
         return warning(
             "no observation or action explains the reward of a step, or of one near it: it is noise to a policy, which can only "
-            "learn how long an episode lasts; print the parts of the reward beside the observation",
+            "learn how long an episode lasts; print the parts of the reward beside the observation"
         )
     return f"the step of a reward explains {percent(own)} of it, and no other step explains clearly more"
 

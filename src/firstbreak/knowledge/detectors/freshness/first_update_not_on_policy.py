@@ -34,11 +34,7 @@ from firstbreak.model import Confidence, Config, Finding, NotApplicable, NotMeas
 from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
-FAMILIES = without(
-    Method.VALUE_BASED,
-    Method.PREFERENCE,
-    why="no ratio to an old policy in this kind of training",
-)
+FAMILIES = without(Method.VALUE_BASED, Method.PREFERENCE, why="no ratio to an old policy in this kind of training")
 
 
 def detect(

@@ -28,10 +28,7 @@ from firstbreak.words import number, percent
 
 ROLES = (Role.RELATION,)
 FAMILIES = without(
-    Method.VALUE_BASED,
-    Method.PREFERENCE,
-    Method.SUPERVISED,
-    why="no ratio to an old policy in this kind of training",
+    Method.VALUE_BASED, Method.PREFERENCE, Method.SUPERVISED, why="no ratio to an old policy in this kind of training"
 )
 
 

@@ -243,8 +243,5 @@ def _finding(
     loss: Series, message: str, severity: Severity, step: float, confidence: Confidence = Confidence.MEDIUM
 ) -> Finding:
     return Finding(
-        message=message,
-        severity=severity,
-        confidence=confidence,
-        **seen_since(loss, "policy loss", step, level=0.0),
+        message=message, severity=severity, confidence=confidence, **seen_since(loss, "policy loss", step, level=0.0)
     )
