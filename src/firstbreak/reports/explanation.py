@@ -11,7 +11,7 @@ from firstbreak import dialects, readers
 from firstbreak.dialects import hyperparameters, signals
 from firstbreak.engine import common_settings, inputs, published_settings, registry
 from firstbreak.engine.catalogue import catalogue
-from firstbreak.engine.checks import Check, Threshold
+from firstbreak.engine.checks import Check
 from firstbreak.engine.families import in_words
 from firstbreak.model import Link
 from firstbreak.readers import Unreadable
@@ -125,11 +125,6 @@ def _wrapped(text: str, indent: str = "") -> str:
     return "\n".join(textwrap.wrap(text, 100, initial_indent=indent, subsequent_indent="  ", break_on_hyphens=False))
 
 
-def source(threshold: Threshold) -> str:
-    """Where the number of a threshold comes from, as far as a reader can go there."""
-    return "" if "LOG.md" in threshold.source else threshold.source
-
-
 def _thresholds(check: Check) -> str:
     """Every threshold with its value, its unit, its reason and its source, and how to set one."""
     if not check.thresholds:
@@ -137,7 +132,7 @@ def _thresholds(check: Check) -> str:
     lines = []
     for name, threshold in check.thresholds.items():
         lines.append(f"  {name} = {threshold.default} {threshold.unit}".rstrip())
-        named = f"Source: {source(threshold)}." if source(threshold) else ""
+        named = f"Source: {threshold.source}." if threshold.source else ""
         if said := " ".join(part for part in (threshold.reason, named) if part):
             lines += textwrap.wrap(
                 said, 96, initial_indent="      ", subsequent_indent="      ", break_on_hyphens=False

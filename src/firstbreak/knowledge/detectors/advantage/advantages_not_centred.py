@@ -13,9 +13,7 @@ Fix:
 - Check the index that assigns completions to prompts, after every shuffle, filter and gather.
 - Compute the baseline before anything changes the order of the batch.
 Experiment: Print group id, prompt and advantage of one batch: the advantages of each prompt must sum to 0.
-References:
-https://arxiv.org/abs/2402.03300
-https://github.com/PeterGriffinJin/Search-R1/pull/88
+References: https://arxiv.org/abs/2402.03300 https://github.com/PeterGriffinJin/Search-R1/pull/88
 """
 
 import math

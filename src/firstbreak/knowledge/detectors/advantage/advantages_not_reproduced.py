@@ -12,9 +12,7 @@ Fix:
 - Compare the advantages of one short episode with a sum by hand.
 Experiment: Compute the advantages of a hand-made buffer with an end in the middle, and compare them with a calculation
 by hand.
-References:
-https://arxiv.org/abs/1506.02438
-https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
+References: https://arxiv.org/abs/1506.02438 https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 """
 
 import numpy as np

@@ -15,9 +15,7 @@ Fix:
 - Print reward, done, time limit and bootstrapped target for one episode end: after a real end the target is the reward.
 - In Gymnasium, bootstrap where `truncated`, never where `terminated`.
 Experiment: An environment that ends after one step with reward 1: its value must be 1, not 1 / (1 - {gamma}).
-References:
-https://arxiv.org/abs/1712.00378
-https://github.com/DLR-RM/stable-baselines3/issues/284
+References: https://arxiv.org/abs/1712.00378 https://github.com/DLR-RM/stable-baselines3/issues/284
 """
 
 import numpy as np

@@ -19,9 +19,7 @@ Fix:
 - Filter such groups ({dynamic_sampling}).
 Experiment: Sample one batch of prompts with four times the group size. If the share does not fall, the reward cannot
 tell the completions apart. If the share falls, the groups are too small.
-References:
-https://arxiv.org/abs/2503.14476
-https://github.com/huggingface/trl/issues/3857
+References: https://arxiv.org/abs/2503.14476 https://github.com/huggingface/trl/issues/3857
 """
 
 import enum

@@ -15,10 +15,8 @@ Fix:
   goal.
 Experiment: Run 20 episodes with random actions and 20 with a hand-written policy. If both have the same length and the
 same return, the fault is in the environment, not in training.
-References:
-https://gymnasium.farama.org/tutorials/gymnasium_basics/handling_time_limits/
-https://stable-baselines3.readthedocs.io/en/master/guide/rl_tips.html
-https://arxiv.org/abs/1712.00378
+References: https://gymnasium.farama.org/tutorials/gymnasium_basics/handling_time_limits/
+https://stable-baselines3.readthedocs.io/en/master/guide/rl_tips.html https://arxiv.org/abs/1712.00378
 """
 
 import numpy as np

@@ -11,11 +11,8 @@ Fix:
 - Run the same script with the library's tuned settings for this environment.
 - Check what the policy sees and does: print ten observations and actions beside those of the environment.
 Experiment: `firstbreak check env NAME` compares random actions with a simple rule through your own wrappers.
-References:
-https://gymnasium.farama.org/api/registry/
-https://github.com/DLR-RM/rl-baselines3-zoo
-https://doi.org/10.1038/nature14236
-https://arxiv.org/abs/2004.07219
+References: https://gymnasium.farama.org/api/registry/ https://github.com/DLR-RM/rl-baselines3-zoo
+https://doi.org/10.1038/nature14236 https://arxiv.org/abs/2004.07219
 """
 
 import numpy as np
@@ -35,12 +32,7 @@ def detect(
     score: Series,
     progress_env_steps: Series | None = None,
     *,
-    min_progress: float = at(
-        0.3,
-        "share",
-        "of the way from random actions to the score that counts as solved; "
-        "a run with less than half of this is reported with high confidence",
-    ),
+    min_progress: float = at(0.3, "share", "of the way to a solved task; half of it is surely too little"),
     last_share: float = at(0.2, "share", "the last fifth of the scores is the end of the run"),
     scale_distance: float = at(0.1, "share", "of the same way: a score that never came so near, ..."),
     scale_spread: float = at(0.005, "share", "... and moved by less than this, is no return of this task"),

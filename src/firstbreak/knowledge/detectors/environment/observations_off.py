@@ -19,9 +19,7 @@ Fix:
 - Where a delay is real, add the last actions to the observation.
 Experiment: Take a hundred steps with random actions in today's environment. Count the components that change, and the
 steps until an action shows.
-References:
-https://arxiv.org/abs/2101.00135
-https://github.com/DLR-RM/stable-baselines3/issues/870
+References: https://arxiv.org/abs/2101.00135 https://github.com/DLR-RM/stable-baselines3/issues/870
 """
 
 from functools import partial

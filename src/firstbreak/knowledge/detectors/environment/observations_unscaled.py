@@ -9,9 +9,7 @@ Fix:
 - Normalise with running statistics (VecNormalize, NormalizeObservation), and save these with the model.
 - Subtract what is constant; divide by a typical size.
 Experiment: Train 20,000 steps with observations that are normalised: does the value loss fall now?
-References:
-https://stable-baselines3.readthedocs.io/en/master/guide/rl_tips.html
-https://arxiv.org/abs/2006.05990
+References: https://stable-baselines3.readthedocs.io/en/master/guide/rl_tips.html https://arxiv.org/abs/2006.05990
 """
 
 import numpy as np

@@ -27,9 +27,7 @@ Fix:
 - Check the sign of {kl_coef}.
 Experiment: Swap chosen and rejected for a tenth of the run: if the held-out accuracy now rises above one half, the
 labels were swapped.
-References:
-https://arxiv.org/abs/2305.18290
-https://huggingface.co/docs/trl/dpo_trainer
+References: https://arxiv.org/abs/2305.18290 https://huggingface.co/docs/trl/dpo_trainer
 """
 
 import re

@@ -17,9 +17,7 @@ Fix:
 - Where the reference log-probabilities were computed in advance, compare some of them with fresh ones.
 Experiment: Run one batch with {learning_rate} set to 0: the loss must be 0.6931 and every margin 0. Then run the same
 batch one pair at a time: the pair whose margin is not 0 shows the difference.
-References:
-https://arxiv.org/abs/2305.18290
-https://huggingface.co/docs/trl/dpo_trainer
+References: https://arxiv.org/abs/2305.18290 https://huggingface.co/docs/trl/dpo_trainer
 https://github.com/allenai/open-instruct/pull/1900
 """
 

@@ -12,9 +12,7 @@ Fix:
 - Or drop the prompts that do not fit, before training, instead of cutting them.
 Experiment: Count the tokens of every prompt once, without training, and compare the largest count with
 {max_prompt_tokens}. Then decode the first and last 50 tokens of three prompts that are longer.
-References:
-https://verl.readthedocs.io/en/latest/examples/config.html
-https://huggingface.co/docs/trl/grpo_trainer
+References: https://verl.readthedocs.io/en/latest/examples/config.html https://huggingface.co/docs/trl/grpo_trainer
 """
 
 import numpy as np

@@ -15,9 +15,7 @@ Fix:
 - Divide {learning_rate} by ten, to rule out updates that are too large.
 Experiment: Change the sign of the reward for a tenth of the run. If the score now rises, the direction was wrong. If
 the score falls again, the updates are too large.
-References:
-https://arxiv.org/abs/2101.00135
-https://arxiv.org/abs/1709.06560
+References: https://arxiv.org/abs/2101.00135 https://arxiv.org/abs/1709.06560
 """
 
 import numpy as np

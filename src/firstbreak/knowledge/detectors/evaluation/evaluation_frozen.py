@@ -16,8 +16,7 @@ Fix:
 - Turn off the caching of evaluation results.
 Experiment: Evaluate the weights in the trainer's own process once, with the same protocol. If the number differs from
 the logged one, the evaluation used other weights.
-References:
-https://stable-baselines3.readthedocs.io/en/master/guide/callbacks.html
+References: https://stable-baselines3.readthedocs.io/en/master/guide/callbacks.html
 https://github.com/huggingface/trl/issues/5312
 """
 

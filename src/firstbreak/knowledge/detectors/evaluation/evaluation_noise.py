@@ -16,9 +16,7 @@ Fix:
 - Compare checkpoints by the mean of several evaluations.
 Experiment: Evaluate the last checkpoint twice with different seeds. If the two scores differ by as much as the run
 gained, this evaluation cannot rank checkpoints.
-References:
-https://arxiv.org/abs/1709.06560
-https://arxiv.org/abs/2108.13264
+References: https://arxiv.org/abs/1709.06560 https://arxiv.org/abs/2108.13264
 """
 
 import numpy as np

@@ -23,9 +23,7 @@ Fix:
 - Evaluate the checkpoints from before the jump again, with the protocol from after the jump.
 Experiment: Evaluate one old checkpoint with today's protocol. If its score jumps as well, the protocol changed, and not
 the policy.
-References:
-https://arxiv.org/abs/1709.06009
-https://github.com/verl-project/verl/issues/6202
+References: https://arxiv.org/abs/1709.06009 https://github.com/verl-project/verl/issues/6202
 """
 
 import re

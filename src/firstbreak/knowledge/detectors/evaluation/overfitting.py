@@ -12,9 +12,7 @@ Fix:
 - Use more data, or more varied data; a lower {learning_rate}; a smaller adapter, dropout or {weight_decay}.
 Experiment: Compare answers of the checkpoint with the lowest held-out loss and of the last one on twenty prompts that
 are not in the training data.
-References:
-https://arxiv.org/abs/2203.02155
-https://arxiv.org/abs/2212.10560
+References: https://arxiv.org/abs/2203.02155 https://arxiv.org/abs/2212.10560
 """
 
 import numpy as np

@@ -12,9 +12,7 @@ Fix:
 - Log an evaluation on held-out prompts or in a separate environment, every {eval_interval} steps.
 Experiment: Evaluate the first and the last checkpoint once, with the same protocol. The difference is the gain of the
 run.
-References:
-https://arxiv.org/abs/1709.06560
-https://huggingface.co/docs/trl/grpo_trainer
+References: https://arxiv.org/abs/1709.06560 https://huggingface.co/docs/trl/grpo_trainer
 """
 
 import re

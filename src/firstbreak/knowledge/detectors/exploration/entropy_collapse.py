@@ -15,9 +15,7 @@ Fix:
 - Check that rollouts are sampled, and do not take the most likely action.
 Experiment: Resume from before the onset with {entropy_coef} times ten for a tenth of the run: if the entropy holds and
 the score rises, the collapse was the break.
-References:
-https://arxiv.org/abs/2505.22617
-https://arxiv.org/abs/1602.01783
+References: https://arxiv.org/abs/2505.22617 https://arxiv.org/abs/1602.01783
 """
 
 import numpy as np

@@ -11,9 +11,7 @@ Fix:
 - Let epsilon begin at 1, and fall to 0.05 over the first tenth of the run or more ({exploration_initial},
   {exploration_fraction}).
 Experiment: The same run with an epsilon of 0.1: if the score rises sooner, exploration was missing.
-References:
-https://arxiv.org/abs/1312.5602
-https://arxiv.org/abs/1706.10295
+References: https://arxiv.org/abs/1312.5602 https://arxiv.org/abs/1706.10295
 """
 
 import numpy as np

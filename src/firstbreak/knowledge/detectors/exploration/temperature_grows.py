@@ -16,9 +16,7 @@ Fix:
 - Set {target_entropy} to minus the number of action dimensions, with actions scaled to -1 to 1.
 - Check the sign of the temperature's loss.
 Experiment: Train with a constant {entropy_coef} of 0.1: if the score rises, the target was out of reach.
-References:
-https://arxiv.org/abs/1812.05905
-https://stable-baselines3.readthedocs.io/en/master/modules/sac.html
+References: https://arxiv.org/abs/1812.05905 https://stable-baselines3.readthedocs.io/en/master/modules/sac.html
 """
 
 import re

@@ -17,10 +17,8 @@ Fix:
 Experiment: One batch with {learning_rate} 0: the largest |ratio - 1| must be below 0.0001. Fit a line through the
 log-probabilities of trainer and sampler: a slope other than 1 is a temperature, and single outliers are masks or token
 ids.
-References:
-https://github.com/huggingface/trl/issues/4159
-https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
-https://arxiv.org/abs/1707.06347
+References: https://github.com/huggingface/trl/issues/4159
+https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/ https://arxiv.org/abs/1707.06347
 """
 
 from collections.abc import Sequence

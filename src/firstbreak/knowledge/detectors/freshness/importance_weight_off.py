@@ -22,11 +22,8 @@ Fix:
 Experiment: One batch with {learning_rate} 0: the largest |ratio - 1| must be below 0.0001. If it is larger, the two
 passes differ: compare their log-probabilities one by one. Old data: twenty steps with {max_staleness} 0. If the weight
 returns to 1, the age of the data was the cause.
-References:
-https://github.com/areal-project/AReaL/blob/main/docs/en/best_practices/algo_perf.md
-https://huggingface.co/docs/trl/ppo_trainer
-https://arxiv.org/abs/1707.06347
-https://arxiv.org/abs/2505.24298
+References: https://github.com/areal-project/AReaL/blob/main/docs/en/best_practices/algo_perf.md
+https://huggingface.co/docs/trl/ppo_trainer https://arxiv.org/abs/1707.06347 https://arxiv.org/abs/2505.24298
 https://arxiv.org/abs/2110.00641
 """
 

@@ -18,9 +18,7 @@ the policy's either, but the weights are.
 Fix:
 - Check that the weights are sent to the engine after every update, and that the engine uses them.
 Experiment: Compare a hash of the weights of trainer and engine after each update.
-References:
-https://arxiv.org/abs/2505.24298
-https://huggingface.co/docs/trl/main/en/ppo_trainer
+References: https://arxiv.org/abs/2505.24298 https://huggingface.co/docs/trl/main/en/ppo_trainer
 """
 
 import numpy as np

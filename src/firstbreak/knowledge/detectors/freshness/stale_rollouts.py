@@ -13,8 +13,7 @@ Fix:
 - Give generation more of the hardware, or make the slowest rollouts shorter ({max_new_tokens}, {max_turns}).
 Experiment: Twenty steps with {max_staleness} 0, from the same checkpoint: if the reward recovers, the age of the data
 was the cause.
-References:
-https://arxiv.org/abs/2505.24298
+References: https://arxiv.org/abs/2505.24298
 https://github.com/areal-project/AReaL/blob/main/docs/en/best_practices/algo_perf.md
 https://verl.readthedocs.io/en/latest/advance/fully_async.html
 """

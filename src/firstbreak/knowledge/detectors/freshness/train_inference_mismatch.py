@@ -25,14 +25,10 @@ Experiment: Score one batch of generated tokens with the trainer before any upda
 difference is numerical. Then repeat this with the engine in eager mode and in full precision. If the distance grows:
 continue from the last checkpoint with {learning_rate} 0 for 20 steps. If it still grows, the fault is in the rollout;
 if not, in the update.
-References:
-https://verl.readthedocs.io/en/latest/faq/faq.html
-https://github.com/verl-project/verl/blob/main/docs/algo/rollout_corr.md
-https://arxiv.org/abs/2510.26788
-https://arxiv.org/abs/2510.11370
-https://github.com/huggingface/trl/issues/5312
-https://github.com/PrimeIntellect-ai/prime-rl/issues/1650
-https://github.com/allenai/open-instruct/issues/1473
+References: https://verl.readthedocs.io/en/latest/faq/faq.html
+https://github.com/verl-project/verl/blob/main/docs/algo/rollout_corr.md https://arxiv.org/abs/2510.26788
+https://arxiv.org/abs/2510.11370 https://github.com/huggingface/trl/issues/5312
+https://github.com/PrimeIntellect-ai/prime-rl/issues/1650 https://github.com/allenai/open-instruct/issues/1473
 """
 
 import numpy as np

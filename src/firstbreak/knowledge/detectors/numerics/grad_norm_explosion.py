@@ -16,9 +16,7 @@ Fix:
 - Compare the log-probabilities of inference engine and trainer: a mismatch on rare tokens explodes late.
 Experiment: Continue from the checkpoint before the growth with {learning_rate} divided by ten: if the norm still grows,
 the data or the log-probabilities are the cause, and not the step size.
-References:
-https://arxiv.org/abs/1211.5063
-https://arxiv.org/abs/2006.05990
+References: https://arxiv.org/abs/1211.5063 https://arxiv.org/abs/2006.05990
 """
 
 import numpy as np

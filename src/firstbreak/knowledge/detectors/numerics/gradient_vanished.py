@@ -14,9 +14,7 @@ Fix:
 - Check that the trainable parameters (adapters) are in the graph and in the optimizer.
 Experiment: One update on one batch with hand-made advantages of +1 and -1: if the gradient is still 0, it is cut off
 from the loss. If the gradient is not 0, the advantages were empty.
-References:
-https://github.com/huggingface/trl/issues/3857
-https://arxiv.org/abs/2503.14476
+References: https://github.com/huggingface/trl/issues/3857 https://arxiv.org/abs/2503.14476
 """
 
 import numpy as np

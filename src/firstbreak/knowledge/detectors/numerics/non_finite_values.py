@@ -23,9 +23,7 @@ Fix:
 - Apply masks before the logarithm, and guard every division by a sum of masks or by a spread ({scale_rewards}).
 Experiment: Load the last finite checkpoint and run the failing batch once with PyTorch's anomaly detection: the first
 operation that returns NaN is the place.
-References:
-https://stable-baselines3.readthedocs.io/en/master/guide/checking_nan.html
-https://arxiv.org/abs/1710.03740
+References: https://stable-baselines3.readthedocs.io/en/master/guide/checking_nan.html https://arxiv.org/abs/1710.03740
 https://github.com/verl-project/verl/issues/747
 """
 

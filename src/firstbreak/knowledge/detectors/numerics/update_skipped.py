@@ -12,9 +12,7 @@ Fix:
 - Lower {learning_rate} and {grad_clip} if the gradient norm grew first.
 Experiment: Run the skipped batch alone in fp32: if the gradient is finite there, the number format overflowed. If the
 gradient is infinite there too, the loss is wrong.
-References:
-https://pytorch.org/docs/stable/amp.html
-https://arxiv.org/abs/1710.03740
+References: https://pytorch.org/docs/stable/amp.html https://arxiv.org/abs/1710.03740
 """
 
 import numpy as np

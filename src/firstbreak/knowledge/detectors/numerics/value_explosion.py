@@ -14,9 +14,7 @@ Fix:
 - Normalise or clip rewards ({normalize_reward}, {reward_clip}), and lower {gamma}.
 Experiment: Freeze one batch, train only the critic on this batch, and compare its mean with the returns of finished
 episodes: a prediction above the largest possible return is an error of the target.
-References:
-https://arxiv.org/abs/1509.06461
-https://arxiv.org/abs/1812.02648
+References: https://arxiv.org/abs/1509.06461 https://arxiv.org/abs/1812.02648
 https://github.com/tensorflow/agents/issues/316
 """
 

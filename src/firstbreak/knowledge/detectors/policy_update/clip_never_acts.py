@@ -14,9 +14,7 @@ Fix:
 - Print {clip_range} as the loss receives it, and the share of ratios outside this range.
 - Clip on both sides, and add the dual clip for negative advantages.
 Experiment: A unit test: for a positive advantage and a ratio above 1 + {clip_range}, the gradient of the loss is 0.
-References:
-https://arxiv.org/abs/1707.06347
-https://github.com/openai/spinningup/issues/315
+References: https://arxiv.org/abs/1707.06347 https://github.com/openai/spinningup/issues/315
 """
 
 from firstbreak.engine import facts

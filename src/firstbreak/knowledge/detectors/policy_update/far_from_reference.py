@@ -15,9 +15,7 @@ Fix:
   divergence must be 0.
 Experiment: Continue from before the onset for a tenth of the run with {learning_rate} / 10: the reward must rise as
 fast with a tenth of the divergence.
-References:
-https://arxiv.org/abs/2210.10760
-https://huggingface.co/docs/trl/grpo_trainer
+References: https://arxiv.org/abs/2210.10760 https://huggingface.co/docs/trl/grpo_trainer
 """
 
 from firstbreak.engine import facts

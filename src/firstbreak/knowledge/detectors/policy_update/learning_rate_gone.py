@@ -13,8 +13,7 @@ Fix:
 - Set {learning_rate} and its schedule for the whole run, with a lowest value of a tenth.
 Experiment: Resume from the last checkpoint with a constant learning rate of a tenth of the highest one: the policy must
 move again.
-References:
-https://huggingface.co/docs/transformers/main_classes/optimizer_schedules
+References: https://huggingface.co/docs/transformers/main_classes/optimizer_schedules
 https://stable-baselines3.readthedocs.io/en/master/guide/examples.html#learning-rate-schedule
 """
 

@@ -11,9 +11,7 @@ Fix:
   buffer.
 Experiment: Repeat one member that fell and one that did not, with their seeds exchanged: what follows the seed is luck,
 and what stays is the configuration.
-References:
-https://arxiv.org/abs/1709.06560
-https://arxiv.org/abs/2108.13264
+References: https://arxiv.org/abs/1709.06560 https://arxiv.org/abs/2108.13264
 """
 
 from firstbreak.engine import facts

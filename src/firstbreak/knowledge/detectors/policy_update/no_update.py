@@ -27,8 +27,7 @@ Fix:
 - With adapters: check that the adapter is the part that trains, and that it reaches the inference engine.
 Experiment: Compare a hash of the weights before and after one update: if the two are equal, the break lies between loss
 and optimizer.
-References:
-https://github.com/verl-project/verl/issues/7495
+References: https://github.com/verl-project/verl/issues/7495
 https://stable-baselines3.readthedocs.io/en/master/modules/dqn.html
 """
 

@@ -15,9 +15,7 @@ Fix:
 - Check that advantages are normalised ({normalize_advantage}).
 Experiment: Resume from before the onset with {learning_rate} / 10 for a tenth of the run: if the step size is the
 cause, the KL divergence falls to about a hundredth.
-References:
-https://arxiv.org/abs/1707.06347
-https://spinningup.openai.com/en/latest/algorithms/ppo.html
+References: https://arxiv.org/abs/1707.06347 https://spinningup.openai.com/en/latest/algorithms/ppo.html
 """
 
 import numpy as np

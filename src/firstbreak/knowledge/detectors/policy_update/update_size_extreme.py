@@ -20,9 +20,7 @@ Fix:
 - Log every update: the course says whether it began so.
 Experiment: One update with {epochs_per_batch} and {minibatches} of 1: the ratio is exactly 1 and the KL divergence
 exactly 0, or the log-probabilities are not those of the policy that sampled.
-References:
-https://arxiv.org/abs/1707.06347
-https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
+References: https://arxiv.org/abs/1707.06347 https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-details/
 """
 
 import re

@@ -11,8 +11,7 @@ Fix:
 - Lower {train_freq}, or raise {gradient_steps}, until an update follows after each one to four steps.
 - Lower {target_update_interval}, or raise {tau}, so that the target network is copied a hundred times in the run.
 Experiment: A tenth of the run with one update for each step: the loss and the values must move.
-References:
-https://www.nature.com/articles/nature14236
+References: https://www.nature.com/articles/nature14236
 https://stable-baselines3.readthedocs.io/en/master/modules/dqn.html
 """
 

@@ -16,9 +16,7 @@ Fix:
 - Give the reward of the other components for right answers only, or lower their weight.
 Experiment: Train 30 steps on the answer component alone. If the component stays where it is, the answer is never
 extracted or never right.
-References:
-https://arxiv.org/abs/2209.13085
-https://lilianweng.github.io/posts/2024-11-28-reward-hacking/
+References: https://arxiv.org/abs/2209.13085 https://lilianweng.github.io/posts/2024-11-28-reward-hacking/
 """
 
 import numpy as np

@@ -35,13 +35,7 @@ def detect(
     kl_old: Series | None = None,
     policy: Policy = Policy.TEXT,
     *,
-    tolerance: float = at(
-        0.4,
-        "share",
-        "So far may the size of the reward change; "
-        "this value and the limits below find the fault in nine training runs of the lab, and in none of 482 others.",
-        "LOG.md, Detectors",
-    ),
+    tolerance: float = at(0.4, "share", "So far may its size change: nine faults of the lab, none of 482 others."),
     min_jump: float = at(5.0, "standard deviations", "A smaller jump can be noise."),
     min_share: float = at(0.95, "share", "What crosses 0 all the time has no sign to lose."),
     max_kl_ratio: float = at(5.0, "ratio", "After more, the policy itself may have changed."),

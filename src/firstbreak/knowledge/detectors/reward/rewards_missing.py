@@ -14,8 +14,7 @@ Fix:
 - text: Let the trainer stop, not skip, when a reward is no number.
 Experiment: Repeat the run with a learning rate of 0 for a tenth of its steps: rewards that are still missing come from
 the reward function, and not from the policy.
-References:
-https://huggingface.co/docs/trl/grpo_trainer
+References: https://huggingface.co/docs/trl/grpo_trainer
 https://stable-baselines3.readthedocs.io/en/master/guide/checking_nan.html
 """
 

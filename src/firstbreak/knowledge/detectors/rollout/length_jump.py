@@ -14,9 +14,7 @@ Fix:
 - Remove the length bonus or penalty from the reward, or cap it.
 Experiment: Score completions of the checkpoint before the jump with padding added, and cut to a third: if the reward
 rises, the length was the shortcut.
-References:
-https://arxiv.org/abs/2310.03716
-https://arxiv.org/abs/2209.13085
+References: https://arxiv.org/abs/2310.03716 https://arxiv.org/abs/2209.13085
 """
 
 import numpy as np

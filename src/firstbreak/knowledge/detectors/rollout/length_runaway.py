@@ -13,9 +13,7 @@ Fix:
 - Add a soft length penalty before {max_new_tokens}.
 Experiment: Score the same completions again with the last third cut off. If the reward falls although the answers are
 still right, the reward function rewards length.
-References:
-https://arxiv.org/abs/2310.03716
-https://arxiv.org/abs/2503.20783
+References: https://arxiv.org/abs/2310.03716 https://arxiv.org/abs/2503.20783
 """
 
 import numpy as np

@@ -17,9 +17,7 @@ Fix:
 - Compute log-probabilities with the {temperature} and {top_p} of sampling. Leave tool output and padding out of the mask.
 Experiment: Compute the log-probabilities of one freshly generated batch before any update: the smallest one must agree
 with that of the inference engine.
-References:
-https://github.com/huggingface/trl/issues/5224
-https://arxiv.org/abs/2510.26788
+References: https://github.com/huggingface/trl/issues/5224 https://arxiv.org/abs/2510.26788
 """
 
 import numpy as np

@@ -13,9 +13,7 @@ Fix:
 - Generate again from the first prompts with the latest policy: if the old reward comes back, the prompts changed and not the
   policy.
 Experiment: Score the latest policy on the prompts of the first ten steps, without training.
-References:
-https://arxiv.org/abs/2503.14476
-https://inclusionai.github.io/AReaL/
+References: https://arxiv.org/abs/2503.14476 https://inclusionai.github.io/AReaL/
 """
 
 import numpy as np

@@ -13,9 +13,7 @@ Fix:
 - Add a soft length penalty before the limit.
 Experiment: Generate for 50 prompts with four times {max_new_tokens}, and score the answers. If the mean score is
 higher, the limit was the cause.
-References:
-https://arxiv.org/abs/2503.14476
-https://github.com/huggingface/trl/issues/5697
+References: https://arxiv.org/abs/2503.14476 https://github.com/huggingface/trl/issues/5697
 """
 
 import numpy as np

@@ -15,10 +15,8 @@ Fix:
 Experiment: Run three steps with a reading every second, beside the times of the phases: the phase in which the GPU
 waits is the one to shorten. Where it fell, train a batch saved at the start again: if that is as slow as now, the
 machine is the reason.
-References:
-https://docs.wandb.ai/guides/models/app/features/system-metrics
-https://verl.readthedocs.io/en/latest/perf/perf_tuning.html
-https://arxiv.org/abs/2204.02311
+References: https://docs.wandb.ai/guides/models/app/features/system-metrics
+https://verl.readthedocs.io/en/latest/perf/perf_tuning.html https://arxiv.org/abs/2204.02311
 https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 """
 

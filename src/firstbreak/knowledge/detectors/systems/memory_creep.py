@@ -13,8 +13,7 @@ Fix:
 - Lower {max_new_tokens} or {minibatch_size}, and save a checkpoint before the limit is reached.
 Experiment: Print the allocated and the reserved memory after each phase of three steps: the phase that does not return
 the memory that it took is the place.
-References:
-https://docs.pytorch.org/docs/stable/notes/cuda.html
+References: https://docs.pytorch.org/docs/stable/notes/cuda.html
 https://docs.pytorch.org/docs/stable/torch_cuda_memory.html
 """
 

@@ -21,10 +21,8 @@ Fix:
 Experiment: Generate one batch with half of {max_new_tokens}: if the time halves, the length is the bottleneck. If not,
 double the number of rollout workers for 20 steps: if the wait halves, generation is the reason, else the environment,
 the rewards or the filter.
-References:
-https://verl.readthedocs.io/en/latest/perf/perf_tuning.html
-https://verl.readthedocs.io/en/latest/advance/fully_async.html
-https://arxiv.org/abs/2505.24298
+References: https://verl.readthedocs.io/en/latest/perf/perf_tuning.html
+https://verl.readthedocs.io/en/latest/advance/fully_async.html https://arxiv.org/abs/2505.24298
 https://arxiv.org/abs/2503.14476
 """
 

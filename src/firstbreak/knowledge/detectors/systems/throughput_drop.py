@@ -19,8 +19,7 @@ Fix:
 - Set a timeout for tools and environments, and start more workers.
 Experiment: Restart from the last checkpoint on the same machine: if the speed returns, the machine or a leak was the
 reason. If the speed does not return, the data (length, turns) of this stage are the reason.
-References:
-https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
+References: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 https://stable-baselines3.readthedocs.io/en/master/common/logger.html
 """
 
