@@ -247,14 +247,7 @@ def make(job: Job) -> bytes:
     """Train one run and return its archive. The same files always give the same archive."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        run(
-            job.variant,
-            out=folder,
-            seed=job.seed,
-            severity=job.severity,
-            base=job.base,
-            options=SHORTER.get(job.base),
-        )
+        run(job.variant, out=folder, seed=job.seed, severity=job.severity, base=job.base, options=SHORTER.get(job.base))
         return _pack(folder)
 
 

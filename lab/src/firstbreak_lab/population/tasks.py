@@ -121,10 +121,7 @@ DISCRETE: Mapping[str, ControlTask] = MappingProxyType(
     }
 )
 CONTINUOUS: Mapping[str, ControlTask] = MappingProxyType(
-    {
-        "balance": ControlTask(Balance, 30, -1.0, 1.0),
-        "reach": ControlTask(Reach, 25, -1.7, 0.3),
-    }
+    {"balance": ControlTask(Balance, 30, -1.0, 1.0), "reach": ControlTask(Reach, 25, -1.7, 0.3)}
 )
 TASKS: Mapping[str, ControlTask] = MappingProxyType({**DISCRETE, **CONTINUOUS})
 

@@ -13,10 +13,7 @@ from firstbreak_lab.language import tasks
 from firstbreak_lab.language.tasks import Task
 
 CAUSE = "prompts-too-hard"
-ACCEPTED = {
-    "environment": "the problems were chosen wrong",
-    "reward": "a reward that is nearly always 0 tells nothing",
-}
+ACCEPTED = {"environment": "the problems were chosen wrong", "reward": "a reward that is nearly always 0 tells nothing"}
 ONSET = 0.0
 SEVERITIES = {
     "language/grpo-sort": (6, 7, 9),

@@ -18,10 +18,7 @@ ACCEPTED = {
     "evaluation": "training and evaluation differ, and either may be called the wrong one",
 }
 ONSET = 0.0
-SEVERITIES = {
-    "language/grpo-sort": (1, 3, 5),
-    "language/grpo-tag": (1, 3, 5),
-}  #: characters that are missing
+SEVERITIES = {"language/grpo-sort": (1, 3, 5), "language/grpo-tag": (1, 3, 5)}  #: characters that are missing
 
 
 def inject(settings: Any, severity: float, onset: int) -> None:

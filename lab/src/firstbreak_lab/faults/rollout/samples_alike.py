@@ -10,10 +10,7 @@ from typing import Any
 CAUSE = "samples-without-variety"
 ACCEPTED = {"exploration": "nothing different is tried"}
 ONSET = 0.0
-SEVERITIES = {
-    "language/grpo-sort": (2, 4, 8),
-    "language/grpo-add": (2, 4, 8),
-}  #: equal completions of a prompt, of 8
+SEVERITIES = {"language/grpo-sort": (2, 4, 8), "language/grpo-add": (2, 4, 8)}  #: equal completions of a prompt, of 8
 
 
 def inject(settings: Any, severity: float, onset: int) -> None:

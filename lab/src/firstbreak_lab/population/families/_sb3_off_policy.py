@@ -12,11 +12,7 @@ from firstbreak_lab.population.faults import fault
 
 SHARED: tuple[TrainerFault, ...] = (
     *_sb3.SHARED,
-    fault(
-        "target-never-updated",
-        link=Link.ADVANTAGE,
-        accepted={Link.FRESHNESS: "an old network gives the targets"},
-    ),
+    fault("target-never-updated", link=Link.ADVANTAGE, accepted={Link.FRESHNESS: "an old network gives the targets"}),
     fault("buffer-too-small", (8, 64), "transitions", whole=True),
     fault("buffer-frozen"),
 )

@@ -34,9 +34,7 @@ FAULTS = by_name(
         fault("done-mask-ignored"),
         fault("horizon-too-short", (0.1, 0.7), "discount", from_start=True),
         fault(
-            "target-never-updated",
-            link=Link.ADVANTAGE,
-            accepted={Link.FRESHNESS: "an old network gives the targets"},
+            "target-never-updated", link=Link.ADVANTAGE, accepted={Link.FRESHNESS: "an old network gives the targets"}
         ),
         fault("epsilon-zero", from_start=True),
         fault("epsilon-never-falls", (0.6, 1), "epsilon", from_start=True),

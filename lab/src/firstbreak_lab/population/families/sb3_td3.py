@@ -31,11 +31,7 @@ def draw(rng: np.random.Generator, rows: int) -> dict[str, Any]:
     """Settings of a healthy run: those of SAC, with the noise and the delay of TD3."""
     settings = sb3_sac.draw(rng, rows)
     del settings["adapts"], settings["ent_coef"]
-    return {
-        **settings,
-        "action_noise": float(rng.choice([0.1, 0.2, 0.4])),
-        "policy_delay": int(rng.choice([1, 2])),
-    }
+    return {**settings, "action_noise": float(rng.choice([0.1, 0.2, 0.4])), "policy_delay": int(rng.choice([1, 2]))}
 
 
 def train(settings: Mapping[str, Any], seed: int, broken: BrokenMechanism, out: Path) -> Trained:

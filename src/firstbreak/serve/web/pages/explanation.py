@@ -6,7 +6,7 @@ from firstbreak.engine import registry
 from firstbreak.engine.checks import Check
 from firstbreak.engine.registry import Cause
 from firstbreak.reports import html, reference
-from firstbreak.reports.explanation import explain, needs, source
+from firstbreak.reports.explanation import explain, needs
 from firstbreak.reports.markup import Markup, element, join, lines
 from firstbreak.serve.web.pages.frame import address, frame
 from firstbreak.words import percent
@@ -29,7 +29,7 @@ def page(name: str) -> str:
 
 def _asks(detector: Check) -> Markup:
     """What a detector needs, its thresholds, and the causes that show it."""
-    rows = [(html.literal(f"{n} = {t.default}"), t.unit, t.reason, source(t)) for n, t in detector.thresholds.items()]
+    rows = [(html.literal(f"{n} = {t.default}"), t.unit, t.reason, t.source) for n, t in detector.thresholds.items()]
     causes = sorted(
         ((c.findings[detector.id], c) for c in registry.causes().values() if detector.id in c.findings),
         key=lambda found: -found[0],
