@@ -174,7 +174,8 @@ def blocked_survey(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
             yield main, mark
         finally:
             for process in supervisor.marked(mark):
-                os.kill(process, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):  # ended with its parent
+                    os.kill(process, signal.SIGKILL)
 
 
 def workers(folder: Path) -> list[int]:
