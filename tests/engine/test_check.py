@@ -23,6 +23,7 @@ from firstbreak.model import (
     Severity,
     Status,
 )
+from firstbreak.readers import Unreadable
 from tests.make import learning, run
 
 
@@ -137,7 +138,9 @@ def test_who_is_excluded_reads_why() -> None:
     )
 
 
-@pytest.mark.parametrize("asked", [firstbreak.check, firstbreak.diagnose])
-def test_a_path_instead_of_a_run_is_told_what_to_do(asked: Callable[[Any], Any]) -> None:
+def test_a_path_instead_of_a_run_is_told_what_to_do_or_read() -> None:
+    asked: Any = Path("run")
     with pytest.raises(TypeError, match=r"no run: read it first, with firstbreak\.read\('.*run'\)"):
-        asked(Path("run"))
+        firstbreak.check(asked)
+    with pytest.raises(Unreadable, match="no such file or folder"):
+        firstbreak.diagnose(asked)

@@ -84,7 +84,7 @@ def test_what_the_scaffold_writes_works_at_once(tmp_path: Path) -> None:
     for file in package.glob("test_*.py"):
         assert file.name not in done.stdout  # of no file a test was skipped or failed
     for command in (["format", "--check"], ["check", "--select=E,F,I,UP,B,SIM,RUF,PT,PERF"]):
-        ruff = [sys.executable, "-m", "ruff", *command, "--line-length=120", "--no-cache", str(package)]
+        ruff = [sys.executable, "-m", "ruff", *command, "--isolated", "--line-length=120", "--no-cache", str(package)]
         style = subprocess.run(ruff, capture_output=True, text=True)
         assert style.returncode == 0, style.stdout
 
