@@ -21,6 +21,18 @@ def test_a_list_of_things_is_no_training_log(tmp_path: Path) -> None:
     (tmp_path / "index.csv").write_text(f"id,format,algo,task,licence,verdict,steps\n{rows}")
     with pytest.raises(Unreadable, match="not a training log"):
         read_run(tmp_path / "index.csv")
+
+
+def test_a_table_of_samples_keeps_its_numbers_and_a_list_beside_a_log_is_named(tmp_path: Path) -> None:
+    words = [f"t{i}" for i in range(12)]
+    rows = [",".join([str(n), str(n / 10), *(f"{word} {n}" for word in words)]) for n in range(20)]
+    (tmp_path / "samples.csv").write_text("\n".join([",".join(["step", "reward", *words]), *rows]))
+    assert "reward.mean" in read_run(tmp_path).series
+    (tmp_path / "samples.csv").write_text("\n".join([",".join(["cost", "reward", *words]), *rows]))
+    (tmp_path / "log.jsonl").write_text("".join(f'{{"step": {n}, "loss": {n}}}\n' for n in range(20)))
+    run = read_run(tmp_path)
+    assert "reward.mean" not in run.series
+    assert any("samples.csv" in note and "words" in note for note in run.notes)
     rows = "".join(f"run,fmt,algo,task,lic,said,{i},0.5\n" for i in range(5))  # options, the same in all rows
     (tmp_path / "log.csv").write_text(f"id,format,algo,task,licence,verdict,step,reward\n{rows}")
     assert "reward.mean" in read_run(tmp_path / "log.csv").series

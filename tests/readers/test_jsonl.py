@@ -2,6 +2,7 @@
 
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -215,3 +216,9 @@ def test_a_first_line_that_is_cut_or_a_message_costs_itself_alone():
         recording = read(jsonl, first + '\n{"step": 1, "loss": 2}\n{"step": 2, "loss": 1}\n', "eval.jsonl")
         assert values(recording, "loss") == [2, 1]
         assert recording.damage == ["line 1: 1 lines are no JSON object, left out; check for a killed writer"]
+
+
+def test_rows_that_time_an_evaluation_are_of_held_out_data(tmp_path: Path) -> None:
+    rows = "".join(f'{{"step": {n}, "eval_time": 3.5, "mean_episode_reward": {n}}}\n' for n in range(8))
+    (tmp_path / "eval.log").write_text(rows)
+    assert "eval.reward" in read_run(tmp_path / "eval.log").series

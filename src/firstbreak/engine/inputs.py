@@ -203,12 +203,10 @@ def eval_sources(run: Run) -> dict[str, Series] | None:
 
     Log one score for each set of held-out problems.
     """
-    for signal in ("eval.accuracy", "eval.success_rate", "eval.pass_at_k"):
-        parts = {k.partition("@")[2]: s.finite for k, s in run.series.items() if k.startswith(signal + "@")}
-        parts = {name: s for name, s in parts.items() if len(s) and " " not in name}
-        if signal not in run.series and parts:
-            return parts
-    return None
+    asked = (s for s in ("eval.accuracy", "eval.success_rate", "eval.pass_at_k") if s not in run.series)
+    # `@math maj@8` is another score
+    found = ({name: s for name, s in _slices(run, signal).items() if " " not in name} for signal in asked)
+    return next(filter(None, found), None)
 
 
 def independent(
@@ -263,12 +261,14 @@ def members(run: Run) -> dict[str, Series] | None:
 
     Log one curve for each member.
     """
-    for signal in ("eval.reward", "reward.mean", "reward.episode"):
-        parts = {k.partition("@")[2]: s.finite for k, s in run.series.items() if k.startswith(signal + "@")}
-        parts = {name: s for name, s in parts.items() if len(s)}
-        if len(parts) > 1:
-            return parts
-    return None
+    found = (_slices(run, signal) for signal in ("eval.reward", "reward.mean", "reward.episode"))
+    return next((parts for parts in found if len(parts) > 1), None)
+
+
+def _slices(run: Run, signal: str) -> dict[str, Series]:
+    """The curves of `signal@part`, by part."""
+    parts = {k.partition("@")[2]: s.finite for k, s in run.series.items() if k.startswith(signal + "@")}
+    return {name: s for name, s in parts.items() if len(s)}
 
 
 def _mean_of(curves: Mapping[str, Series], what: str = "members") -> Series:

@@ -121,13 +121,10 @@ def _ini(data: bytes) -> Any:
 
 def _command(data: bytes) -> Any:
     """The options of a command: `--name value`, `--name=value`, `name.part=value`; what a shell would fill in is left out."""
-    lines = data[found.start() if (found := _STARTS.search(data)) else 0 :]
+    lines = data[start.start() if (start := _STARTS.search(data)) else 0 :]
     words = shlex.split(lines.decode().replace("\\\n", " "), comments=True)
-    options = {
-        m[1].replace("-", "_"): literal(m[2].rstrip(";"))
-        for m in map(_OPTION.fullmatch, words)
-        if m and "$" not in m[2]
-    }
+    found = (m for m in map(_OPTION.fullmatch, words) if m and "$" not in m[2])
+    options = {m[1].replace("-", "_"): literal(m[2].rstrip(";")) for m in found}
     for name, written in zip(words, [*words[1:], "--"], strict=True):
         if re.fullmatch(r"--[A-Za-z][\w.-]*", name) and "$" not in written:
             options[name[2:].replace("-", "_")] = True if written.startswith("--") else literal(written.rstrip(";"))

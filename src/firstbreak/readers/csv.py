@@ -37,7 +37,7 @@ FILES = ("*.csv", "*.tsv", "*.txt", "*.dat")
 SUFFIXES = {".csv", ".tsv"}
 MAX_COLUMNS = 50_000
 MAX_HEADER = 1 << 22  # bytes
-WORDS = 4  #: columns of changing words for each of numbers: from here on it is no training log
+WORDS = 4  #: columns of changing words for each of numbers: a table without steps that has more is no training log
 MAX_PREAMBLE = 32  # lines of text before the header
 MAX_RECORD_LINES = 100
 INDEX = "unnamed_0"  #: a first column without a name: the index that pandas saved, "Unnamed: 0" when it is saved again
@@ -88,8 +88,13 @@ def read(path: Path, resume: Any = None) -> Recording:
         recording.notes.append(f"the last line has no end yet, left for the next read ({lines.unfinished} bytes)")
     if lines.skipped:
         recording.damage.append(f"{lines.skipped} lines longer than {MAX_LINE >> 20} MiB left out; check the writer")
-    if not recording.config and table.columns.words > WORDS * len(recording.curves):
-        recording.curves.clear()  # a list of things, and no log
+    counted = [c for name, c in recording.curves.items() if name.lower() in _columns.COUNTERS]
+    logs = len(recording.curves) > len(counted) and any((np.diff(c.values) >= 0).all() for c in counted)
+    if not logs and not recording.config and table.columns.words > WORDS * len(recording.curves):
+        recording.curves.clear()
+        recording.notes.append(
+            "a list with far more words than numbers and no steps that grow: its numbers are left out"
+        )
     seeds = recording.curves.get("seed")
     if seeds is not None and len(several := np.unique(seeds.values)) > 1:
         recording.notes.append(

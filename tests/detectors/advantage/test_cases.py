@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from firstbreak.engine.diagnose import diagnose
-from firstbreak.model import Run, Severity
+from firstbreak.model import Link, Run, Severity
 from tests.detectors.look import (
     CRITICAL,
     HIGH,
@@ -48,6 +48,7 @@ VANISHING = {"value.loss": 100 * np.exp(-np.arange(100) / 10) + 0.001, "reward.e
 RETURNS = -1200 * np.exp(-np.arange(100) / 20) - 60 + noise(100, 15)
 # value-scale-mismatch
 LARGE = 100 + noise(60, 5)
+PAID_ALIKE = dict.fromkeys(("reward.mean", "episode.length"), np.linspace(20, 500, 60))
 NEAR_ZERO = {"value.mean": noise(60, 0.1, 1), "returns.mean": LARGE}
 # zero-variance-groups
 EXTREMES = {"reward.min": np.zeros(60), "reward.max": np.ones(60)}
@@ -173,6 +174,11 @@ CASES: Cases = {
         "values that follow": passes({"value.mean": LARGE + noise(60, 5, 1),
             "returns.mean": LARGE}),
         "returns around zero say nothing wrong": passes({"value.mean": noise(60, 1, 1), "returns.mean": noise(60)}),
+        "a step pays 1, so that a discount of 0.99 leaves 100": [finds({**PAID_ALIKE, "value.mean": np.linspace(5, 280, 60)},
+            "at most 100", config={"gamma": 0.99}, algorithm="dqn"), passes({**PAID_ALIKE, "value.mean":
+            np.linspace(5, 95, 60)}, config={"gamma": 0.99}, algorithm="dqn"), passes({**PAID_ALIKE, "reward.mean":
+            PAID_ALIKE["reward.mean"] + 40 + noise(60, 5), "value.mean": np.linspace(5, 280, 60)}, config={"gamma": 0.99},
+            algorithm="dqn")],
         "a method without advantages hears of its targets": [finds(NEAR_ZERO, "advantages", algorithm="ppo"),
             finds(NEAR_ZERO, "targets", algorithm="dqn")]},
     "zero-variance-groups": {
@@ -247,6 +253,13 @@ def test_no_state_is_worth_more_than_its_episode() -> None:
     assert first.rstrip(".").lower() in finding.message.lower()  # of the sign, and not of another finding
     assert silent("value-scale-mismatch", run({**curves, "value.mean": np.linspace(2, 20, 80)}, algorithm="dqn"))
     assert silent("value-scale-mismatch", run({**curves, "reward.mean": returns - 60}, algorithm="dqn"))
+
+
+def test_no_link_is_named_beside_another_to_which_nothing_points() -> None:
+    values = {**PAID_ALIKE, "value.mean": np.linspace(5, 280, 60), "eval.reward": np.linspace(20, 500, 60)}
+    first = diagnose(run(values, algorithm="dqn", config={"gamma": 0.99})).first_break
+    assert first is not None
+    assert (first.link, first.also) == (Link.ADVANTAGE, None)
 
 
 def test_prompts_that_differ_in_groups_that_never_do_are_answered_by_copies() -> None:

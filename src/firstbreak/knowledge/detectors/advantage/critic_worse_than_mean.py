@@ -48,7 +48,7 @@ def detect(
     min_share_constant: float = at(0.9, "share", "A critic that learns leaves 0 for some of the time."),
     min_share_sure: float = at(0.95, "share", "Nearly every update: the score learns in spite of this critic."),
     min_value_loss: float = at(1e-6, "squared return", "With less, returns are constant and nothing is to be learned."),
-    max_loss_left: float = at(1e-3, "share of its largest", "What is left has no variance to explain."),
+    max_loss_left: float = at(1e-3, "share of its largest", "What is left has no variance to explain.", "population"),
     was_good: float = at(0.1, "share", "Of the variance explained before: more than chance."),
     min_points: int = at(10, "points", "Fewer points do not show more than the first updates."),
 ) -> Finding | Expected | NotMeasured | None:

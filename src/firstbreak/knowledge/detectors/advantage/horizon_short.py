@@ -40,7 +40,7 @@ def detect(
     policy: Policy = Policy.CONTROL,
     *,
     max_share: float = at(0.04, "share", "A longer horizon covers enough of the length to learn from."),
-    usual_horizon: float = at(50.0, "steps", "A discount of 0.98 is tuned for episodes of a thousand."),
+    usual_horizon: float = at(50.0, "steps", "A discount of 0.98 is tuned for episodes of a thousand.", "RL Zoo"),
 ) -> Finding | NotApplicable | NotMeasured | None:
     gamma = config.recorded("gamma")
     if gamma is None:

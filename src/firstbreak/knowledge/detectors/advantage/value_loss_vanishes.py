@@ -41,7 +41,7 @@ def detect(
     *,
     min_ratio: float = at(100.0, "ratio", "A critic that learns well lowers its loss too, but by less than this."),
     min_difference: float = at(0.05, "share", "Returns that differ less, in shares of their mean, are equal."),
-    max_explained_variance: float = at(0.5, "share", "A critic that has learned reaches 0.99."),
+    max_explained_variance: float = at(0.5, "share", "A critic that has learned reaches 0.99.", "lab"),
     late_quantile: float = at(0.98, "quantile", "The critic must never be wrong, and not only in most minibatches."),
     top_quantile: float = at(0.99, "quantile", "In a long run, the first updates of an untrained critic are no level."),
     min_points: int = at(20, "points", "Fewer points do not show a highest level and a late one."),

@@ -2,8 +2,9 @@
 
 Looks for: The difference of mean value and mean return over the second half of the run, divided by the size of the
 returns: above `min_gap`. Where no returns are logged: a mean value beyond `beyond` times what episodes return, where
-all returns have one sign. The value of a state is what is still to come in its episode, so that no critic that is right
-lies beyond it. And the support of a distribution of values (`v_min`, `v_max`) beside what episodes return, discounted.
+all returns have one sign; or beyond what an endless episode is worth, discounted, where every step pays the same. The
+value of a state is what is still to come in its episode, so that no critic that is right lies beyond it. And the support
+of a distribution of values (`v_min`, `v_max`) beside what episodes return, discounted.
 Why: If the values are far from the returns, every advantage has the same sign. The policy then makes everything that it
 does more probable, or everything less probable, and cannot tell good from bad. A method that acts by its values takes
 what is only estimated for what pays: targets that go past the end of an episode, next observations that are overwritten
@@ -30,6 +31,7 @@ from firstbreak.values import replace
 from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
+SAME = 0.002  #: of the pay of a step: what rounding of returns and lengths leaves (convention)
 
 
 def detect(
@@ -55,7 +57,8 @@ def detect(
     if returns_mean is None:
         if policy is not Policy.CONTROL or reward_mean is None or len(value_mean.finite) < min_points:
             return NotMeasured("neither the critic's returns nor those of episodes are logged")
-        return _beyond_episodes(value_mean.finite, reward_mean.finite, eval_reward, beyond, far, min_points)
+        whole = _worth(config, reward_mean.finite, episode_length, min_points)
+        return _beyond_episodes(value_mean.finite, reward_mean.finite, eval_reward, whole, beyond, far, min_points)
     values, returns = value_mean.finite.tail(0.5), returns_mean.finite.tail(0.5)
     if min(len(values), len(returns)) < min_points:
         return NotMeasured(
@@ -114,22 +117,40 @@ def _outside_support(config: Config, returns: Series, length: Series | None) -> 
     )
 
 
+def _worth(config: Config, returns: Series, length: Series | None, min_points: int) -> float | None:
+    """What an episode without end is worth, discounted, where every step pays the same, as return over length shows."""
+    gamma = config.number("gamma")
+    if gamma is None or gamma >= 1 or length is None or not np.array_equal(length.finite.steps, returns.steps):
+        return None
+    steps = length.finite.values
+    paid = returns.values / np.maximum(steps, 1)
+    if len(steps) < min_points or steps.max() < 2 * steps.min() or np.ptp(paid) > SAME * paid.max():
+        return None
+    return float(median(paid)) / (1 - gamma)
+
+
 def _beyond_episodes(
-    values: Series, returns: Series, evaluation: Series | None, beyond: float, far: float, min_points: int
+    values: Series,
+    returns: Series,
+    evaluation: Series | None,
+    whole: float | None,
+    beyond: float,
+    far: float,
+    min_points: int,
 ) -> Finding | NotMeasured | None:
-    """Values above what any episode returns, from some update on to the end."""
+    """Values above what any episode returns, or is worth as a `whole`, from some update on to the end."""
     if len(returns) < min_points:
         return NotMeasured(f"{len(returns)} returns of episodes are too few (needs {min_points})")
     scores = evaluation.finite.tail(0.5).values if evaluation is not None else np.empty(0)
     if returns.values.max() < 0 and (not len(scores) or scores.max() < 0):  # costs: the same with the other sign
-        values, returns, scores = (
-            replace(values, values=-values.values),
-            replace(returns, values=-returns.values),
-            -scores,
-        )
+        values, returns = (replace(curve, values=-curve.values) for curve in (values, returns))
+        scores = -scores
     if returns.values.min() < 0 or (len(scores) and scores.min() < 0):
         return None
     most = max(quantile(returns.values, 0.95), median(scores) if len(scores) else 0.0)
+    worth = ""
+    if whole is not None and 0 < whole < most:
+        most, worth = whole, f", which is at most {number(whole)} with the discount, since every step pays the same"
     first = for_good(values.values > beyond * most, 0.9) if most > 0 else None
     plain = first is not None and float(values.values[first:].min()) > 2 * beyond * most
     if first is None or len(values) - first < (min_points // 2 if plain else min_points):
@@ -137,10 +158,12 @@ def _beyond_episodes(
     late = facts.settled(values)
     return Finding(
         message=facts.tell(
-            "the mean value is {value}, and episodes return {returned}: a state cannot be worth more than its whole episode; "
-            "check that targets stop at the end of an episode, and that next observations in the buffer are copies",
+            "the mean value is {value}, and episodes return {returned}{worth}: no state is worth more than its whole episode; "
+            "check that targets stop at the end of an episode and have one factor gamma for each step, and that next "
+            "observations in the buffer are copies",
             value=late,
             returned=facts.settled(returns),
+            worth=worth,
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH if late.value >= far * most else Confidence.MEDIUM,

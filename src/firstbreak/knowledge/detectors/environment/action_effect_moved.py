@@ -38,7 +38,7 @@ def detect(
     env_action_shown_at_once: Series,
     env_action_effect_moved: Series | None = None,
     *,
-    min_explained: float = at(0.95, "share", "only then is the effect of an action one number"),
+    min_explained: float = at(0.95, "share", "only then is the effect of an action one number", "lab"),
     min_change: float = at(0.3, "share", "a change of the effect that noise does not make"),
     max_spread: float = at(0.1, "share", "an effect that differs more between the first windows depends on the state"),
     min_clear_share: float = at(0.5, "share", "where fewer are clear, they are a region of the states"),

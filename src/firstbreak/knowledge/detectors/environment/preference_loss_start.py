@@ -61,7 +61,7 @@ def detect(
     eval_pref_reward_rejected: Series | None = None,
     reference_free: bool = False,
     *,
-    tolerance: float = at(0.15, "ratio", "half precision moves the first loss to 0.66 to 0.72"),
+    tolerance: float = at(0.15, "ratio", "half precision moves the first loss to 0.66 to 0.72", "tests"),
     tolerance_later: float = at(0.25, "ratio", "a first point may be a mean over several updates"),
     ratio_critical: float = at(2.0, "ratio", "so far off are other inputs or weights, no rounding"),
     multiple_tolerance: float = at(0.05, "ratio", "a loss this near to a whole multiple of ln 2 is a sum over batches"),

@@ -41,7 +41,7 @@ def detect(
     *,
     min_points: int = at(12, "points", "with fewer scores a decline cannot be separated from noise"),
     sigma_critical: float = at(6.0, "standard deviations", "a fall that noise does not make"),
-    mostly: float = at(0.5, "share of the fall", "more is made up than is missing"),
+    mostly: float = at(0.5, "share of the fall", "more is made up than is missing", "lab"),
     min_drop: float = at(0.01, "share", "of the score: less is the last digits of a constant"),
 ) -> Finding | NotMeasured | None:
     if trajectory.n < min_points:

@@ -35,7 +35,7 @@ def detect(
     min_share: float = at(0.5, "share", "half of the evaluations are copies of the one before"),
     min_changes: int = at(2, "evaluations", "a score that changes once may be a single step of the policy"),
     min_values: int = at(3, "values", "a score with fewer different values repeats by chance"),
-    few_items: int = at(32, "items", "a share of so few is often the same again (binomial)"),
+    few_items: int = at(32, "items", "a share of so few is often the same again", "binomial"),
     moved: float = at(0.05, "nats", "From its reference: nearer to it, the policy is hardly another one."),
     min_evaluations: int = at(8, "evaluations", "with fewer evaluations repetitions may be chance"),
 ) -> Finding | NotMeasured | None:

@@ -79,7 +79,7 @@ def detect(
     max_p_value: float = at(0.05, "probability", "the usual level of a test: what follows it asks for more"),
     min_jump: float = at(4.0, "standard deviations", "of the noise: a jump that noise hardly makes"),
     min_step_share: float = at(0.6, "share", "of the jump, made by one step: a policy that gets worse takes several"),
-    min_own_share: float = at(0.33, "share", "of the jump of the gap, made by the evaluation"),
+    min_own_share: float = at(0.33, "share", "of the jump of the gap, made by the evaluation", "lab"),
     near_share: float = at(0.15, "share", "of the run: so near to the jump training is compared"),
     min_problems: float = at(0.03, "share", "of all problems: another protocol changes more answers than one or two"),
     min_form: float = at(0.9, "share", "prompts of one form: a few may quote the marks of a template"),

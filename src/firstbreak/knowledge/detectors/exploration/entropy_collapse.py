@@ -53,7 +53,7 @@ def detect(
     low: float = at(0.01, "nats", "A discrete policy then takes one action in more than 99 of 100 cases."),
     low_stuck: float = at(0.03, "nats", "Where models succeed they come down to this."),
     poor: float = at(0.5, "share", "More failures than successes."),
-    no_share: float = at(0.075, "share", "Healthy runs of the lab below 0.9 keep 0.078."),
+    no_share: float = at(0.075, "share", "Healthy runs keep more, wherever they score below 0.9.", "lab"),
     good: float = at(0.9, "share", "Of successes: little is left to try."),
     material: float = at(0.07, "share", "Of the gain so far, won in the second half: less is a plateau."),
     most: float = at(0.5, "share", "Of the gain: what is learned afterwards was not prevented."),

@@ -35,7 +35,7 @@ def detect(
     training_score: Series | None = None,
     progress_updates: Series | None = None,
     *,
-    high: float = at(0.4, "share", "Healthy DQN runs of the lab end below 0.11."),
+    high: float = at(0.4, "share", "Healthy DQN runs end below 0.11.", "lab"),
     rise: float = at(0.2, "share", "No schedule rises again; restarts rise less."),
     carried: float = at(10.0, "ratio", "The first updates of a run come late, never early."),
     min_points: int = at(8, "points", "Fewer values show no schedule."),

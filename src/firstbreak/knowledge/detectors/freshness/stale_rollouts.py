@@ -59,7 +59,7 @@ def detect(
     growth_warning: float = at(2.0, "ratio", "Twice the age of the settled queue."),
     min_age: float = at(1.0, "versions", "A growing age below one version does not matter."),
     max_dropped_share: float = at(0.2, "share", "More means that generation works for nothing."),
-    max_age: float = at(8.0, "versions", "AReaL trains well with 8 (https://arxiv.org/abs/2505.24298)."),
+    max_age: float = at(8.0, "versions", "AReaL trains well with 8.", "arXiv:2505.24298"),
     slack: float = at(1.0, "versions", "Trainers differ in whether the version in training counts."),
     min_points: int = at(12, "points", "Fewer ages show no growth."),
 ) -> Finding | NotApplicable | NotMeasured | None:

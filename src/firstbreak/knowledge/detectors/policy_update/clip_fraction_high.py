@@ -35,7 +35,7 @@ def detect(
     high: float = at(0.35, "share", "A third of the samples is a large part of every batch."),
     hardly_any: float = at(0.75, "share", "None of 520 healthy runs of the population clips so much."),
     lasting_share: float = at(0.6, "share", "Most updates, from some step on."),
-    lasting_points: int = at(5, "points", "No healthy run of the lab is above it for so long."),
+    lasting_points: int = at(5, "points", "No healthy run of the lab is above it for so long.", "lab"),
     min_points: int = at(10, "points", "Fewer values show no level."),
 ) -> Finding | Expected | NotMeasured | None:
     clipped = policy_clip_fraction.finite

@@ -36,7 +36,7 @@ def detect(
     policy_ratio_max: Series | None = None,
     kl_old: Series | None = None,
     *,
-    default_clip_range: float = at(0.2, "ratio", "PPO's default, where none is recorded."),
+    default_clip_range: float = at(0.2, "ratio", "PPO's default, where none is recorded.", "Stable-Baselines3"),
     min_excess: float = at(2.0, "clip ranges", "A ratio just outside the clip range proves nothing yet."),
     min_share: float = at(0.8, "share", "A clip that acts more often than that exists."),
     min_points_beyond: int = at(4, "points", "Fewer ratios outside the range may be chance."),

@@ -40,7 +40,7 @@ def detect(
     pref_logp_chosen: Series | None = None,
     trajectory: Trajectory | None = None,
     *,
-    max_divergence: float = at(1.0, "nats per token", "45 healthy runs stay below 0.53."),
+    max_divergence: float = at(1.0, "nats per token", "45 healthy runs stay below 0.53.", "field, lab"),
     min_share: float = at(0.5, "share of the run", "Spikes that come back are another finding."),
     min_points: int = at(10, "points", "Fewer values show no level."),
     min_kept: float = at(0.5, "share", "of the tokens of chosen answers that the model predicted at the start"),

@@ -50,7 +50,7 @@ def detect(
     top: float = at(0.85, "share", "Of a score between 0 and 1 that has settled so high, little is left to gain."),
     growth_warning: float = at(1.5, "ratio", "Below half as much again, the divergence stands still."),
     sure_growth: float = at(2.33, "ratio", "Growth with the steps is 7/3; noise may hide a gain."),
-    min_divergence: float = at(0.02, "nats per token", "Below this a policy has not left its reference."),
+    min_divergence: float = at(0.02, "nats per token", "Below this a policy has not left its reference.", "lab"),
     blow_up: float = at(10.0, "ratio", "Of the second quarter: one that grows with the steps grows 2.3-fold."),
     blown: float = at(0.3, "nats per token", "Far from the reference, whatever the score gains."),
     material: float = at(0.15, "share", "Of the gain so far: a score that may still win more has not stopped."),

@@ -37,7 +37,7 @@ def detect(
     swing_warning: float = at(0.25, "share of the gain", "A quarter of all that was gained."),
     swing_critical: float = at(0.5, "share of the gain", "Half of all that was gained."),
     min_range: float = at(0.25, "share", "Of the largest score: smaller swings hardly cost any of it."),
-    unknown_noise_factor: float = at(1.6, "ratio", "Without a recorded noise it must swing further."),
+    unknown_noise_factor: float = at(1.6, "ratio", "Without a recorded noise it must swing further.", "lab"),
     min_points: int = at(16, "points", "Fewer scores show no swings."),
 ) -> Finding | NotApplicable | NotMeasured | None:
     if not score.name.startswith("eval."):

@@ -26,7 +26,7 @@ from firstbreak.engine.checks import at
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.direction import departure, falls, rises
 from firstbreak.engine.stats.points import late_median, median
-from firstbreak.engine.stats.shape import Trajectory
+from firstbreak.engine.stats.shape import trajectory as shape_of
 from firstbreak.engine.stats.trend import trend
 from firstbreak.model import Confidence, Evidence, Finding, Interval, NotMeasured, Role, Series, Severity, Statistic
 from firstbreak.values import replace
@@ -44,22 +44,23 @@ def detect(
     reward_component_mean: dict[str, Series] | None = None,
     answer_parts: dict[str, Series] | None = None,
     success_rate: Series | None = None,
+    eval_success_rate: Series | None = None,
     policy: Policy = Policy.TEXT,
-    trajectory: Trajectory | None = None,
     reward_episode: Series | None = None,
     episode_length: Series | None = None,
     *,
     min_points: int = at(30, "points", "In fewer points, an answer component may not yet have begun to rise."),
-    max_level: float = at(0.02, "share", "Fewer right answers do not excuse the other parts."),
+    max_level: float = at(0.02, "share", "Fewer right answers do not excuse the other parts.", "lab"),
 ) -> Finding | NotMeasured | None:
     if (failures := _failures_pay(success_rate, reward_episode, episode_length, min_points)) is not None:
         return failures
-    if success_rate is not None and min(len(success_rate.finite), len(reward_mean.finite)) >= min_points:
-        if falls(success_rate) and rises(reward_mean):
-            return _without_success(reward_mean.finite, success_rate.finite)
-        never = float(success_rate.finite.tail(0.5).values.mean()) < max_level and not rises(success_rate)
-        settled = trajectory is not None and trajectory.learned and trajectory.kind == "plateau"
-        return _never_succeeds(reward_mean.finite, success_rate.finite) if never and settled else None
+    success = success_rate if success_rate is not None else eval_success_rate
+    if success is not None and min(len(success.finite), len(reward_mean.finite)) >= min_points:
+        if falls(success) and rises(reward_mean):
+            return _without_success(reward_mean.finite, success.finite)
+        never = float(success.finite.tail(0.5).values.mean()) < max_level and not rises(success)
+        settled = never and shape_of(reward_mean.finite).kind == "plateau"
+        return _never_succeeds(reward_mean.finite, success.finite) if settled else None
     answer_parts = answer_parts or {}
     parts = {name: s.finite for name, s in (reward_component_mean or {}).items() if len(s.finite) >= min_points}
     answers = {name: s for name, s in parts.items() if name in answer_parts}

@@ -35,10 +35,10 @@ def detect(
     kl_old: Series | None = None,
     policy: Policy = Policy.TEXT,
     *,
-    tolerance: float = at(0.4, "share", "So far may its size change: nine faults of the lab, none of 482 others."),
-    min_jump: float = at(5.0, "standard deviations", "A smaller jump can be noise."),
-    min_share: float = at(0.95, "share", "What crosses 0 all the time has no sign to lose."),
-    max_kl_ratio: float = at(5.0, "ratio", "After more, the policy itself may have changed."),
+    tolerance: float = at(0.4, "share", "So much it may change: nine faults, none of 482 other runs.", "lab"),
+    min_jump: float = at(5.0, "standard deviations", "A smaller jump can be noise.", "lab"),
+    min_share: float = at(0.95, "share", "What crosses 0 all the time has no sign to lose.", "lab"),
+    max_kl_ratio: float = at(5.0, "ratio", "After more, the policy itself may have changed.", "lab"),
     min_points: int = at(20, "points", "Fewer points do not show the usual spread of the reward."),
 ) -> Finding | NotMeasured | None:
     rewards = reward_mean.finite

@@ -2,10 +2,10 @@
 
 Looks for: Trends of the training reward and of an evaluation that is a different number (accuracy, success, another
 environment), over the steps that both cover. Reward up with evaluation down is critical, where the last `min_low`
-evaluations or more are low. Reward clearly up with evaluation flat is a warning, as is a success rate that is 0 in all
-evaluations beside a reward that rose and has levelled off, and so is an evaluation in the same unit that followed the
-reward first and gains at most a third as much from some step on. Where both have the same unit, an evaluation is called
-flat only if its noise does not hide `hidden_share` of the reward's rise.
+evaluations or more are low; one of several evaluations counts where it is surely lost. Reward clearly up with evaluation
+flat is a warning, and so is an evaluation in the same unit that followed the reward first and gains at most a third as much
+from some step on. Where both have the same unit, an evaluation is called flat only if its noise does not hide
+`hidden_share` of the reward's rise.
 Why: The two curves should measure the same ability. When they separate, the policy has found something that the reward
 rewards and the evaluation does not: reward hacking, over-optimisation, or a reward that measures something else.
 False alarm: The evaluation uses another protocol (temperature, length limit, prompt template) than training. The
@@ -68,8 +68,6 @@ def detect(
     near_lowest: float = at(0.05, "share", "Of random actions above their lowest share: the schedule is over."),
     min_points: int = at(8, "points", "Fewer rewards or evaluations show no trend."),
 ) -> Finding | NotApplicable | NotMeasured | None:
-    if _never_reached(truth.finite, reward_mean.finite, 2 * min_points):
-        return _unpaid_goal(truth, reward_mean)
     settled = _settled(epsilon.finite, near_lowest) if epsilon is not None and len(epsilon.finite) else -np.inf
     for other in (independent or {}).values():  # one of several evaluations, where it is surely lost
         reward, judged, _ = _together(reward_mean, other, settled, min_points)
@@ -133,31 +131,6 @@ def detect(
             Evidence(text="training reward", series=reward_mean),
             Evidence(text="evaluation", series=truth, since=since),
         ),
-    )
-
-
-def _never_reached(goal: Series, reward: Series, min_points: int) -> bool:
-    """Whether no evaluation ever reached the goal, and the reward rose and has levelled off all the same."""
-    share = goal.name.startswith(("eval.success_rate", "eval.accuracy"))
-    return share and len(goal) >= min_points and not goal.values.any() and shape_of(reward).kind == "plateau"
-
-
-def _unpaid_goal(goal: Series, reward: Series) -> Finding:
-    curve = reward.finite
-    return Finding(
-        message=facts.tell(
-            "the reward rose from {first} to {late} and has levelled off, and {goal} is 0 in all {n} evaluations: the reward is "
-            "earned without the goal; add up what an episode that reaches the goal is paid, and one that never does",
-            first=facts.median(curve.head(0.1)),
-            late=facts.median(curve.tail(0.25)),
-            goal=goal.name,
-            n=facts.count(goal.finite),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        metric=reward.name,
-        onset=float(curve.steps[0]),
-        evidence=(Evidence(text="training reward", series=reward), Evidence(text="evaluation", series=goal)),
     )
 
 

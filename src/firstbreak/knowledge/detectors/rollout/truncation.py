@@ -38,12 +38,12 @@ def detect(
     length_mean: Series | None = None,
     length_total_mean: Series | None = None,
     *,
-    share_notice: float = at(0.05, "share", "a few long answers do little harm"),
+    share_notice: float = at(0.05, "share", "a few long answers do little harm", "AReaL: docs"),
     share_warning: float = at(0.2, "share", "one completion in five has no answer"),
     share_critical: float = at(0.4, "share", "hides what the policy can do, less one standard error"),
     share_certain: float = at(0.9, "share", "a share this high is believed even where few points are logged"),
     share_watched: float = at(0.01, "share", "a growing share below this is hardly more than none"),
-    growth: float = at(1.3, "ratio", "of late to early lengths: leads to truncation"),
+    growth: float = at(1.3, "ratio", "of late to early lengths: leads to truncation", "AReaL: docs"),
     min_points: int = at(8, "points", "with fewer points no trend is known, and a share is uncertain"),
 ) -> Finding | None:
     cut = truncation.finite

@@ -68,7 +68,7 @@ def detect(
     min_drop: float = at(0.3, "share of the speed", "A smaller drop may come from longer samples."),
     drop_warning: float = at(0.5, "share of the speed", "The run takes twice as long from there on."),
     drop_sure: float = at(0.67, "share of the speed", "Steps take three times as long, even if little by little."),
-    drop_critical: float = at(0.75, "share of the speed", "Four times as long; no healthy run lost so much."),
+    drop_critical: float = at(0.75, "share of the speed", "Four times as long: no healthy run.", "population"),
     min_times: float = at(2.0, "ratio", "Steps that take twice as long, for whatever reason."),
     min_cost: float = at(1.25, "ratio", "Of the time for one token: longer completions alone do not explain the rest."),
     max_p_value: float = at(0.01, "probability", "A break that is less probable by chance is certain."),
