@@ -21,6 +21,7 @@ from tests.make import write_jsonl
 
 from benchmarks.attack import AttackTally
 from firstbreak.evals.ledger import Ledger
+from firstbreak.evals.splits import Split, declare
 
 HEARD = partial(
     signal.signal, signal.SIGINT, signal.default_int_handler
@@ -31,9 +32,10 @@ WHICH_GO_ON = ("watch", "serve", "record")
 PATIENCE = 120.0  #: seconds for the others
 #: command -> what it is given
 COMMANDS: Mapping[str, str] = {
-    "diagnose": "RUN", "diagnose --recursive": "ALL", "inspect": "RUN", "explain": "RUN reward.mean", "audit": "SAMPLES",
+    "diagnose": "RUN", "diagnose --recursive": "ALL", "inspect": "RUN", "explain": "RUN", "audit": "SAMPLES",
     "compare": "RUN OTHER", "closeout": "RUN -o OUT", "watch": "RUN", "serve": "ALL --port 0", "demo": "", "mcp": "--root ALL",
-    "check reward": "REWARD SAMPLES", "check data": "SAMPLES", "check memory": "--model mlp --algo sac", "check context": "RUN",
+    "check reward": "REWARD SAMPLES", "check data": "SAMPLES", "check context": "RUN",
+    "check memory": "--model mlp --algo sac --observation 8 --actions 2",
     "eval record": "dev --use tune --score accuracy=0.5 --ledger LEDGER", "eval log": "--ledger LEDGER",
     "eval verify": "--ledger LEDGER", "experiment plan": "RUN --all -o OUT", "experiment init": "--settings SETTINGS SCRIPT",
     "record": "-o OUT -- sleep 9", "agents install": "PROJECT", "new": "detector reward/my-check --into PROJECT",
@@ -60,7 +62,7 @@ def _places(folder: Path, rows: int) -> dict[str, str]:
     (folder / "report.txt").write_text("an older report\n")
     (folder / "protocol.toml").write_text('dataset = "gsm8k"\n')
     with Ledger(folder / "ledger.db") as ledger:
-        ledger.append("note", {"text": "the first"})
+        declare(ledger, Split(name="dev", kind="dev", allowed=None))
     return {word: str(folder / place) for word, place in PLACES.items()}
 
 
@@ -75,6 +77,7 @@ def _line(command: str, given: str, places: Mapping[str, str]) -> list[str]:
 def signals(count: int, seed: int = 0) -> AttackTally:
     """Each command in turn, so many moments in all: it ends at once, without a traceback, and never says to stop the run."""
     tally, rng, slowest, most = AttackTally(), random.Random(seed), 0.0, dict.fromkeys(COMMANDS, GOES_ON)
+    usual = dict.fromkeys(COMMANDS, 0)  #: the code that it ends with by itself, which may be in the moment of Ctrl-C
     HEARD()
     began = time.monotonic()
     subprocess.run([sys.executable, "-c", "import firstbreak, click"], check=True)
@@ -84,22 +87,24 @@ def signals(count: int, seed: int = 0) -> AttackTally:
         after = rng.uniform(started, max(2 * started, most[name])) if number >= 0 else GOES_ON
         with tempfile.TemporaryDirectory() as scratch:
             began = time.monotonic()
-            took, problems = _interrupted(name, _line(name, COMMANDS[name], _places(Path(scratch), 1000)), after)
+            took, code, problems = _interrupted(name, _line(name, COMMANDS[name], _places(Path(scratch), 1000)), after)
         if number < 0:
+            usual[name] = code
             most[name] = min(GOES_ON, max(0.5, time.monotonic() - began))
             continue
         slowest = max(slowest, took)
+        if code not in (0, usual[name], 130, -signal.SIGINT):
+            problems.append(f"{name}: ends with {code}")
         tally.add(f"{name} after {after:.3f} s", *problems)
     tally.measured = {"slowest_end_s": round(slowest, 2)}
     return tally
 
 
-def _interrupted(name: str, command: list[str], after: float) -> tuple[float, list[str]]:
-    """Seconds from Ctrl-C to the end, and what was wrong with it. The whole group gets it, as from a terminal."""
+def _interrupted(name: str, command: list[str], after: float) -> tuple[float, int, list[str]]:
+    """Seconds from Ctrl-C to the end, the exit code, and what was wrong with it. The whole group gets it, as from a terminal."""
     with subprocess.Popen(command, text=True, start_new_session=True, stdin=-1, stdout=-3, stderr=-1) as process:
         with suppress(subprocess.TimeoutExpired):
             process.wait(after)
-        before = process.poll()
         began = time.monotonic()
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGINT)
@@ -107,11 +112,8 @@ def _interrupted(name: str, command: list[str], after: float) -> tuple[float, li
             _, said = process.communicate(timeout=LONGEST)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
-            return LONGEST, [f"{name}: goes on after Ctrl-C"]
-        problems = [f"{name}: a traceback"] if _falls(said) else []
-        if before is None and process.returncode not in (0, 130, -signal.SIGINT):  # 0: it was done
-            problems.append(f"{name}: ends with {process.returncode}")
-        return time.monotonic() - began, problems
+            return LONGEST, -signal.SIGKILL, [f"{name}: goes on after Ctrl-C"]
+        return time.monotonic() - began, process.returncode, [f"{name}: a traceback"] if _falls(said) else []
 
 
 def _falls(said: str) -> bool:

@@ -203,7 +203,7 @@ PAIRS: dict[str, tuple[Callable[[], Run], str, list[Callable[[], Run]]]] = {
      "the evaluation stays at", [lambda: control(training=learning(N), evaluation=learning(N, seed=1))]),
     "value-scale-mismatch": (lambda: run({"value.mean": 50 - 45 * np.exp(-X / 10), "reward.mean": 10 + noise(N, 1.0),
       "episode.length": np.full(N, 10)}, algorithm="ppo"),
-     "a state cannot be worth more",
+     "no state is worth more",
      [lambda: run({"value.mean": 5 + noise(N, 0.5), "reward.mean": 10 + noise(N, 1.0), "episode.length": np.full(N, 10)},
       algorithm="ppo")]),
     "reference-is-policy": (lambda: run({"pref.reward.chosen": np.zeros(N), "pref.reward.rejected": np.zeros(N),

@@ -351,7 +351,8 @@ def first_break_of(
     sign = ([o for o in proofs if o.detector in its] or proofs or _explaining(sure or found, ranked) or found)[0]
     assert sign.finding is not None
     link, dated = _link_of(sign, ranked), _dated(sign.finding, outcomes)
-    pointed = {o.link for o in [*signs, *_doubts(outcomes)]} | {c.link for c in ranked if sign.detector in explained(c)}
+    causes = {c.link for c in ranked if c.probability >= SUSPECTED or sign.detector in explained(c)}
+    pointed = causes | {o.link for o in [*signs, *_doubts(outcomes)]}
     also, probability = _told_apart(link, {of: p for of, p in by_link(ranked).items() if of is link or of in pointed})
     sound = sum(c.probability for c in ranked if c.id == HEALTHY) > sum(
         c.probability for c in ranked if c.link is not None and c.link in (link, also)

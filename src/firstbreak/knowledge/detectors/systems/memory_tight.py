@@ -51,8 +51,7 @@ def detect(
     min_usual: int = at(20, "points", "Fewer readings do not show what is usual, of which peaks stand out."),
     min_turns: int = at(40, "points", "Fewer readings show no phases."),
 ) -> Finding | NotMeasured | str | None:
-    machine = machine or {}
-    memory = machine.get("memory.gpu", [])
+    memory = (machine := machine or {}).get("memory.gpu", [])
     return most_serious(
         NotMeasured("allocations that were tried again are not counted")
         if memory_alloc_retries is None
