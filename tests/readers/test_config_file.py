@@ -28,6 +28,11 @@ ZOO = """!!python/object/apply:collections.OrderedDict
             "python -m x --lr 3e-4 --fp16 --out $OUT data.batch=8\n",
             {"data.batch": 8, "lr": 3e-4, "fp16": True},
         ),
+        (
+            "run_args.txt",
+            "[09:41] trainer\n  lr: 0.1  # peak\n  agent.max_turns: 2\n",
+            {"lr": 0.1, "agent.max_turns": 2},
+        ),
         ("run_ppo.sh", "export N=1\ntorchrun \\\n  t.py \\\n  --gae-lambda=0.9; echo it\n", {"gae_lambda": 0.9}),
         ("run.sh.args", "actor.optim.lr=1e-6\n", {"actor.optim.lr": 1e-6}),
         ("overrides.yaml", "- data.batch=8\n- +trainer.nodes=1\n", {"data.batch": 8, "trainer.nodes": 1}),

@@ -133,6 +133,10 @@ _SECTION = pattern(
 _COUNTS = frozenset(
     name for name, _, unit in _ROWS if unit in ("count", "steps", "samples", "tokens", "environment steps")
 )
+#: options of an agent loop of one's own, whichever trainer runs it
+OF_AGENTS: Mapping[str, str] = dict.fromkeys(
+    ("max_turns", "max_rollout_turns", "max_assistant_turns", "turn_limit"), "max_turns"
+)
 LARGEST_COUNT = 10**30  #: a larger "count" is damage
 _NUMBER = pattern(r"[+-]?(\d+(_\d+)*\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _WHOLE = pattern(r"[+-]?\d{1,30}", re.ASCII)
@@ -147,7 +151,8 @@ def canonical_config(raw: Mapping[str, Any], dialect: ModuleType, names: Collect
     apart. An option is found by its full key or by the end of one: `optim.lr` in `actor_rollout_ref.actor.optim.lr`.
     """
     flat = {key: plain(value) for key, value in _flatten(raw)}
-    options: Mapping[str, str] = getattr(dialect, "CONFIG", {})
+    own: Mapping[str, str] = getattr(dialect, "CONFIG", {})
+    options = {**OF_AGENTS, **own}
     by_end = _by_end(flat, options)
     values: dict[str, Any] = {}
     keys: dict[str, str] = {}
@@ -156,7 +161,8 @@ def canonical_config(raw: Mapping[str, Any], dialect: ModuleType, names: Collect
         value = None if key is None else _typed(name, flat[key])
         if key is not None and value is not None and name not in values:
             values[name], keys[name] = value, key
-        keys.setdefault(name, option)
+        if option in own:
+            keys.setdefault(name, option)
     defaults = {name: value for name, value in dialects.defaults(dialect, names, flat).items() if value is not None}
     defaulted = frozenset(defaults.keys() - values.keys())
     values |= {name: defaults[name] for name in defaulted}

@@ -12,6 +12,7 @@ from firstbreak.engine.inputs import Inputs
 from firstbreak.engine.stats.points import median, quantile
 from firstbreak.engine.stats.shape import trajectory
 from firstbreak.model import Series
+from firstbreak.values import replace
 from firstbreak.words import number, percent
 
 Refutation = Callable[[Inputs], str | None]
@@ -30,7 +31,7 @@ ALIKE = 0.05  #: of the later distance of two engines: rounding leaves less at f
 EQUAL = 1e-4  #: distance of a ratio from 1 that 32-bit arithmetic leaves (convention)
 ROUNDING = 0.01  #: relative: single precision and 16-bit rewards leave less (convention)
 MORE = 0.1  #: share of completions that are cut later and were not cut first (convention)
-APART = ("rollout_train.kl", "rollout_train.logp_absdiff", "rollout_train.prob_absdiff")
+APART = ("rollout_train.kl", "rollout_train.logp_absdiff", "rollout_train.prob_absdiff", "behave.kl")
 _SHARES = ("accuracy", "success_rate", "pass_at")
 
 
@@ -165,7 +166,7 @@ def agreed_at_first(inputs: Inputs) -> str | None:
 def _engines(inputs: Inputs) -> list[Series]:
     """How far sampler and trainer are apart, from the first update on, by every measure that is logged."""
     named = (s for name, s in inputs.run.series.items() if name.startswith(APART) and not name.endswith("max"))
-    found = [s.finite for s in (inputs.engines_kl, *named) if s is not None]
+    found = [replace(s.finite, values=abs(s.finite.values)) for s in (inputs.engines_kl, *named) if s is not None]
     return [s for s in found if len(s) >= FIRST and s.steps[0] <= 1]
 
 

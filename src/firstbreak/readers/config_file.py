@@ -1,5 +1,5 @@
 """Hyperparameters beside a run: params.json, config.yaml, args.yml, rl.toml, a2c.ini, dqn.gin, hydra's resolved config,
-and the command that started it in launch.sh or cmd.txt, which is read as text.
+and the command that started it in launch.sh or cmd.txt, or as run_args.txt prints them, all read as text.
 
 YAML is read with a loader that builds plain data only. Python tags (rl-zoo's OrderedDict) give the plain data below
 them; nothing is imported or called.
@@ -53,6 +53,8 @@ _COMMANDS = {".sh", ".txt"}
 _LAUNCH = re.compile(r"(.*[_.-])?(launch|cmd|command|run|train|start|job|submit)([_.-].*)?")
 _STARTS = re.compile(rb"(?m)^[^#\n]*\b(?:python3?|torchrun|accelerate|deepspeed|ray|uv|trl)\b")
 _OPTION = re.compile(r"(?:--)?\+{0,2}([A-Za-z][\w.-]*)=(.*)", re.DOTALL)
+#: `actor_lr: 0.0004  # peak`, below a heading or not: the arguments as a trainer prints them
+_PAIR = re.compile(r"(?m)^[ \t]*(?:--)?([A-Za-z][\w.-]*)[ \t]*[:=][ \t]*(\S.*?)[ \t]*(?:[ \t]#.*)?\r?$")
 _NOT_OURS = re.compile(r"(tokenizer|preprocessor|processor|image_processor|special_tokens|hydra|quantize).*")
 
 
@@ -61,6 +63,8 @@ def sniff(path: Path, head: bytes) -> bool:
     suffix, stem = path.suffix.lower(), path.stem.lower()
     if b"\0" in head or _NOT_OURS.fullmatch(stem):
         return False
+    if suffix == ".txt" and _NAMES.fullmatch(stem):
+        return 2 * len(_PAIR.findall(text := head.decode("utf-8", "replace"))) > text.count("\n") > 1
     if suffix in _COMMANDS:
         alone = suffix == ".sh" or len(head.replace(b"\\\n", b"").split(b"\n")) <= MOST_LINES
         return bool(alone and _LAUNCH.fullmatch(stem) and _STARTS.search(head))
@@ -78,7 +82,8 @@ def read(path: Path, resume: Any = None) -> Recording:
     data = read_whole(path, MAX_BYTES)
     try:
         suffix = plain(path).suffix.lower()
-        tree = _READ.get(suffix, loads)(data)
+        printed = suffix == ".txt" and _NAMES.fullmatch(plain(path).stem.lower())
+        tree = _pairs(data) if printed else _READ.get(suffix, loads)(data)
         if isinstance(tree, list) and all(isinstance(item, str) and "=" in item for item in tree):
             tree = _ini(data)  # the options of a command, as hydra keeps them
         if isinstance(tree, list) and len(tree) == 1:
@@ -129,6 +134,10 @@ def _command(data: bytes) -> Any:
         if re.fullmatch(r"--[A-Za-z][\w.-]*", name) and "$" not in written:
             options[name[2:].replace("-", "_")] = True if written.startswith("--") else literal(written.rstrip(";"))
     return options
+
+
+def _pairs(data: bytes) -> Any:
+    return {name: literal(written) for name, written in _PAIR.findall(data.decode())}
 
 
 def _table(data: bytes) -> Any:

@@ -255,6 +255,12 @@ def test_old_weights_are_found() -> None:
     assert finding.onset == pytest.approx(10 + 3 * 190 / 11)
 
 
+def test_a_policy_that_has_settled_repeats_its_greedy_score() -> None:
+    values = [0.25, 0.4, 0.48, *[0.505] * 9]
+    settled = {"reward.mean": 0.5 + noise(200, 0.05), "policy.entropy": np.linspace(0.4, 0.03, 200)}
+    silent("evaluation-frozen", evaluated(values, **settled))
+
+
 @pytest.mark.parametrize(("level", "alarm"), [(0.984375, False), (0.734375, True)])
 def test_of_a_share_near_1_the_same_few_problems_stay_unsolved(level: float, alarm: bool) -> None:
     learns = learning(200, 0.2, 0.9) + np.linspace(0, 0.2, 200)

@@ -221,6 +221,12 @@ def test_a_first_clip_fraction_and_a_first_ratio_have_their_own_levels() -> None
         assert outcome.status is (Status.FOUND if "clip" in name else Status.OK)
 
 
+def test_old_data_that_drift_away_without_end_come_from_weights_that_stand_still() -> None:
+    drift = -np.concatenate([[1e-9], np.linspace(0.01, 1.0, 99)]) * WOBBLE
+    assert "behave.kl" in found("train-inference-mismatch", grpo(behave__kl__k1=drift), Severity.CRITICAL).message
+    silent("train-inference-mismatch", grpo(behave__kl__k1=0.01 * WOBBLE))
+
+
 def test_weights_that_stop_arriving_are_found_early() -> None:
     drift = np.where(np.arange(100) < 40, 0.015, 0.015 + 0.003 * (np.arange(100) - 40)) * WOBBLE
     finding = found("train-inference-mismatch", grpo(rollout_train__logp_absdiff__mean=drift), Severity.CRITICAL)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from firstbreak.model import Config, Sample, Samples, Status
+from firstbreak.model import Config, Run, Sample, Samples, Status
 from firstbreak.values import replace
 from tests.detectors.look import (
     CRITICAL,
@@ -37,6 +37,16 @@ CURVES = {
     "length.mean": lengths(np.where(np.arange(100) < 50, 1.0, 3.0)),
     "eval.accuracy": 0.3 + 0.1 * np.where(np.arange(100) < 50, 1.0, 3.0) + noise(100, 0.02),
 }
+
+
+def turns(rising: bool) -> Run:
+    """Rollouts of at most two turns, and a score on a plateau below its maximum."""
+    mean = 2 - np.maximum(0, 0.6 - np.arange(80) / 30) if rising else np.full(80, 2.0)
+    score = np.minimum(0.5, 0.25 + np.arange(80) / 80) + noise(80, 0.01)
+    made = run({"turns.mean": mean, "length.clipped_ratio": noise(80, 0.001) ** 2, "eval.accuracy": score})
+    return replace(made, config=Config(values={"max_turns": 2}, keys={"max_turns": "agent.max_turns"}))
+
+
 # length-runaway
 GROWING = 50 + np.concatenate([np.zeros(50), np.linspace(0, 150, 100)]) + noise(150, 3)
 LONGER = {"length.mean": GROWING, "reward.mean": np.linspace(0.2, 0.8, 150) + noise(150, 0.02, 2)}
@@ -165,6 +175,8 @@ CASES: Cases = {
             EVALUATION + 0.12 * np.where(np.arange(60) % 2 == 0, -1, 1), "reward.mean": EVALUATION + 0.05},
             algorithm="grpo")},
     "truncation": {
+        "rollouts that need all the turns they may have": finds(turns(rising=True), WARNING, says="the limit is 2"),
+        "a dialogue of two turns by design": passes(turns(rising=False)),
         "most answers cut and nothing learned is critical": finds({"length.clipped_ratio": 0.9 + noise(120, 0.02, 1),
             "reward.mean": FLAT}, "90 %", CRITICAL, onset=1),
         "a score that rises all the same makes it a warning": finds({"length.clipped_ratio": [0.5] * 120,

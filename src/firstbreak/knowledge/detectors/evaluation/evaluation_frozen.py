@@ -8,7 +8,8 @@ result. This curve cannot be used to choose a checkpoint.
 False alarm: The score is at its maximum or has fallen to its minimum: a whole number that is the highest or lowest so
 far, or any number that training reaches and never exceeds, such as the best return of a deterministic environment. Of a
 share of successes near 1, the same few problems stay unsolved. A whole number from the first evaluation on (-21 in
-Pong), which a greedy policy keeps until its first success, is only a notice.
+Pong), which a greedy policy keeps until its first success, is only a notice. A score that rose before, and whose
+repetition the training reward shares, is that of a policy that has settled: its entropy may still fall.
 Fix:
 - Log the policy version or a checksum of the weights beside each evaluation.
 - Synchronise the evaluation's copy of the policy (and, in an environment, of the observation statistics) before each
@@ -71,6 +72,13 @@ def detect(
         return NotMeasured(_all(eval_score, start, "and no training curve shows whether the policy changed"))
     moving = [s for s in watched if not trend(s, level=trend_level).flat]
     reward = None if reward_mean is None else reward_mean.between(since).finite
+    if (
+        start > 1
+        and reward is not None
+        and len(reward) >= min_points
+        and not any(s.name == reward.name for s in moving)
+    ):
+        return Expected(_all(eval_score, start, "and the training reward stays as well: the policy has settled"))
     if not moving or (reward is not None and not _changed(reward, min_change, min_points)):
         return None  # at a ceiling the same few problems stay unsolved, and the score stays the same
     return Finding(

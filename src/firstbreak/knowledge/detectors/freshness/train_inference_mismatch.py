@@ -10,7 +10,8 @@ and then collapse suddenly. Numerical differences give a constant distance. A di
 does not receive the weights (a synchronisation that misses a step, an adapter that is never delivered, a cache that
 survives the update), or that the policy moves towards tokens on which the engines differ most.
 False alarm: One of the two logs probabilities after temperature or top-p, and the other before: the correlation is then
-poor, and the divergence is fine. In asynchronous training the numbers contain staleness as well. A steady level that an
+poor, and the divergence is fine. In asynchronous training the numbers contain staleness as well, and the divergence of
+old data has a limit of its own. A steady level that an
 importance weight ({is_correction}) corrects while the score rises is a cost, and not a break. Growth from nothing to
 almost nothing is not reported. Longer completions, and a policy that spreads its probability, raise the distance a
 little.
@@ -61,6 +62,7 @@ def detect(
     rollout_train_js: Series | None = None,
     rollout_train_prob_pearson: Series | None = None,
     first_ratio: Series | None = None,
+    behave_kl: Series | None = None,
     *,
     kl_warning: float = at(0.01, "nats per token", "A smaller KL divergence is called stable.", "tinker cookbook"),
     kl_critical: float = at(0.1, "nats per token", "verl warns at this KL divergence.", "verl: docs/algo/rollout_corr"),
@@ -78,6 +80,8 @@ def detect(
     first_ratio_critical: float = at(0.1, "ratio", "No rounding differs by a tenth."),
     first_clip_warning: float = at(0.005, "share", "Before a step nothing is clipped."),
     first_clip_critical: float = at(0.1, "share", "No rounding clips a tenth of the samples."),
+    old_data_warning: float = at(0.2, "nats per token", "A few versions of age are far less."),
+    old_data_critical: float = at(0.5, "nats per token", "Five times where verl warns."),
     min_level: float = at(0.2, "share", "Of the distance that is fine: below it even a large growth does not matter."),
     growth_warning: float = at(3.0, "ratio", "Numerical differences give a constant distance."),
     growth_critical: float = at(10.0, "ratio", "Ten times as far apart as at the start."),
@@ -96,6 +100,7 @@ def detect(
         (first_ratio, 0.0, first_clip_warning, first_clip_critical)
         if clipped
         else (first_ratio, 0.0, first_ratio_warning, first_ratio_critical),
+        (behave_kl, 0.0, old_data_warning, old_data_critical),
     )
     text = family.policy is Policy.TEXT
     between = f"the distance between {'inference engine' if text else 'rollout worker'} and trainer"

@@ -2,6 +2,7 @@
 
 Looks for: The share of completions that reached the length limit (logged, or estimated from the mean length and the
 limit): the level over the second half of the run, the trend, and whether the score rises although completions are cut.
+Also rollouts that end at the turn limit ({max_turns}) while the score neither rises nor is at its maximum.
 Why: A cut completion has no final answer, so the verifier scores the completion as wrong. The policy then learns from
 the limit instead of the task, and the score cannot rise while most completions have no answer.
 False alarm: The share is high at first and falls while the score rises: the policy learns to be brief. A constant share
@@ -25,7 +26,7 @@ from firstbreak.engine.stats.changes import turned
 from firstbreak.engine.stats.direction import departure, falls, rises
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Evidence, Finding, Series, Severity
+from firstbreak.model import Confidence, Config, Evidence, Finding, Series, Severity
 from firstbreak.words import number
 
 FAMILIES = only(Policy.TEXT)
@@ -33,8 +34,12 @@ FAMILIES = only(Policy.TEXT)
 
 def detect(
     truncation: Series,
+    config: Config,
     length_limit: float | None = None,
     trajectory: Trajectory | None = None,
+    length_max_turns_frac: Series | None = None,
+    turns_mean: Series | None = None,
+    solved: bool | None = None,
     length_mean: Series | None = None,
     length_total_mean: Series | None = None,
     *,
@@ -44,8 +49,14 @@ def detect(
     share_certain: float = at(0.9, "share", "a share this high is believed even where few points are logged"),
     share_watched: float = at(0.01, "share", "a growing share below this is hardly more than none"),
     growth: float = at(1.3, "ratio", "of late to early lengths: leads to truncation", "AReaL: docs"),
+    near_turns: float = at(0.95, "share", "of the turn limit: rounding, and a few rollouts that fail early"),
     min_points: int = at(8, "points", "with fewer points no trend is known, and a share is uncertain"),
 ) -> Finding | None:
+    learning = trajectory is not None and trajectory.kind == "rising"
+    if not (solved or learning) and (
+        found := _out_of_turns(length_max_turns_frac, turns_mean, config, near_turns, share_critical)
+    ):
+        return found
     cut = truncation.finite
     if not len(cut):
         return None
@@ -97,6 +108,40 @@ def detect(
         ),
         numbers={"share": late, "growing": growing},
     )
+
+
+def _out_of_turns(
+    share: Series | None, turns: Series | None, config: Config, near: float, many: float
+) -> Finding | None:
+    """Rollouts that end at the turn limit: by their share, or because their mean rises to the limit."""
+    limit = config.number("max_turns")
+    if share is not None and len(share.finite) and float(np.mean(share.finite.tail(0.5).values)) >= many:
+        curve, level = share.finite, many
+        what = facts.tell("{late:%} of the rollouts end at the turn limit", late=facts.mean(curve.tail(0.5)))
+    elif turns is not None and limit and len(turns.finite) and _risen_to(turns.finite.values, limit, near):
+        curve, level = turns.finite, near * limit
+        what = facts.tell(
+            "rollouts have {late} turns on average, and the limit is {limit}",
+            late=facts.mean(curve.tail(0.5)),
+            limit=number(limit),
+        )
+    else:
+        return None
+    return Finding(
+        message=facts.tell(
+            "{what}: tasks that need more turns cannot be solved, whatever the policy does; raise {option}, and compare",
+            what=what,
+            option=config.keys.get("max_turns", "the turn limit"),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        **seen_since(curve, what, first_sustained(curve, lambda values: values >= level), level=level),
+    )
+
+
+def _risen_to(turns: np.ndarray, limit: float, near: float) -> bool:
+    """A dialogue that always has all turns is one by design."""
+    return bool(np.median(turns[len(turns) // 2 :]) >= near * limit > np.quantile(turns[: len(turns) // 4 + 1], 0.5))
 
 
 def _longer(length: Series, growth: float) -> bool:
