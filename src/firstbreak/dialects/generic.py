@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from firstbreak.dialects import _meaning
-from firstbreak.dialects._table import Name, spelled, word_set, words
+from firstbreak.dialects._table import Name, Origin, spelled, word_set, words
 from firstbreak.dialects.signals import SIGNALS, STATISTICS, evaluation, lookup
 from firstbreak.patterns import pattern
 from firstbreak.values import replace
@@ -38,8 +38,8 @@ _GROUPS: Mapping[str, str] = {
     "reward.group_std": "group_std group_reward_std reward_group_std within_group_std",
     "reward.zero_std_frac": "frac_reward_zero_std zero_std_frac frac_zero_std zero_variance_frac zero_std_groups",
     "reward.mixed_frac": "mixed pct_mixed",
-    "reward.solve_none_frac": "all0",
-    "reward.solve_all_frac": "all1",
+    "reward.solve_none_frac": "all0 solve_none",
+    "reward.solve_all_frac": "all1 solve_all",
     "reward.shaped.mean": "shaped_reward reward_shaped",
     "reward.accuracy": "acc accuracy correct correct_rate correctness outcome_correct solve_rate exact exact_match em pass_rate",
     "reward.pass_at_k": "pass_at_k pass_k",
@@ -86,7 +86,7 @@ _GROUPS: Mapping[str, str] = {
     "policy.entropy": "entropy policy_entropy token_entropy action_entropy",
     "entropy.coef": "entropy_coef ent_coef entropy_coeff",
     "alpha": "alpha sac_alpha alpha_value",
-    "alpha.loss": "alpha_loss ent_coef_loss",
+    "alpha.loss": "alpha_loss ent_coef_loss loss_alpha",
     "epsilon": "epsilon eps ε exploration_rate exploration_epsilon",
     "action.std": "action_std policy_std std_action",
     "diversity.distinct": "distinct distinct_frac distinct_outputs unique_frac unique_outputs unique_completions",
@@ -126,10 +126,14 @@ _GROUPS: Mapping[str, str] = {
     "progress.step": "step steps global_step global_steps training_step total_steps unnamed_0",
     "progress.env_steps": "timestep timesteps total_timesteps env_step env_steps total_env_steps num_env_steps frames"
     " num_frames total_frames t_env",
-    "progress.iterations": "iteration iterations iter iters it training_iteration",
+    "progress.iterations": "iteration iterations iter iters it training_iteration generation",
+    "time.iteration": "duration time_taken",
     "progress.episodes": "episode episodes num_episodes episodes_total n_episode n_episodes n_epi",
     "progress.epoch": "epoch epochs",
-    "progress.updates": "updates num_updates n_updates",
+    "config.group_size": "group_size num_generations",
+    "config.target_kl": "target_kl",
+    "progress.updates": "update updates num_updates n_updates",
+    "replay.is_beta": "per_beta is_beta beta_per",
 }
 _FLIPPED = Name("policy.entropy", -1.0, "logged as minus the entropy")
 
@@ -172,6 +176,17 @@ _PLACES = word_set(
     "train training charts chart metrics metric loop rollout rollouts losses loss stats info actor agent global optim"
     " optimizer progress env environment update updates"
 )
+#: words of a panel that change what its names mean
+_TELLING = word_set(
+    "intrinsic extrinsic opponent opponents enemy adversary teacher student expert demo random target ref reference old best worst"
+    " model world dynamics discriminator disc oracle human rm cost safety aux imagine imagined dream vae encoder decoder predictor"
+    " forward inverse her buffer replay transition transitions eval evaluation val valid validation test heldout dev greedy sft bc rnd icm baseline critic value v q"
+    " pi loss kl entropy accuracy acc clip length len advantage adv grad lr logp tool tools"
+)
+_OPTIMIZER = word_set("optim optimizer update updates")
+_OF_REWARDS, _REWARDED = word_set("reward rewards"), ("reward.mean", "reward.acc", "reward.shaped", "pref.")
+#: what tells one of several of the same: a worker, a robot, or when in an update it was measured
+_NUMBERED = pattern(r"(.+)/([A-Za-z]+[_-]?\d+)|(.+?)[_ /](before|after|pre|post)(?:[_ ]update)?", re.IGNORECASE)
 #: `rg (Success)`: an abbreviation, and what it stands for
 _EXPLAINED = pattern(r"(?P<short>[A-Za-z]{1,4}) ?\((?P<meaning>[A-Za-z _]{4,})\)")
 _HELD_OUT = word_set("eval evaluation val valid validation test heldout dev greedy")
@@ -212,7 +227,19 @@ def translate(raw: str, company: _meaning.Company = _meaning.Company()) -> Name 
     explained = _EXPLAINED.fullmatch(raw)
     if explained and not _meaning.knows(explained["short"]):
         return translate(explained["meaning"], company)
-    return _meaning.read(words, company)
+    return _meaning.read(words, company) or _beside_a_panel(raw, company)
+
+
+def _beside_a_panel(raw: str, company: _meaning.Company) -> Name | None:
+    """`Lower/Policy_Loss` without the panel, unless it says of what; `mean_reward/robot_0` as a slice."""
+    if (part := _NUMBERED.fullmatch(raw)) and (whole := translate(part[1] or part[3], company)):
+        return replace(whole, signal=f"{whole.signal}@{(part[2] or part[4]).lower()}", origin=Origin.WORDS)
+    panel, _, rest = raw.partition("/")
+    own = frozenset(_words(panel))
+    found = translate(rest, company) if rest and _TELLING.isdisjoint(own) else None
+    if found and own & _OF_REWARDS and ("_" not in rest or found.signal.startswith(_REWARDED)):
+        return None  # a part of the reward
+    return found and replace(found, origin=Origin.WORDS)
 
 
 def _listed(words: list[str]) -> Name | None:
@@ -222,8 +249,8 @@ def _listed(words: list[str]) -> Name | None:
         words = words[:-1]
     for start in range(len(words)):
         if name := _entry(words[start:]):
-            if held_out and name.signal.startswith("progress."):
-                return None  # how long the evaluation was
+            if name.signal.startswith("progress.") and (held_out or not _OPTIMIZER.isdisjoint(words[:start])):
+                return None  # how long the evaluation was; steps of the optimizer
             return Name(evaluation(name.signal), name.scale, name.note) if held_out else name
         if words[start] not in _PLACES:
             return None
@@ -297,12 +324,15 @@ def _versions(names: Set[str]) -> dict[str, str | Name]:
 def _told_apart(names: Set[str]) -> dict[str, str | Name]:
     """Names that are not listed, and those with two meanings, read in the company of the others."""
     company = _meaning.company(_words(raw) for raw in names)
+    plain = {raw: translate(raw) for raw in sorted(names) if "<" not in raw}
+    known = {meaning.signal for meaning in plain.values() if meaning}
     found: dict[str, str | Name] = {}
-    for raw in sorted(names):
-        words = _words(raw)
-        guess = _plain(raw) in _GUESSES
-        if "<" not in raw and (guess or not _listed(words)) and (meaning := _meaning.read(words, company)):
-            found[raw] = meaning
+    for raw, meaning in plain.items():
+        guess = _plain(raw) in _GUESSES or not _listed(_words(raw))
+        meaning = (_meaning.read(_words(raw), company) or _beside_a_panel(raw, company) if guess else None) or meaning
+        signal = _meaning.beside(meaning.signal, company) if meaning else ""
+        if meaning and (signal not in known or meaning != plain[raw]):
+            found[raw] = replace(meaning, signal=signal)
     return found
 
 
@@ -322,7 +352,7 @@ def _proxy(names: Set[str]) -> dict[str, str | Name]:
     return {**dict.fromkeys(sorted(optimised), "reward.mean"), **dict.fromkeys(sorted(meant), "eval.reward")}
 
 
-_PART = pattern(r"(?:train/)?rewards?/(\w+)")
+_PART = pattern(r"(?:train/)?rewards?/(?:[rR]_)?(\w+?)(?:_(mean|avg|std|min|max))?")
 
 
 def _parts(names: Set[str]) -> dict[str, str | Name]:
@@ -330,8 +360,12 @@ def _parts(names: Set[str]) -> dict[str, str | Name]:
     meanings = {raw: translate(raw) for raw in names}
     if not any(meaning and meaning.signal == "reward.mean" for meaning in meanings.values()):
         return {}
-    parts = {raw: match[1] for raw in names if meanings[raw] is None and (match := _PART.fullmatch(raw))}
-    return {raw: f"reward.component.{part}.mean" for raw, part in parts.items() if part not in STATISTICS}
+    parts = {raw: match for raw in names if meanings[raw] is None and (match := _PART.fullmatch(raw))}
+    return {
+        raw: f"reward.component.{part[1]}.{_STATISTICS.get(part[2] or '', 'mean')}"
+        for raw, part in parts.items()
+        if part[1] not in STATISTICS
+    }
 
 
 def _lengths(names: Set[str]) -> dict[str, str | Name]:
@@ -356,7 +390,7 @@ _OF_A_BATCH = word_set("batch_reward batch_rewards batch_rew")
 def _time_limits(names: Set[str]) -> dict[str, str | Name]:
     """Where episodes of an environment are logged and no texts, what is truncated is an episode."""
     company = _meaning.company(_words(raw) for raw in names)
-    if company.language or not company.control:
+    if company.language or not (company.control or company.values):
         return {}
     found = {raw: meaning.signal for raw in sorted(names) if "<" not in raw and (meaning := translate(raw))}
     ends: dict[str, str | Name] = {raw: f"custom.{raw}" for raw, signal in found.items() if signal in _ENDS}
