@@ -146,7 +146,8 @@ def _layout(path: Path, file: BinaryIO) -> _Layout:
         raise Unreadable(path, "the first line is empty", "check that it is a table with a header", "line 1")
     cells = _rows(text, separator)[0] if text else [str(name)]
     if _is_row(cells):
-        names = [name] if name and len(cells) == 1 else _unnamed([cells, *(_text(line).split(separator) for line in islice(file, MIN_ADDED))])
+        rows = [cells, *(_text(line).split(separator) for line in islice(file, MIN_ADDED))]
+        names = [name] if name and len(cells) == 1 else _unnamed(rows)
         return _Layout(tuple(names), separator, b"", 0, line=0)
     if _of_transitions(cells):
         cells = [f"transitions/{cell.strip()}" for cell in cells]
@@ -301,7 +302,9 @@ class _CsvTable:
         """The rows, with more names where all from some row on have further cells: a writer that was changed added columns."""
         width, wide = len(self.layout.names), len(rows[-1]) if rows else 0
         tail = [*takewhile(lambda row: len(row) == wide, reversed(rows))]
-        added = [f"column {i}" for i in range(width + 1, wide + 1)] if wide < 2 * width and len(tail) >= MIN_ADDED else []
+        added = (
+            [f"column {i}" for i in range(width + 1, wide + 1)] if wide < 2 * width and len(tail) >= MIN_ADDED else []
+        )
         others = any(len(row) > width for row in rows[: -len(tail)])
         if not added or others or any(number(cell) is None for row in tail for cell in row[width:]):
             return rows
