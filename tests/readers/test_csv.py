@@ -395,4 +395,4 @@ def test_marks_of_a_merge_are_named_and_two_scores_both_there(tmp_path):
     run = read_run(tmp_path)
     assert any("3 rows without the header's 4 cells left out; settle the merge" in line for line in run.damage)
     assert run.series["reward.mean"].raw == "Total_Reward"
-    assert run.unknown["Score"].values.tolist() == list(range(12))
+    assert run.series["score.mean"].values.tolist() == list(range(12))

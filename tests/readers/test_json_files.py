@@ -231,7 +231,8 @@ def test_splits_of_one_file_keep_every_name(tmp_path):
     assert {name: run.series[name].raw for name in ("reward.mean", "episode.length", "eval.reward")} == {
         "reward.mean": "reward", "episode.length": "steps", "eval.reward": "validation/mean_reward",
     }  # fmt: skip
-    assert {"score", "validation/mean_score", "test/mean_reward", "test/mean_score"} <= set(run.unknown)
+    assert {"validation/mean_score", "test/mean_reward", "test/mean_score"} <= set(run.unknown)
+    assert run.series["score.mean"].raw == "score"
     assert not run.duplicates
 
 

@@ -26,145 +26,124 @@ class Company:
     control: bool = False  #: episodes of an environment
     critic: bool = False  #: a value function is trained
     preference: bool = False  #: pairs of a chosen and a rejected answer
+    values: bool = False  #: what learns are values of actions, and no policy
     reference: bool = False  #: another name is the divergence from the reference model
     reward: bool = False  #: the whole reward is logged, so that other rewards are parts of it
+    penalty: bool = False  #: a coefficient of a divergence is logged
+    judge: bool = False  #: a reward model is trained
+    fitted: bool = False  #: a critic and advantages are logged
+    text: bool = False  #: only texts, and no environment
+    game: bool = False  #: only an environment, and no texts
+    wordless: bool = False  #: no texts
+    unpaired: bool = False  #: no answers of which one is chosen
 
 
-# atom -> its spellings; an atom is a spelling of itself
-_SYNONYMS = {
-    "reward": "rewards rew rews r",
-    "return": "returns ret rets",
-    "score": "scores",
-    "episode": "ep episodes episodic game games trajectory trajectories traj",
-    "length": "lengths len lens",
-    "completion": "completions response responses resp output outputs generated",
-    "gen": "generation generate generating generations",
-    "token": "tokens tok toks",
-    "prompt": "prompts query queries question questions problem problems",
-    "policy": "pi pol actor p",
-    "pg": "surrogate surr",
-    "critic": "value values vf v vals vvals vpred vpreds q qf q1 q2 qf1 qf2 q1vals q2vals critic1 critic2",
-    "loss": "losses",
-    "entropy": "ent entropies",
-    "kl": "kld kldiv kls kl1 kl2 kl3",
-    "ref": "reference base sft init initial pretrained",
-    "old": "prev previous",
-    "behave": "behav behavior behaviour",
-    "prox": "proximal",
-    "clip": "clipped clipping clips",
-    "grad": "gradient gradients grads",
-    "advantage": "adv advs advantages",
-    "share": "frac fraction fracs fractions rate rates proportion prop freq frequency share",
-    "percent": "pct percentage",
-    "acc": "accuracy accuracies em",
-    "correct": "right ok",
-    "incorrect": "wrong",
-    "success": "successes win wins winning solved successful resolved",
-    "trunc": "truncated truncation truncations overlong overlength unfinished",
-    "eos": "terminated finished stopped",
-    "repeat": "repetition repetitions repetitive repeated repeats",
-    "refuse": "refusal refusals refused refuses",
-    "violate": "violation violations violating unsafe harmful",
-    "tool": "tools sbx sandbox sandboxes",
-    "retry": "retries",
-    "action": "actions act acts",
-    "call": "calls invocation invocations",
-    "fail": "failure failures failed error errors err errs timeout timeouts",
-    "invalid": "malformed unparsable unparseable",
-    "parse": "parsing",
-    "turn": "turns",
-    "time": "duration latency times",
-    "wait": "waiting idle stall",
-    "rollout": "rollouts sampling sampler collect collection inference",
-    "sample": "samples",
-    "engine": "vllm sglang infer samp",
-    "trainer": "learner",
-    "learn": "learning",
-    "update": "updates",
-    "optim": "optimizer optimiser optimization opt",
-    "sync": "synchronization",
-    "verify": "verification verifier scoring judge grading",
-    "stale": "staleness age lag",
-    "memory": "mem rss",
-    "gpu": "cuda",
-    "util": "utilization utilisation",
-    "logp": "logps logprob logprobs lp",
-    "margin": "margins",
-    "pref": "preference preferences dpo",
-    "group": "groups grp grouped",
-    "mixed": "mix",
-    "target": "targets targ tgt",
-    "pred": "predict predicted",
-    "step": "steps",
-    "iter": "iters iteration iterations it",
-    "count": "num n number",
-    "coef": "coeff coefficient beta weighting",
-    "format": "formatting formatted",
-    "buffer": "replay buf",
-    "weight": "weights",
-    "env": "environment",
-    "interact": "interacts interactions",
-    "noise": "sigma",
-    "importance": "is iw w rho",
-    "epsilon": "eps ε",
-    "rnd": "icm curiosity",
-    "rm": "rewardmodel",
-    "total": "cumulative overall sum",
-    "flat": "uninformative degenerate silent",
-}
-_ATOMS = {word: atom for atom, words in _SYNONYMS.items() for word in (atom, *words.split())}
+#: what a name was taken for, and what it is in such company
+_BESIDE: tuple[tuple[str, dict[str, str]], ...] = (
+    (
+        "judge",
+        {"pref.reward.accuracy": "rm.accuracy", "reward.accuracy": "rm.accuracy", "pref.reward.margin": "rm.margin"},
+    ),
+    ("judge", {"pref.reward": "rm.reward", "loss.total": "rm.loss"}),
+    ("preference", {"loss.total": "pref.loss", "reward.accuracy": "pref.reward.accuracy"}),
+    ("preference", {"eval.accuracy": "eval.pref.reward.accuracy"}),
+    ("unpaired", {"pref.reward.accuracy": "reward.accuracy"}),
+    ("values", {"loss.total": "value.loss"}),
+    ("language", {"time.iteration": "time.step"}),
+    ("text", {"epsilon": "policy.clip_range", "progress.episodes": "samples.step"}),
+    ("game", {"length": "episode.length", "eval.length": "eval.episode_length"}),
+    ("wordless", {"throughput.tok_s": "custom.throughput"}),
+)
+
+
+def beside(signal: str, company: Company) -> str:
+    """What a plain name stands for in this company."""
+    for where, meanings in _BESIDE:
+        for before, after in meanings.items() if getattr(company, where) else ():
+            if signal == before or signal.startswith(f"{before}."):
+                return after + signal.removeprefix(before)
+    return signal
+
+
+def entries(text: str) -> Iterator[tuple[str, str]]:
+    """What stands before and behind the colon of each entry."""
+    pairs = (" ".join(entry.split()).partition(": ") for entry in text.split("|"))
+    return ((name, said) for name, _, said in pairs)
+
+
+# atom: its spellings; an atom is a spelling of itself
+_SYNONYMS = """
+    reward: rewards rew rews r | return: returns ret rets | score: scores fitness |
+    episode: ep episodes episodic game games trajectory trajectories traj | length: lengths len lens |
+    completion: completions response responses resp output outputs generated |
+    gen: generation generate generating generations | token: tokens tok toks |
+    prompt: prompts query queries question questions problem problems | policy: pi pol actor p | pg: surrogate surr |
+    critic: value values vf v qs vals vvals vpred vpreds q qf q0 q1 q2 qf1 qf2 q1vals q2vals critic1 critic2 | loss: losses |
+    entropy: ent entropies | kl: kld kldiv kls kl1 kl2 kl3 | ref: reference base sft init initial pretrained |
+    old: prev previous | behave: behav behavior behaviour | prox: proximal | clip: clipped clipping clips |
+    grad: gradient gradients grads | advantage: adv advs advantages |
+    share: frac fraction fracs fractions rate rates proportion prop freq frequency share | percent: pct percentage |
+    acc: accuracy accuracies em | correct: right ok | incorrect: wrong |
+    success: successes win wins winning solved successful resolved |
+    trunc: truncated truncation truncations overlong overlength unfinished | eos: terminated finished stopped |
+    repeat: repetition repetitions repetitive repeated repeats | refuse: refusal refusals refused refuses |
+    violate: violation violations violating unsafe harmful | tool: tools sbx sandbox sandboxes | retry: retries |
+    action: actions act acts | call: calls invocation invocations |
+    fail: failure failures failed error errors err errs timeout timeouts | invalid: malformed unparsable unparseable |
+    parse: parsing | turn: turns | time: duration latency times | wait: waiting idle stall |
+    rollout: rollouts sampling sampler collect collection collector inference | sample: samples |
+    engine: vllm sglang infer samp | trainer: learner | learn: learning | update: updates |
+    optim: optimizer optimiser optimization opt | sync: synchronization |
+    verify: verification verifier scoring judge grading | stale: staleness age lag | memory: mem rss ram | gpu: cuda |
+    util: utilization utilisation | logp: logps logprob logprobs lp | margin: margins |
+    pref: preference preferences dpo kto orpo simpo ipo | sequence: seq sequences | group: groups grp grouped | mixed: mix |
+    target: targets targ tgt | pred: predict predicted | step: steps | iter: iters iteration iterations it |
+    count: num n number | coef: coeff coefficient beta weighting | format: formatting formatted fmt | buffer: replay buf |
+    weight: weights | env: environment | interact: interacts interactions | noise: sigma | importance: is iw w rho |
+    epsilon: eps ε | rnd: icm curiosity | rm: rewardmodel | total: cumulative cum overall sum tot composite combined |
+    flat: uninformative degenerate degen silent | param: params parameter parameters | done: completed ended seen played
+"""
+_ATOMS = {word: atom for atom, words in entries(_SYNONYMS) for word in (atom, *words.split())}
 
 # Words that mean something together, or are written as one. The longest is tried first.
-_PHRASES = {
-    phrase: atoms
-    for atoms, phrases in {
-        "clip share": "clipfrac|clipfracs",
-        "grad norm": "gnorm|gradnorm|g norm",
-        "norm": "norm before clip|norm pre clip",
-        "approx kl": "approxkl|approxkls",
-        "episode return": "epret",
-        "episode length": "eplen",
-        "kl": "kl div|kl divergence",
-        "kl old": "kl difference|kl between old and new distribution|kl between old and new",
-        "logp": "log prob|log probs|log pi",
-        "absdiff": "abs diff",
-        "ev": "explained variance|explained var|expl var|baseline explained",
-        "lr": "learning rate|learningrate",
-        "rm": "reward model",
-        "critic": "value function|q sa|q s a",
-        "flat": "zero std|zero variance|zero var|zero reward std|zero signal|no signal|same reward|"
-        "identical reward|equal reward|all equal|all same|all identical|equal std",
-        "solveall": "all correct|all right|all solved|solved all|solve all",
-        "solvenone": "all wrong|all incorrect|none correct|none solved|solved none|solve none",
-        "trunc": "cap hit|hit cap|limit hit|hit limit|length limit|max length hit|max len hit|"
-        "hit max length|hit max len|no eos|without eos",
-        "turnlimit": "max turns|turn limit",
-        "refuse": "always refuse|over refusal|false refuse|false refusal",
-        "heldout": "held out",
-        "stale": "off policy steps|off policyness|policy lag|sampler age|version lag",
-        "speed": "per second|per sec|per s",
-        "gpu memory": "vram",
-        "frame speed": "fps",
-        "step speed": "sps",
-        "env step": "timestep|timesteps",
-        "tderror": "td error|td err|abs td",
-        "critic loss": "td loss|huber|huber loss",
-        "sync": "weight sync|sync weights",
-        "share": "hit rate",
-        "success share": "win rate|winrate|reached goal|goal reached|reached target|target reached|goal achieved|battle won",
-        "group": "within group|in group",
-        "lossscale": "loss scale|grad scale|grad scaler|amp scale",
-        "epsilon": "eps greedy|epsilon greedy",
-        "absdev importance": "w dev|ratio dev|weight dev|is dev",
-        "critic max": "qmax|maxq",
-        "kl behave": "kl mu pi|kl pi mu",
-        "iter time": "iter seconds",
-    }.items()
-    for phrase in phrases.split("|")
-}
+_PHRASES_OF = """
+    clip share: clipfrac, clipfracs | grad norm: gnorm, gradnorm, g norm | norm: norm before clip, norm pre clip |
+    approx kl: approxkl, approxkls | episode return: epret | episode length: eplen | kl: kl div, kl divergence, kldivergence |
+    kl old: kl difference, kl between old and new distribution, kl between old and new | logp: log prob, log probs, log pi |
+    absdiff: abs diff | ev: explained variance, explained var, expl var, baseline explained |
+    lr: learning rate, learningrate | completionrate: completion rate | rm: reward model, bt, bradley terry |
+    critic: value function, q sa, q s a, baseline value, qf val, qf1 val, qf2 val, q val |
+    by: by step, vs step, vs number of steps, by episode | stepreward: step reward, reward per step, per step reward |
+    validcount: num valid, n valid, valid count | mixed: nonzero variance, non zero variance, nonzero std, non zero std |
+    flat: zero std, zero variance, zero var, zero reward std, zero signal, no signal, same reward, identical reward,
+        equal reward, all equal, all same, all identical, equal std |
+    solveall: all correct, all right, all solved, solved all, solve all |
+    solvenone: all wrong, all incorrect, none correct, none solved, solved none, solve none |
+    trunc: cap hit, hit cap, limit hit, hit limit, length limit, max length hit, max len hit, hit max length,
+        hit max len, no eos, without eos, max tokens hit, hit max tokens | turnlimit: max turns, turn limit |
+    refuse: always refuse, over refusal, false refuse, false refusal | heldout: held out |
+    stale: off policy steps, off policyness, policy lag, sampler age, version lag | speed: per second, per sec, per s |
+    gpu memory: vram | frame speed: fps | token speed: tps | step speed: sps | env step: timestep, timesteps |
+    tderror: td error, td err, abs td |
+    critic loss: td loss, huber, huber loss, bellman loss, bellman error, dqn loss, quantile loss, baseline loss, c loss,
+        vloss, qloss, closs | policy loss: ploss, a loss, reinforce loss, vpg loss |
+    sftloss: sft loss, lm loss, loss lm, bc loss, imitation loss, cloning loss |
+    tdtarget: td target, td targets, target q, q target, bellman target |
+    buffer size: memory length, memory len, buffer length, buffer len | entropy coef: entcoef |
+    importance: is weight, is weights | group: within group, in group |
+    mismatch: train infer, train inference, rollout train, train rollout | sync: weight sync, sync weights | share: hit rate |
+    success share: win rate, winrate, sr, reached goal, goal reached, reached target, target reached, goal achieved,
+        battle won, goal rate, objective reached | lossscale: loss scale, grad scale, grad scaler, amp scale |
+    epsilon: eps greedy, epsilon greedy, random action rate, random action prob |
+    absdev importance: w dev, ratio dev, weight dev, is dev, ratio abs dev, ratio deviation, ratio absdev |
+    critic max: qmax, maxq | kl behave: kl mu pi, kl pi mu | iter time: iter seconds
+"""
+_PHRASES = {" ".join(phrase.split()): atoms for atoms, phrases in entries(_PHRASES_OF) for phrase in phrases.split(",")}
 #: a return over the last so many episodes: `ret20`, `return_mean_100`, `reward_ma100`
-_WINDOW = pattern(r"\b(rets?|returns?|rews?|rewards?|scores?|mean|avg|ma|last|max|min) ?\d{2,4}\b")
-_PASS_AT = pattern(r"\bpass (at )?(\d+|k|n)\b")
+_WINDOW = pattern(
+    r"\b(rets?|returns?|rews?|rewards?|scores?|lengths?|len|rate|winrate|mean|avg|ma|last|max|min) ?\d{2,4}\b"
+)
+_PASS_AT = pattern(r"\bpass ?(at )?(\d+|k|n)\b")
 _LONGEST = max(len(phrase.split()) for phrase in _PHRASES)
 
 _EDGE = word_set("valid")  #: says so at an end of a name only: there are valid samples too
@@ -184,148 +163,89 @@ _UNITS = {
 _COUNTS = word_set("episodes iterations timesteps steps updates epochs")
 #: words that say how or where a number was taken, and nothing of what it is
 _SILENT = word_set(
-    "of the in to from vs with per by at and for over train training batch minibatch running current cur curr raw scalar"
-    " chart charts metric metrics stat stats info loop global agent main algo ppo grpo rloo hparam hparams last latest ma moving"
-    " rolling during sys perf k1 k2 k3"
+    "of the in to from vs with per by at and for over train training batch minibatch running current recent ending ema cur"
+    " curr raw scalar chart charts metric metrics stat stats info loop global agent main algo ppo grpo rloo hparam hparams"
+    " last latest ma moving rolling during window sys perf usage used unclipped preclip final dqn ddqn sac td3 ddpg a2c k1"
+    " k2 k3"
 )
 
-_SHARE = "share|percent|ratio"
-_TEXT = "completion|gen"
 _SPREADS = frozenset({"reward.group_std", "action.std"})  #: quantities that are a standard deviation
-# signal, the atoms that it needs ("a|b": either), further atoms that it may have
-_QUANTITIES: tuple[tuple[str, str, str], ...] = (
-    ("reward.mean", "reward|return|score", "episode epoch iter total task shared team joint"),
-    ("reward.mean", "rm score|reward", ""),
-    ("reward.mean", "reward kept", "train filter"),
-    ("reward.rollout.mean", "reward all", "rollout"),
-    ("reward.group_std", "group *std", "reward score"),
-    ("reward.zero_std_frac", f"flat {_SHARE}", "group prompt reward sample completion"),
-    ("reward.solve_all_frac", f"solveall {_SHARE}|group", f"prompt {_SHARE} group"),
-    ("reward.solve_none_frac", f"solvenone {_SHARE}|group", f"prompt {_SHARE} group"),
-    ("reward.mixed_frac", f"mixed {_SHARE}|group", f"group prompt {_SHARE}"),
-    ("reward.accuracy", "acc", "answer task"),
-    ("reward.accuracy", f"correct {_SHARE}|answer", f"answer task completion episode {_SHARE}"),
-    ("reward.pass_at_k", "passk", "share"),
-    ("reward.component.format.accuracy", f"format {_SHARE}|acc", "answer completion"),
-    ("eval.reward", "elo", "rating score policy agent"),
-    ("success_rate", f"success {_SHARE}|episode|task", f"episode task goal {_SHARE}"),
-    ("rm.loss", "rm loss", ""),
-    ("rm.accuracy", "rm acc", ""),
-    ("rm.margin", "rm margin", "reward"),
-    ("curiosity.loss", "rnd loss", ""),
-    # episodes and completions
-    ("episode.length", "episode length|step", "env count"),
-    ("length.mean", f"{_TEXT} length|token", "token"),
-    ("length.mean", "new token", ""),
-    ("length.correct.mean", "length correct", f"{_TEXT} token"),
-    ("length.incorrect.mean", "length incorrect", f"{_TEXT} token"),
-    ("length.prompt.mean", "prompt length|token", "token"),
-    ("length.env.mean", "env token", "length"),
-    ("length.clipped_ratio", f"trunc {_SHARE}", f"{_TEXT} token sample rollout length"),
-    ("length.clipped_ratio", "trunc", f"{_TEXT} token sample rollout length"),
-    ("length.terminated_frac", f"eos {_SHARE}", f"{_TEXT} sample rollout"),
-    ("length.terminated_frac", "eos", f"{_TEXT} sample rollout"),
-    ("length.max_turns_frac", f"turnlimit {_SHARE}", "episode rollout"),
-    ("turns.mean", "turn", "count episode rollout"),
-    ("text.repetition_frac", f"repeat {_SHARE}", f"{_TEXT} token ngram"),
-    ("text.refusal_frac", f"refuse {_SHARE}", _TEXT),
-    ("text.violation_frac", f"violate {_SHARE}", _TEXT),
-    ("tool.call_freq", "tool call", "count episode rollout sample"),
-    ("tool.call_freq", "call episode|rollout|sample", "count"),
-    ("tool.success_freq", "tool success|correct", f"call {_SHARE}"),
-    ("tool.failure_freq", f"tool fail {_SHARE}", "call"),
-    ("tool.error_count", "tool fail", "count call"),
-    ("tool.invalid_frac", f"tool invalid {_SHARE}", "call parse"),
-    ("tool.invalid_frac", f"tool parse fail {_SHARE}", "call"),
-    ("tool.runtime.mean", "tool time|wait", "call"),
-    ("samples.groups", "count prompt|group", ""),
-    ("samples.step", "count sample|rollout|completion", ""),
-    # the update
-    ("kl.ref", "kl ref", "token policy"),
-    ("kl.old", "kl old|approx", "token policy"),
-    ("kl.coef", "kl coef", "penalty loss"),
-    ("behave.kl", "kl behave", "approx"),
-    ("behave.ratio.mean", "behave importance|ratio", "weight"),
-    ("policy.ratio.mean", "prox importance|ratio", "weight"),
-    ("kl.old", "prox kl", "approx"),
-    ("rollout_train.kl", "kl engine|rollout trainer", ""),
-    ("rollout_train.kl", "kl engine", ""),
-    ("rollout_train.logp_absdiff.mean", "logp absdiff engine|rollout", "trainer"),
-    ("loss.total", "loss", "total"),
-    ("policy.loss", "policy|pg|clip loss", "clip pg policy grad"),
-    ("policy.loss.delta", "delta policy loss", ""),
-    ("policy.objective", "objective", "policy pg"),
-    ("policy.clip_fraction", f"clip {_SHARE}", "policy pg ratio token"),
-    ("policy.clip_fraction.low", f"clip {_SHARE} low|lower", "policy pg ratio token"),
-    ("policy.clip_fraction.high", f"clip {_SHARE} high|upper", "policy pg ratio token"),
-    ("policy.clip_range", "clip range|epsilon", ""),
-    ("policy.ratio.mean", "ratio", "importance prob"),
-    ("policy.ratio.mean", "importance", "weight"),
-    ("policy.ratio.absdev", "absdev importance", ""),
-    ("policy.clip_fraction", "clip importance", ""),
-    ("policy.logp.mean", "logp", "policy token trainer action"),
-    ("policy.logp.ref", "logp ref", "policy token trainer"),
-    ("policy.logp.old", "logp old", "policy token trainer"),
-    ("policy.logp.rollout", "logp engine|rollout", "policy token"),
-    ("policy.stop_iter", "stop iter", ""),
-    ("grad.norm", "grad norm", "policy total"),
-    ("lr", "lr", "policy"),
-    ("optim.loss_scale", "lossscale", "policy optim trainer fp16 amp"),
-    # advantages and the critic
-    ("advantage.mean", "advantage", ""),
-    ("advantage.zero_frac", f"advantage zero {_SHARE}", "token sample"),
-    ("advantage.abs.mean", "advantage abs|absmean", ""),
-    ("value.loss", "critic loss", "mse td"),
-    ("value.loss.delta", "delta critic loss", ""),
-    ("value.mean", "critic", "pred"),
-    ("value.target.mean", "critic target", ""),
-    ("returns.mean", "return target", ""),
-    ("value.explained_variance", "ev", "critic"),
-    ("value.clip_fraction", f"clip critic {_SHARE}", ""),
-    ("value.grad_norm", "grad norm critic", ""),
-    ("value.lr", "lr critic", ""),
-    ("td_error", "tderror", "abs"),
-    ("replay.size", "buffer size", ""),
-    # exploration and preferences
-    ("policy.entropy", "entropy", "policy token action rollout"),
-    ("entropy.coef", "entropy coef", "loss"),
-    ("action.std", "action|noise *std", "policy"),
-    ("pref.loss", "pref loss", ""),
-    ("pref.reward.chosen", "chosen reward", ""),
-    ("pref.reward.rejected", "rejected reward", ""),
-    ("pref.reward.margin", "margin", "reward pref"),
-    ("pref.reward.accuracy", "pref acc", "reward"),
-    ("pref.logp.chosen", "chosen logp", "policy"),
-    ("pref.logp.rejected", "rejected logp", "policy"),
-    ("pref.nll", "chosen nll", ""),
-    # freshness and systems
-    ("staleness.mean", "stale", "policy sample step data"),
-    ("staleness.stale_frac", f"stale {_SHARE}", "sample rollout data"),
-    ("time.rollout", "time rollout|gen|sample", "step phase"),
-    ("time.train", "time update|learn|optim|backward|trainer", "step policy phase"),
-    ("time.step", "time step|iter", "total"),
-    ("time.update_weights", "time sync", "weight policy engine"),
-    ("time.reward", "time reward|verify", "step phase"),
-    ("time.wait_batch", "time wait", "queue data"),
-    ("time.elapsed", "time wall|elapsed", "total"),
-    ("throughput.iter_s", "iter speed", ""),
-    ("throughput.tok_s", "token speed", "total"),
-    ("throughput.tok_s_gpu", "token speed gpu", ""),
-    ("throughput.gen_tok_s", "token speed gen|rollout", ""),
-    ("throughput.sps", "step speed", "env total"),
-    ("throughput.fps", "frame speed", "env total"),
-    ("gpu.util", "gpu util", f"estimated {_SHARE}"),
-    ("memory.gpu", "gpu memory", "peak max allocated"),
-    ("memory.gpu_reserved", "gpu memory reserved", "peak max"),
-    ("memory.alloc_retries", "alloc|allocation retry", "count gpu memory total"),
-    ("memory.cpu", "memory", "system cpu ram process host driver worker peak"),
-    ("perf.mfu", "mfu", ""),
-    ("progress.episodes", "episode total|count", "done"),
-    ("progress.env_steps", "env step|interact", "total count"),
-    ("progress.env_steps", "interact", "total env count"),
-    ("progress.updates", "update total|count", "optim policy grad"),
-    ("progress.updates", "optim|grad step|update", "total count"),
-)
+# signal: the atoms that it needs ("a/b": either) + further atoms that it may have; another way to say it
+# "%" stands for share/percent/ratio, "~" for completion/gen, "*std" for a standard deviation that is a part of what it is
+_QUANTITIES = """
+    reward.mean: reward/return/score + episode epoch iter total task shared team joint rollout completion;
+        rm score/reward; reward kept + train filter | reward.rollout.mean: reward all + rollout |
+    reward.group_std: group *std + reward score |
+    reward.zero_std_frac: flat reward; flat % + group prompt reward sample completion rollout |
+    reward.solve_all_frac: solveall %/group + prompt % group rollout |
+    reward.solve_none_frac: solvenone %/group + prompt % group rollout |
+    reward.mixed_frac: mixed %/group + group prompt % rollout |
+    reward.effective_frac: effective/useful/informative % + group prompt sample rollout | reward.step.mean: stepreward + env |
+    reward.component.intrinsic.mean: intrinsic reward/return + episode |
+    reward.accuracy: correct; acc + answer task share; correct %/answer + answer task completion episode % |
+    samples.valid: validcount + sample rollout | length.prompt.clipped_ratio: prompt trunc + % |
+    policy_version.train: version policy/weight/trainer | throughput.updates: update speed |
+    throughput.samples: sample speed | samples.correct: correct count + answer | samples.incorrect: incorrect count + answer |
+    progress.env_steps: frame count/done + total; env step/interact + total count; interact + total env count |
+    reward.pass_at_k: passk + share |
+    reward.component.format.accuracy: format %/acc/correct + answer completion pass correct % |
+    eval.reward: elo + rating score policy agent | success_rate: success %/episode/task + episode task goal % |
+    sft.loss: sftloss | rm.loss: rm loss | rm.accuracy: rm acc | rm.margin: rm margin + reward | curiosity.loss: rnd loss |
+    episode.length: episode length/step + env count | length.mean: ~ length/token + token sampled; new token |
+    length.total.mean: sequence length | length.terminated_mean: ~ length/token eos + token |
+    length.clipped_ratio: ~ clip % + length; trunc % + ~ token sample rollout length; trunc + ~ token sample rollout length |
+    length.correct.mean: length correct + ~ token total | length.incorrect.mean: length incorrect + ~ token total |
+    length.prompt.mean: prompt length/token + token | length.env.mean: env token + length |
+    length.terminated_frac: eos % + ~ sample rollout; eos + ~ sample rollout |
+    length.max_turns_frac: turnlimit % + episode rollout | turns.mean: turn + count episode rollout |
+    text.repetition_frac: repeat % + ~ token ngram | text.refusal_frac: refuse % + ~ | text.violation_frac: violate % + ~ |
+    tool.call_freq: tool call + count episode rollout sample; call episode/rollout/sample + count |
+    tool.success_freq: tool success/correct + call % | tool.failure_freq: tool fail % + call |
+    tool.error_count: tool fail + count call | tool.invalid_frac: tool invalid % + call parse; tool parse fail % + call |
+    tool.runtime.mean: tool time/wait + call | samples.groups: count/size prompt/group; prompt sampled + count |
+    samples.step: count/size sample/rollout/completion | kl.ref: kl ref + token policy loss |
+    kl.loss: kl loss weighted/scaled | kl.old: kl old/approx + token policy; prox kl + approx |
+    kl.coef: kl coef + penalty loss | behave.kl: kl behave + approx | behave.ratio.mean: behave importance/ratio + weight |
+    policy.ratio.mean: prox importance/ratio + weight; ratio + importance prob policy; importance + weight |
+    rollout_train.kl: kl engine/rollout trainer; kl engine; kl mismatch |
+    rollout_train.logp_absdiff.mean: logp absdiff/mismatch + engine rollout trainer token mismatch absdiff |
+    policy.weight_norm: param/weight norm + policy | loss.total: loss + total |
+    policy.loss: policy/pg/clip loss + clip pg policy grad inner | policy.loss.delta: delta policy loss |
+    policy.objective: objective + policy pg | policy.clip_fraction: clip % + policy pg ratio token; clip importance |
+    policy.clip_fraction.low: clip % low/lower + policy pg ratio token |
+    policy.clip_fraction.high: clip % high/upper + policy pg ratio token | policy.clip_range: clip range/epsilon |
+    policy.ratio_out: ratio outside/out + bounds range clip % | policy.ratio.absdev: absdev importance |
+    policy.logp.mean: logp + policy token trainer action sequence | policy.logp.ref: logp ref + policy token trainer |
+    policy.logp.old: logp old + policy token trainer | policy.logp.rollout: logp engine/rollout + policy token |
+    policy.stop_iter: stop iter/epoch + early | grad.norm: grad norm + policy total; grad | lr: lr + policy |
+    optim.loss_scale: lossscale + policy optim trainer fp16 amp |
+    advantage.mean: advantage + gae critic policy relative group token |
+    advantage.zero_frac: advantage zero % + token sample | advantage.abs.mean: advantage abs/absmean |
+    value.loss: critic loss + mse td total | value.loss.delta: delta critic loss |
+    value.mean: critic + policy pred total episode | value.target.mean: critic target; tdtarget + critic |
+    returns.mean: return target | value.explained_variance: ev + critic | value.clip_fraction: clip critic % |
+    value.grad_norm: grad norm critic | value.lr: lr critic | td_error: tderror + abs critic |
+    replay.size: buffer size/capacity | replay.priority: priority + buffer |
+    policy.entropy: entropy + policy token action rollout | entropy.coef: entropy coef + loss effective |
+    action.std: action/noise/policy *std + policy | pref.loss: pref loss | pref.reward.chosen: chosen reward + epoch |
+    pref.reward.rejected: rejected reward + epoch | pref.reward.margin: margin + reward pref epoch |
+    pref.reward.accuracy: pref acc + reward | pref.logp.chosen: chosen logp + policy |
+    pref.logp.rejected: rejected logp + policy | pref.nll: chosen nll | staleness.mean: stale + policy sample step data |
+    staleness.stale_frac: stale % + sample rollout data | time.rollout: time rollout/gen/sample/engine + step phase |
+    time.train: time update/learn/optim/backward/trainer + step policy phase | time.step: time step/iter + total |
+    time.update_weights: time sync + weight policy engine | time.reward: time reward/verify/score + step phase |
+    time.iteration: time episode | epsilon: epsilon | time.wait_batch: time wait + queue data rollout |
+    time.elapsed: time wall/elapsed + total | throughput.iter_s: iter speed |
+    throughput.tok_s: token speed + total throughput | throughput.tok_s_gpu: token speed gpu |
+    throughput.gen_tok_s: token speed gen/rollout/completion/decode + throughput | throughput.sps: step speed + env total |
+    throughput.fps: frame speed + env total | gpu.util: gpu util + estimated % | memory.gpu: gpu memory + peak max allocated |
+    memory.gpu_reserved: gpu memory reserved + peak max |
+    memory.alloc_retries: alloc/allocation retry + count gpu memory total |
+    memory.cpu: memory + system cpu ram process host driver worker peak | perf.mfu: mfu |
+    progress.episodes: episode total/count/done/eos + done eos rollout total |
+    progress.updates: update total/count + optim policy grad; optim/grad/update step/update + total count;
+        update index/idx/id + policy | tokens.total: token total + rollout
+"""
 
 
 @dataclass(frozen=True)
@@ -339,13 +259,17 @@ class _Quantity:
         return atoms <= self.words and all(not need.isdisjoint(atoms) for need in self.needs)
 
 
-def _quantity(signal: str, needs: str, may: str) -> _Quantity:
-    alternatives = tuple(frozenset(need.split("|")) for need in needs.split() if not need.startswith("*"))
-    words = frozenset().union(*alternatives) | frozenset(re.split(r"[ |]", may))
-    return _Quantity(signal, alternatives, words, "*std" in needs.split())
+def _quantities() -> Iterator[_Quantity]:
+    text = _QUANTITIES.replace("%", "share/percent/ratio").replace("~", "completion/gen")
+    for signal, ways in entries(text):
+        for way in ways.split(";"):
+            needs, _, may = way.partition("+")
+            alternatives = tuple(frozenset(need.split("/")) for need in needs.split() if not need.startswith("*"))
+            words = frozenset().union(*alternatives) | frozenset(re.split(r"[ /]", may))
+            yield _Quantity(signal, alternatives, words, "*std" in needs.split())
 
 
-_RULES = tuple(_quantity(*row) for row in _QUANTITIES)
+_RULES = tuple(_quantities())
 
 
 @dataclass(frozen=True)
@@ -368,7 +292,9 @@ def read(words: list[str], company: Company) -> Name | None:
     reading = _sorted(words)
     if reading is None:
         return None
-    signal = _by_company(reading, company) or _by_rule(reading) or _part(words, company)
+    if reading.held_out and reading.atoms == {"time"}:
+        return Name("time.eval", reading.scale, NOTE, Origin.WORDS)
+    signal = _by_company(reading, company) or _by_rule(reading) or _part(words, company) or _phase(words, reading)
     found = lookup(_with_statistic(signal, reading.statistic)) if signal else None
     if found is None or (reading.held_out and found.link is Link.SYSTEMS):
         return None
@@ -379,7 +305,8 @@ def read(words: list[str], company: Company) -> Name | None:
 def _with_statistic(signal: str, statistic: str) -> str:
     if statistic in ("", "mean") or (statistic == "std" and signal in _SPREADS):
         return signal
-    return f"{signal.removesuffix('.mean')}.{statistic}"
+    joint = "_" if signal.endswith("_mean") else "."  # `length.terminated_mean` has a `length.terminated_max`
+    return f"{signal.removesuffix(f'{joint}mean')}{joint}{statistic}"
 
 
 def _sorted(words: list[str]) -> _Reading | None:
@@ -397,7 +324,7 @@ def _sorted(words: list[str]) -> _Reading | None:
     if len(statistics) > 1:
         return None
     content = {atom for atom in atoms if atom not in _HELD_OUT | _STATISTICS.keys() | _SILENT}
-    if "time" in content and "train" in words and content <= {"time", "step"}:
+    if "train" in words and content == {"time"}:
         content.add("update")  # of `train_time`, where the phase is all that is said
     return _Reading(
         atoms=frozenset(content),
@@ -407,6 +334,10 @@ def _sorted(words: list[str]) -> _Reading | None:
     )
 
 
+_PARTS = word_set(
+    "advantage advantages logp logprob logprobs recompute stage env reset ref reference forward backward load save"
+    " checkpoint data preprocess gather broadcast decode prefill score dispatch pack"
+)
 _PHASES = word_set("gen generate generation rollout sample train step reward sync wait")
 
 
@@ -440,15 +371,21 @@ def _by_rule(reading: _Reading) -> str | None:
     return max(fitting, key=lambda rule: (rule.spread, len(rule.needs))).signal if fitting else None
 
 
+def _phase(words: list[str], reading: _Reading) -> str | None:
+    """`advantage_time`: that of a part of the step, where a loop has such a part."""
+    phase = [word for word in words if _ATOMS.get(word, word) in reading.atoms - {"time"} and word not in _UNITS]
+    return f"time.{'_'.join(phase)}" if "time" in reading.atoms and phase and _PARTS.issuperset(phase) else None
+
+
 def _by_company(reading: _Reading, company: Company) -> str | None:
     """Words with two meanings, told apart by the names beside them."""
     atoms = reading.atoms
     if atoms == {"step"} and reading.statistic and not company.language:  # a mean of steps is one of episodes
         return "episode.length" if reading.held_out or (company.control and reading.statistic == "mean") else None
-    if "kl" in atoms and atoms <= {"kl", "token", "policy", "sample"}:
-        if company.reference and company.critic:
+    if "kl" in atoms and atoms <= {"kl", "token", "policy", "sample", "completion"}:
+        if "policy" in atoms or (company.reference and company.critic):
             return "kl.old"
-        if company.language:
+        if company.language or company.preference or (company.penalty and not company.control):
             return "kl.ref"
         return "kl.old" if company.control or company.critic else None
     if atoms in ({"length"}, {"length", "rollout"}):
@@ -459,18 +396,39 @@ def _by_company(reading: _Reading, company: Company) -> str | None:
         return "replay.size"
     if atoms == {"reward", "acc"} and company.preference:
         return "pref.reward.accuracy"
-    if atoms == {"loss"} and company.preference:
-        return "pref.loss"
+    if atoms <= {"loss", "epoch"} and "loss" in atoms:
+        return "pref.loss" if company.preference else "value.loss" if company.values else None
+    if company.text:
+        return _OF_TEXT.get(" ".join(sorted(atoms)))
+    if not company.language and atoms == {"time", "wait"}:
+        return "custom.wait"  # of vehicles
+    if company.judge and atoms == {"reward", "loss"}:
+        return "rm.loss"
+    if atoms == {"weight"} and reading.statistic:
+        return "replay.is_weight.mean" if company.values else None if company.critic else "samples.weight.mean"
+    if "step" in atoms and atoms <= {"step", "total"} and not reading.statistic and not reading.held_out:
+        return "progress.step"
+    if company.values and atoms == {"target"}:
+        return "value.target.mean"
+    if (company.game or company.values) and "importance" in atoms and atoms <= {"importance", "weight"}:
+        return "replay.is_weight.mean"
     return None
+
+
+#: words with another meaning where texts are written and no environment is played in
+_OF_TEXT = {"coef": "kl.coef", "memory": "memory.gpu", "memory peak": "memory.gpu", "time": "time.step"} | {
+    "sample": "samples.step",
+    "group": "samples.groups",
+}
 
 
 # Rewards that are no part of the whole: a limit, a rank, another scale.
 _NO_PART = word_set(
-    "best last final target threshold baseline expected discounted normalized normalised norm shaped proxy gold true mean max min"
-    " std scale scaled bound ema smoothed old new next next cum intrinsic extrinsic model chosen rejected optimal oracle random"
-    " predicted pred estimated human test eval val train raw total episode step average avg running per group no zero high low"
-    " reward rewards positive negative time timing winning sum clipped greedy initial global batch non sparse dense delta log"
-    " transitions buf buffer replay env stored"
+    "best last final target threshold baseline expected discounted normalized normalised norm shaped proxy gold true mean"
+    " max min std scale scaled bound ema smoothed old new next next cum intrinsic extrinsic model chosen rejected optimal"
+    " oracle random predicted pred estimated human test eval val train raw total episode step average avg running per group"
+    " no zero high low rollout rollouts loss kl value values reward rewards positive negative time timing winning sum"
+    " clipped greedy initial global batch non sparse dense delta log transitions buf buffer replay env stored"
 )
 
 
@@ -486,34 +444,64 @@ def _part(words: list[str], company: Company) -> str | None:
     words = words[:-1] if function else words
     if statistics - {"std"} or (statistics and not function) or len(words) < 2:
         return None
-    part = words[:-1] if words[-1] in ("reward", "rewards", "rew") else words[1:] if words[0] == "rew" else []
-    if not part or not _NO_PART.isdisjoint(part) or not all(word.isalpha() or function for word in part):
+    part = words[:-1] if words[-1] in ("reward", "rewards", "rew") else words[1:] if words[0] in ("rew", "r") else []
+    part = words if words[-1] == "penalty" else part
+    if not part or not _NO_PART.isdisjoint(part) or not all(word[0].isalpha() or function for word in part):
         return None
     return f"reward.component.{'_'.join(part)}.mean"
 
 
 _WHOLE = word_set("reward total episode")
 _LANGUAGE = frozenset(
-    {"completion", "token", "prompt", "turn", "tool", "group", "refuse", "gen", "eos", "flat", "solveall", "cut"}
+    {
+        "completion",
+        "token",
+        "prompt",
+        "turn",
+        "tool",
+        "group",
+        "refuse",
+        "gen",
+        "eos",
+        "flat",
+        "solveall",
+        "cut",
+        "trunc",
+    }
 )
 _CONTROL = frozenset({"episode", "env", "return", "interact", "frame", "epsilon", "rnd"})
 
 
+def _only(atoms: frozenset[str]) -> frozenset[str]:
+    return atoms - _STATISTICS.keys() - _SILENT
+
+
 def company(names: Iterable[list[str]]) -> Company:
     """What all the names of a run say of it; each name as its words."""
-    found = [frozenset(_atoms(words)) for words in names]
+    spoken = list(names)
+    found = [frozenset(_atoms(words)) for words in spoken]
     every = frozenset().union(*found) if found else frozenset()
-    control = not _CONTROL.isdisjoint(every)
-    language = _LANGUAGE - {"eos"} if control else _LANGUAGE  # episodes are terminated as well
+    control = not (_CONTROL - {"epsilon"} if "completion" in every else _CONTROL).isdisjoint(every)
+    language = _LANGUAGE - {"eos", "trunc"} if control else _LANGUAGE  # episodes are terminated as well
     answers = any(atoms - _HELD_OUT - _SILENT == {"acc"} for atoms in found)
     critic = any({"critic", "loss"} <= atoms or "ev" in atoms for atoms in found)
+    writes = not language.isdisjoint(every) or (answers and not (control and critic))
+    pairs = not every.isdisjoint({"chosen", "rejected", "pref"})
     return Company(
-        language=not language.isdisjoint(every) or (answers and not (control and critic)),
+        language=writes,
+        text=writes and not control,
+        game=control and not writes,
+        wordless=not writes,
         control=control,
         critic=critic,
-        preference=any({"chosen", "rejected"} & atoms for atoms in found) or "pref" in every,
+        preference=pairs,
+        unpaired=not pairs,
+        values=not every.isdisjoint({"buffer", "tderror", "epsilon", "priority", "tdtarget", "dqn", "critic"})
+        and every.isdisjoint({"policy", "pg", "advantage", "coef", "completion", "token", "clip", "kl"}),
         reference=any({"kl", "ref"} <= atoms for atoms in found),
-        reward=any(
-            atoms - _STATISTICS.keys() - _SILENT <= {"reward", "total"} and "reward" in atoms for atoms in found
-        ),
+        reward=any(_only(atoms) <= {"reward", "total", "rollout"} and "reward" in atoms for atoms in found)
+        or sum(words[-1:] == ["reward"] and not _NO_PART.issuperset(words[-2:]) for words in spoken) > 1,
+        penalty=any({"kl", "coef"} <= atoms for atoms in found),
+        fitted=critic and any(_only(atoms) == {"advantage"} for atoms in found),
+        judge={"loss", "acc"} <= {next(iter(atoms - _SILENT - {"reward"}), "") for atoms in found if "reward" in atoms},
     )

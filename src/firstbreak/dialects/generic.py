@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from firstbreak.dialects import _meaning
-from firstbreak.dialects._table import Name, spelled, word_set, words
+from firstbreak.dialects._table import Name, Origin, spelled, word_set, words
 from firstbreak.dialects.signals import SIGNALS, STATISTICS, evaluation, lookup
 from firstbreak.patterns import pattern
 from firstbreak.values import replace
@@ -29,68 +29,73 @@ AXIS = words("""
 """)
 
 # Lower case, "_" between words; `mean_x`, `x_avg`, `max_x` and the like need no entry of their own.
+_SPELLED = """
+    reward.mean: reward rewards rew r score scores total_reward cumulative_reward raw_reward task_reward return returns
+        reward_total proxy_reward proxy_score ep_return ep_ret ep_rew ep_reward episode_return episode_returns
+        episodic_return episode_reward episode_rewards episodic_reward mean_100_episode_reward final_reward
+        average_episode_rewards | reward.group_std: group_std group_reward_std reward_group_std within_group_std |
+    reward.zero_std_frac: frac_reward_zero_std zero_std_frac frac_zero_std zero_variance_frac zero_std_groups |
+    reward.mixed_frac: mixed pct_mixed | reward.solve_none_frac: all0 solve_none | reward.solve_all_frac: all1 solve_all |
+    reward.shaped.mean: shaped_reward reward_shaped |
+    reward.accuracy: acc accuracy correct correct_rate correctness outcome_correct solve_rate exact exact_match em pass_rate |
+    reward.pass_at_k: pass_at_k pass_k | reward.kl_penalty: kl_reward kl_penalty_reward non_score_reward |
+    success_rate: success_rate success win_rate winrate success_ratio is_success |
+    episode.length: episode_length episode_lengths episodic_length ep_len ep_length episode_len |
+    length.mean: completion_length completion_len response_length response_len response_tokens generation_length gen_len
+        gen_tokens output_length num_generated_tokens length |
+    length.clipped_ratio: clipped_ratio truncated truncated_ratio truncated_frac truncation_rate truncation_ratio
+        frac_truncated overlong_ratio trunc cut hit_max finish_length | length.terminated_frac: finish_stop |
+    length.prompt.mean: prompt_length prompt_len | turns.mean: turns num_turns |
+    kl.ref: kl_ref ref_kl kl_to_ref kl_with_ref kl_from_ref reference_kl kl_reference kl_div_ref kl_base kl_to_base kl_init |
+    kl.old: approx_kl approxkl kl_old ppo_kl kl_update policy_kl kl_new_old |
+    kl.coef: kl_coef kl_coeff kl_beta kl_weight kl_ctl |
+    loss.total: loss total_loss loss_total training_loss train_loss kd_loss distill_loss distillation_loss |
+    loss.aux: aux_loss | sft.nll: nll mean_nll | sft.ppl.mean: perplexity ppl |
+    policy.loss: policy_loss loss_policy pg_loss actor_loss loss_actor pi_loss loss_pi action_loss surrogate_loss
+        policy_gradient_loss |
+    policy.clip_fraction: clip_fraction clipped_fraction fraction_clipped clipfrac clip_frac clip_ratio pg_clipfrac |
+    policy.ratio.mean: ratio importance_ratio prob_ratio | policy.clip_range: clip_range clip_epsilon |
+    policy.stop_iter: epochs_done num_epochs_done n_epochs_done stop_iter |
+    grad.norm: grad_norm gradient_norm gradnorm global_norm grad_global_norm total_norm actor_grad_norm policy_grad_norm
+        grad_gnorm gn | lr: lr learning_rate learningrate cur_lr current_lr actor_lr policy_lr |
+    advantage.mean: advantage advantages adv |
+    value.loss: value_loss loss_value critic_loss loss_critic vf_loss loss_vf v_loss loss_v q_loss loss_q qf_loss td_loss
+        value_function_loss qf1_loss critic1_loss |
+    value.mean: value values q q_value q_values vpred qf1_values q_data q_taken |
+    value.target.mean: target_q q_target value_target |
+    value.explained_variance: explained_variance explained_var vf_explained_var ev exp_var |
+    value.clip_fraction: value_clip_fraction vf_clipfrac value_clipfrac | value.grad_norm: critic_grad_norm value_grad_norm |
+    value.lr: critic_lr value_lr | td_error: td_error td_err |
+    policy.entropy: entropy policy_entropy token_entropy action_entropy | entropy.coef: entropy_coef ent_coef entropy_coeff |
+    alpha: alpha sac_alpha alpha_value | alpha.loss: alpha_loss ent_coef_loss loss_alpha |
+    epsilon: epsilon eps ε exploration_rate exploration_epsilon | action.std: action_std policy_std std_action |
+    diversity.distinct: distinct distinct_frac distinct_outputs unique_frac unique_outputs unique_completions |
+    diversity.self_bleu: self_bleu | advantage.error: advantage_error | advantage.turned: advantage_turned |
+    pref.loss: dpo_loss preference_loss | pref.reward.chosen: chosen_reward chosen_rewards reward_chosen rewards_chosen |
+    pref.reward.rejected: rejected_reward rejected_rewards reward_rejected rewards_rejected |
+    pref.reward.margin: reward_margin reward_margins rewards_margin rewards_margins margins preference_margin |
+    pref.reward.accuracy: reward_accuracy reward_accuracies rewards_accuracies preference_accuracy |
+    staleness.mean: staleness off_policy_steps policy_lag |
+    rollout_train.kl: mismatch_kl rollout_kl vllm_kl kl_rollout_train |
+    rollout_train.ratio.mean: is_ratio importance_weight importance_weights tis_weight |
+    throughput.sps: sps steps_per_second steps_per_sec env_steps_per_second | throughput.fps: fps frames_per_second |
+    throughput.tok_s: tokens_per_second tokens_per_sec tok_s tps throughput |
+    time.step: step_time time_per_step iteration_time iter_time seconds_per_step |
+    time.elapsed: time_elapsed elapsed elapsed_time runtime wall_time walltime time_total_s total_time |
+    time.unix: timestamp | memory.gpu: peak_memory_alloc gpu_memory gpu_mem gpu_memory_gb memory_allocated_gb |
+    memory.gpu_reserved: peak_memory_reserved memory_reserved_gb gpu_memory_reserved |
+    tokens.total: num_tokens total_tokens tokens |
+    progress.step: step steps global_step global_steps training_step total_steps unnamed_0 |
+    progress.env_steps: timestep timesteps total_timesteps env_step env_steps total_env_steps num_env_steps frames
+        num_frames total_frames t_env |
+    progress.iterations: iteration iterations iter iters it training_iteration generation |
+    time.iteration: duration time_taken |
+    progress.episodes: episode episodes num_episodes episodes_total n_episode n_episodes n_epi |
+    progress.epoch: epoch epochs | config.group_size: group_size num_generations | config.target_kl: target_kl |
+    progress.updates: update updates num_updates n_updates | replay.is_beta: per_beta is_beta beta_per
+"""
 _GROUPS: Mapping[str, str] = {
-    # reward
-    "reward.mean": "reward rewards rew r score scores total_reward cumulative_reward raw_reward task_reward return returns"
-    " reward_total proxy_reward proxy_score"
-    " ep_return ep_ret ep_rew ep_reward episode_return episode_returns episodic_return episode_reward episode_rewards"
-    " episodic_reward mean_100_episode_reward final_reward average_episode_rewards",
-    "reward.group_std": "group_std group_reward_std reward_group_std within_group_std",
-    "reward.zero_std_frac": "frac_reward_zero_std zero_std_frac frac_zero_std zero_variance_frac zero_std_groups",
-    "reward.mixed_frac": "mixed pct_mixed",
-    "reward.solve_none_frac": "all0",
-    "reward.solve_all_frac": "all1",
-    "reward.shaped.mean": "shaped_reward reward_shaped",
-    "reward.accuracy": "acc accuracy correct correct_rate correctness outcome_correct solve_rate exact exact_match em pass_rate",
-    "reward.pass_at_k": "pass_at_k pass_k",
-    "reward.kl_penalty": "kl_reward kl_penalty_reward non_score_reward",
-    "success_rate": "success_rate success win_rate winrate success_ratio is_success",
-    # episodes and completions
-    "episode.length": "episode_length episode_lengths episodic_length ep_len ep_length episode_len",
-    "length.mean": "completion_length completion_len response_length response_len response_tokens generation_length gen_len"
-    " gen_tokens output_length num_generated_tokens length",
-    "length.clipped_ratio": "clipped_ratio truncated truncated_ratio truncated_frac truncation_rate truncation_ratio"
-    " frac_truncated overlong_ratio trunc cut hit_max finish_length",
-    "length.terminated_frac": "finish_stop",
-    "length.prompt.mean": "prompt_length prompt_len",
-    "turns.mean": "turns num_turns",
-    # the update
-    "kl.ref": "kl_ref ref_kl kl_to_ref kl_with_ref kl_from_ref reference_kl kl_reference kl_div_ref kl_base kl_to_base kl_init",
-    "kl.old": "approx_kl approxkl kl_old ppo_kl kl_update policy_kl kl_new_old",
-    "kl.coef": "kl_coef kl_coeff kl_beta kl_weight kl_ctl",
-    "loss.total": "loss total_loss loss_total training_loss train_loss kd_loss distill_loss distillation_loss",
-    "loss.aux": "aux_loss",
-    "sft.nll": "nll mean_nll",
-    "sft.ppl.mean": "perplexity ppl",
-    "policy.loss": "policy_loss loss_policy pg_loss actor_loss loss_actor pi_loss loss_pi action_loss surrogate_loss"
-    " policy_gradient_loss",
-    "policy.clip_fraction": "clip_fraction clipped_fraction fraction_clipped clipfrac clip_frac clip_ratio pg_clipfrac",
-    "policy.ratio.mean": "ratio importance_ratio prob_ratio",
-    "policy.clip_range": "clip_range clip_epsilon",
-    "policy.stop_iter": "epochs_done num_epochs_done n_epochs_done stop_iter",
-    "grad.norm": "grad_norm gradient_norm gradnorm global_norm grad_global_norm total_norm actor_grad_norm"
-    " policy_grad_norm grad_gnorm gn",
-    "lr": "lr learning_rate learningrate cur_lr current_lr actor_lr policy_lr",
-    # advantages and the critic
-    "advantage.mean": "advantage advantages adv",
-    "value.loss": "value_loss loss_value critic_loss loss_critic vf_loss loss_vf v_loss loss_v q_loss loss_q qf_loss td_loss"
-    " value_function_loss qf1_loss critic1_loss",
-    "value.mean": "value values q q_value q_values vpred qf1_values q_data q_taken",
-    "value.target.mean": "target_q q_target value_target",
-    "value.explained_variance": "explained_variance explained_var vf_explained_var ev exp_var",
-    "value.clip_fraction": "value_clip_fraction vf_clipfrac value_clipfrac",
-    "value.grad_norm": "critic_grad_norm value_grad_norm",
-    "value.lr": "critic_lr value_lr",
-    "td_error": "td_error td_err",
-    # exploration
-    "policy.entropy": "entropy policy_entropy token_entropy action_entropy",
-    "entropy.coef": "entropy_coef ent_coef entropy_coeff",
-    "alpha": "alpha sac_alpha alpha_value",
-    "alpha.loss": "alpha_loss ent_coef_loss",
-    "epsilon": "epsilon eps ε exploration_rate exploration_epsilon",
-    "action.std": "action_std policy_std std_action",
-    "diversity.distinct": "distinct distinct_frac distinct_outputs unique_frac unique_outputs unique_completions",
-    "diversity.self_bleu": "self_bleu",
+    **dict(_meaning.entries(_SPELLED)),
     # what firstbreak's own recorder writes (live/guard/adapters/sb3_loop.py)
     **{
         f"env.{name}": name
@@ -100,36 +105,6 @@ _GROUPS: Mapping[str, str] = {
         reward_size
     """)
     },
-    "advantage.error": "advantage_error",
-    "advantage.turned": "advantage_turned",
-    # preferences
-    "pref.loss": "dpo_loss preference_loss",
-    "pref.reward.chosen": "chosen_reward chosen_rewards reward_chosen rewards_chosen",
-    "pref.reward.rejected": "rejected_reward rejected_rewards reward_rejected rewards_rejected",
-    "pref.reward.margin": "reward_margin reward_margins rewards_margin rewards_margins margins preference_margin",
-    "pref.reward.accuracy": "reward_accuracy reward_accuracies rewards_accuracies preference_accuracy",
-    # freshness
-    "staleness.mean": "staleness off_policy_steps policy_lag",
-    "rollout_train.kl": "mismatch_kl rollout_kl vllm_kl kl_rollout_train",
-    "rollout_train.ratio.mean": "is_ratio importance_weight importance_weights tis_weight",
-    # systems
-    "throughput.sps": "sps steps_per_second steps_per_sec env_steps_per_second",
-    "throughput.fps": "fps frames_per_second",
-    "throughput.tok_s": "tokens_per_second tokens_per_sec tok_s tps throughput",
-    "time.step": "step_time time_per_step iteration_time iter_time seconds_per_step",
-    "time.elapsed": "time_elapsed elapsed elapsed_time runtime wall_time walltime time_total_s total_time",
-    "time.unix": "timestamp",
-    "memory.gpu": "peak_memory_alloc gpu_memory gpu_mem gpu_memory_gb memory_allocated_gb",
-    "memory.gpu_reserved": "peak_memory_reserved memory_reserved_gb gpu_memory_reserved",
-    "tokens.total": "num_tokens total_tokens tokens",
-    # progress
-    "progress.step": "step steps global_step global_steps training_step total_steps unnamed_0",
-    "progress.env_steps": "timestep timesteps total_timesteps env_step env_steps total_env_steps num_env_steps frames"
-    " num_frames total_frames t_env",
-    "progress.iterations": "iteration iterations iter iters it training_iteration",
-    "progress.episodes": "episode episodes num_episodes episodes_total n_episode n_episodes n_epi",
-    "progress.epoch": "epoch epochs",
-    "progress.updates": "updates num_updates n_updates",
 }
 _FLIPPED = Name("policy.entropy", -1.0, "logged as minus the entropy")
 
@@ -162,16 +137,26 @@ _AMBIGUOUS = _GUESSES.keys() | word_set(
     " clip_ratio policy_kl total_reward reward_margin throughput"
 )
 _SCORES = word_set("correct return returns score scores total_reward")
-_ENVIRONMENT = word_set("env episode episodes episodic epsilon return returns qf")
-_EPISODES = {"length.mean": "episode.length", "eval.length.mean": "eval.episode_length"} | {
-    f"{before}length.{statistic}": f"{after}.{statistic}"
-    for before, after in (("", "episode.length"), ("eval.", "eval.episode_length"))
-    for statistic in ("min", "max", "std")
-}
 _PLACES = word_set(
     "train training charts chart metrics metric loop rollout rollouts losses loss stats info actor agent global optim"
     " optimizer progress env environment update updates"
 )
+#: words of a panel that change what its names mean
+_TELLING = word_set(
+    "intrinsic extrinsic opponent opponents enemy adversary teacher student expert demo random target ref reference old best"
+    " worst model world dynamics discriminator disc oracle human rm cost safety aux imagine imagined dream vae encoder"
+    " decoder predictor forward inverse her buffer replay transition transitions eval evaluation val valid validation test"
+    " heldout dev greedy sft bc rnd icm baseline critic value v q pi loss kl entropy accuracy acc clip length len advantage"
+    " adv grad lr logp tool tools"
+)
+_OPTIMIZER = word_set("optim optimizer update updates")
+_RETURNS, _OF_REWARDS, _REWARDED = (
+    word_set("return returns"),
+    word_set("reward rewards"),
+    ("reward.mean", "reward.acc", "reward.shaped", "pref."),
+)
+#: what tells one of several of the same: a worker, a robot, or when in an update it was measured
+_NUMBERED = pattern(r"(.+)/([A-Za-z]+[_-]?\d+)|(.+?)[_ /](before|after|pre|post)(?:[_ ]update)?", re.IGNORECASE)
 #: `rg (Success)`: an abbreviation, and what it stands for
 _EXPLAINED = pattern(r"(?P<short>[A-Za-z]{1,4}) ?\((?P<meaning>[A-Za-z _]{4,})\)")
 _HELD_OUT = word_set("eval evaluation val valid validation test heldout dev greedy")
@@ -201,6 +186,8 @@ def translate(raw: str, company: _meaning.Company = _meaning.Company()) -> Name 
     """What a plain name means, or None: what is listed here, else what its words say together, in this company."""
     if (reading := _MACHINE.fullmatch(raw)) and (known := _READINGS.get(reading[2])):
         return Name(f"{known[0]}@gpu {reading[1]}", known[1])
+    if raw.endswith("]") and "=" in raw:
+        return None  # a table's labels
     if first := _FIRST.search(raw):
         whole = translate(raw[: first.start()], company)
         return replace(whole, signal=f"{whole.signal}@first_minibatch") if whole and first["first"] else whole
@@ -212,7 +199,19 @@ def translate(raw: str, company: _meaning.Company = _meaning.Company()) -> Name 
     explained = _EXPLAINED.fullmatch(raw)
     if explained and not _meaning.knows(explained["short"]):
         return translate(explained["meaning"], company)
-    return _meaning.read(words, company)
+    return _meaning.read(words, company) or _beside_a_panel(raw, company)
+
+
+def _beside_a_panel(raw: str, company: _meaning.Company) -> Name | None:
+    """`Lower/Policy_Loss` without the panel, unless it says of what; `mean_reward/robot_0` as a slice."""
+    if (part := _NUMBERED.fullmatch(raw)) and (whole := translate(part[1] or part[3], company)):
+        return replace(whole, signal=f"{whole.signal}@{(part[2] or part[4]).lower()}", origin=Origin.WORDS)
+    panel, _, rest = raw.partition("/")
+    own = frozenset(_words(panel))
+    found = translate(rest, company) if rest and _TELLING.isdisjoint(own) else None
+    if found and own & _OF_REWARDS and ("_" not in rest or found.signal.startswith(_REWARDED)):
+        return None  # a part of the reward
+    return found and replace(found, origin=Origin.WORDS)
 
 
 def _listed(words: list[str]) -> Name | None:
@@ -222,9 +221,13 @@ def _listed(words: list[str]) -> Name | None:
         words = words[:-1]
     for start in range(len(words)):
         if name := _entry(words[start:]):
-            if held_out and name.signal.startswith("progress."):
-                return None  # how long the evaluation was
-            return Name(evaluation(name.signal), name.scale, name.note) if held_out else name
+            if name.signal.startswith("progress.") and (held_out or not _OPTIMIZER.isdisjoint(words[:start])):
+                return None  # how long the evaluation was; steps of the optimizer
+            if "loss" in words[:start] and name.signal.startswith("reward."):
+                return None
+            if name.signal == "progress.step" and "env" in words[:start]:
+                name = replace(name, signal="progress.env_steps")
+            return replace(name, signal=evaluation(name.signal)) if held_out else name
         if words[start] not in _PLACES:
             return None
     return None
@@ -232,7 +235,7 @@ def _listed(words: list[str]) -> Name | None:
 
 def context(names: Set[str]) -> dict[str, str | Name]:
     """What some names mean beside others: parts of a reward, the length of an episode, a proxy and what it stands for."""
-    parts = (_told_apart, _scores, _parts, _lengths, _time_limits, _proxy, _losses, _versions, _temperature)
+    parts = (_told_apart, _scores, _parts, _time_limits, _proxy, _losses, _versions, _temperature)
     return {raw: meaning for part in parts for raw, meaning in part(names).items()}
 
 
@@ -294,15 +297,29 @@ def _versions(names: Set[str]) -> dict[str, str | Name]:
     return {**found, **queue, **({own: "policy_version.train"} if found and own else {})}
 
 
+#: names of the whole reward that are something else where a reward is logged: of a game, of what a critic is fitted to
+_BESIDE_REWARDS = dict.fromkeys(("score", "scores"), ("game", "score")) | dict.fromkeys(_RETURNS, ("fitted", "returns"))
+_OF_EPISODES = frozenset(f"reward.{statistic}" for statistic in STATISTICS)
+
+
 def _told_apart(names: Set[str]) -> dict[str, str | Name]:
     """Names that are not listed, and those with two meanings, read in the company of the others."""
     company = _meaning.company(_words(raw) for raw in names)
+    plain = {raw: translate(raw) for raw in sorted(names) if "<" not in raw and not raw.endswith("]")}
+    known = {meaning.signal for meaning in plain.values() if meaning}
+    rewards = any(
+        m and m.signal in _OF_EPISODES and not _OF_REWARDS.isdisjoint(_words(raw)) for raw, m in plain.items()
+    )
     found: dict[str, str | Name] = {}
-    for raw in sorted(names):
-        words = _words(raw)
-        guess = _plain(raw) in _GUESSES
-        if "<" not in raw and (guess or not _listed(words)) and (meaning := _meaning.read(words, company)):
-            found[raw] = meaning
+    for raw, meaning in plain.items():
+        guess = _plain(raw) in _GUESSES or not _listed(_words(raw))
+        meaning = (_meaning.read(_words(raw), company) or _beside_a_panel(raw, company) if guess else None) or meaning
+        signal = _meaning.beside(meaning.signal, company) if meaning else ""
+        where, what = _BESIDE_REWARDS.get(_plain(raw), ("", ""))
+        if rewards and where and getattr(company, where) and signal in _OF_EPISODES:
+            signal = signal.replace("reward", what)
+        if meaning and (signal not in known or meaning != plain[raw]):
+            found[raw] = replace(meaning, signal=signal)
     return found
 
 
@@ -322,7 +339,10 @@ def _proxy(names: Set[str]) -> dict[str, str | Name]:
     return {**dict.fromkeys(sorted(optimised), "reward.mean"), **dict.fromkeys(sorted(meant), "eval.reward")}
 
 
-_PART = pattern(r"(?:train/)?rewards?/(\w+)")
+_UNPAID = pattern(
+    r"^(?:loss|steps?|updates|kl_.*|variance.*)$|_(?:length|rate|frac|ratio|loss|steps?|updates|count|time|tokens)$"
+)
+_PART = pattern(r"(?:train/)?rewards?/(?:[rR]_)?(\w+?)(?:_(mean|avg|std|min|max))?")
 
 
 def _parts(names: Set[str]) -> dict[str, str | Name]:
@@ -330,22 +350,12 @@ def _parts(names: Set[str]) -> dict[str, str | Name]:
     meanings = {raw: translate(raw) for raw in names}
     if not any(meaning and meaning.signal == "reward.mean" for meaning in meanings.values()):
         return {}
-    parts = {raw: match[1] for raw in names if meanings[raw] is None and (match := _PART.fullmatch(raw))}
-    return {raw: f"reward.component.{part}.mean" for raw, part in parts.items() if part not in STATISTICS}
-
-
-def _lengths(names: Set[str]) -> dict[str, str | Name]:
-    """Beside what only environments have, a plain `length` is that of an episode, not of a text."""
-    if not any(_ENVIRONMENT.intersection(_words(raw)) for raw in names):
-        return {}
-    known = {raw: meaning.signal for raw in names if (meaning := translate(raw))}
-    lengths = {raw: signal for raw, signal in known.items() if "length" in _words(raw)}
-    found: dict[str, str | Name] = {
-        raw: _EPISODES[signal] for raw, signal in lengths.items() if signal in _EPISODES and _plain(raw) == "length"
+    parts = {raw: match for raw in names if meanings[raw] is None and (match := _PART.fullmatch(raw))}
+    return {
+        raw: f"reward.component.{part[1]}.{_STATISTICS.get(part[2] or '', 'mean')}"
+        for raw, part in parts.items()
+        if part[1] not in STATISTICS and not _UNPAID.search(part[1])
     }
-    if "rollout/length" in found and "episode.length" in known.values():  # of a model of the environment
-        found["rollout/length"] = "custom.rollout/length"
-    return found
 
 
 #: of episodes of an environment, which are no texts: how they end is no signal of ours, and a batch is one of single steps
@@ -356,12 +366,19 @@ _OF_A_BATCH = word_set("batch_reward batch_rewards batch_rew")
 def _time_limits(names: Set[str]) -> dict[str, str | Name]:
     """Where episodes of an environment are logged and no texts, what is truncated is an episode."""
     company = _meaning.company(_words(raw) for raw in names)
-    if company.language or not company.control:
+    if company.language or not (company.control or company.values):
         return {}
     found = {raw: meaning.signal for raw in sorted(names) if "<" not in raw and (meaning := translate(raw))}
     ends: dict[str, str | Name] = {raw: f"custom.{raw}" for raw, signal in found.items() if signal in _ENDS}
-    batches = {raw for raw, signal in found.items() if signal == "reward.mean" and _plain(raw) in _OF_A_BATCH}
-    return ends | dict.fromkeys(sorted(batches), "reward.step.mean")
+    returns = any(signal == "reward.mean" and not _RETURNS.isdisjoint(_words(raw)) for raw, signal in found.items())
+    of_steps = {raw for raw in found if _plain(raw) in _OF_A_BATCH or (returns and _mean_reward(raw))}
+    rewards = {raw: f"reward.step.{found[raw][7:]}" for raw in sorted(of_steps) if found[raw].startswith("reward.m")}
+    return ends | rewards
+
+
+def _mean_reward(raw: str) -> bool:
+    """Whether a name is the mean of rewards and says of nothing else: beside returns, it is of steps."""
+    return _plain(raw) in _OF_REWARDS and not _STATISTICS.keys().isdisjoint(_words(raw))
 
 
 def ambiguous(raw: str) -> bool:
@@ -393,7 +410,7 @@ def _entry(words: list[str]) -> Name | None:
     for statistic, rest in ((words[-1], words[:-1]), (words[0], words[1:])):
         if statistic in _STATISTICS and (found := NAMES.get("_".join(rest))):
             name = Name(found) if isinstance(found, str) else found
-            if name.signal.startswith("progress."):
+            if name.signal.startswith(("progress.", "env.")):
                 return None  # `mean_steps` is no progress of the run
             stem = name.signal.removesuffix(".mean")
             signal = lookup(f"{stem}.{_STATISTICS[statistic]}")
@@ -413,55 +430,47 @@ def _words(raw: str) -> list[str]:
 
 
 #: what the authors of a loop of their own call its options
+_OPTIONS = """
+    learning_rate: learning_rate lr policy_lr lr_policy actor_lr lr_actor pi_lr peak_lr lr_a |
+    value_learning_rate: value_lr lr_value critic_lr lr_critic vf_lr lr_c qf_lr q_lr | lr_schedule: lr_schedule lr_scheduler |
+    warmup_steps: warmup_steps lr_warmup_steps num_warmup_steps |
+    grad_clip: max_grad_norm grad_clip clip_grad_norm clip_grad grad_norm_clip gradient_clip clip_norm |
+    kl_coef: kl_coef beta kl_beta beta_kl kl_coeff kl_weight kl |
+    clip_range: clip_range clip_coef clip_eps epsilon clip_epsilon clip_ratio ratio_clip eps_clip clip_param cliprange
+        ppo.clip clip_low clip_eps_low clip_ratio_low | clip_range_high: clip_high clip_eps_high clip_ratio_high |
+    clip_range_value: clip_range_vf cliprange_value vf_clip value_clip | target_kl: target_kl kl_target max_kl |
+    group_size: group_size num_generations samples_per_prompt n_samples_per_prompt completions_per_prompt
+        completions_per_group G rollouts_per_prompt responses_per_prompt |
+    batch_size: batch_size batch bsz train_batch_size bs | minibatch_size: minibatch_size mini_batch_size |
+    minibatches: minibatches num_minibatches n_minibatches |
+    epochs_per_batch: epochs n_epochs ppo_epochs update_epochs inner_epochs num_inner_epochs epochs_per_batch |
+    max_new_tokens: max_new_tokens max_completion_length max_response_length max_completion_tokens max_gen_len max_new
+        max_tokens max_tok | temperature: temperature sampling_temperature temp |
+    entropy_coef: ent_coef entropy_coef entropy_coeff ent_weight entropy_weight entropy_cost |
+    value_coef: vf_coef value_coef vf_coeff value_loss_coef critic_coef baseline_cost | gamma: gamma discount |
+    gae_lambda: gae_lambda lam lmbda lambda_gae |
+    buffer_size: buffer_size replay_size memory_size replay_capacity buffer_capacity replay_buffer_size buffer
+        buffer.size replay.size buffer_cap |
+    learning_starts: learning_starts start_steps random_steps min_replay_size replay_start_size learn_start start_timesteps |
+    train_freq: train_freq train_every train_frequency update_every update_freq update_frequency |
+    target_update_interval: target_update_interval target_update_every target_update_freq target_update_frequency
+        target_network_frequency target_sync target_sync_every sync_target_every target_update_period |
+    policy_delay: policy_delay policy_freq policy_frequency update_actor_freq | action_noise: exploration_noise expl_noise |
+    n_step_returns: n_step n_step_return n_step_returns |
+    normalize_advantage: norm_adv normalize_advantage normalize_advantages |
+    normalize_reward: norm_reward normalize_reward normalize_rewards |
+    normalize_observation: norm_obs normalize_obs obs_norm normalize_observations | reward_clip: reward_clip clip_reward |
+    eval_interval: eval_every eval_freq eval_interval test_interval | save_interval: save_every save_freq save_interval |
+    log_interval: log_every log_freq log_interval |
+    exploration_initial: eps_start epsilon_start start_e eps_init epsilon_init initial_epsilon |
+    exploration_final: eps_end epsilon_end end_e eps_min epsilon_min eps_final epsilon_final final_epsilon epsilon_finish |
+    n_envs: n_envs num_envs | n_steps: n_steps num_steps rollout_len rollout_length rollout_steps unroll_length |
+    total_steps: total_timesteps max_steps total_steps total_env_steps max_train_steps train_steps n_timesteps |
+    env_id: env_id env | model: model model_name
+"""
 CONFIG = spelled(
     "weight_decay top_p top_k gradient_steps tau target_entropy exploration_fraction seed",
-    learning_rate="learning_rate lr policy_lr lr_policy actor_lr lr_actor pi_lr peak_lr lr_a",
-    value_learning_rate="value_lr lr_value critic_lr lr_critic vf_lr lr_c qf_lr q_lr",
-    lr_schedule="lr_schedule lr_scheduler",
-    warmup_steps="warmup_steps lr_warmup_steps num_warmup_steps",
-    grad_clip="max_grad_norm grad_clip clip_grad_norm clip_grad grad_norm_clip gradient_clip clip_norm",
-    kl_coef="kl_coef beta kl_beta beta_kl kl_coeff kl_weight kl",
-    clip_range="clip_range clip_coef clip_eps epsilon clip_epsilon clip_ratio ratio_clip eps_clip clip_param cliprange ppo.clip "
-    "clip_low clip_eps_low clip_ratio_low",
-    clip_range_high="clip_high clip_eps_high clip_ratio_high",
-    clip_range_value="clip_range_vf cliprange_value vf_clip value_clip",
-    target_kl="target_kl kl_target max_kl",
-    group_size="group_size num_generations samples_per_prompt n_samples_per_prompt completions_per_prompt "
-    "completions_per_group G rollouts_per_prompt responses_per_prompt",
-    batch_size="batch_size batch bsz train_batch_size bs",
-    minibatch_size="minibatch_size mini_batch_size",
-    minibatches="minibatches num_minibatches n_minibatches",
-    epochs_per_batch="epochs n_epochs ppo_epochs update_epochs inner_epochs num_inner_epochs epochs_per_batch",
-    max_new_tokens="max_new_tokens max_completion_length max_response_length max_completion_tokens max_gen_len "
-    "max_new max_tokens max_tok",
-    temperature="temperature sampling_temperature temp",
-    entropy_coef="ent_coef entropy_coef entropy_coeff ent_weight entropy_weight entropy_cost",
-    value_coef="vf_coef value_coef vf_coeff value_loss_coef critic_coef baseline_cost value_loss_coef",
-    gamma="gamma discount",
-    gae_lambda="gae_lambda lam lmbda lambda_gae",
-    buffer_size="buffer_size replay_size memory_size replay_capacity buffer_capacity replay_buffer_size "
-    "buffer buffer.size replay.size buffer_cap",
-    learning_starts="learning_starts start_steps random_steps min_replay_size replay_start_size learn_start start_timesteps",
-    train_freq="train_freq train_every train_frequency update_every update_freq update_frequency",
-    target_update_interval="target_update_interval target_update_every target_update_freq target_update_frequency "
-    "target_network_frequency target_sync target_sync_every sync_target_every target_update_period",
-    policy_delay="policy_delay policy_freq policy_frequency update_actor_freq",
-    action_noise="exploration_noise expl_noise",
-    n_step_returns="n_step n_step_return n_step_returns",
-    normalize_advantage="norm_adv normalize_advantage normalize_advantages",
-    normalize_reward="norm_reward normalize_reward normalize_rewards",
-    normalize_observation="norm_obs normalize_obs obs_norm normalize_observations",
-    reward_clip="reward_clip clip_reward",
-    eval_interval="eval_every eval_freq eval_interval test_interval",
-    save_interval="save_every save_freq save_interval",
-    log_interval="log_every log_freq log_interval",
-    exploration_initial="eps_start epsilon_start start_e eps_init epsilon_init initial_epsilon",
-    exploration_final="eps_end epsilon_end end_e eps_min epsilon_min eps_final epsilon_final final_epsilon epsilon_finish",
-    n_envs="n_envs num_envs",
-    n_steps="n_steps num_steps rollout_len rollout_length rollout_steps unroll_length",
-    total_steps="total_timesteps max_steps total_steps total_env_steps max_train_steps train_steps n_timesteps",
-    env_id="env_id env",
-    model="model model_name",
+    **dict(_meaning.entries(_OPTIONS)),
 )
 
 LOG = {

@@ -18,7 +18,7 @@ import io
 import re
 from collections.abc import Iterator
 from functools import partial
-from itertools import compress, islice
+from itertools import compress, islice, takewhile
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -40,6 +40,8 @@ MAX_HEADER = 1 << 22  # bytes
 WORDS = 4  #: columns of changing words for each of numbers: a table without steps that has more is no training log
 MAX_PREAMBLE = 32  # lines of text before the header
 MAX_RECORD_LINES = 100
+MIN_ADDED = 3  #: rows that say what a column is, or that one was added
+_UNIX = (1e9, 3e9)  #: seconds since 1970, from 2001 on
 INDEX = "unnamed_0"  #: a first column without a name: the index that pandas saved, "Unnamed: 0" when it is saved again
 
 _SEPARATORS = (",", "\t", ";")
@@ -65,7 +67,7 @@ def sniff(path: Path, head: bytes) -> bool:
     lines = head.split(b"\n", 2)
     if path.suffix.lower() not in {".txt", ".dat"} or len(lines) < 3:
         return False
-    if 0 < lines[0].count(b"\t") == lines[1].count(b"\t"):
+    if 0 < lines[0].count(b"\t") == lines[1].count(b"\t") and not lines[0].partition(b"\t")[0].strip().endswith(b":"):
         return True
     names, row = (line.decode("utf-8", "replace").strip().split(",") for line in lines[:2])
     if len(names) != len(row) or any(number(cell) is None for cell in row):
@@ -83,7 +85,7 @@ def read(path: Path, resume: Any = None) -> Recording:
         for block in _whole_records(lines):
             table.add(block)
         recording = table.recording()
-        recording.resume = lines.cursor(table.rows, replace(layout, line=table.line, labels=table.labels))
+        recording.resume = lines.cursor(table.rows, replace(table.layout, line=table.line, labels=table.labels))
     if lines.unfinished:
         recording.notes.append(f"the last line has no end yet, left for the next read ({lines.unfinished} bytes)")
     if lines.skipped:
@@ -144,11 +146,25 @@ def _layout(path: Path, file: BinaryIO) -> _Layout:
         raise Unreadable(path, "the first line is empty", "check that it is a table with a header", "line 1")
     cells = _rows(text, separator)[0] if text else [str(name)]
     if _is_row(cells):
-        names = [name] if name and len(cells) == 1 else [f"column {i}" for i in range(1, len(cells) + 1)]
+        rows = [cells, *(_text(line).split(separator) for line in islice(file, MIN_ADDED))]
+        names = [name] if name and len(cells) == 1 else _unnamed(rows)
         return _Layout(tuple(names), separator, b"", 0, line=0)
     if _of_transitions(cells):
         cells = [f"transitions/{cell.strip()}" for cell in cells]
     return _Layout(tuple(_distinct(cells)), separator, header.rstrip(b"\r\n"), begins, _long(cells), line=1 + above)
+
+
+def _unnamed(rows: list[list[str]]) -> list[str]:
+    """Names for the columns of a table without a header: one that counts by ones is the step, and some hold unix times."""
+    names = [f"column {i}" for i in range(1, len(rows[0]) + 1)]
+    if len(rows) > MIN_ADDED and all(len(row) == len(names) for row in rows):
+        for place, cells in enumerate(zip(*rows, strict=True)):
+            apart = np.diff(found := [number(cell) or 0.0 for cell in cells])
+            if "step" not in names and (apart == 1).all():
+                names[place] = "step"
+            elif "timestamp" not in names and (apart >= 0).all() and _UNIX[0] < found[0] <= found[-1] < _UNIX[1]:
+                names[place] = "timestamp"
+    return names
 
 
 def _text(line: bytes) -> str:
@@ -240,6 +256,7 @@ class _CsvTable:
         self.columns = Columns()
         self.segments: list[int] = []  #: the first row after every repeated header
         self.ragged = 0
+        self.added = ""
         self.first_ragged = 0
         self.remedy = "check whether two writers share the file"
         self.parsed: dict[str, tuple[str, object]] = {}  #: the last dict cell of each column, which often repeats
@@ -264,6 +281,7 @@ class _CsvTable:
             self._add_numbers(*found)
             return
         rows = _rows(block.decode("utf-8", "replace"), self.layout.separator)
+        rows = rows if self.layout.long else self._widened(rows)
         width = len(self.layout.names)
         needed = max(self.layout.long) + 1 if self.layout.long else width
         whole = [row for row in rows if len(row) >= needed and not any(row[width:])]
@@ -279,6 +297,20 @@ class _CsvTable:
         else:
             self._add_cells(whole)
         self.rows += len(whole)
+
+    def _widened(self, rows: list[list[str]]) -> list[list[str]]:
+        """The rows, with more names where all from some row on have further cells: a writer that was changed added columns."""
+        width, wide = len(self.layout.names), len(rows[-1]) if rows else 0
+        tail = [*takewhile(lambda row: len(row) == wide, reversed(rows))]
+        added = (
+            [f"column {i}" for i in range(width + 1, wide + 1)] if wide < 2 * width and len(tail) >= MIN_ADDED else []
+        )
+        others = any(len(row) > width for row in rows[: -len(tail)])
+        if not added or others or any(number(cell) is None for row in tail for cell in row[width:]):
+            return rows
+        self.added = f"line {self.line + 1 + len(rows) - len(tail)}: from here on rows have {len(added)} more cells"
+        self.layout = replace(self.layout, names=(*self.layout.names, *added))
+        return [row + [""] * (wide - len(row)) if len(row) >= width else row for row in rows]
 
     def _add_numbers(self, values: np.ndarray, absent: np.ndarray | None) -> None:
         count = values.shape[1]
@@ -369,6 +401,7 @@ class _CsvTable:
             starts = np.searchsorted(self.segments, np.arange(self.first, self.rows), side="right")
             recording.segment = starts.astype(float)
             recording.notes.append(f"the header is repeated {len(self.segments)} times: the writer was restarted")
+        recording.notes += [f"{self.added} than the header: taken for columns added at its end"] if self.added else []
         if self.ragged:
             recording.damage.append(
                 f"line {self.first_ragged}: {self.ragged} rows without the header's {len(self.layout.names)} cells "

@@ -17,6 +17,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from firstbreak.dialects import generic
 from firstbreak.readers import Recording, Unreadable
 from firstbreak.readers._columns import COUNTERS, Columns, counter
 from firstbreak.readers._literal import number
@@ -103,7 +104,7 @@ def _rows_of_steps(text: str) -> list[Row]:
     by_header: dict[tuple[str, ...], list[Row]] = defaultdict(list)
     for step, table in _tables(text):
         header = [name.lower() for name in table[0]]
-        if not _AXES.isdisjoint(header):
+        if any(map(_counts, header)):
             by_header[tuple(header)] += [dict(zip(table[0], cells, strict=False)) for cells in table[1:]]
         elif step is not None and len(header) == 2:
             by_header[()].append({"step": step, **{cells[0]: cells[1] for cells in table[1:] if len(cells) == 2}})
@@ -120,10 +121,16 @@ def _runs(tables: Iterable[list[Row]]) -> Iterator[list[Row]]:
     """Tables side by side that have the same steps are one run."""
     same: dict[tuple[str, ...], list[list[Row]]] = defaultdict(list)
     for rows in tables:
-        same[tuple(cell for row in rows for name, cell in row.items() if name.lower() in _AXES)].append(rows)
+        same[tuple(cell for row in rows for name, cell in row.items() if _counts(name))].append(rows)
     for steps, beside in same.items():
         if len(steps) >= MIN_STEPS:
             yield [row for rows in beside for row in rows]
+
+
+def _counts(name: str) -> bool:
+    """Whether a column counts, be it `episodes_total` or `Env Steps`."""
+    found = None if name.lower() in _AXES else generic.translate(name)
+    return found.signal.startswith("progress.") if found else name.lower() in _AXES
 
 
 def _columns(rows: Sequence[Row]) -> Columns:

@@ -202,7 +202,14 @@ class Console:
             self._seen[name] += len(points)
             if (alone or name in self._sure or self._seen[name] > max(1, self._row // RARE)) and name not in curves:
                 curves[name] = _curve(points, has_steps)
-        left = ", ".join(name for name in self._weak if name not in curves)
+        once = {name: points[-1] for name, points in self._weak.items() if name not in curves}
+        options = {name: option for name in once if (option := "_".join(name.lower().split())) in generic.CONFIG}
+        options = {name: option for name, option in options.items() if not once[name][0]}  # above the first row
+        self._config.update({option: once[name][2] for name, option in options.items()})
+        for name, last in once.items():  # `Evaluation score: 124.4` at the end
+            if curves and last[0] > REPEATS and (of := generic.translate(name)) and of.signal.startswith("eval."):
+                curves[name] = _curve([last], has_steps)
+        left = ", ".join(name for name in once if name not in curves and name not in options)
         if not has_steps and _COUNTED.isdisjoint(name.lower() for name in (*curves, *self._seen)):
             counted = self._bars.steps(self._row + 1)
             if counted and counted[0] not in curves:

@@ -22,6 +22,9 @@
     Test episode of length 1000 with return 29.2.                        Episode 3 finished after 12 steps with reward 9
     ('Episode', 3, '\treward:', 1.5)                                     print() of Python 2, or of a list
     10000/10000 [=======] - 66s - reward: -7.3978                        Keras; keras-rl's reward is that of a step
+    51000 / 1000000 eps 0.899 | avgR -0.997 | Loss 9.24e-03              so many steps of so many
+    losses/q1_loss 132.25 102000        losses/alpha [0.0095] 102000     a tag, its value and the step
+    [train: 120, 20 / 125] FPS: 19.3 (29.0) , Loss/total: 0.5            pytracking: batch 20 of 125 in epoch 120
 
 The counters of a line (global_step, epoch, episode, ...) become columns like the rest, in lower case.
 """
@@ -43,13 +46,16 @@ _LAP = re.compile(r"\bepoch\W{0,3}(\d{1,6})/\d{1,6}\W{0,3}\((\d{1,9})/(\d{1,9})\
 _ASSIGNED = re.compile(rf"[:=][ \t]{{0,40}}{VALUE}(?: s\b)?(?! \.\.)(?=[\s,;|)\]}}]|\.(?:\s|$)|$)")
 _NAME = re.compile(r"(?<![\w./@-])[^\W\d][\w/@%+-]*(?: [A-Za-z_(][\w/@%()+-]*){0,3} ?$")
 _SPOKEN = re.compile(
-    r"""\W* (?:train[ ]\|[ ])? (?:(?:epoch|ep)[ ]+(?P<epoch>\d+)[ ,]+)?
+    r"""(?:\d+\.[ ]+)? \W* (?:train[ ]\|[ ])? (?:(?:epoch|ep)[ ]+(?P<epoch>\d+)[ ,]+)?
         (?: s(?P<short>0\d+) | (?:(?:time|global|train|env|total)[ _])?
             (?:iter|iteration|it|step|epoch|update|upd|u|t|episode|ep)s? (?:\W{0,2}[ ]*) (?P<counted>\d+)
-            | (?P<alone>\d+) (?=/|\]) )
-        (?:/\d+)? \]? (?:\s*[:|,;]\s*|\s+-?\s*) (?=[A-Za-z])""",
+            | (?P<alone>\d+) (?=[ ]?/[ ]?\d|\]) )
+        (?:[ ]?/[ ]?\d+)? \]? (?:\s*[:|,;]\s*|\s+-?\s*) (?=[A-Za-z])""",
     re.VERBOSE | re.IGNORECASE,
 )
+#: `losses/alpha [0.0095] 102000`, as writers of summaries take it; `[train: 120, 20 / 125]`: a batch of an epoch
+_TAGGED = re.compile(rf"(?P<name>[A-Za-z_][\w.-]*(?:/[\w.-]+)+) {VALUE} (?P<step>\d+)")
+_LOADER = re.compile(r"\[(train|val|test)\w*: (\d+), (\d+) / (\d+)\](?=[ ,])")
 _LEVELS = "(?:INFO|DEBUG|WARNING|ERROR|TRACE|SUCCESS)"
 #: `2026-03-03 08:12:04,123 INFO trainer: `, `[INFO 08:12:04] my_main ` before what a logger says: time, level and its name
 _STAMP = re.compile(
@@ -129,7 +135,7 @@ _KERAS = re.compile(
 )
 _OF_POLICY = re.compile(rf"(?<=Throughput: )0: |\[\(0, '({BARE})'\)[^\]]{{0,400}}\]")
 _BLOCK = re.compile(
-    rf"\s*(?P<name>[A-Za-z][\w/%()-]*(?: [\w/%()-]+){{0,7}}):(?:\s{{2,}}|\t){VALUE}(?: (?P<time>sec|min|hour)\w*)?\s*"
+    rf"\s*(?P<name>[A-Za-z][\w/%()-]*(?: [\w/%()-]+){{0,7}})(?::\s{{2,}}|:?\s?\t\s*){VALUE}(?: (?P<time>sec|min|hour)\w*)?\s*"
 )
 _LABEL = re.compile(r"\w[\w ]{0,30}: (?=[A-Za-z_]\w* ?=)")
 _LONGEST = 400  #: characters of a line of names and numbers without a step
@@ -144,8 +150,12 @@ def read(line: str) -> ParsedLine | None:
         return ParsedLine({bullet["name"]: scaled(bullet)}, kind=LineKind.FRAGMENT)
     stamp = _STAMP.match(line)
     line = line[stamp.end() :] if stamp else line
-    own = _BLOCK.fullmatch(line) if ":  " in line or ":\t" in line else None
-    if own and not _COUNTER.fullmatch(f"{own['name']} 0"):
+    if "/" in line and (tagged := _TAGGED.fullmatch(line.rstrip())):
+        return ParsedLine({tagged["name"]: scaled(tagged), "global_step": float(tagged["step"])})
+    own = _BLOCK.fullmatch(_DEVIATION.sub("", line)) if ":  " in line or "\t" in line else None
+    if own and _COUNTER.fullmatch(f"{own['name']} 0"):
+        line = f"{own['name']}: {own['value']}"
+    elif own:
         value = scaled(own) * {"min": 60.0, "hour": 3600.0}.get(own["time"], 1.0)
         return ParsedLine({own["name"]: value}, kind=LineKind.FRAGMENT, weak=True)
     if (alone := _EVALUATED.fullmatch(line)) and "." in line:
@@ -178,6 +188,8 @@ def read(line: str) -> ParsedLine | None:
     if spoken and (not counters or spoken["epoch"]):
         counters = {"epoch": float(spoken["epoch"])} if spoken["epoch"] else {}
         counters["step"] = float(spoken["counted"] or spoken["alone"] or spoken["short"])
+    elif spoken and spoken["alone"] and counters.keys() == {"episode"} and "/" in spoken[0]:
+        counters["step"] = float(spoken["alone"])  # keras-rl: `43587/50000: episode: 588, ...`
     if lap := _LAP.search(line):
         epoch, update, updates = map(float, lap.groups())
         counters["step"] = (epoch - 1) * updates + update
@@ -204,6 +216,7 @@ def _printed(line: str) -> str:
 
 def _plain(line: str) -> str:
     """Names without the window of a mean, and each statistic of `lag(min/mean/max)=0/1/3` as a pair of its own."""
+    line = _LOADER.sub(r"\1 Epoch:[\2/\2](\3/\4), ", line) if line.startswith("[") else line
     if "pisode" in line:
         line = _ENDED.sub(_said_of_episode, line, count=1)
     if "] - " in line:

@@ -23,7 +23,7 @@ _LINES = "|│┃║"
 _SPLIT = re.compile(f"[{_LINES}]")
 _BORDER = re.compile(r"[\s|+=\-\u2500-\u257f]{5,}")
 _CLOSING = frozenset("└╰╘┗╚")
-_NAME = re.compile(r"[A-Za-z_][\w./@() +-]*")
+_NAME = re.compile(r"(?:% )?[A-Za-z_][\w./@() %+-]*")
 _PAIR = re.compile(r"([A-Za-z_][\w./@ -]*): (\S+)")
 _COUNTED = re.compile(r"([A-Za-z_]+) #?(\d+)(?:/\d+)?")  #: `Episode 267` between them
 _GAP = re.compile(r"\s{2,}|\t")
