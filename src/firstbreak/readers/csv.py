@@ -147,11 +147,22 @@ def _layout(path: Path, file: BinaryIO) -> _Layout:
     cells = _rows(text, separator)[0] if text else [str(name)]
     if _is_row(cells):
         rows = [cells, *(_text(line).split(separator) for line in islice(file, MIN_ADDED))]
-        names = [name] if name and len(cells) == 1 else _unnamed(rows)
+        names = [name] if name and len(cells) == 1 else _of_one_metric(path, rows) or _unnamed(rows)
         return _Layout(tuple(names), separator, b"", 0, line=0)
     if _of_transitions(cells):
         cells = [f"transitions/{cell.strip()}" for cell in cells]
     return _Layout(tuple(_distinct(cells)), separator, header.rstrip(b"\r\n"), begins, _long(cells), line=1 + above)
+
+
+def _of_one_metric(path: Path, rows: list[list[str]]) -> list[str]:
+    """`epoch,step,value` in a file with the metric's name, as d3rlpy writes them beside each other; else nothing."""
+    counted = [[number(cell) for cell in row[:2]] for row in rows]
+    alone = len(list(islice(path.parent.glob("*.csv"), MIN_ADDED))) < MIN_ADDED
+    if alone or any(len(row) != 3 or None in ends for row, ends in zip(rows, counted, strict=True)):
+        return []
+    apart = np.diff(np.array(counted, float), axis=0)
+    grows = len(rows) > 1 and (apart[:, 0] >= 0).all() and (apart[:, 1] > apart[:, 0]).all() and not (apart % 1).any()
+    return ["epoch", "step", path.stem] if grows else []
 
 
 def _unnamed(rows: list[list[str]]) -> list[str]:

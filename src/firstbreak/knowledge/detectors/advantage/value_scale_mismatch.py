@@ -31,6 +31,8 @@ from firstbreak.values import replace
 from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
+STANDARDISED = 5.0  #: values that were divided by their deviation stay within this (convention)
+OTHER_SIGN = 0.2  #: of the returns: a critic that starts to learn is nearer to 0 (convention)
 SAME = 0.002  #: of the pay of a step: what rounding of returns and lengths leaves (convention)
 
 
@@ -55,8 +57,10 @@ def detect(
     if value_mean is None:
         return NotMeasured("no value of the critic is logged")
     if returns_mean is None:
-        if policy is not Policy.CONTROL or reward_mean is None or len(value_mean.finite) < min_points:
+        if policy is not Policy.CONTROL or paid is None or len(value_mean.finite) < min_points:
             return NotMeasured("neither the critic's returns nor those of episodes are logged")
+        if (turned := _of_other_sign(value_mean.finite, paid.finite, min_points)) is not None or reward_mean is None:
+            return turned
         whole = _worth(config, reward_mean.finite, episode_length, min_points)
         return _beyond_episodes(value_mean.finite, reward_mean.finite, eval_reward, whole, beyond, far, min_points)
     values, returns = value_mean.finite.tail(0.5), returns_mean.finite.tail(0.5)
@@ -114,6 +118,30 @@ def _outside_support(config: Config, returns: Series, length: Series | None) -> 
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
         **seen_in(returns, "return"),
+    )
+
+
+def _of_other_sign(values: Series, returns: Series, min_points: int) -> Finding | None:
+    """Values above 0 to the end where every episode returns less, or below it where every episode returns more."""
+    sign = np.sign(returns.values[0]) if len(returns) >= min_points else 0.0
+    if not sign or (returns.values * sign <= 0).any():
+        return None
+    least = max(STANDARDISED, OTHER_SIGN * median(np.abs(returns.values)))
+    first = for_good(values.values * sign < -least, 0.9)
+    if first is None or len(values) - first < 3:
+        return None
+    return Finding(
+        message=facts.tell(
+            "the mean value is {value}, and every episode returns {side} 0: the critic believes its own predictions for actions "
+            "that the data do not hold; use the smaller of two critics, or a larger weight for staying close to the data",
+            value=facts.settled(values),
+            side="less than" if sign < 0 else "more than",
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        **seen_since(
+            values, "values", *from_point(values, first), metric="value.mean", beside={"return of episodes": returns}
+        ),
     )
 
 
