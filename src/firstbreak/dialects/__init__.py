@@ -273,7 +273,7 @@ def understand(names: Collection[str], dialect: ModuleType, named: Mapping[str, 
 #: a share of wins against an opponent that does not learn
 _HELD_OUT = pattern(
     r"(?:(?:eval(?:uation)?|val(?:id(?:ation)?)?|held[-_]?out|test|benchmarks?)[-_/.]+)?"
-    r"(win_?rate_(?:vs|against)_(?!.*(?:self|pool|latest|past|prev|old|opponent|ckpt|checkpoint)).+)"
+    r"((?:(?:win_?rate|score)_)?(?:vs|against)_(?!.*(?:self|pool|latest|past|prev|old|opponent|ckpt|checkpoint)).+)"
     r"|(?:eval(?:uation)?|val(?:id(?:ation)?)?|held[-_]?out|test|benchmarks?)[-_/.]+(.+)",
     re.IGNORECASE,
 )
@@ -297,6 +297,8 @@ def _evaluation(raw: str) -> Name | None:
     if not re.search("[a-z]", own, re.IGNORECASE) or _NO_SCORE.search(_WON.sub("", own)):
         return None
     name = re.sub(r"\W+", "_", own).strip("_")
+    if name.lower() in ("mean", "avg", "average"):
+        return Name("eval.reward", origin=Origin.WORDS)
     return Name(f"eval.named.{name}", note="an evaluation under its own name", origin=Origin.WORDS)
 
 

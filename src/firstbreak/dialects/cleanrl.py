@@ -113,6 +113,11 @@ LOG = {
 }
 
 
+def refine(values: Mapping[str, Any], names: Set[str], config: Mapping[str, Any]) -> dict[str, Any]:
+    """The value is clipped by the range of the ratio."""
+    return {"clip_range_value": values.get("clip_range")} if config.get("clip_vloss") is True else {}
+
+
 def algorithm(names: Set[str], config: Mapping[str, Any]) -> str | None:
     """The script's own name; else from what only one method logs."""
     if match := re.match(r"(ppo|dqn|c51|sac|td3|ddpg|rainbow|pqn|ppg|rpo|qdagger)", str(config.get("exp_name", ""))):

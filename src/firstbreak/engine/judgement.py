@@ -53,6 +53,9 @@ ERRORS = 2.0  #: standard errors of a difference: a smaller loss may be noise
 FEW = 10  #: scores whose error is not known: a dip among fewer may come back (convention)
 MIN_SCORES = 30  #: scores in which a rise would show through the noise (convention)
 PROBABLE = 0.3  #: a cause less probable than this is a guess: what separates the causes comes first (convention)
+HARDLY_SOUND = (
+    0.05  #: probability of a healthy run: below it no healthy run of the population stands still (population)
+)
 INSEPARABLE = 2.0  #: ratio of two probabilities below which the log cannot separate them (convention)
 SURE = 2 / 3  #: a link whose causes are less probable together draws no broken relation from another link (convention)
 SUSPECTED = 0.2  #: a cause less probable than this moves no sign to another link (convention)
@@ -372,11 +375,17 @@ def first_break_of(
 
 
 def _by_setting(outcomes: Sequence[Outcome], ranked: Sequence[RankedCause]) -> FirstBreak | None:
-    """No curve shows why the score goes nowhere, and a setting far from what is usual makes one cause probable."""
+    """No curve shows why the score goes nowhere, and a setting far from what is usual makes one cause probable.
+
+    Or the run is hardly a sound one, whichever cause it is: then the most probable links are named.
+    """
     top = max(ranked, key=lambda cause: cause.probability, default=None)
-    if top is None or top.link is None or top.probability < PROBABLE:
+    if top is None or top.link is None:
         return None
-    if max((w.weight for w in top.evidence if w.kind is WeightKind.CONFIGURATION), default=0.0) < OUTSIDE:
+    sick = sum(c.probability for c in ranked if c.id == HEALTHY) < HARDLY_SOUND
+    if not sick and top.probability < PROBABLE:
+        return None
+    if not sick and max((w.weight for w in top.evidence if w.kind is WeightKind.CONFIGURATION), default=0.0) < OUTSIDE:
         return None
     also, probability = _told_apart(top.link, by_link(ranked))
     return FirstBreak(

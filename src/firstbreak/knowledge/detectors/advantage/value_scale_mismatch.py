@@ -46,6 +46,10 @@ def detect(
     episode_length: Series | None = None,
     policy: Policy = Policy.TEXT,
     *,
+    min_behind: float = at(
+        0.25, "share", "Of the returns, in the second half: a critic that learns is nearer by then."
+    ),
+    min_steps: float = at(20.0, "steps", "Of the clip of the value: fewer are made up in a few updates."),
     min_gap: float = at(0.8, "share", "A critic that lags behind the returns is nearer to them than this."),
     beyond: float = at(1.2, "ratio", "Of the highest mean returns of an episode: a quantile leaves noise out."),
     far: float = at(1.5, "ratio", "Of the same: no noise and no lag of the policy explains so much."),
@@ -71,6 +75,10 @@ def detect(
     target = np.interp(values.steps, returns.steps, returns.values)
     size = float(np.median(np.abs(target)))
     gap = np.abs(values.values - target)
+    clip = config.number("clip_range_value")
+    behind = np.median(gap) > min_behind * size and (np.abs(values.values) < np.abs(target)).all()
+    if clip and behind and np.median(gap) > min_steps * clip and not config.get("normalize_reward"):
+        return _clipped(value_mean, returns_mean, values, returns, clip)
     if size == 0 or size < np.std(target) or np.median(gap) < min_gap * size:
         return None
     start = float(values.steps[0])
@@ -93,6 +101,22 @@ def detect(
             metric="value.mean",
             beside={"returns": returns_mean},
         ),
+    )
+
+
+def _clipped(value_mean: Series, returns_mean: Series, values: Series, returns: Series, clip: float) -> Finding:
+    start = float(values.steps[0])
+    return Finding(
+        message=facts.tell(
+            "values are {values} where returns are {returns}, and an update moves a value by {clip} at most: the critic cannot "
+            "follow; normalise the rewards, or turn the clip of the value loss off",
+            values=facts.median(values),
+            returns=facts.median(returns),
+            clip=number(clip),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        **seen_in(value_mean, "values", start, (float(value_mean.steps[0]), start), beside={"returns": returns_mean}),
     )
 
 

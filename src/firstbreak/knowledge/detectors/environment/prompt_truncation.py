@@ -3,6 +3,7 @@
 Looks for: The share of prompts that reach the prompt limit, on average over the second half of the run. Where it is not
 logged: the tokens of a step are samples x (prompt + completion). If they are a whole number of samples, the same in
 every step, times ({max_prompt_tokens} + the mean length), then every prompt has as many tokens as the limit allows.
+Or the longest prompt of every step is as long as a limit at which, as the configuration says, longer ones are cut.
 Why: A cut prompt has lost its question or its chat template. The reward still judges the answer to the whole prompt. At
 best these rows are noise in the training signal, at worst the policy learns to guess.
 False alarm: Every prompt of the task has the same length and the limit is exactly that. Some trainers count a prompt
@@ -22,9 +23,11 @@ from firstbreak.engine.checks import at, seen_in, seen_since
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.model import Confidence, Config, Expected, Finding, NotApplicable, NotMeasured, Role, Series, Severity
+from firstbreak.patterns import pattern
 from firstbreak.words import number, percent
 
 ROLES = (Role.RELATION,)
+_LIMIT = pattern(r"(?:.*[._])?max_(?:prompt_|input_|source_|seq_)?(?:length|len|tokens)")
 CUTS = ("left", "right", "middle")  #: what verl is told to do with longer prompts, in place of an error
 FAMILIES = only(Policy.TEXT, why="only for policies that write text")
 
@@ -44,6 +47,8 @@ def detect(
     min_points_sure: int = at(4, "points", "with fewer values in the second half of the run the confidence is medium"),
 ) -> Finding | Expected | NotApplicable | NotMeasured | None:
     if length_prompt_clipped_ratio is None or not len(length_prompt_clipped_ratio.finite):
+        if config is not None and (cut := _always_at_limit(config, length_prompt_max, length_prompt_min, min_steps)):
+            return cut
         limit = None if config is None else config.recorded("max_prompt_tokens")
         if limit is None or tokens_total is None or length_mean is None:
             return NotMeasured("the share of prompts that are cut is not logged")
@@ -69,6 +74,34 @@ def detect(
         confidence=Confidence.HIGH if len(late) >= min_points_sure else Confidence.MEDIUM,
         **seen_since(length_prompt_clipped_ratio, f"{percent(share)} cut", onset, level=share_warning),
         numbers={"share": share},
+    )
+
+
+def _always_at_limit(config: Config, longest: Series | None, shortest: Series | None, least: int) -> Finding | None:
+    """The longest prompt of every step is as long as a limit at which longer ones are cut."""
+    if (
+        longest is None
+        or len(points := longest.finite) < least
+        or np.ptp(points.values)
+        or _only_length(shortest, longest)
+    ):
+        return None
+    limits = [key for key, value in config.raw.items() if _LIMIT.fullmatch(key) and value == points.values[0]]
+    cuts = any("truncation" in key and value in CUTS for key, value in config.raw.items())
+    if not limits or not cuts:
+        return None
+    first = float(points.steps[0])
+    return Finding(
+        message=facts.tell(
+            "the longest prompt of each of the {n} steps has {length} tokens, which is {option}: longer ones are cut, and the "
+            "policy does not see the whole question; raise it, and read three prompts of that length",
+            n=facts.count(points),
+            length=facts.last(points),
+            option=limits[0],
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        **seen_in(longest, "longest prompt", first, (first, first), level=float(points.values[0])),
     )
 
 

@@ -118,7 +118,8 @@ def detect(
     worst = max(long_enough, key=_level)
     alone = worst.series is rollout_train_prob_pearson and any(_level(reading) <= 1 for reading in long_enough)
     learning = trajectory is not None and trajectory.learned and not trajectory.lost
-    severity = Severity.NOTICE if alone or _level(worst) <= 1 else _severity(worst, learning)
+    at_once = max((_from_first(reading) for reading in long_enough), default=0.0)
+    severity = Severity.NOTICE if alone or _level(worst) <= 1 else _severity(worst, learning and at_once < 1)
     if drift := _drift(grown, growth_critical, between, severity):
         return drift
     if _level(worst) <= 1:
@@ -171,6 +172,12 @@ class _Reading:
 
 def _level(reading: _Reading) -> float:
     return float(np.median(reading.distance.tail(0.5).values))
+
+
+def _from_first(reading: _Reading) -> float:
+    """How far apart the engines are in the first step, where both have the same weights, in halves of what is critical."""
+    first = reading.distance
+    return float(first.values[0]) * 2 * reading.warning / reading.critical if first.steps[0] <= 1 else 0.0
 
 
 def _severity(worst: _Reading, learning: bool) -> Severity:

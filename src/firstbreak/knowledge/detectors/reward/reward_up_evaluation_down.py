@@ -79,7 +79,8 @@ def detect(
             truth = other
             break
     reward, judged, start = _together(reward_mean, truth, settled, min_points)
-    if min(len(reward), len(judged)) < min_points:
+    lost = trajectory is not None and trajectory.lost and score is not None and score.name == truth.name
+    if len(reward) < min_points or len(judged) < (min_low + 1 if lost else min_points):
         return NotMeasured(f"{len(judged)} evaluations are too few for a trend (needs {min_points})")
     if len(reward) == len(judged) and np.allclose(reward.values, judged.values):
         return NotApplicable("the evaluation is the training reward under another name")

@@ -124,6 +124,10 @@ def detect(
     )
     low, high = began.interval
     its = first >= low and (began.kind == "level" or first <= high)
+    later = speed.between(began.step)
+    its &= now > (1 - drop_warning) * float(
+        np.median(later.head(1 / 3).values)
+    )  # it goes on to sink after the first update
     if its and began.step < (speed.steps[0] + speed.steps[-1]) / 2:
         return NotMeasured(
             f"{speed.name} fell at {facts.at(speed, began.step)}, and no update is logged before it: a run becomes "
