@@ -298,7 +298,10 @@ def _versions(names: Set[str]) -> dict[str, str | Name]:
 
 
 #: names of the whole reward that are something else where a reward is logged: of a game, of what a critic is fitted to
-_BESIDE_REWARDS = dict.fromkeys(("score", "scores"), ("game", "score")) | dict.fromkeys(_RETURNS, ("fitted", "returns"))
+_BESIDE_REWARDS = dict.fromkeys(("score", "scores", "episode_score"), ("game", "score")) | dict.fromkeys(
+    _RETURNS, ("fitted", "returns")
+)
+_SECOND = pattern(r"(?<!\d)2(?!\d)")
 _OF_EPISODES = frozenset(f"reward.{statistic}" for statistic in STATISTICS)
 
 
@@ -318,7 +321,10 @@ def _told_apart(names: Set[str]) -> dict[str, str | Name]:
         where, what = _BESIDE_REWARDS.get(_plain(raw), ("", ""))
         if rewards and where and getattr(company, where) and signal in _OF_EPISODES:
             signal = signal.replace("reward", what)
-        if meaning and (signal not in known or meaning != plain[raw]):
+        first = plain.get(_SECOND.sub("1", raw, count=1)) if _SECOND.search(raw) else None
+        if meaning and first and first.signal == meaning.signal:
+            signal += "@2"  # of two critics, say
+        if meaning and (signal not in known or "loss" not in signal or meaning != plain[raw]):
             found[raw] = replace(meaning, signal=signal)
     return found
 
@@ -366,7 +372,7 @@ _OF_A_BATCH = word_set("batch_reward batch_rewards batch_rew")
 def _time_limits(names: Set[str]) -> dict[str, str | Name]:
     """Where episodes of an environment are logged and no texts, what is truncated is an episode."""
     company = _meaning.company(_words(raw) for raw in names)
-    if company.language or not (company.control or company.values):
+    if company.language or not (company.control or company.values or company.critic):
         return {}
     found = {raw: meaning.signal for raw in sorted(names) if "<" not in raw and (meaning := translate(raw))}
     ends: dict[str, str | Name] = {raw: f"custom.{raw}" for raw, signal in found.items() if signal in _ENDS}
