@@ -376,7 +376,10 @@ def _time_limits(names: Set[str]) -> dict[str, str | Name]:
         return {}
     found = {raw: meaning.signal for raw in sorted(names) if "<" not in raw and (meaning := translate(raw))}
     ends: dict[str, str | Name] = {raw: f"custom.{raw}" for raw, signal in found.items() if signal in _ENDS}
-    returns = any(signal == "reward.mean" and not _RETURNS.isdisjoint(_words(raw)) for raw, signal in found.items())
+    of_episodes = (
+        raw for raw, signal in found.items() if signal == "reward.mean" and not _RETURNS.isdisjoint(_words(raw))
+    )
+    returns = not all(company.fitted and _plain(raw) in _RETURNS for raw in of_episodes)  # not those of a critic
     of_steps = {raw for raw in found if _plain(raw) in _OF_A_BATCH or (returns and _mean_reward(raw))}
     rewards = {raw: f"reward.step.{found[raw][7:]}" for raw in sorted(of_steps) if found[raw].startswith("reward.m")}
     return ends | rewards
