@@ -84,6 +84,10 @@ def test_a_word_that_is_not_accounted_for_leaves_the_name_alone(name: str) -> No
     assert read(name, "reward") == {"reward": "reward.mean"}
 
 
+def test_a_name_without_end_is_no_name() -> None:
+    assert read("a/" * 5000 + "b1", "x_before" + "_before" * 5000) == {}
+
+
 def test_a_sign_that_is_unknown_stays_unknown() -> None:
     assert "mean_entropy_loss" not in read("mean_entropy_loss", "reward")
 

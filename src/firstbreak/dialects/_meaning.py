@@ -38,8 +38,14 @@ class Company:
     unpaired: bool = False  #: no answers of which one is chosen
 
 
+def entries(text: str) -> Iterator[tuple[str, str]]:
+    """What stands before and behind the colon of each entry."""
+    pairs = (" ".join(entry.split()).partition(": ") for entry in text.split("|"))
+    return ((name, said) for name, _, said in pairs)
+
+
 #: in which company a name that was taken for this is that
-_BESIDE = """
+_BESIDE_OF = """
     judge: pref.reward.accuracy=rm.accuracy reward.accuracy=rm.accuracy pref.reward.margin=rm.margin pref.reward=rm.reward
         loss.total=rm.loss |
     preference: loss.total=pref.loss reward.accuracy=pref.reward.accuracy eval.accuracy=eval.pref.reward.accuracy |
@@ -47,22 +53,17 @@ _BESIDE = """
     text: epsilon=policy.clip_range progress.episodes=samples.step | wordless: throughput.tok_s=custom.throughput |
     game: length=episode.length eval.length=eval.episode_length
 """
+_BESIDE = tuple(entries(_BESIDE_OF))
 
 
 def beside(signal: str, company: Company) -> str:
     """What a plain name stands for in this company."""
-    for where, meanings in entries(_BESIDE):
+    for where, meanings in _BESIDE:
         for pair in meanings.split() if getattr(company, where) else ():
             before, _, after = pair.partition("=")
             if signal == before or signal.startswith(f"{before}."):
                 return after + signal.removeprefix(before)
     return signal
-
-
-def entries(text: str) -> Iterator[tuple[str, str]]:
-    """What stands before and behind the colon of each entry."""
-    pairs = (" ".join(entry.split()).partition(": ") for entry in text.split("|"))
-    return ((name, said) for name, _, said in pairs)
 
 
 # atom: its spellings; an atom is a spelling of itself

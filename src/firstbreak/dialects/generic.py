@@ -204,6 +204,8 @@ def translate(raw: str, company: _meaning.Company = _meaning.Company()) -> Name 
 
 def _beside_a_panel(raw: str, company: _meaning.Company) -> Name | None:
     """`Lower/Policy_Loss` without the panel, unless it says of what; `mean_reward/robot_0` as a slice."""
+    if raw.count("/") > 4 or len(raw) > 200:
+        return None  # no name that a person gave
     if (part := _NUMBERED.fullmatch(raw)) and (whole := translate(part[1] or part[3], company)):
         return replace(whole, signal=f"{whole.signal}@{(part[2] or part[4]).lower()}", origin=Origin.WORDS)
     panel, _, rest = raw.partition("/")
