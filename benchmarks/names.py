@@ -4,7 +4,7 @@ strangers_names.csv holds the names that loops of no known trainer log, one row 
 that it should be ("custom" where the vocabulary has none; `a|b` where either is right). The names of one script are read
 together, as a run's names are. They were written down before the rules that read them, and a hash of the name splits them in
 two halves: mistakes are listed for one half only, so that nobody tunes to the other. A third part was collected when the rules
-were there, from public code only.
+were there, from public code only; the rules were then extended while the mistakes of most of it were looked at.
 """
 
 import csv

@@ -56,6 +56,17 @@ def read(*names: str) -> dict[str, str]:
         ("calls_per_ep", "tool.call_freq"),
         ("tools/wait_s_p95", "tool.runtime.p95"),
         ("Tokens/sec", "throughput.tok_s"),
+        ("Lower/Policy_Loss", "policy.loss"),
+        ("stability/degenerate_group_rate", "reward.zero_std_frac"),
+        ("Train/mean_reward/robot_0", "reward.mean"),
+        ("vf_loss_before", "value.loss"),
+        ("recompute_logprob_time", "time.recompute_logprob"),
+        ("eval_time", "time.eval"),
+        ("optimizer_steps", "progress.updates"),
+        ("env_train_steps", "progress.env_steps"),
+        ("mean_step_reward", "reward.step.mean"),
+        ("completions/max_length_terminated", "length.terminated_max"),
+        ("group_size", "config.group_size"),
     ],
 )
 def test_words_compose_a_meaning(name: str, signal: str) -> None:
@@ -66,11 +77,15 @@ def test_words_compose_a_meaning(name: str, signal: str) -> None:
     "name",
     [
         "vae_kl", "cost_value_loss", "reward_bound", "grad_norm_clip", "num_valid_things", "kl_target",
-        "best_reward_threshold",
+        "best_reward_threshold", "world_model/reward_std_head", "opponent/policy_loss", "random/q_loss",
     ],
 )  # fmt: skip
 def test_a_word_that_is_not_accounted_for_leaves_the_name_alone(name: str) -> None:
     assert read(name, "reward") == {"reward": "reward.mean"}
+
+
+def test_a_name_without_end_is_no_name() -> None:
+    assert read("a/" * 5000 + "b1", "x_before" + "_before" * 5000) == {}
 
 
 def test_a_sign_that_is_unknown_stays_unknown() -> None:
@@ -165,6 +180,37 @@ def test_an_abbreviation_is_what_its_brackets_say() -> None:
         (("ep_reward", "batch_reward_mean"), ("reward.mean", "reward.step.mean")),
         (("steps/s", "env_steps/s", "update/s"), ("throughput.sps", "throughput.sps", "time.train")),
         (("alpha", "eps", "greedy"), ("custom.alpha", "epsilon", None)),
+        (("loss", "acc", "chosen_reward"), ("pref.loss", "pref.reward.accuracy", "pref.reward.chosen")),
+        (
+            ("loss", "accuracy", "reward_accuracy", "tokens"),
+            ("loss.total", "reward.accuracy", "reward.accuracy", "tokens.total"),
+        ),
+        (("reward/loss", "reward/accuracy", "acc"), ("rm.loss", "rm.accuracy", "rm.accuracy")),
+        (("loss", "epsilon", "buffer_size"), ("value.loss", "epsilon", "replay.size")),
+        (("loss", "td_loss", "epsilon"), ("loss.total", "value.loss", "epsilon")),
+        (("epsilon", "beta", "completion_length"), ("policy.clip_range", "kl.coef", "length.mean")),
+        (("throughput", "avg_waiting_time", "episode_reward"), ("custom.throughput", "custom.wait", "reward.mean")),
+        (("throughput", "wait_time", "response_len"), ("throughput.tok_s", "time.wait_batch", "length.mean")),
+        (("Score", "Total_Reward", "epsilon"), ("score.mean", "reward.mean", "epsilon")),
+        (
+            ("mean_reward", "mean_return", "mean_advantage", "v_loss"),
+            ("reward.mean", "returns.mean", "advantage.mean", "value.loss"),
+        ),
+        (("rollout/mean_reward", "episodic_return"), ("reward.step.mean", "reward.mean")),
+        (
+            ("reward", "reward/resp_len", "reward/length"),
+            ("reward.mean", "length.mean", "reward.component.length.mean"),
+        ),
+        (
+            ("rewards/advantage_mean", "reward/R_acc_mean", "reward"),
+            ("advantage.mean", "reward.component.acc.mean", "reward.mean"),
+        ),
+        (
+            ("rollout/ans_reward", "rollout/format_reward"),
+            ("reward.component.ans.mean", "reward.component.format.mean"),
+        ),
+        (("losses/q1_loss", "losses/q2_loss"), ("value.loss", "value.loss@2")),
+        (("duration", "response_len"), ("time.step", "length.mean")),
     ],
 )
 def test_short_names_of_loops_beside_each_other(names: tuple[str, ...], signals: tuple[str | None, ...]) -> None:

@@ -828,3 +828,44 @@ def test_statistics_in_brackets_and_long_names(line: str, values: dict[str, floa
 def test_a_bar_says_how_fast_it_is() -> None:
     bar = "ep: 50%|##  | 1/2 [00:01<00:01, {}, loss=0.5]\n"
     assert values(read(console, bar.format("4.0it/s") + bar.format("2.0s/it"), "run.log"), "it/s") == [4, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("51000 / 1000000 eps 0.899 |  avgR -0.5 | Loss 9e-03 ", {"step": 51000, "eps": 0.899, "avgR": -0.5, "Loss": 0.009}),
+        ("20.  43587/50000: episode: 588, reward: 1.5", {"step": 43587, "episode": 588, "reward": 1.5}),
+        ("losses/q1_loss 132.5 102000", {"losses/q1_loss": 132.5, "global_step": 102000}),
+        ("losses/alpha [0.25] 102000", {"losses/alpha": 0.25, "global_step": 102000}),
+        ("[train: 2, 20 / 125] FPS: 19.3 (29.0)  ,  a/b: 0.5", {"epoch": 2, "step": 145, "FPS": 19.3, "a/b": 0.5}),
+        ("[val: 2, 20 / 125] FPS: 19.3 (29.0)  ,  a/b: 0.5", {"epoch": 2, "step": 145, "eval/FPS": 19.3, "eval/a/b": 0.5}),
+        ("[Learner] Loss = 0.5 | Steps = 70", {"loss": 0.5, "learner_steps": 70}),
+        ("[Environment Loop] Episode Length = 7 | Steps = 8", {"episode_length": 7, "actor_steps": 8}),
+        ("MeanRew: \t -257.5 +- 63.25", {"MeanRew": -257.5}),
+        ("Elapsed time\t 2.0 min", {"Elapsed time": 120}),
+    ],
+)  # fmt: skip
+def test_more_ways_to_say_numbers(line: str, expected: dict[str, float]) -> None:
+    assert pairs.read(line).values == expected
+
+
+def test_blocks_between_rules_whose_first_line_counts(tmp_path: Path) -> None:
+    block = "Iteration: \t {0}\nLoss:     \t 0.{0}\nMeanRew: \t -{0}.5 +- 6.2\nMeanEntropy \t 2.{0}\n-----------\n-----------\n"
+    (tmp_path / "out.txt").write_text("".join(map(block.format, (1, 2, 3))))
+    series = read_run(tmp_path).series
+    assert series["reward.mean"].values.tolist() == [-1.5, -2.5, -3.5]
+    assert series["policy.entropy"].steps.tolist() == [1, 2, 3]
+
+
+def test_a_label_with_a_percent_sign_is_a_name(tmp_path: Path) -> None:
+    table = "---------\n| % time spent exploring | {0} |\n| mean 100 episode reward | {0}0 |\n| steps | {0}00 |\n---------\n"
+    (tmp_path / "console.txt").write_text("".join(map(table.format, (2, 3))))
+    assert read_run(tmp_path).series["epsilon"].values.tolist() == [0.02, 0.03]
+
+
+def test_an_evaluation_at_the_end_is_one_point_and_options_above_are_options(tmp_path: Path) -> None:
+    rows = "".join(f"Episode {i}\tAvg reward: {i}.5\tAvg loss: 0.{i}\n" for i in range(1, 8))
+    (tmp_path / "train.log").write_text(f"Seed: 101\nLearning rate: 0.008\n{rows}Evaluation score: 124.5\n")
+    run = read_run(tmp_path)
+    assert run.series["eval.reward"].values.tolist() == [124.5]
+    assert (run.config.values["seed"], run.config.values["learning_rate"]) == (101, 0.008)

@@ -396,3 +396,18 @@ def test_marks_of_a_merge_are_named_and_two_scores_both_there(tmp_path):
     assert any("3 rows without the header's 4 cells left out; settle the merge" in line for line in run.damage)
     assert run.series["reward.mean"].raw == "Total_Reward"
     assert run.series["score.mean"].values.tolist() == list(range(12))
+
+
+def test_columns_without_names_that_count_or_tell_the_time() -> None:
+    recording = read(csv, "".join(f"{i},{-i}.5,9,{1755339958 + i // 2}\n" for i in range(6)), "results.csv")
+    assert list(recording.curves) == ["step", "column 2", "column 3", "timestamp"]
+    assert values(recording, "step") == [0, 1, 2, 3, 4, 5]
+
+
+def test_columns_that_a_changed_writer_added() -> None:
+    text = "iter,loss\n1,0.5\n2,0.4\n" + "".join(f"{i},0.{i},7\n" for i in (1, 2, 3))
+    recording = read(csv, text, "a.csv")
+    assert points(recording, "loss") == [(0, 0.5), (1, 0.4), (2, 0.1), (3, 0.2), (4, 0.3)]
+    assert points(recording, "column 3") == [(2, 7), (3, 7), (4, 7)]
+    assert not recording.damage
+    assert any("line 4: from here on rows have 1 more cells than the header" in note for note in recording.notes)

@@ -82,3 +82,9 @@ def test_quoted_lines_of_a_log_are_read_where_there_is_no_table():
 def test_other_tables_are_left_alone(text: str):
     with file_of(text, "README.md") as path:
         assert not markdown.sniff(path, text.encode())
+
+
+def test_a_table_may_count_in_the_names_of_a_trainer():
+    rows = "".join(f"| {i}.5 | {i}0 |\n" for i in range(1, 5))
+    recording = read(markdown, f"| episode_reward_mean | episodes_total |\n|---|---|\n{rows}", "progress.md")
+    assert points(recording, "episode_reward_mean") == [(i - 1, i + 0.5) for i in range(1, 5)]

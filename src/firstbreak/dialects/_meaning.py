@@ -38,37 +38,32 @@ class Company:
     unpaired: bool = False  #: no answers of which one is chosen
 
 
-#: what a name was taken for, and what it is in such company
-_BESIDE: tuple[tuple[str, dict[str, str]], ...] = (
-    (
-        "judge",
-        {"pref.reward.accuracy": "rm.accuracy", "reward.accuracy": "rm.accuracy", "pref.reward.margin": "rm.margin"},
-    ),
-    ("judge", {"pref.reward": "rm.reward", "loss.total": "rm.loss"}),
-    ("preference", {"loss.total": "pref.loss", "reward.accuracy": "pref.reward.accuracy"}),
-    ("preference", {"eval.accuracy": "eval.pref.reward.accuracy"}),
-    ("unpaired", {"pref.reward.accuracy": "reward.accuracy"}),
-    ("values", {"loss.total": "value.loss"}),
-    ("language", {"time.iteration": "time.step"}),
-    ("text", {"epsilon": "policy.clip_range", "progress.episodes": "samples.step"}),
-    ("game", {"length": "episode.length", "eval.length": "eval.episode_length"}),
-    ("wordless", {"throughput.tok_s": "custom.throughput"}),
-)
+def entries(text: str) -> Iterator[tuple[str, str]]:
+    """What stands before and behind the colon of each entry."""
+    pairs = (" ".join(entry.split()).partition(": ") for entry in text.split("|"))
+    return ((name, said) for name, _, said in pairs)
+
+
+#: in which company a name that was taken for this is that
+_BESIDE_OF = """
+    judge: pref.reward.accuracy=rm.accuracy reward.accuracy=rm.accuracy pref.reward.margin=rm.margin pref.reward=rm.reward
+        loss.total=rm.loss |
+    preference: loss.total=pref.loss reward.accuracy=pref.reward.accuracy eval.accuracy=eval.pref.reward.accuracy |
+    unpaired: pref.reward.accuracy=reward.accuracy | values: loss.total=value.loss | language: time.iteration=time.step |
+    text: epsilon=policy.clip_range progress.episodes=samples.step | wordless: throughput.tok_s=custom.throughput |
+    game: length=episode.length eval.length=eval.episode_length
+"""
+_BESIDE = tuple(entries(_BESIDE_OF))
 
 
 def beside(signal: str, company: Company) -> str:
     """What a plain name stands for in this company."""
     for where, meanings in _BESIDE:
-        for before, after in meanings.items() if getattr(company, where) else ():
+        for pair in meanings.split() if getattr(company, where) else ():
+            before, _, after = pair.partition("=")
             if signal == before or signal.startswith(f"{before}."):
                 return after + signal.removeprefix(before)
     return signal
-
-
-def entries(text: str) -> Iterator[tuple[str, str]]:
-    """What stands before and behind the colon of each entry."""
-    pairs = (" ".join(entry.split()).partition(": ") for entry in text.split("|"))
-    return ((name, said) for name, _, said in pairs)
 
 
 # atom: its spellings; an atom is a spelling of itself
@@ -380,8 +375,8 @@ def _phase(words: list[str], reading: _Reading) -> str | None:
 def _by_company(reading: _Reading, company: Company) -> str | None:
     """Words with two meanings, told apart by the names beside them."""
     atoms = reading.atoms
-    if atoms == {"step"} and reading.statistic and not company.language:  # a mean of steps is one of episodes
-        return "episode.length" if reading.held_out or (company.control and reading.statistic == "mean") else None
+    if atoms == {"step"} and reading.statistic and company.wordless:  # a mean of steps is one of episodes
+        return "episode.length" if reading.held_out or (company.wordless and reading.statistic == "mean") else None
     if "kl" in atoms and atoms <= {"kl", "token", "policy", "sample", "completion"}:
         if "policy" in atoms or (company.reference and company.critic):
             return "kl.old"
@@ -392,20 +387,20 @@ def _by_company(reading: _Reading, company: Company) -> str | None:
         return "length.mean" if company.language else "episode.length" if company.control else None
     if atoms == {"success"} and reading.held_out:
         return "success_rate"
-    if atoms == {"buffer"} and company.control:
+    if atoms == {"buffer"} and company.wordless:
         return "replay.size"
     if atoms == {"reward", "acc"} and company.preference:
         return "pref.reward.accuracy"
     if atoms <= {"loss", "epoch"} and "loss" in atoms:
         return "pref.loss" if company.preference else "value.loss" if company.values else None
-    if company.text:
-        return _OF_TEXT.get(" ".join(sorted(atoms)))
+    if company.text and (own := _OF_TEXT.get(" ".join(sorted(atoms)))):
+        return own
     if not company.language and atoms == {"time", "wait"}:
         return "custom.wait"  # of vehicles
     if company.judge and atoms == {"reward", "loss"}:
         return "rm.loss"
     if atoms == {"weight"} and reading.statistic:
-        return "replay.is_weight.mean" if company.values else None if company.critic else "samples.weight.mean"
+        return "replay.is_weight.mean" if company.values else "samples.weight.mean" if company.text else None
     if "step" in atoms and atoms <= {"step", "total"} and not reading.statistic and not reading.held_out:
         return "progress.step"
     if company.values and atoms == {"target"}:
@@ -416,9 +411,8 @@ def _by_company(reading: _Reading, company: Company) -> str | None:
 
 
 #: words with another meaning where texts are written and no environment is played in
-_OF_TEXT = {"coef": "kl.coef", "memory": "memory.gpu", "memory peak": "memory.gpu", "time": "time.step"} | {
-    "sample": "samples.step",
-    "group": "samples.groups",
+_OF_TEXT = {"coef": "kl.coef", "memory": "memory.gpu", "memory peak": "memory.gpu"} | {
+    **{"time": "time.step", "sample": "samples.step", "group": "samples.groups"}
 }
 
 
@@ -451,25 +445,8 @@ def _part(words: list[str], company: Company) -> str | None:
     return f"reward.component.{'_'.join(part)}.mean"
 
 
-_WHOLE = word_set("reward total episode")
-_LANGUAGE = frozenset(
-    {
-        "completion",
-        "token",
-        "prompt",
-        "turn",
-        "tool",
-        "group",
-        "refuse",
-        "gen",
-        "eos",
-        "flat",
-        "solveall",
-        "cut",
-        "trunc",
-    }
-)
-_CONTROL = frozenset({"episode", "env", "return", "interact", "frame", "epsilon", "rnd"})
+_LANGUAGE = word_set("completion token prompt turn tool group refuse gen eos flat solveall cut trunc")
+_CONTROL = word_set("episode env return interact frame epsilon rnd")
 
 
 def _only(atoms: frozenset[str]) -> frozenset[str]:
@@ -486,7 +463,8 @@ def company(names: Iterable[list[str]]) -> Company:
     answers = any(atoms - _HELD_OUT - _SILENT == {"acc"} for atoms in found)
     critic = any({"critic", "loss"} <= atoms or "ev" in atoms for atoms in found)
     writes = not language.isdisjoint(every) or (answers and not (control and critic))
-    pairs = not every.isdisjoint({"chosen", "rejected", "pref"})
+    margins = any({"reward", "margin"} <= atoms for atoms in found)
+    pairs = margins or not every.isdisjoint({"chosen", "rejected", "pref"})
     return Company(
         language=writes,
         text=writes and not control,

@@ -204,6 +204,8 @@ def translate(raw: str, company: _meaning.Company = _meaning.Company()) -> Name 
 
 def _beside_a_panel(raw: str, company: _meaning.Company) -> Name | None:
     """`Lower/Policy_Loss` without the panel, unless it says of what; `mean_reward/robot_0` as a slice."""
+    if raw.count("/") > 4 or len(raw) > 200:
+        return None  # no name that a person gave
     if (part := _NUMBERED.fullmatch(raw)) and (whole := translate(part[1] or part[3], company)):
         return replace(whole, signal=f"{whole.signal}@{(part[2] or part[4]).lower()}", origin=Origin.WORDS)
     panel, _, rest = raw.partition("/")
@@ -298,7 +300,10 @@ def _versions(names: Set[str]) -> dict[str, str | Name]:
 
 
 #: names of the whole reward that are something else where a reward is logged: of a game, of what a critic is fitted to
-_BESIDE_REWARDS = dict.fromkeys(("score", "scores"), ("game", "score")) | dict.fromkeys(_RETURNS, ("fitted", "returns"))
+_BESIDE_REWARDS = dict.fromkeys(("score", "scores", "episode_score"), ("game", "score")) | dict.fromkeys(
+    _RETURNS, ("fitted", "returns")
+)
+_SECOND = pattern(r"(?<!\d)2(?!\d)")
 _OF_EPISODES = frozenset(f"reward.{statistic}" for statistic in STATISTICS)
 
 
@@ -318,7 +323,10 @@ def _told_apart(names: Set[str]) -> dict[str, str | Name]:
         where, what = _BESIDE_REWARDS.get(_plain(raw), ("", ""))
         if rewards and where and getattr(company, where) and signal in _OF_EPISODES:
             signal = signal.replace("reward", what)
-        if meaning and (signal not in known or meaning != plain[raw]):
+        first = plain.get(_SECOND.sub("1", raw, count=1)) if _SECOND.search(raw) else None
+        if meaning and first and first.signal == meaning.signal:
+            signal += "@2"  # of two critics, say
+        if meaning and (signal not in known or "loss" not in signal or meaning != plain[raw]):
             found[raw] = replace(meaning, signal=signal)
     return found
 
@@ -366,11 +374,14 @@ _OF_A_BATCH = word_set("batch_reward batch_rewards batch_rew")
 def _time_limits(names: Set[str]) -> dict[str, str | Name]:
     """Where episodes of an environment are logged and no texts, what is truncated is an episode."""
     company = _meaning.company(_words(raw) for raw in names)
-    if company.language or not (company.control or company.values):
+    if company.language or not (company.control or company.values or company.critic):
         return {}
     found = {raw: meaning.signal for raw in sorted(names) if "<" not in raw and (meaning := translate(raw))}
     ends: dict[str, str | Name] = {raw: f"custom.{raw}" for raw, signal in found.items() if signal in _ENDS}
-    returns = any(signal == "reward.mean" and not _RETURNS.isdisjoint(_words(raw)) for raw, signal in found.items())
+    of_episodes = (
+        raw for raw, signal in found.items() if signal == "reward.mean" and not _RETURNS.isdisjoint(_words(raw))
+    )
+    returns = not all(company.fitted and _plain(raw) in _RETURNS for raw in of_episodes)  # not those of a critic
     of_steps = {raw for raw in found if _plain(raw) in _OF_A_BATCH or (returns and _mean_reward(raw))}
     rewards = {raw: f"reward.step.{found[raw][7:]}" for raw in sorted(of_steps) if found[raw].startswith("reward.m")}
     return ends | rewards

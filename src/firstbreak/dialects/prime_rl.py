@@ -147,6 +147,8 @@ NAMES: dict[str, str | Name] = {
     "routing_confidence/<stat>": "moe.routing_confidence.<stat>",
     # console
     "Reward": "reward.mean",
+    "Time": "time.step",
+    "Throughput": Name("throughput.tok_s", note="padding counted"),
     "Loss": "loss.total",
     "Entropy": "policy.entropy",
     "Mismatch KL": Name("rollout_train.kl.k3", note=_ENGINE),

@@ -44,6 +44,7 @@ NAMES: dict[str, str | Name] = {
     # evaluation episodes
     "eval/mean_reward": "eval.reward",
     "eval/mean_ep_length": "eval.episode_length",
+    "Episode length": "eval.episode_length",
     "eval/success_rate": "eval.success_rate",
     "results": "eval.reward",
     "results/<stat>": Name("eval.reward.<stat>", note="over the episodes of one evaluation"),

@@ -18,7 +18,7 @@ import io
 import re
 from collections.abc import Iterator
 from functools import partial
-from itertools import compress, islice, takewhile
+from itertools import compress, islice, pairwise, takewhile
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -170,10 +170,10 @@ def _unnamed(rows: list[list[str]]) -> list[str]:
     names = [f"column {i}" for i in range(1, len(rows[0]) + 1)]
     if len(rows) > MIN_ADDED and all(len(row) == len(names) for row in rows):
         for place, cells in enumerate(zip(*rows, strict=True)):
-            apart = np.diff(found := [number(cell) or 0.0 for cell in cells])
-            if "step" not in names and (apart == 1).all():
+            found = [number(cell) or 0.0 for cell in cells]
+            if "step" not in names and all(b - a == 1 for a, b in pairwise(found)):
                 names[place] = "step"
-            elif "timestamp" not in names and (apart >= 0).all() and _UNIX[0] < found[0] <= found[-1] < _UNIX[1]:
+            elif "timestamp" not in names and found == sorted(found) and _UNIX[0] < found[0] <= found[-1] < _UNIX[1]:
                 names[place] = "timestamp"
     return names
 

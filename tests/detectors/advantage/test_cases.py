@@ -252,7 +252,11 @@ def test_no_state_is_worth_more_than_its_episode() -> None:
     first = diagnose(run(curves, algorithm="dqn")).verdict.do_first
     assert first.rstrip(".").lower() in finding.message.lower()  # of the sign, and not of another finding
     assert silent("value-scale-mismatch", run({**curves, "value.mean": np.linspace(2, 20, 80)}, algorithm="dqn"))
-    assert silent("value-scale-mismatch", run({**curves, "reward.mean": returns - 60}, algorithm="dqn"))
+    below = {**curves, "reward.mean": returns - 60}
+    assert "returns less than 0" in found("value-scale-mismatch", run(below, algorithm="dqn")).message
+    assert silent(
+        "value-scale-mismatch", run({**below, "alpha": np.full(80, 0.5)}, algorithm="sac", config={"gamma": 0.99})
+    )
 
 
 def test_no_link_is_named_beside_another_to_which_nothing_points() -> None:

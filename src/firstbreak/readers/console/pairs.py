@@ -24,6 +24,7 @@
     10000/10000 [=======] - 66s - reward: -7.3978                        Keras; keras-rl's reward is that of a step
     51000 / 1000000 eps 0.899 | avgR -0.997 | Loss 9.24e-03              so many steps of so many
     losses/q1_loss 132.25 102000        losses/alpha [0.0095] 102000     a tag, its value and the step
+    [Learner] Loss = 0.058 | Steps = 70 | Walltime = 4.277               Acme, beside [Environment Loop]
     [train: 120, 20 / 125] FPS: 19.3 (29.0) , Loss/total: 0.5            pytracking: batch 20 of 125 in epoch 120
 
 The counters of a line (global_step, epoch, episode, ...) become columns like the rest, in lower case.
@@ -56,6 +57,8 @@ _SPOKEN = re.compile(
 #: `losses/alpha [0.0095] 102000`, as writers of summaries take it; `[train: 120, 20 / 125]`: a batch of an epoch
 _TAGGED = re.compile(rf"(?P<name>[A-Za-z_][\w.-]*(?:/[\w.-]+)+) {VALUE} (?P<step>\d+)")
 _LOADER = re.compile(r"\[(train|val|test)\w*: (\d+), (\d+) / (\d+)\](?=[ ,])")
+#: the loggers of Acme, whose tables call these `learner_steps` and `actor_steps`
+_ACME = re.compile(r"\[(Learner|Environment Loop)\] (?=[A-Z][\w ]* = )")
 _LEVELS = "(?:INFO|DEBUG|WARNING|ERROR|TRACE|SUCCESS)"
 #: `2026-03-03 08:12:04,123 INFO trainer: `, `[INFO 08:12:04] my_main ` before what a logger says: time, level and its name
 _STAMP = re.compile(
@@ -148,6 +151,10 @@ def read(line: str) -> ParsedLine | None:
         return None
     if "•" in line and (bullet := _BULLET.match(line)):
         return ParsedLine({bullet["name"]: scaled(bullet)}, kind=LineKind.FRAGMENT)
+    if line.startswith("[") and (acme := _ACME.match(line)):
+        who = "learner" if acme[1] == "Learner" else "actor"
+        values = {name.lower().replace(" ", "_"): value for name, value in _pairs(line[acme.end() :]).items()}
+        return ParsedLine({f"{who}_{n}" if n in ("steps", "episodes", "walltime") else n: v for n, v in values.items()})
     stamp = _STAMP.match(line)
     line = line[stamp.end() :] if stamp else line
     if "/" in line and (tagged := _TAGGED.fullmatch(line.rstrip())):

@@ -11,7 +11,7 @@ from firstbreak.readers.console._reading import BARE, ParsedLine
 _HEAD = re.compile(r"(?:Evaluated (?P<env>\S+) \()?\bStep (?P<step>\d+)\)? \| ")
 #: `Step 12 | loss: 2.1 | lr: 1e-05`: another loop's, whose names are in lower case
 _ANOTHER = re.compile(r"[a-z_]\w* ?[:=]")
-_FIELD = re.compile(rf"(?P<name>[A-Z][A-Za-z.\- ]*?):? (?P<value>{BARE})(?P<total>/\d+)?(?P<percent>%)?(?:[\s(].*)?")
+_FIELD = re.compile(rf"(?P<name>[A-Z][A-Za-z.\- ]*?):? (?P<value>{BARE})(?P<total>/\d+)?(?P<percent>%)?s?(?:[\s(].*)?")
 
 
 def read(line: str) -> ParsedLine | None:

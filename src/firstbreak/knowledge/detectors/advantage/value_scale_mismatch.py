@@ -33,6 +33,7 @@ from firstbreak.words import number
 ROLES = (Role.RELATION,)
 STANDARDISED = 5.0  #: values that were divided by their deviation stay within this (convention)
 OTHER_SIGN = 0.2  #: of the returns: a critic that starts to learn is nearer to 0 (convention)
+ENTROPY = 1.0  #: nats a step: the targets of tuned coefficients are lower (convention)
 SAME = 0.002  #: of the pay of a step: what rounding of returns and lengths leaves (convention)
 
 
@@ -45,6 +46,7 @@ def detect(
     eval_reward: Series | None = None,
     episode_length: Series | None = None,
     policy: Policy = Policy.TEXT,
+    alpha: Series | None = None,
     *,
     min_behind: float = at(
         0.25, "share", "Of the returns, in the second half: a critic that learns is nearer by then."
@@ -63,7 +65,12 @@ def detect(
     if returns_mean is None:
         if policy is not Policy.CONTROL or paid is None or len(value_mean.finite) < min_points:
             return NotMeasured("neither the critic's returns nor those of episodes are logged")
-        if (turned := _of_other_sign(value_mean.finite, paid.finite, min_points)) is not None or reward_mean is None:
+        # soft values hold the entropy that is still to come
+        soft = (
+            median(alpha.finite.values) / (1 - min(config.number("gamma") or 0.0, 0.999)) if alpha is not None else 0.0
+        )
+        turned = _of_other_sign(value_mean.finite, paid.finite, ENTROPY * soft, min_points)
+        if turned is not None or reward_mean is None:
             return turned
         whole = _worth(config, reward_mean.finite, episode_length, min_points)
         return _beyond_episodes(value_mean.finite, reward_mean.finite, eval_reward, whole, beyond, far, min_points)
@@ -145,12 +152,12 @@ def _outside_support(config: Config, returns: Series, length: Series | None) -> 
     )
 
 
-def _of_other_sign(values: Series, returns: Series, min_points: int) -> Finding | None:
+def _of_other_sign(values: Series, returns: Series, soft: float, min_points: int) -> Finding | None:
     """Values above 0 to the end where every episode returns less, or below it where every episode returns more."""
     sign = np.sign(returns.values[0]) if len(returns) >= min_points else 0.0
     if not sign or (returns.values * sign <= 0).any():
         return None
-    least = max(STANDARDISED, OTHER_SIGN * median(np.abs(returns.values)))
+    least = max(STANDARDISED, OTHER_SIGN * median(np.abs(returns.values))) + soft
     first = for_good(values.values * sign < -least, 0.9)
     if first is None or len(values) - first < 3:
         return None
