@@ -59,6 +59,7 @@ def read(*names: str) -> dict[str, str]:
         ("Lower/Policy_Loss", "policy.loss"),
         ("stability/degenerate_group_rate", "reward.zero_std_frac"),
         ("Train/mean_reward/robot_0", "reward.mean"),
+        ("agent_0/policy_loss", "policy.loss"),
         ("vf_loss_before", "value.loss"),
         ("recompute_logprob_time", "time.recompute_logprob"),
         ("eval_time", "time.eval"),

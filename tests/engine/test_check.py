@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import firstbreak
@@ -144,3 +145,15 @@ def test_a_path_instead_of_a_run_is_told_what_to_do_or_read() -> None:
         firstbreak.check(asked)
     with pytest.raises(Unreadable, match="no such file or folder"):
         firstbreak.diagnose(asked)
+
+
+def test_of_several_agents_the_mean_is_looked_at_unless_one_wins_what_another_loses() -> None:
+    won = np.sin(np.arange(40.0))
+    curves = {
+        f"{signal}@agent_{i}": sign * won
+        for i, sign in ((0, 1.0), (1, -1.0))
+        for signal in ("policy.loss", "reward.mean")
+    }
+    inputs = Inputs(run(curves))
+    assert inputs.ask("policy_loss").values == pytest.approx(0.0)
+    assert inputs.ask("members") is inputs.ask("training_score") is inputs.ask("reward_mean") is None

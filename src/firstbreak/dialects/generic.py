@@ -156,6 +156,9 @@ _RETURNS, _OF_REWARDS, _REWARDED = (
     ("reward.mean", "reward.acc", "reward.shaped", "pref."),
 )
 #: what tells one of several of the same: a worker, a robot, or when in an update it was measured
+_AGENT = pattern(
+    r"(?:(.+?)[/_.])?((?:agent|player|team|robot|predator|prey|adversary)[_-]?\d+)[/_.](.+)", re.IGNORECASE
+)
 _NUMBERED = pattern(r"(.+)/([A-Za-z]+[_-]?\d+)|(.+?)[_ /](before|after|pre|post)(?:[_ ]update)?", re.IGNORECASE)
 #: `rg (Success)`: an abbreviation, and what it stands for
 _EXPLAINED = pattern(r"(?P<short>[A-Za-z]{1,4}) ?\((?P<meaning>[A-Za-z _]{4,})\)")
@@ -208,6 +211,8 @@ def _beside_a_panel(raw: str, company: _meaning.Company) -> Name | None:
         return None  # no name that a person gave
     if (part := _NUMBERED.fullmatch(raw)) and (whole := translate(part[1] or part[3], company)):
         return replace(whole, signal=f"{whole.signal}@{(part[2] or part[4]).lower()}", origin=Origin.WORDS)
+    if (part := _AGENT.fullmatch(raw)) and (whole := translate("/".join(filter(None, (part[1], part[3]))), company)):
+        return replace(whole, signal=f"{whole.signal}@{part[2].lower()}", origin=Origin.WORDS)
     panel, _, rest = raw.partition("/")
     own = frozenset(_words(panel))
     found = translate(rest, company) if rest and _TELLING.isdisjoint(own) else None

@@ -77,6 +77,11 @@ class SampledDiversity:
     commonest: str = ""  #: the opening words of the commonest strategy of the last step
 
 
+#: one of several that learn beside each other; a mean of what they are paid says nothing where one's gain is another's loss
+AGENT, ALONE = (
+    pattern(r"(?:agent|player|team|policy|robot|predator|prey|adversary)[_-]?\d+"),
+    ("reward.", "eval.", "progress."),
+)
 COMPUTED = "computed from "  #: before what a curve is made of, in place of the name in the log
 
 
@@ -262,7 +267,13 @@ def members(run: Run) -> dict[str, Series] | None:
     Log one curve for each member.
     """
     found = (_slices(run, signal) for signal in ("eval.reward", "reward.mean", "reward.episode"))
-    return next((parts for parts in found if len(parts) > 1), None)
+    return next((parts for parts in found if len(parts) > 1 and not _against_each_other(parts)), None)
+
+
+def _against_each_other(parts: Mapping[str, Series]) -> bool:
+    """Whether what one gains another loses: their mean is then hardly more than rounding."""
+    together = _mean_of(parts).values
+    return len(together) > 0 and bool(np.ptp(together) < 0.01 * max(float(np.ptp(s.values)) for s in parts.values()))
 
 
 def _slices(run: Run, signal: str) -> dict[str, Series]:
@@ -891,7 +902,11 @@ def _signal(run: Run, name: str) -> Series | dict[str, Series] | None:
     signal = signals.BY_PARAMETER[name]
     if "<" not in signal.name:
         names = (signal.name, *signals.stand_ins(signal.name))
-        return next((s for name in names if (s := run.series.get(name)) is not None and len(s)), None)
+        whole = next((s for name in names if (s := run.series.get(name)) is not None and len(s)), None)
+        if whole is not None or signal.name.startswith(ALONE):
+            return whole
+        agents = {part: curve for part, curve in _slices(run, signal.name).items() if AGENT.fullmatch(part)}
+        return _mean_of(agents, "agents") if len(agents) > 1 else None
     before, after = signal.name.split("<", 1)[0], signal.name.split(">", 1)[1]
     members = {
         key.removeprefix(before).removesuffix(after): series
