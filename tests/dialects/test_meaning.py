@@ -60,6 +60,8 @@ def read(*names: str) -> dict[str, str]:
         ("stability/degenerate_group_rate", "reward.zero_std_frac"),
         ("Train/mean_reward/robot_0", "reward.mean"),
         ("agent_0/policy_loss", "policy.loss"),
+        ("eval_mean", "eval.reward"),
+        ("vs_random_score", "eval.named.vs_random_score"),
         ("vf_loss_before", "value.loss"),
         ("recompute_logprob_time", "time.recompute_logprob"),
         ("eval_time", "time.eval"),

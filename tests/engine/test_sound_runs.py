@@ -5,7 +5,7 @@ import pytest
 
 from firstbreak.dialects import dialects, hyperparameters
 from firstbreak.engine.diagnose import diagnose
-from firstbreak.model import Harm, Link, Run, Severity
+from firstbreak.model import BreakKind, Harm, Link, Run, Severity
 from tests.detectors.look import found, look
 from tests.make import learning, noise, run
 
@@ -33,6 +33,17 @@ def test_a_score_that_rose_at_first_and_swings_since_is_not_said_to_have_stood_s
     swings = np.where(X < 4, 20.0, 320 + 120 * np.sin(X / 9)) + noise(N, 3)
     dx = diagnose(run({"reward.mean": swings, "policy.entropy": 0.5 + noise(N, 0.02)}, algorithm="ppo"))
     assert "not risen" not in dx.verdict.summary
+
+
+def test_a_run_that_stands_still_and_is_hardly_sound_has_links_named() -> None:
+    still = {
+        "reward.mean": -1.2 + noise(N, 0.02),
+        "policy.entropy": 1.58 + noise(N, 0.002),
+        "value.loss": 0.05 + 0.01 * noise(N),
+    }
+    first = diagnose(run(still, algorithm="ppo")).first_break
+    assert first is not None
+    assert first.kind is BreakKind.FIRST_SIGN
 
 
 @pytest.mark.parametrize(("first", "lost"), [(0.508, True), (0.05, False)])

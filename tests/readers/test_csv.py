@@ -411,3 +411,13 @@ def test_columns_that_a_changed_writer_added() -> None:
     assert points(recording, "column 3") == [(2, 7), (3, 7), (4, 7)]
     assert not recording.damage
     assert any("line 4: from here on rows have 1 more cells than the header" in note for note in recording.notes)
+
+
+def test_one_file_for_each_metric_is_called_by_it(tmp_path: Path) -> None:
+    for name, level in (("environment", -900.0), ("td_error", 0.5), ("value_scale", 3.0)):
+        rows = (f"{epoch},{1000 * epoch},{level + epoch}\n" for epoch in range(1, 9))
+        (tmp_path / f"{name}.csv").write_text("".join(rows))
+    found = read_run(tmp_path)
+    assert found.trainer == "d3rlpy"
+    assert found.series["eval.reward"].steps[-1] == 8000
+    assert found.series["value.mean"].values[-1] == 11.0

@@ -49,6 +49,14 @@ RETURNS = -1200 * np.exp(-np.arange(100) / 20) - 60 + noise(100, 15)
 # value-scale-mismatch
 LARGE = 100 + noise(60, 5)
 PAID_ALIKE = dict.fromkeys(("reward.mean", "episode.length"), np.linspace(20, 500, 60))
+
+
+def slow(clip: float | None) -> Run:
+    """A critic on half of its way to the returns at the end."""
+    curves = {"value.mean": np.linspace(0, -30, 60), "returns.mean": -60 + noise(60, 2)}
+    return run(curves, algorithm="ppo", config={} if clip is None else {"clip_range_value": clip})
+
+
 NEAR_ZERO = {"value.mean": noise(60, 0.1, 1), "returns.mean": LARGE}
 # zero-variance-groups
 EXTREMES = {"reward.min": np.zeros(60), "reward.max": np.ones(60)}
@@ -179,6 +187,7 @@ CASES: Cases = {
             np.linspace(5, 95, 60)}, config={"gamma": 0.99}, algorithm="dqn"), passes({**PAID_ALIKE, "reward.mean":
             PAID_ALIKE["reward.mean"] + 40 + noise(60, 5), "value.mean": np.linspace(5, 280, 60)}, config={"gamma": 0.99},
             algorithm="dqn")],
+        "a clip that holds the values back": [finds(slow(0.2), "cannot follow", WARNING, HIGH), passes(slow(None))],
         "a method without advantages hears of its targets": [finds(NEAR_ZERO, "advantages", algorithm="ppo"),
             finds(NEAR_ZERO, "targets", algorithm="dqn")]},
     "zero-variance-groups": {

@@ -80,6 +80,11 @@ def dpo(first: float, *, loss_type: object = "sigmoid", algorithm: str = "dpo", 
 
 
 # prompt-truncation
+def longest(tokens: float, cut: str = "right") -> Run:
+    made = run({"length.prompt.max": np.full(40, tokens), "length.prompt.min": np.full(40, 7.0)})
+    return replace(made, config=Config(raw={"max_length": 13, "truncation_strategy": cut}))
+
+
 MADE = run(
     {"length.prompt.clipped_ratio": [1.0] * 20, "length.prompt.min": [128] * 20, "length.prompt.max": [128] * 20}
 )
@@ -236,6 +241,8 @@ CASES: Cases = {
         "prompts of one length that just fit are not cut": [expects(MADE, "128"),
             finds(replace(MADE, config=Config(raw={"data.truncation": "left"})), "exactly as long as the limit",
             WARNING)],
+        "the longest prompt of each step is at the limit": [finds(longest(13.0), "which is max_length", WARNING),
+            cannot(longest(12.0)), cannot(longest(13.0, cut="delete"))],
         "policies that write no text have no prompts": exempt({"episode.length": [10.0] * 5}, algorithm="ppo"),
         "without a number nothing is said": [*(cannot(curves) for curves in [{"length.mean": [100.0] * 5},
             {"length.prompt.clipped_ratio": [np.nan] * 5}])]},

@@ -38,6 +38,18 @@ def played(alpha: Any) -> Run:
     )
 
 
+def held(alpha: np.ndarray, learns: float = 0.0) -> Run:
+    """Five actions of which none is preferred; an episode costs 1.2."""
+    paid = -1.2 + learns * learning(60) + noise(60, 0.05)
+    curves = {
+        "alpha": alpha,
+        "reward.mean": paid,
+        "policy.entropy": np.full(60, 1.58),
+        "episode.length": np.full(60, 60.0),
+    }
+    return run(curves, algorithm="sac")
+
+
 CANCELLING = {"alpha": np.full(20, 0.5), "reward.mean": 1 + noise(20, 0.2), "episode.length": np.full(20, 100.0)}
 # entropy-at-maximum
 RANDOM = math.log(2)
@@ -81,6 +93,8 @@ CASES: Cases = {
         "a fixed bonus above the reward": finds(played(np.full(20, 20.0)), "at random", HIGH),
         "a small fixed bonus": passes(played(np.full(20, 0.2))),
         "a temperature that is tuned is not the users": passes(played(np.linspace(20, 10, 20))),
+        "a bonus that is tuned and stays above the reward": [finds(held(np.linspace(0.6, 0.9, 60)), "lower the target", HIGH),
+            passes(held(np.linspace(0.9, 0.2, 60))), passes(held(np.linspace(0.6, 0.9, 60), learns=5.0))],
         "without returns nothing is said": cannot({"alpha": np.full(20, 20.0)}, algorithm="sac"),
         "rewards that cancel in the return are known where they are recorded": [finds(CANCELLING, algorithm="sac"),
             passes(CANCELLING | {"env.reward_size": np.ones(20)}, algorithm="sac")]},

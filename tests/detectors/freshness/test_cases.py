@@ -221,6 +221,13 @@ def test_a_first_clip_fraction_and_a_first_ratio_have_their_own_levels() -> None
         assert outcome.status is (Status.FOUND if "clip" in name else Status.OK)
 
 
+def test_engines_apart_before_any_update_are_told_although_the_score_rises() -> None:
+    rising = {"reward.mean": learning(60), "rollout_train.mult_prob_error": np.linspace(1.5, 1.2, 60)}
+    found("train-inference-mismatch", run(rising, algorithm="grpo"), Severity.WARNING)
+    late = np.r_[1.0, np.full(59, 1.2)] + 0.001 * noise(60)
+    assert found("train-inference-mismatch", run({**rising, "rollout_train.mult_prob_error": late}, algorithm="grpo"))
+
+
 def test_old_data_that_drift_away_without_end_come_from_weights_that_stand_still() -> None:
     drift = -np.concatenate([[1e-9], np.linspace(0.01, 1.0, 99)]) * WOBBLE
     assert "behave.kl" in found("train-inference-mismatch", grpo(behave__kl__k1=drift), Severity.CRITICAL).message

@@ -225,6 +225,8 @@ CASES: Cases = {
             200 + 1) % 10 == 0, 90.0, CALM)}, numbers={"every": 10}, config={"save_interval": 500})},
     "throughput-drop": {
         "a lasting drop is found where it began": finds({"throughput.tok_s": halved()}, WARNING, onset=(118, 124)),
+        "a rollout that takes ever longer after its first update": finds({"time.rollout": np.geomspace(0.2, 9, 40),
+            "time.train": np.full(40, 0.1), "value.loss": np.r_[np.nan, noise(39) ** 2]}, CRITICAL, algorithm="ppo"),
         "a smaller drop at once is a doubtful warning with its cost": finds({"throughput.tok_s": halved(0.6)}, "1.7",
             WARNING, MEDIUM),
         "steps that take longer with their texts": passes({"time.step": np.linspace(10, 25, 150),
