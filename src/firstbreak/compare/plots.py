@@ -29,7 +29,8 @@ def scores(compared: Sequence[Arm]) -> str:
     drawn = [arm for arm in compared if any(m.score is not None for m in arm.members)]
     if not drawn:
         raise ValueError("no run records a score")
-    panels = [(_trajectories(drawn), f"score over {_unit(drawn)}s")]
+    unit = axis_word(next(member.score.axis for arm in drawn for member in arm.members if member.score is not None))
+    panels = [(_trajectories(drawn), f"score over {unit}s")]
     if min(sum(map(len, arm.scores.values())) for arm in drawn) >= ENOUGH:
         panels.append((_profiles(drawn), "share of runs above a final score"))
     top = ROW * len(drawn) + 0.75 * MARGIN
@@ -50,10 +51,6 @@ def scores(compared: Sequence[Arm]) -> str:
         role="img",
         class_="scores",
     )
-
-
-def _unit(drawn: Sequence[Arm]) -> str:
-    return axis_word(next(member.score.axis for arm in drawn for member in arm.members if member.score is not None))
 
 
 def _legend(drawn: Sequence[Arm]) -> Markup:

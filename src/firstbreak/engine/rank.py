@@ -277,21 +277,17 @@ def _weigh_outcome(outcome: Outcome, cause: str, declared: float | None) -> Weig
     if outcome.status is Status.FOUND and Role.PROOF in outcome.roles:
         false = likelihood.proof_elsewhere(name)
         weight = math.log((declared or false) / false)
-        kind, text = (
-            (WeightKind.PROVED, "proved") if declared else (WeightKind.UNEXPLAINED, "proved, and of another cause")
-        )
+        kind, text = WeightKind.PROVED, "proved"
+        if not declared:
+            kind, text = WeightKind.UNEXPLAINED, "proved, and of another cause"
         return Weight(finding=name, weight=weight, kind=kind, text=text)
     if outcome.status is Status.FOUND and finding is not None:
         probability = likelihood.under(cause, name, finding.severity, declared)
         weight = TRUST[finding.confidence] * math.log(probability / likelihood.in_healthy(name, finding.severity))
-        if declared:
-            return Weight(finding=name, weight=weight, kind=WeightKind.FOUND, text="found")
-        return Weight(
-            finding=name,
-            weight=weight,
-            kind=WeightKind.UNEXPLAINED,
-            text="found, as with any fault: no sign of this cause",
-        )
+        kind, text = WeightKind.FOUND, "found"
+        if not declared:
+            kind, text = WeightKind.UNEXPLAINED, "found, as with any fault: no sign of this cause"
+        return Weight(finding=name, weight=weight, kind=kind, text=text)
     if outcome.status is Status.OK and (declared is not None or likelihood.known(cause, name)):
         quiet = 1 - likelihood.under(cause, name, Severity.WARNING, declared)
         weight = QUIET * math.log(max(quiet, 0.02) / (1 - likelihood.in_healthy(name, Severity.WARNING)))
@@ -314,12 +310,13 @@ def _weigh_order(cause: Cause, outcomes: Sequence[Outcome]) -> list[Weight]:
         if order := _order(a, b):
             text = f"{sooner} came before {later}" if order > 0 else f"{later} came before {sooner}"
             weights.append(_of_order(IN_ORDER if order > 0 else OUT_OF_ORDER, text))
-    proofs = [name for name, finding in _proofs(outcomes) if _at_first(finding)]
+    proofs = [name for name, finding in _proofs(outcomes) if _early(finding, 0.0)]
     if proofs and not any(name in cause.findings for name in proofs):
         text = f"{proofs[0]} was proved in the first batch, and this cause does not explain it"
         return [*weights, _of_order(NOT_FROM_THE_START, text)]
-    if (proof := _proved_elsewhere(cause, outcomes)) is not None:
-        text = f"{proof} was proved near the start, and this cause explains nothing that is proved"
+    proofs = [name for name, finding in _proofs(outcomes) if _early(finding, EARLY)]
+    if proofs and not any(name in cause.findings for name, _ in _proofs(outcomes)):
+        text = f"{proofs[0]} was proved near the start, and this cause explains nothing that is proved"
         return [*weights, _of_order(NOT_FROM_THE_START, text)]
     if (earliest := _first_certain(outcomes)) is not None:
         what, first = earliest
@@ -329,27 +326,13 @@ def _weigh_order(cause: Cause, outcomes: Sequence[Outcome]) -> list[Weight]:
     return weights
 
 
-def _proved_elsewhere(cause: Cause, outcomes: Sequence[Outcome]) -> str | None:
-    """A detector that proves something early, where the cause explains nothing that is proved."""
-    proved = _proofs(outcomes)
-    if any(name in cause.findings for name, _ in proved):
-        return None
-    return next((name for name, finding in proved if _early(finding)), None)
-
-
-def _at_first(finding: Finding) -> bool:
-    """Whether it failed where it was measured first."""
-    series = next((e.series for e in finding.evidence if e.series is not None), None)
-    return series is not None and len(series.finite) > 0 and finding.onset == float(series.finite.steps[0])
-
-
-def _early(finding: Finding) -> bool:
-    """Whether it failed so soon that what was seen before had no time to cause it."""
+def _early(finding: Finding, share: float) -> bool:
+    """Whether it failed within the first `share` of what was measured: with 0, where it was measured first."""
     series = next((e.series for e in finding.evidence if e.series is not None), None)
     if series is None or not len(series.finite) or finding.onset is None:
         return False
     first, last = float(series.finite.steps[0]), float(series.finite.steps[-1])
-    return finding.onset <= first + EARLY * (last - first)
+    return finding.onset <= first + share * (last - first)
 
 
 def _of_order(weight: float, text: str) -> Weight:

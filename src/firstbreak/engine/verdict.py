@@ -30,7 +30,6 @@ from firstbreak.model import (
     Finding,
     FirstBreak,
     Harm,
-    Interval,
     Link,
     LinkStatus,
     LinkVerdict,
@@ -164,14 +163,11 @@ def _where(inputs: Inputs, first: FirstBreak) -> str:
         where += f" ({percent(first.probability)} together)"
     axis = inputs.run.axis_of(first.metric)
     last = max((s.steps[-1] for s in inputs.run.series.values() if len(s) and s.axis == axis), default=None)
-    narrow = None if first.interval is None or _wide(first.interval, last) else first.interval
+    between = first.interval
+    # a wide interval helps little here: a report shows it below its curve
+    narrow = None if between is None or (last is not None and between[1] - between[0] > WIDE * last) else between
     when = "" if first.step is None else f", {moment(axis, first.step, narrow, last)}"
     return f"First {'break' if first.kind is BreakKind.BREAK else 'sign'} at {where}{when}."
-
-
-def _wide(interval: Interval, last: float | None) -> bool:
-    """Whether an interval is too wide to help: a report shows it below its curve."""
-    return last is not None and interval[1] - interval[0] > WIDE * last
 
 
 def _why(first: FirstBreak, ranked: Sequence[RankedCause]) -> str:

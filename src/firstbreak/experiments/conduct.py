@@ -49,7 +49,7 @@ from firstbreak.experiments.resume import FROM_THE_BEGINNING, StartPoint, start_
 from firstbreak.experiments.runner import Result, Trial
 from firstbreak.experiments.settings import ExperimentSettings
 from firstbreak.live import hooks
-from firstbreak.model import EMPTY, Diagnosis, FirstBreak, Outcome, RankedCause, Run, Weight
+from firstbreak.model import EMPTY, Diagnosis, Outcome, RankedCause, Run, Weight
 from firstbreak.readers import Unreadable
 from firstbreak.readers.follow import Follower
 from firstbreak.readers.grouping import find_runs
@@ -235,12 +235,10 @@ def _read(place: Path, trainer: str | None) -> Run:
 def _arms(design: Design, run: Run, settings: ExperimentSettings, begins: StartPoint) -> Callable[..., Arms]:
     """Makes arms, of `runs` and `folders`."""
     untouched, values = plan.untouched(design, run, settings), plan.arms(design, run, settings)
-    made = partial(Arms, original=untouched(run), untouched=untouched, first_break=_first_break)
+    made = partial(
+        Arms, original=untouched(run), untouched=untouched, first_break=lambda run: diagnose(run).first_break
+    )
     return partial(made, overrides=values, since=begins.since)
-
-
-def _first_break(run: Run) -> FirstBreak | None:
-    return diagnose(run).first_break
 
 
 class InterimAnalysis:

@@ -128,7 +128,7 @@ def _below(place: Path) -> Grouping:
         PARTS_OF_A_RUN.match(c.name) for c in folders if c.name != RUNS
     ):
         return Grouping((place,))
-    text = [p for p, r in readable if p in own and isinstance(r, ModuleType) and _format(r) in TEXT]
+    text = [p for p, r in readable if p in own and isinstance(r, ModuleType) and r.__name__.rpartition(".")[2] in TEXT]
     if not folders:
         return _side_by_side(place, text)
     if len(folders) == 1 and own:
@@ -323,10 +323,6 @@ def _beginning(path: Path, size: int) -> Recording | None:
 
 def _has_curves(path: Path) -> bool:
     return bool(_curves(path))
-
-
-def _format(reader: ModuleType) -> str:
-    return reader.__name__.rpartition(".")[2]
 
 
 def without_log(place: Path, runs: Iterable[Path]) -> list[Path]:

@@ -139,7 +139,8 @@ class _Log:
         if self.enveloped:
             index = np.array([as_float(record["step"]) for record in records])
             records = [record["data"] for record in records]
-        if records and (pair := _transition(records[0])):
+        buffered = (pair for pair in OBSERVED if records and records[0].keys() >= set(pair))
+        if (pair := next(buffered, None)) is not None:
             only = records[0].keys() <= IN_A_BUFFER | set(pair)
             self.transitions += len(records) * only
             records = [_with_change(record, *pair, only=only) for record in records]
@@ -188,11 +189,6 @@ def _says_options(records: list[Record]) -> bool:
         return False
     first, then = records[0].keys(), records[1].keys()
     return first.isdisjoint(_COUNTED) and not then.isdisjoint(_COUNTED) and 2 * len(first & then) < len(first)
-
-
-def _transition(record: Record) -> tuple[str, str] | None:
-    """The names of the observation and of the next one in a row of a replay buffer."""
-    return next(((name, after) for name, after in OBSERVED if name in record and after in record), None)
 
 
 def _with_change(record: Record, name: str, after: str, *, only: bool) -> Record:

@@ -33,14 +33,10 @@ def render(dx: Diagnosis) -> str:
     left, said = MOST, []
     for heading, share, lines in SECTIONS:
         room = left - 1 if share is None else min(share, left - 1)
-        if text := _fitting(heading, [_line(line) for line in lines(dx)], room):
+        if text := _fitting(heading, [shortened(visible(shorter(line)), LONGEST) for line in lines(dx)], room):
             said.append(text)
             left -= len(text) + 1
     return "\n".join(said)
-
-
-def _line(text: str) -> str:
-    return shortened(visible(shorter(text)), LONGEST)
 
 
 def _fitting(heading: str, lines: Sequence[str], room: int) -> str:
@@ -115,16 +111,13 @@ def _settings(dx: Diagnosis) -> Iterator[str]:
         if n not in config.defaulted
     }
     shown = own | {name: v for name, v in config.raw.items() if name not in own and _plain(v)}
-    texts = [f"{name}={_value(value)}" for name, value in shown.items()]
+    values = ((name, number(v) if isinstance(v, float) else shortened(str(v), 40)) for name, v in shown.items())
+    texts = [f"{name}={value}" for name, value in values]
     yield from ("; ".join(texts[i : i + BESIDE]) for i in range(0, len(texts), BESIDE))
 
 
 def _plain(value: object) -> bool:
     return isinstance(value, (bool, int, float)) or (isinstance(value, str) and 0 < len(value) <= 40)
-
-
-def _value(value: object) -> str:
-    return number(value) if isinstance(value, float) else shortened(str(value), 40)
 
 
 def _events(dx: Diagnosis) -> Iterator[str]:

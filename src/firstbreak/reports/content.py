@@ -644,7 +644,8 @@ def experiment(run: Run, plan: Experiment) -> tuple[ReportLine, ...]:
     """
     lines = [ReportLine("Experiment", plan.text), ReportLine("Run", command(run, plan), literal=True, copied=True)]
     if plan.id:
-        lines.append(ReportLine("Once before", prepared(run), literal=True, copied=True))
+        started = shlex.join(["firstbreak", "experiment", "init", "--run", run.path, "SCRIPT"])
+        lines.append(ReportLine("Once before", started, literal=True, copied=True))
     lines += [
         ReportLine("Set", f"{option} = {value}", literal=True, copied=True) for option, value in settings(run, plan)
     ]
@@ -678,11 +679,6 @@ def code(run: Run, plan: Experiment) -> str:
 def command(run: Run, plan: Experiment) -> str:
     """The command that runs the experiment on the user's trainer. Empty if the experiment is not in the catalogue."""
     return shlex.join(["firstbreak", "experiment", "run", plan.id, run.path]) if plan.id else ""
-
-
-def prepared(run: Run) -> str:
-    """The command that says how the user's training is started, without which no experiment runs."""
-    return shlex.join(["firstbreak", "experiment", "init", "--run", run.path, "SCRIPT"])
 
 
 def unmeasured_links(dx: Diagnosis) -> tuple[ReportLine, ...]:
@@ -756,11 +752,6 @@ def further_unmeasured(dx: Diagnosis) -> tuple[str, ...]:
     return tuple(filter(None, (unmeasured_checks(dx), *crashed(dx))))
 
 
-def thresholds(dx: Diagnosis) -> tuple[str, ...]:
-    """'clip-fraction-high.high = 0.5 (default 0.3)', for every threshold that the user has set."""
-    return tuple(f"{t.detector}.{t.name} = {t.value:g} (default {t.default:g})" for t in dx.thresholds)
-
-
 def damage(dx: Diagnosis) -> tuple[str, ...]:
     """The parts of the log that could not be read, each with its place and remedy."""
     return tuple(first(list(dx.run.damage), MOST_NAMES))
@@ -795,7 +786,8 @@ def read(dx: Diagnosis) -> tuple[ReportLine, ...]:
         lines.append(ReportLine("Not understood", ", ".join(first(list(run.unknown), MOST_NAMES)), literal=True))
     lines.append(ReportLine("Checks", _tally(dx)))
     lines.extend(ReportLine("Note", note) for note in first(list(run.notes), MOST_NAMES))
-    lines.extend(ReportLine("Set by you", line) for line in thresholds(dx))
+    changed = (f"{t.detector}.{t.name} = {t.value:g} (default {t.default:g})" for t in dx.thresholds)
+    lines.extend(ReportLine("Set by you", line) for line in changed)
     return tuple(lines)
 
 

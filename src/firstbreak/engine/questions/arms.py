@@ -3,8 +3,10 @@
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
+from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -13,6 +15,9 @@ from firstbreak.engine.families import EVERY, Families
 from firstbreak.engine.inputs import DERIVED, Inputs
 from firstbreak.model import EMPTY, FirstBreak, Interval, Run, Series
 from firstbreak.values import dataclass, field, replace
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 TREATED, CONTROL = "treated", "control"
 UNKNOWN = object()  #: a setting that the run does not show (None: the run shows that the setting is off)
@@ -101,6 +106,25 @@ class Named:
 
     def __call__(self, arms: Arms) -> Answer:
         return self.asked(arms)
+
+
+def unnamed(_: object, asked: Asked) -> Asked:
+    """A question about more than one curve, or none."""
+    return asked
+
+
+def about(make: Callable[[Any, Asked], T]) -> Callable[[Callable[Concatenate[Arms, P], Answer]], Callable[P, T]]:
+    """A question that gets all but the arms first, `question(...)(arms)`: `make(first parameter, what is asked of the arms)`."""
+
+    def question(answer: Callable[Concatenate[Arms, P], Answer]) -> Callable[P, T]:
+        @wraps(answer)
+        def put(*given: P.args, **named: P.kwargs) -> T:
+            signature(answer).bind(None, *given, **named)  # what a row gives wrongly is told when it is read
+            return make(given[0] if given else None, lambda arms: answer(arms, *given, **named))
+
+        return put
+
+    return question
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,10 +3,11 @@
 import math
 from bisect import bisect_left
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
-from firstbreak.engine.questions.arms import CONTROL, Answer, Arms, Asked, Named, any_of, curve_of, unanswered
+from firstbreak.engine.questions.arms import CONTROL, Answer, Arms, Named, about, any_of, curve_of, unanswered, unnamed
 from firstbreak.engine.questions.ranks import EACH_SIDE, FIRST_TEST, jump, noise, shift, size, trend
 from firstbreak.engine.stats.normal import above, quantile
 from firstbreak.engine.stats.points import median
@@ -112,38 +113,31 @@ def _of_differences(n: int) -> float:
     return math.sqrt(2 / n)
 
 
-def outruns(name: str, sign: int = 1, by: float = 0.0, alpha: float = ALPHA) -> OfCurve:
+@about(partial(OfCurve, errors=_of_differences))
+def outruns(arms: Arms, name: str, sign: int = 1, by: float = 0.0, alpha: float = ALPHA) -> Answer:
     """Is the treated arm's curve above (sign 1) or below (-1) the control arm's, or the original run's at the same steps if
     there is no control arm? With `by`, by more than this share of it.
 
     A break in the first steps is compared with the original run; a break that starts later needs a control arm of the same
     length.
     """
-
-    def asked(arms: Arms) -> Answer:
-        pairs = [pair for one in scores(name) if (pair := _pair(arms, one)) is not None]
-        if not pairs:
-            return unanswered(f"{name} was not recorded in both")
-        # the first score with enough points at the same steps; of a trial that ends before the first evaluation, the reward
-        both, whose, before, own = next(
-            (p for p in pairs if len(p[0]) >= MIN_POINTS), max(pairs, key=lambda p: len(p[0]))
-        )
-        there = before.between(own.steps[0], own.steps[-1])
-        level = np.interp(both.steps, before.steps, before.values)
-        material = 0.0 if by else MIN_CHANGE * size(there)
-        word = f"is {f'more than {100 * by:.0f} % ' if by else ''}{'above' if sign > 0 else 'below'} {whose}"
-        said = name if name != "score" else f"score ({both.name})"
-        if arms.ended and FEW_POINTS <= len(both) < MIN_POINTS and not by:
-            return _far(sign * own.values, sign * there.values, material, alpha, said, word)
-        if arms.ended and not len(both):
-            until = float(before.steps[min(MIN_POINTS, len(before)) - 1])  # of the run: as many points as a test needs
-            late = f"the run has no {said} up to step {number(own.steps[-1])}, and enough up to step {number(until)}"
-            return replace(unanswered(late), n=1, needed=math.ceil(until / max(own.steps[-1], 1.0)))
-        return _tested(
-            sign * (both.values - level) - by * np.abs(level), shift, material, arms.ended, alpha, said, word
-        )
-
-    return OfCurve(name, asked, _of_differences)
+    pairs = [pair for one in scores(name) if (pair := _pair(arms, one)) is not None]
+    if not pairs:
+        return unanswered(f"{name} was not recorded in both")
+    # the first score with enough points at the same steps; of a trial that ends before the first evaluation, the reward
+    both, whose, before, own = next((p for p in pairs if len(p[0]) >= MIN_POINTS), max(pairs, key=lambda p: len(p[0])))
+    there = before.between(own.steps[0], own.steps[-1])
+    level = np.interp(both.steps, before.steps, before.values)
+    material = 0.0 if by else MIN_CHANGE * size(there)
+    word = f"is {f'more than {100 * by:.0f} % ' if by else ''}{'above' if sign > 0 else 'below'} {whose}"
+    said = name if name != "score" else f"score ({both.name})"
+    if arms.ended and FEW_POINTS <= len(both) < MIN_POINTS and not by:
+        return _far(sign * own.values, sign * there.values, material, alpha, said, word)
+    if arms.ended and not len(both):
+        until = float(before.steps[min(MIN_POINTS, len(before)) - 1])  # of the run: as many points as a test needs
+        late = f"the run has no {said} up to step {number(own.steps[-1])}, and enough up to step {number(until)}"
+        return replace(unanswered(late), n=1, needed=math.ceil(until / max(own.steps[-1], 1.0)))
+    return _tested(sign * (both.values - level) - by * np.abs(level), shift, material, arms.ended, alpha, said, word)
 
 
 def scores(name: str) -> tuple[str, ...]:
@@ -180,95 +174,62 @@ def _untreated(arms: Arms, name: str) -> tuple[str, Series | None]:
     return "the original run's", curve.finite if curve is not None and len(curve.finite) else None
 
 
-def ends_above(name: str) -> OfCurve:
+@about(partial(OfCurve, errors=_of_differences, part=0.5))
+def ends_above(arms: Arms, name: str) -> Answer:
     """Is the second half of the treated arm's curve above the control arm's, by more than a fix must gain?
 
     Only the second half counts, because a break may start late.
     """
-
-    def asked(arms: Arms) -> Answer:
-        treated, control = arms.curve(name), arms.curve(name, CONTROL)
-        if treated is None or control is None:
-            return unanswered(f"{name} was not recorded in both arms")
-        both = treated.between(control.steps[0], control.steps[-1])
-        level = np.interp(both.steps, control.steps, control.values)
-        gain, least = later_half(both.values - level), later_half(MIN_GAIN * np.abs(level))
-        if not arms.ended or len(gain) < MIN_RANKS:
-            return unanswered(f"{len(gain)} points in the second half of {name}")
-        middle, (_, p) = median(gain), shift(gain - least)
-        reason = (
-            f"{name} ends {number(abs(middle))} {'above' if middle > 0 else 'below'} the control arm's (p = {p:.2g})"
-        )
-        return Answer(yes=p < ALPHA, reason=reason, n=len(gain), opposite=p > 1 - ALPHA)
-
-    return OfCurve(name, asked, _of_differences, part=0.5)
+    treated, control = arms.curve(name), arms.curve(name, CONTROL)
+    if treated is None or control is None:
+        return unanswered(f"{name} was not recorded in both arms")
+    both = treated.between(control.steps[0], control.steps[-1])
+    level = np.interp(both.steps, control.steps, control.values)
+    gain, least = later_half(both.values - level), later_half(MIN_GAIN * np.abs(level))
+    if not arms.ended or len(gain) < MIN_RANKS:
+        return unanswered(f"{len(gain)} points in the second half of {name}")
+    middle, (_, p) = median(gain), shift(gain - least)
+    reason = f"{name} ends {number(abs(middle))} {'above' if middle > 0 else 'below'} the control arm's (p = {p:.2g})"
+    return Answer(yes=p < ALPHA, reason=reason, n=len(gain), opposite=p > 1 - ALPHA)
 
 
-def collapses(name: str) -> Named:
+@about(Named)
+def collapses(arms: Arms, name: str) -> Answer:
     """Does the treated arm's curve fall below the original run's by more than the noise of single points?"""
-
-    def asked(arms: Arms) -> Answer:
-        treated, original = arms.curve(name), curve_of(arms.original, name)
-        if treated is None or original is None or len(original.finite) < MIN_POINTS:
-            return unanswered(f"{name} was not recorded in both")
-        before = original.finite
-        both = treated.between(before.steps[0], before.steps[-1])
-        level, beyond = np.interp(both.steps, before.steps, before.values), COLLAPSED * noise(before)
-        if before.values.min() >= 0 and median(level) <= beyond:
-            return unanswered(f"{name} of the original run is too near to 0 to fall")
-        word = f"is below the original run's, beyond a noise of {number(beyond)},"
-        return _tested(level - both.values - beyond, shift, 0.0, arms.ended, ALPHA, name, word)
-
-    return Named(name, asked)
+    treated, original = arms.curve(name), curve_of(arms.original, name)
+    if treated is None or original is None or len(original.finite) < MIN_POINTS:
+        return unanswered(f"{name} was not recorded in both")
+    before = original.finite
+    both = treated.between(before.steps[0], before.steps[-1])
+    level, beyond = np.interp(both.steps, before.steps, before.values), COLLAPSED * noise(before)
+    if before.values.min() >= 0 and median(level) <= beyond:
+        return unanswered(f"{name} of the original run is too near to 0 to fall")
+    word = f"is below the original run's, beyond a noise of {number(beyond)},"
+    return _tested(level - both.values - beyond, shift, 0.0, arms.ended, ALPHA, name, word)
 
 
-def moves(*names: str, alpha: float = ALPHA) -> Asked:
+@about(unnamed)
+def moves(arms: Arms, *names: str, alpha: float = ALPHA) -> Answer:
     """Does the level of any of these curves change in the treated arm, up or down?"""
-
-    def asked(arms: Arms) -> Answer:
-        answers = [
-            changed(curve, name, sign, arms.ended, alpha / (2 * len(names)))
-            for name in names
-            if (curve := arms.curve(name)) is not None
-            for sign in (1, -1)
-        ]
-        return any_of(answers) if answers else unanswered(f"none of {', '.join(names)} was recorded")
-
-    return asked
+    answers = [
+        changed(curve, name, sign, arms.ended, alpha / (2 * len(names)))
+        for name in names
+        if (curve := arms.curve(name)) is not None
+        for sign in (1, -1)
+    ]
+    return any_of(answers) if answers else unanswered(f"none of {', '.join(names)} was recorded")
 
 
-def jumps(name: str, alpha: float = ALPHA) -> Named:
+@about(Named)
+def jumps(arms: Arms, name: str, alpha: float = ALPHA) -> Answer:
     """Does the treated arm's curve jump from one level to another? Its points must be independent, so no running means."""
-
-    def asked(arms: Arms) -> Answer:
-        curve = arms.curve(name)
-        if curve is None:
-            return unanswered(f"{name} was not recorded")
-        return any_of(
-            _tested(sign * curve.values, jump, MIN_CHANGE * size(curve), arms.ended, alpha / 2, name, word)
-            for sign, word in ((1, "jumps up"), (-1, "jumps down"))
-        )
-
-    return Named(name, asked)
-
-
-def beats(name: str, sign: int = 1) -> OfCurve:
-    """Is the treated arm's curve above (sign 1) or below (-1) the control arm's, step by step?"""
-
-    def asked(arms: Arms) -> Answer:
-        treated, control = arms.curve(name), arms.curve(name, CONTROL)
-        if treated is None or control is None:
-            return unanswered(f"{name} was not recorded in both arms")
-        both = treated.between(max(control.steps[0], arms.since), control.steps[-1])
-        difference = sign * (both.values - np.interp(both.steps, control.steps, control.values))
-        return answered(
-            decide(difference, MIN_CHANGE * size(control)),
-            len(difference),
-            arms.ended,
-            f"{name}, treated arm against control arm",
-        )
-
-    return OfCurve(name, asked, _of_sequence)
+    curve = arms.curve(name)
+    if curve is None:
+        return unanswered(f"{name} was not recorded")
+    return any_of(
+        _tested(sign * curve.values, jump, MIN_CHANGE * size(curve), arms.ended, alpha / 2, name, word)
+        for sign, word in ((1, "jumps up"), (-1, "jumps down"))
+    )
 
 
 def _of_sequence(n: int) -> float:
@@ -279,6 +240,22 @@ def _of_sequence(n: int) -> float:
         return math.inf
     half = math.sqrt(share * (n + 1) / room)
     return math.sqrt(2) * (half + quantile(POWER) / math.sqrt(n)) / _standard_errors(n)
+
+
+@about(partial(OfCurve, errors=_of_sequence))
+def beats(arms: Arms, name: str, sign: int = 1) -> Answer:
+    """Is the treated arm's curve above (sign 1) or below (-1) the control arm's, step by step?"""
+    treated, control = arms.curve(name), arms.curve(name, CONTROL)
+    if treated is None or control is None:
+        return unanswered(f"{name} was not recorded in both arms")
+    both = treated.between(max(control.steps[0], arms.since), control.steps[-1])
+    difference = sign * (both.values - np.interp(both.steps, control.steps, control.values))
+    return answered(
+        decide(difference, MIN_CHANGE * size(control)),
+        len(difference),
+        arms.ended,
+        f"{name}, treated arm against control arm",
+    )
 
 
 def later_half(values: np.ndarray) -> np.ndarray:

@@ -86,7 +86,8 @@ def _without_outliers(y: np.ndarray, families: tuple[str, ...] | None) -> tuple[
     rough = min(_candidates(y, families, 0.0, LASTING, None), key=lambda c: c.rss).fitted
     limit = OUTLIER * spread(y - rough)
     calm = rough + np.clip(y - rough, -limit, limit)
-    return rough, calm, nearest_coefficient(likely_ar1(calm - rough))
+    rho = likely_ar1(calm - rough)
+    return rough, calm, min(COEFFICIENTS, key=lambda c: abs(c - rho))  # whitened shapes are kept for these
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,11 +234,6 @@ def _beside_breaks(n: int, families: tuple[str, ...] | None, rho: float, kind: K
     inverse = np.divide(1.0, free, out=np.zeros_like(free), where=free > 1e-3 * power)
     inverse[:, :EDGE] = inverse[:, n - EDGE + 1 :] = 0.0
     return dot[1:], inverse
-
-
-def nearest_coefficient(rho: float) -> float:
-    """The member of COEFFICIENTS next to rho: whitened shapes are kept for these."""
-    return min(COEFFICIENTS, key=lambda c: abs(c - rho))
 
 
 def _candidates(

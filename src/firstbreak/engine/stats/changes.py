@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from firstbreak.engine.stats import breaks
-from firstbreak.engine.stats.breaks import Break, course, find_breaks
+from firstbreak.engine.stats.breaks import course, find_breaks
 from firstbreak.engine.stats.noise import effective_size, neighbours, spread
 from firstbreak.engine.stats.normal import two_sided
 from firstbreak.engine.stats.onset import BLOCKS, MIN_POINTS, SOMEWHERE, p_value
@@ -371,7 +371,8 @@ def _cuts(
     seen = [(p, b) for p, b in seen if p <= level and b.high - b.low < SOMEWHERE * len(z)]
     if not seen:
         return
-    p, best = max(seen, key=lambda pair: _clear(pair[1]))
+    # how much better a break explains the curve, in deviance
+    p, best = max(seen, key=lambda pair: pair[1].ratio - (BURST if pair[1].kind == "burst" else 0.0))
     name: Kind = {"level": "level", "burst": "level", "ramp": "slope", "variance": "spread"}[best.kind]  # type: ignore[assignment]
     edges = [0, best.at, len(z)]
     yield _Cut(name, best.at + offset, best.low + offset, best.high + offset, p)
@@ -380,11 +381,6 @@ def _cuts(
         yield _Cut(name, best.until + offset, best.back[0] + offset, best.back[1] + offset, p)
     for low, high in pairwise(edges):
         yield from _cuts(y[low:high], kinds, level, families, smooth, offset + low)
-
-
-def _clear(found: Break) -> float:
-    """How much better a break explains the curve, in deviance."""
-    return found.ratio - (BURST if found.kind == "burst" else 0.0)
 
 
 def _logarithm(values: np.ndarray) -> np.ndarray:

@@ -20,7 +20,7 @@ Where there is more to say:
 - `code`: trainer -> code for the user's script, where the trainer has no option for it.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from inspect import isfunction
 from typing import Any
@@ -39,14 +39,15 @@ NEEDED = {"title", "overrides", "asks", *PAGE}
 MORE = {"length", "seeds", "control", "bare", "families", "without", "then", "do", "code"}
 
 
-def _returning(*kinds: Any) -> Mapping[str, Callable[..., Any]]:
-    """The functions of engine/questions and of _asked.py that return one of these."""
-    functions = (item for item in (vars(questions) | vars(_asked)).items() if isfunction(item[1]))
-    return {name: function for name, function in functions if function.__annotations__["return"] in kinds}
-
-
-ANSWERS = _returning(Answer)  #: what a row may name alone
-ASKED = _returning(Asked, Named, OfCurve)  #: what it names with what it is given
+#: the functions of engine/questions and of _asked.py, by what they return
+_RETURNS = {
+    f: f.__annotations__["return"] for f in (*vars(questions).values(), *vars(_asked).values()) if isfunction(f)
+}
+_PUT = {f for f in _RETURNS if hasattr(f, "__wrapped__")}  #: a question that gets all but the arms first
+#: what a row may name alone
+ANSWERS = {f.__name__: f for f, returned in _RETURNS.items() if returned is Answer and f not in _PUT}
+#: what it names with what it is given
+ASKED = {f.__name__: f for f, returned in _RETURNS.items() if f in _PUT or returned in (Asked, Named, OfCurve)}
 
 
 def rows() -> Mapping[str, Mapping[str, Any]]:

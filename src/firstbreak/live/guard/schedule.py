@@ -151,7 +151,8 @@ class Suspicion:
         """Take in the diagnosis of one more check. Returns whether to stop now."""
         stop = diagnosis.verdict.action in ENDS
         gained = diagnosis.score is not None and diagnosis.score.course in ("peaked", "collapsed")
-        age = 0.0 if not of_the_score(diagnosis) else SCORE_ALONE if gained else NEVER_GAINED
+        of_the_score = all((finding.metric or "").startswith(OUTCOMES) for finding in critical(diagnosis))
+        age = 0.0 if not of_the_score else SCORE_ALONE if gained else NEVER_GAINED
         return self.lasts(stop, points, length(diagnosis.run, points), evidence(diagnosis, points), age)
 
     def lasts(self, stop: bool, points: int, length: float, evidence: int, age: float = 0.0) -> bool:
@@ -177,11 +178,6 @@ def evidence(diagnosis: Diagnosis, points: int) -> int:
 def critical(diagnosis: Diagnosis) -> list[Finding]:
     """The critical findings."""
     return [o.finding for o in diagnosis.findings if o.finding and o.finding.severity is Severity.CRITICAL]
-
-
-def of_the_score(diagnosis: Diagnosis) -> bool:
-    """Whether all that is critical is what the policy earns."""
-    return all((finding.metric or "").startswith(OUTCOMES) for finding in critical(diagnosis))
 
 
 def length(run: Run, points: int) -> float:

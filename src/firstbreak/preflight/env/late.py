@@ -36,8 +36,8 @@ def reward_timing(episodes: Sequence[Episode], env: Any) -> Answer:
         return NotMeasured("needs observations that are in their space")
     if not all(np.isfinite(part).all() for part in parts):
         return NotMeasured("needs finite observations")
-    if width > timing.MAX_COLUMNS:
-        parts = [_told_apart(part) for part in parts]
+    if width > timing.MAX_COLUMNS:  # of a small picture most cells stay empty, or are one number many times
+        parts = [np.unique(part[:, np.ptp(part, axis=0) > 0], axis=1) for part in parts]
     numbers = np.repeat(np.arange(len(played)), [len(e.rewards) for e in played])
     found = timing.fits(parts, np.array([float(r) for e in played for r in e.rewards]), numbers)
     if isinstance(found, str):
@@ -69,8 +69,3 @@ def _flat(space: Any, values: Sequence[Any]) -> np.ndarray:
     from gymnasium.spaces.utils import flatten
 
     return np.stack([np.asarray(flatten(space, value), float) for value in values])
-
-
-def _told_apart(part: np.ndarray) -> np.ndarray:
-    """The columns (n, d) that move, each once: of a small picture most cells stay empty, or are one number many times."""
-    return np.unique(part[:, np.ptp(part, axis=0) > 0], axis=1)

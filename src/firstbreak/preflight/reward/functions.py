@@ -67,8 +67,9 @@ class RewardFunction:
         match self.signature:
             case "TRL":
                 return self._call_trl(items)
-            case "verl":
-                return [_score(self.function(**_verl_arguments(item))) for item in items]
+            case "verl":  # takes a number, or a dict with the number under "score"
+                results = [self.function(**_verl_arguments(item)) for item in items]
+                return [result["score"] if isinstance(result, dict) else result for result in results]
             case _:
                 return [self.function(item.prompt, item.completion) for item in items]
 
@@ -157,11 +158,6 @@ def _verl_arguments(item: Item) -> dict[str, Any]:
         "ground_truth": item.answer,
         "extra_info": extra if isinstance(extra, dict) else {},
     }
-
-
-def _score(result: Any) -> Any:
-    """verl takes a number, or a dict with the number under "score"."""
-    return result["score"] if isinstance(result, dict) else result
 
 
 async def _awaited(answer: Any) -> Any:

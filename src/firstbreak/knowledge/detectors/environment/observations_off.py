@@ -67,7 +67,7 @@ def detect(
             before=percent(moves.before),
         )
         return _moved(told, constant, "constant components", moves, {"share": moves.after})
-    if spread and (moves := change(spread, lambda values, usual: _apart(values, usual, min_ratio))):
+    if spread and (moves := change(spread, lambda v, usual: (v > min_ratio * usual) | (v < usual / min_ratio))):
         told = facts.tell(
             "from {step} on, episodes begin with observations of spread {after} ({before} before): the observations have "
             "another scale; compare the normalisation statistics before and after that step",
@@ -83,10 +83,6 @@ def detect(
 def _moved(told: Message, curve: Series, what: str, moves: Moved, numbers: dict[str, float]) -> Finding:
     seen = seen_since(curve, what, moves.step, moves.interval, level=moves.before)
     return Finding(message=told, severity=Severity.CRITICAL, confidence=Confidence.HIGH, **seen, numbers=numbers)
-
-
-def _apart(values: np.ndarray, usual: float, ratio: float) -> np.ndarray:
-    return (values > ratio * usual) | (values < usual / ratio)
 
 
 def _late(later: Series, at_once: Series, min_gap: float, min_share: float) -> Finding | None:

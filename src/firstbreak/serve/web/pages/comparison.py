@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from firstbreak.compare import page as parts
-from firstbreak.compare.arms import Arm, Member, arms
+from firstbreak.compare.arms import Member, arms
 from firstbreak.engine.inputs import Inputs
 from firstbreak.model import Link, Run, Series
 from firstbreak.reports import html, inspection
@@ -43,16 +43,12 @@ def page(compared: Sequence[tuple[RunSummary, Run]]) -> str:
         _curves(runs),
         first=_overlay(runs),
         groups_of=[i for i, arm in enumerate(sides) for _ in arm.members],
-        legend=[_legend(arm) for arm in sides],
+        legend=[f"{arm.name} ({len(arm.members)} runs)" if len(arm.members) > 1 else arm.name for arm in sides],
         axes=axes(runs, sorted({name for name, _ in _shared(runs)})),
         between=tables,
     )
     content = [drawn] if drawn is not None else tables
     return frame("Comparison", (element("h1", f"{len(compared)} runs compared"),), *content)
-
-
-def _legend(arm: Arm) -> str:
-    return f"{arm.name} ({len(arm.members)} runs)" if len(arm.members) > 1 else arm.name
 
 
 def _overlay(runs: Sequence[Run]) -> list[Markup]:
