@@ -54,6 +54,16 @@ def test_ctrl_c_in_a_hook_of_the_fork_is_not_lost(tmp_path: Path) -> None:
         assert process.wait(PATIENCE) == 130
 
 
+def test_what_reaches_a_new_process_before_python_is_ready_in_it_is_held_back(tmp_path: Path) -> None:
+    held = "print(sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])), flush=True)"
+    hook = f"os.register_at_fork(after_in_child=lambda: {held})"
+    script = written(tmp_path, SERVER.replace("in_child()", f"{hook}\nin_child()", 1) + held)
+    with started(script) as process:
+        _, while_made, _, after = rest_of(process).splitlines()
+    assert all(name in while_made for name in ("SIGINT", "SIGTERM", "SIGHUP"))
+    assert after == "[]"
+
+
 def rest_of(process: subprocess.Popen[str]) -> str:
     """What is written until the last process that holds the output is gone."""
     return process.communicate(timeout=PATIENCE)[0]

@@ -46,18 +46,20 @@ def in_child(restarts: int = RESTARTS, *, apart: bool = False) -> None:
         # before the fork: Python's hooks of it swallow a Ctrl-C that raises
         before = [signal.signal(number, lambda number, _, asked=asked: asked.append(number)) for number in heard]  # type: ignore[misc]
         ours, theirs = os.pipe()
+        # a new process forgets what reaches it before Python is ready in it: what is held back waits until its handlers are set
+        held = signal.pthread_sigmask(signal.SIG_BLOCK, heard)
         child = os.fork()
         if child:
+            signal.pthread_sigmask(signal.SIG_SETMASK, held)
             os.close(ours)
             code = _outcome(child, asked)
         os.close(theirs)
         for number, handler in zip(heard, before, strict=True):
             signal.signal(number, handler)
         if not child:
-            if asked:  # while it was made
-                signal.raise_signal(signal.SIGTERM)
             if apart:
                 os.setpgid(0, 0)
+            signal.pthread_sigmask(signal.SIG_SETMASK, held)
             _end_after(partial(os.read, ours, 1))
             _limit_memory()
             return
