@@ -249,6 +249,19 @@ def test_the_updates_of_an_epoch_are_counted_on_through_the_next():
     assert values(recording, "Reward") == [-1.5, -1.25, -1.0]
 
 
+def test_what_a_saved_checkpoint_scores_is_an_evaluation_at_its_step():
+    text = (
+        "[play] rl_model_10240_steps.zip VecNormalize(count=0.0001) episodes=20 mean_reward=47.15 +/- 14.52\n"
+        "[play] rl_model_20480_steps.zip VecNormalize(count=0.0001) episodes=20 mean_reward=9.65 +/- 0.65\n"
+        "ckpts/checkpoint-300: accuracy=0.5 n=200\n"
+        "Saving checkpoint-400 reward=0.5\n"
+    )
+    recording = read(console, text, "play.log")
+    assert values(recording, "step")[:2] == [10240, 20480]
+    assert values(recording, "eval/mean_reward") == [47.15, 9.65]
+    assert values(recording, "eval/accuracy") == [0.5]
+
+
 def test_a_step_that_is_written_with_its_end():
     text = '{"loss": 0.5, "global_step/max_steps": "1/547", "memory(GiB)": 20.5}\n' * 2
     assert points(read(console, text, "swift.log"), "loss") == [(1, 0.5), (1, 0.5)]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import firstbreak
 from firstbreak.readers import Unreadable, monitor
 from tests.readers.files import file_of, points, read, values
 
@@ -61,6 +62,22 @@ def test_environments_are_merged_in_order_of_time():
     merged = monitor.merge([first, second])
     assert points(merged, "r") == [(10, 1), (15, 3), (20, 4), (30, 2)]
     assert merged.curves["r"].times.tolist() == [101, 102, 103.5, 104]
+
+
+def test_episodes_of_evaluations_are_none_of_training(tmp_path: Path):
+    """They are on the steps that training had reached by the clock, or left out where the evaluations are logged besides."""
+    (tmp_path / "train.monitor.csv").write_text(HEAD + "10.0,10,0.5\n20.0,20,1.5\n30.0,20,3.5\n")
+    (tmp_path / "eval.monitor.csv").write_text(HEAD.replace("100.0", "101.0") + "90.0,90,1.0\n91.0,90,1.2\n")
+    run = firstbreak.read(tmp_path)
+    assert run.series["reward.episode"].values.tolist() == [10, 20, 30]
+    assert run.series["eval.reward"].values.tolist() == [90, 91]
+    assert run.series["eval.reward"].steps.tolist() == [30, 30]
+    (tmp_path / "progress.csv").write_text(
+        "time/total_timesteps,eval/mean_reward,rollout/ep_rew_mean\n30,5,4\n60,6,5\n"
+    )
+    run = firstbreak.read(tmp_path)
+    assert run.series["eval.reward"].values.tolist() == [5, 6]
+    assert any("eval.monitor.csv: left out" in note for note in run.notes)
 
 
 def test_resume_goes_on_counting_steps():

@@ -292,12 +292,13 @@ def _temperature(names: Set[str]) -> dict[str, str | Name]:
 
 
 _ACTORS = pattern(
-    r"(?:actors?|gen|generator|rollout|sampler)_(?:v|ver|version)(?:_(?P<statistic>min|mean|max))?", re.IGNORECASE
+    r"(?:actors?|gen|generator|rollout|sampler|workers?|behaviou?r)_(?:w|weights?_|policy_|model_)?(?:v|ver|version)(?:_(?P<statistic>min|mean|max))?",
+    re.IGNORECASE,
 )
 
 
 def _versions(names: Set[str]) -> dict[str, str | Name]:
-    """`actor_v` or `gen_v`, beside `v` or not: the version of the weights that sample, and of those in training."""
+    """`actor_v`, `actor_wver` or `gen_v`, beside `v` or not: the version of the weights that sample, and of those in training."""
     found = {raw: f"policy_version.{of['statistic'] or 'mean'}" for raw in names if (of := _ACTORS.fullmatch(raw))}
     own = next((raw for raw in ("v", "version", "learner_v", "learner_version") if raw in names), None)
     queue = {"q": "custom.q"} if found and "q" in names else {}

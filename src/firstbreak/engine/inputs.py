@@ -82,6 +82,7 @@ AGENT, ALONE = (
     pattern(r"(?:agent|player|team|policy|robot|predator|prey|adversary)[_-]?\d+"),
     ("reward.", "eval.", "progress."),
 )
+DETERMINISTIC = ("ddpg", "td3")  #: their policy has minus a Q value as its loss, and nothing else
 COMPUTED = "computed from "  #: before what a curve is made of, in place of the name in the log
 
 
@@ -158,6 +159,16 @@ def engines_kl(
     apart = sampler.values[i] - trainer.values[j]
     raw = f"{COMPUTED}{sampler.raw} - {trainer.raw}"
     return replace(sampler, name="rollout_train.kl", raw=raw, steps=sampler.steps[i], values=apart)
+
+
+def critic_value(run: Run, value_mean: Series | None = None, policy_loss: Series | None = None) -> Series | None:
+    """The mean value of the critic: logged, or minus the loss of a deterministic policy, which maximises it.
+
+    Log it.
+    """
+    if value_mean is not None or policy_loss is None or (run.algorithm or "").lower() not in DETERMINISTIC:
+        return value_mean
+    return _computed(policy_loss, "value.mean", -policy_loss.values, "minus the loss of the policy")
 
 
 def eval_score(
@@ -827,6 +838,7 @@ class Inputs:
     divergence = Derived(divergence)
     data_age = Derived(data_age)
     engines_kl = Derived(engines_kl)
+    critic_value = Derived(critic_value)
     eval_score = Derived(eval_score)
     eval_sources = Derived(eval_sources)
     independent = Derived(independent)

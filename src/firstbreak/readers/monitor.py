@@ -23,7 +23,7 @@ from firstbreak.readers._literal import number
 from firstbreak.readers._stages import are_restarts
 from firstbreak.readers._tail import Lines, still_holds
 from firstbreak.readers.opening import open_file
-from firstbreak.values import dataclass
+from firstbreak.values import dataclass, replace
 
 DESCRIPTION = "episode returns of the Monitor wrapper (Stable-Baselines3, Gym)"
 HEADS = (b"#{", b"# {")
@@ -98,6 +98,20 @@ def merge(recordings: Sequence[Recording]) -> Recording:
             merged.events.append((step, Event(kind=Happened.RESUMED, text="a further monitor file begins")))
     several = f"episodes of {len(recordings)} environments" if len(recordings) > 1 else "episodes"
     merged.notes.append(f"{several} in order of time")
+    return merged
+
+
+def tested(tests: Sequence[Recording], training: Recording) -> Recording:
+    """The episodes of evaluations, which a Monitor of their own wrote, on the steps that training had reached by the clock."""
+    merged = merge(tests)
+    clock = training.curves.get("l")
+    for name, of in (("r", "eval/mean_reward"), ("l", "eval/mean_ep_length")):
+        curve = merged.curves.pop(name, None)
+        if curve is not None and clock is not None:
+            began = np.searchsorted(_times(clock), _times(curve))
+            reached = np.r_[0.0, clock.index][began]
+            merged.curves[of] = replace(curve, index=reached)
+    merged.curves = {name: curve for name, curve in merged.curves.items() if name.startswith("eval/")}
     return merged
 
 

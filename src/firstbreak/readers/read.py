@@ -46,6 +46,7 @@ from firstbreak.readers import (
     _repeats,
     _stages,
     budget,
+    monitor,
     readers,
     wandb_api,
 )
@@ -63,7 +64,8 @@ MOST_NAMES = 10_000  #: metrics of a run
 EVALUATION_FOLDERS = frozenset({"eval", "evaluation", "validation", "val", "test"})
 #: a table beside the log of the training
 EVALUATION_TABLE = pattern(
-    r"(eval|evaluations?|val|validation)([_-](log|metrics|results|scores|history))?\.(csv|tsv|jsonl)", re.I
+    r"(?!.*train)(\w+[_.-])?(eval|evals|evaluations?|val|validation)([_-](log|metrics|results|scores|history))?(\.monitor)?\.(csv|tsv|jsonl)",
+    re.I,
 )
 PARTS_OF_A_RUN = pattern(
     r"(checkpoint|global_step|events|logs?$|runs?$|tb$|tensorboard|wandb|files$|eval|val|test|train|metrics|plots"
@@ -581,8 +583,17 @@ def _streams(
     for format_, pieces in by_format.items():
         merge = getattr(readers().get(format_), "merge", None)  # there is no reader of what was recorded in memory
         if len(pieces) > 1 and merge:
+            tests = [piece for piece in pieces if EVALUATION_TABLE.match(piece[0].name)]
+            pieces = [piece for piece in pieces if piece not in tests] or pieces
             merged = merge([r for _, r in pieces])
             pieces = [(pieces[0][0], merged)]
+            if tests and (other := next((p for p, r in recordings if _evaluates(r)), None)) is not None:
+                notes += [
+                    f"{_relative(p, base)}: left out, {_relative(other, base)} has the evaluations" for p, _ in tests
+                ]
+            elif tests and len(tests) < len(by_format[format_]):
+                of_tests = monitor.tested([r for _, r in tests], merged)
+                pieces.append((tests[0][0], of_tests))
             events += [replace(e, step=step, source=_relative(pieces[0][0], base)) for step, e in merged.events]
         pieces.sort(key=lambda piece: (piece[1].order, _natural(piece[0])))
         parts: dict[str, list[Series]] = defaultdict(list)
@@ -593,6 +604,10 @@ def _streams(
                 name = _prefixed(series.raw, path, base)
                 parts[name].append(replace(series, name=name, raw=name, source=_relative(path, base)))
         yield from map(merge_restarts, parts.values())
+
+
+def _evaluates(recording: Recording) -> bool:
+    return any(name.startswith(("eval", "results")) for name in recording.curves)
 
 
 def _events(

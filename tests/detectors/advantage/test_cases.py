@@ -179,6 +179,9 @@ CASES: Cases = {
     "value-scale-mismatch": {
         "values near zero under large returns": finds({"value.mean": noise(60, 0.1, 1),
             "returns.mean": LARGE}, WARNING),
+        "minus the loss of a deterministic policy is its value": [finds({"policy.loss": -5000 + noise(60, 100),
+            "reward.mean": -260 + noise(60, 5)}, "less than 0", algorithm="td3"), cannot({"policy.loss": -5000 + noise(60, 100),
+            "reward.mean": -260 + noise(60, 5)}, algorithm="sac")],
         "values that follow": passes({"value.mean": LARGE + noise(60, 5, 1),
             "returns.mean": LARGE}),
         "returns around zero say nothing wrong": passes({"value.mean": noise(60, 1, 1), "returns.mean": noise(60)}),

@@ -61,6 +61,24 @@ def scored(score: float, env: str = "CartPole-v1", steps: np.ndarray = STEPS) ->
     return plain
 
 
+# prompt-truncation
+
+
+def pairs_with(right: float, loss: float) -> dict[str, np.ndarray]:
+    """A reward model in training: the share of pairs that it orders right, and the loss that it reaches."""
+    margin, losses = np.linspace(0.1, 2.2, 30), np.linspace(0.66, loss, 30)
+    return {"rm.accuracy": right + noise(30, 0.02), "rm.margin": margin, "loss.total": losses}
+
+
+# observations-unscaled
+BOX = "Box(-1e6, 1e6, (6,), float32)"
+
+
+def in_space(space: str, score: np.ndarray | None = None, **config: bool) -> Run:
+    declared = Config(values=dict(config), raw={"env.observation_space": space})
+    return replace(run({"reward.mean": FLAT if score is None else score}, algorithm="ppo"), config=declared)
+
+
 # preference-labels-swapped
 RISE = 1 - np.exp(-np.arange(80) / 20)
 RIGHT = 0.5 + 0.4 * RISE + noise(80, 0.05)
@@ -188,6 +206,11 @@ CASES: Cases = {
         "what is huge or far from 0 is named": [*(finds({"env.observation_size": [size] * 12,
             "env.observation_offset": [offset] * 12}, said) for size, offset,
             said in [(5000.0, 9000.0, "away from 0"), (30_000.0, 0.0, "has the size 30000")])],
+        "bounds of the space, where nothing normalises and nothing is learned": [
+            finds(in_space(BOX), "1000000"),
+            cannot(in_space(BOX, learning(60))),
+            cannot(in_space(BOX, normalize_observation=True)),
+            cannot(in_space("Box(-inf, inf, (6,), float32)"))],
         "usual sizes and those of simulators are healthy": [*(passes({"env.observation_size": [size] * 12,
             "env.observation_offset": [20.0] * 12}) for size in (1.0, 300.0))]},
     "preference-labels-swapped": {
@@ -233,6 +256,9 @@ CASES: Cases = {
             "pref.logp.chosen": np.linspace(-2.8, -1.2, 10), "pref.reward.chosen": 0.1 * np.linspace(-2.8, -1.2, 10)},
             algorithm="dpo")},
     "prompt-truncation": {
+        "pairs that the cut made equal cost ln 2 each": [
+            finds(pairs_with(0.45, 0.39), "55 % of the pairs", WARNING, algorithm="dpo"),
+            cannot(pairs_with(0.7, 0.5), algorithm="dpo")],
         "cut prompts are found": [*(finds({"length.prompt.clipped_ratio": share + noise(40, 0.01)}, severity,
             onset=1) for share, severity in [(0.12, WARNING), (0.7, CRITICAL)])],
         "the onset is where longer prompts begin": finds({"length.prompt.clipped_ratio": np.where(np.arange(60) < 30,

@@ -297,6 +297,8 @@ CASES: Cases = {
             "eval.success_rate": np.zeros(150)}, "something else than success"), passes({"reward.mean": LEVEL,
             "eval.success_rate": learning(150, seed=2) / 9}), passes({"success_rate": np.zeros(150),
             "reward.mean": np.arange(150) / 50 + noise(150, 0.03)})],
+        "few points show a share of successes that falls": finds({"reward.mean": np.linspace(18, 34, 19) + noise(19, 0.5),
+            "success_rate": np.linspace(0.35, 0.1, 19) + noise(19, 0.02)}, "share of successes falls", algorithm="ppo"),
         "an answer part that rises too": passes(parts(learning(100))),
         "an answer part at its ceiling": passes(parts(np.ones(100))),
         "without an answer part it cannot be told": cannot({"reward.mean": RISING,

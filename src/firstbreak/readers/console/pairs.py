@@ -80,6 +80,13 @@ _HELD = re.compile(
     r"|(?:eval|evaluation|dev|val|validation|test)\W{1,8}(?=\w+ ?=))",
     re.IGNORECASE,
 )
+#: `[play] rl_model_10240_steps.zip episodes=20 mean_reward=47`: what a saved checkpoint scores, at the step of its name
+_PLAYED = re.compile(
+    r"(?!.*\b(?:sav|writ|stor|resum)\w*\b)(?:\[\w+\] )?(?:\S+[ :]+)??"
+    r"\S*?(?:checkpoint|ckpt|model|policy|step|iter)\w*?[_-](?P<step>\d+)(?:_steps)?"
+    r"(?:\.(?:zip|pth?|ckpt|bin|safetensors))?/?(?=[ :,|].*(?:reward|return|score|success|acc)\w* ?[=:])",
+    re.IGNORECASE,
+)
 #: `   eval return 23.5` below the line of its step
 _EVALUATED = re.compile(
     rf"\s*(?:eval|evaluation|validation|heldout|test)\b +(?P<what>(?:return|reward|score|accuracy|acc|success) +)?{VALUE}\s*"
@@ -172,6 +179,8 @@ def read(line: str) -> ParsedLine | None:
     line = _plain(_printed(line) if line[:1] in "([" and "'" in line else line)
     if ":" in line and (of := _OF.match(line)) and (each := read(line[of.end() :])):
         return replace(each, values={on_split(name, f"{of['name']}/"): v for name, v in each.values.items()})
+    if played := _PLAYED.match(line):
+        line = f"eval step={played['step']} {line[played.end() :].lstrip(' :,|')}"
     held = _HELD.match(line)
     phase = held or _TRAIN.match(line)
     line = line[phase.end() :] if phase else line

@@ -39,7 +39,7 @@ SAME = 0.002  #: of the pay of a step: what rounding of returns and lengths leav
 
 def detect(
     config: Config,
-    value_mean: Series | None = None,
+    critic_value: Series | None = None,
     returns_mean: Series | None = None,
     method: Method | None = None,
     reward_mean: Series | None = None,
@@ -60,6 +60,7 @@ def detect(
     paid = reward_mean if reward_mean is not None else eval_reward
     if paid is not None and len(paid.finite) and (found := _outside_support(config, paid.finite, episode_length)):
         return found
+    value_mean = critic_value
     if value_mean is None:
         return NotMeasured("no value of the critic is logged")
     if returns_mean is None:
@@ -157,8 +158,8 @@ def _of_other_sign(values: Series, returns: Series, soft: float, min_points: int
         return None
     return Finding(
         message=facts.tell(
-            "the mean value is {value}, and every episode returns {side} 0: the critic believes its own predictions for actions "
-            "that the data do not hold; use the smaller of two critics, or a larger weight for staying close to the data",
+            "the mean value is {value}, and every episode returns {side} 0: the critic believes its own predictions; check the "
+            "scale of the observations and the ends of episodes in the targets; with fixed data, stay closer to them",
             value=facts.settled(values),
             side="less than" if sign < 0 else "more than",
         ),

@@ -3,7 +3,8 @@
 Looks for: The share of prompts that reach the prompt limit, on average over the second half of the run. Where it is not
 logged: the tokens of a step are samples x (prompt + completion). If they are a whole number of samples, the same in
 every step, times ({max_prompt_tokens} + the mean length), then every prompt has as many tokens as the limit allows.
-Or the longest prompt of every step is as long as a limit at which, as the configuration says, longer ones are cut.
+Or the longest prompt of every step is as long as a limit at which, as the configuration says, longer ones are cut. For pairs:
+a loss of ln 2 for each pair that is not told apart, and hardly more, beside a margin that has grown: these pairs are equal texts.
 Why: A cut prompt has lost its question or its chat template. The reward still judges the answer to the whole prompt. At
 best these rows are noise in the training signal, at worst the policy learns to guess.
 False alarm: Every prompt of the task has the same length and the limit is exactly that. Some trainers count a prompt
@@ -29,6 +30,7 @@ from firstbreak.words import number, percent
 ROLES = (Role.RELATION,)
 _LIMIT = pattern(r"(?:.*[._])?max_(?:prompt_|input_|source_|seq_)?(?:length|len|tokens)")
 CUTS = ("left", "right", "middle")  #: what verl is told to do with longer prompts, in place of an error
+LEAST_EQUAL = 0.1  #: of the pairs: fewer may be labelled wrongly by people (convention)
 FAMILIES = only(Policy.TEXT, why="only for policies that write text")
 
 
@@ -39,13 +41,25 @@ def detect(
     tokens_total: Series | None = None,
     length_mean: Series | None = None,
     config: Config | None = None,
+    rm_accuracy: Series | None = None,
+    rm_margin: Series | None = None,
+    pref_reward_accuracy: Series | None = None,
+    pref_reward_margin: Series | None = None,
+    loss_total: Series | None = None,
     *,
     share_warning: float = at(0.05, "share", "a few long prompts in a data set of short ones do little harm"),
     share_critical: float = at(0.5, "share", "most of the prompts"),
+    above_equal: float = at(
+        1.2, "ratio", "pairs in the wrong order cost more than ln 2 each, and right ones something"
+    ),
     rounding: float = at(2e-4, "share", "of the tokens of a step: one token less a prompt makes ten times as much"),
     min_steps: int = at(10, "points", "with fewer steps the number of samples may be the same by chance"),
     min_points_sure: int = at(4, "points", "with fewer values in the second half of the run the confidence is medium"),
 ) -> Finding | Expected | NotApplicable | NotMeasured | None:
+    pairs = (rm_accuracy, rm_margin) if rm_accuracy is not None else (pref_reward_accuracy, pref_reward_margin)
+    equal = _equal_pairs(*pairs, loss_total, above_equal, min_steps)
+    if equal is not None:
+        return equal
     if length_prompt_clipped_ratio is None or not len(length_prompt_clipped_ratio.finite):
         if config is not None and (cut := _always_at_limit(config, length_prompt_max, length_prompt_min, min_steps)):
             return cut
@@ -73,6 +87,39 @@ def detect(
         severity=Severity.CRITICAL if share >= share_critical and not length else Severity.WARNING,
         confidence=Confidence.HIGH if len(late) >= min_points_sure else Confidence.MEDIUM,
         **seen_since(length_prompt_clipped_ratio, f"{percent(share)} cut", onset, level=share_warning),
+        numbers={"share": share},
+    )
+
+
+def _equal_pairs(
+    share_right: Series | None, margins: Series | None, total: Series | None, above: float, least: int
+) -> Finding | None:
+    """Pairs that are not told apart cost ln 2 each, as two equal texts do, while the others are far apart."""
+    if share_right is None or margins is None or total is None:
+        return None
+    accuracy, margin, loss = share_right.finite, margins.finite, total.finite
+    if len(accuracy) < least or not (np.array_equal(accuracy.steps, loss.steps) and len(margin.tail(0.5))):
+        return None
+    late, missed = loss.tail(0.5), 1.0 - accuracy.tail(0.5).values
+    share = float(missed.mean())
+    if (
+        share < LEAST_EQUAL
+        or float(margin.tail(0.5).values.mean()) < 1
+        or late.values.mean() > above * share * np.log(2)
+    ):
+        return None
+    first = float(accuracy.steps[0])
+    return Finding(
+        message=facts.tell(
+            "{share} of the pairs are not told apart, and the loss ({loss}) is ln 2 for each of these and next to nothing for "
+            "the others: they are equal texts after the tokeniser, cut at the limit; compare the tokens of twenty pairs, and "
+            "raise the limit or cut at the other end",
+            share=percent(share),
+            loss=facts.mean(late),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        **seen_in(accuracy, "accuracy on pairs", first, (first, first), beside={"loss": loss, "margin": margin}),
         numbers={"share": share},
     )
 

@@ -50,14 +50,16 @@ def detect(
     episode_length: Series | None = None,
     *,
     min_points: int = at(30, "points", "In fewer points, an answer component may not yet have begun to rise."),
+    min_successes: int = at(12, "points", "A share that surely falls needs no more."),
     max_level: float = at(0.02, "share", "Fewer right answers do not excuse the other parts.", "lab"),
 ) -> Finding | NotMeasured | None:
     if (failures := _failures_pay(success_rate, reward_episode, episode_length, min_points)) is not None:
         return failures
     success = success_rate if success_rate is not None else eval_success_rate
-    if success is not None and min(len(success.finite), len(reward_mean.finite)) >= min_points:
-        if falls(success) and rises(reward_mean):
-            return _without_success(reward_mean.finite, success.finite)
+    asked = 0 if success is None else min(len(success.finite), len(reward_mean.finite))
+    if success is not None and asked >= min_successes and falls(success) and rises(reward_mean):
+        return _without_success(reward_mean.finite, success.finite)
+    if success is not None and asked >= min_points:
         never = float(success.finite.tail(0.5).values.mean()) < max_level and not rises(success)
         settled = never and shape_of(reward_mean.finite).kind == "plateau"
         return _never_succeeds(reward_mean.finite, success.finite) if settled else None
@@ -113,12 +115,17 @@ def _failures_pay(success: Series | None, returns: Series | None, lengths: Serie
     if success is None or returns is None or lengths is None or not np.array_equal(returns.steps, lengths.steps):
         return None
     told, early = success.finite, lengths.values < np.max(lengths.finite.values, initial=0.0)
-    ends, until = np.r_[0, np.cumsum(early)], np.searchsorted(lengths.steps, told.steps, side="right")
-    since = np.maximum(until - WINDOW, 0)
-    share = (ends[until] - ends[since]) / np.maximum(until - since, 1)
-    off = [float(np.mean(np.abs(told.values - these))) if len(told) else np.inf for these in (share, 1 - share)]
-    if off[0] > SAME_SHARE / 2 or off[1] < SAME_SHARE or len(told) < least or rises(told.tail(0.5)):
-        return None  # an episode that ends early may have failed, or nothing shows which
+    if not (np.array_equal(told.steps, returns.steps) and np.isin(told.values, (0, 1)).all()):  # of each episode
+        ends, until = np.r_[0, np.cumsum(early)], np.searchsorted(lengths.steps, told.steps, side="right")
+        since = np.maximum(until - WINDOW, 0)
+        share = (ends[until] - ends[since]) / np.maximum(until - since, 1)
+        off = [float(np.mean(np.abs(told.values - these))) if len(told) else np.inf for these in (share, 1 - share)]
+        if off[0] > SAME_SHARE / 2 or off[1] < SAME_SHARE:
+            return None  # an episode that ends early may have failed, or nothing shows which
+    elif not np.array_equal(told.values == 1, early):
+        return None
+    if len(told) < least or rises(told.tail(0.5)):
+        return None
     late, cut = returns.finite.tail(0.5), ~early[-len(returns.finite.tail(0.5)) :]
     if min(cut.sum(), (~cut).sum()) < least or float(np.mean(told.tail(0.5).values)) > MOSTLY:
         return None
