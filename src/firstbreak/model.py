@@ -704,7 +704,7 @@ class Diagnosis(Viewable):
 
     @property
     def findings(self) -> tuple[Outcome, ...]:
-        """The outcomes that found something, worst first, then by onset."""
+        """The outcomes that found something, worst first, then by onset; that a score did not move explains nothing, and comes last."""
         found = [o for o in self.outcomes if o.finding is not None]
         return tuple(sorted(found, key=_finding_order))
 
@@ -714,8 +714,9 @@ class Diagnosis(Viewable):
         return f"<Diagnosis of {self.run.path!r}: {said.action.value}. {said.summary} First: {said.do_first}>"
 
 
-def _finding_order(outcome: Outcome) -> tuple[int, float, int]:
+def _finding_order(outcome: Outcome) -> tuple[int, bool, float, int]:
     finding = outcome.finding
     assert finding is not None
     onset = np.inf if finding.onset is None else finding.onset
-    return (-finding.severity.rank, onset, outcome.link.order)
+    unmoved = Role.SCORE_UNMOVED in outcome.roles
+    return (-finding.severity.rank, unmoved, onset, outcome.link.order)

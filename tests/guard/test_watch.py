@@ -146,7 +146,7 @@ def test_on_a_terminal_the_screen_stays_in_place() -> None:
     os.close(mine)
     assert process.returncode == 1
     assert b"ROLL BACK" in shown
-    assert re.search(rb"last row read \d seconds? ago; verdicts so far: rollback \(step 160\)", shown)
+    assert re.search(rb"last written \d seconds? ago; verdicts so far: rollback \(step 160\)", shown)
     assert b"\x1b[" in shown, "the cursor is moved"
 
 
@@ -187,8 +187,8 @@ def test_the_curves_keep_their_rows_from_one_verdict_to_the_next() -> None:
 
 
 def test_the_screen_says_how_old_its_last_row_is_and_the_verdicts_so_far() -> None:
-    shown = view.renderable(live(112), (), lambda: "last row read 3 seconds ago").string(120)
-    assert "\nlast row read 3 seconds ago\n" in shown
+    shown = view.renderable(live(112), (), lambda: "last written 3 seconds ago").string(120)
+    assert "\nlast written 3 seconds ago\n" in shown
 
 
 def test_in_a_pipe_a_verdict_that_does_not_last_is_no_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -209,19 +209,25 @@ def _on_screen(watched: Diagnoses, name: str) -> Diagnoses:
     from firstbreak.live.guard import view
     from firstbreak.reports.content import duration
 
-    lasting, since = Lasting(), time.monotonic()
+    lasting, written = Lasting(), time.time()
     rows: tuple[str, ...] = ()
 
     def so_far() -> str:
         verdicts = ", ".join(said for _, said in lasting.past[-LASTS:])
-        return f"last row read {duration(round(time.monotonic() - since) / 3600)} ago; verdicts so far: {verdicts}"
+        return f"last written {duration(max(round(time.time() - written), 0) / 3600)} ago; verdicts so far: {verdicts}"
 
     with Live(f"waiting for {name}", refresh_per_second=1, vertical_overflow="ellipsis") as live:
         for dx in watched:
             lasting.add(dx)
-            rows, since = view.chosen(dx, rows), time.monotonic()
+            rows, written = view.chosen(dx, rows), _written(dx)
             live.update(view.renderable(dx, rows, so_far), refresh=True)
             yield dx
+
+
+def _written(dx: Diagnosis) -> float:
+    """When a file of the run was last written, in unix seconds."""
+    files = [Path(dx.run.path), *(Path(dx.run.path, name) for name in dx.run.files)]
+    return max((file.stat().st_mtime for file in files if file.is_file()), default=time.time())
 
 
 def _as_lines(watched: Diagnoses, name: str) -> Diagnoses:

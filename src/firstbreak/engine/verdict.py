@@ -48,7 +48,7 @@ from firstbreak.words import axis_word, joined, link_word, lowered, moment, numb
 
 TOO_FEW = "too few points to tell"
 MIN_PROBABILITY = 0.1  #: a cause less probable than this is not named in a summary (convention)
-WIDE = 1 / 3  #: of the steps: a wider interval is left to the curves (convention)
+GUESS = 0.2  #: a cause less probable than this is one of many (convention)
 MIN_SCORES = 30  #: points of a divergence that show whether it still grows (convention)
 STOPS = (Action.STOP, Action.ROLLBACK)
 SHOWN = frozenset({Role.RELATION, Role.PROOF})  #: findings whose numbers do not fit
@@ -131,25 +131,39 @@ def _summary(judged: Judgement, inputs: Inputs, outcomes: Sequence[Outcome], ran
     if first is None and score is not None and score.course == "too_short":
         n = 0 if inputs.score is None else len(inputs.score)
         few = f"Cannot tell yet: {n} {'score is' if n == 1 else 'scores are'} too few to see a shape."
-        return few + _unproven(inputs)
+        return few + unproven(inputs)
     told = "" if score is None else f" {_capital(_what_it_does(judged, inputs, outcomes))}."
     if first is not None:
-        return f"{_where(inputs, first)} {_why(first, ranked)}{told}{_unproven(inputs)}"
+        return f"{_where(inputs, first)} {_why(first, ranked)}{told}{unproven(inputs)}"
     blind = [link_word(link) for link in Link if is_blind(link, outcomes)]
     if score is not None and score.metric == "sft.likelihood" and inputs.eval_loss is None:
         blind = ["over-fitting", *blind]
     unseen = cannot_tell_about(blind)
-    doubt = sum(o.finding is not None and o.finding.severity is not Severity.NOTICE for o in outcomes)
-    but = f" {doubt} warning{'s' * (doubt > 1)} to look at." if doubt else ""
+    warned = warnings(outcomes)
     if unread := inputs.run.unread:
         more = f" and {len(unread) - 1} more" if len(unread) > 1 else ""
         lead = f"Cannot tell: {quoted(unread[0])}{more} could not be read, and may hold the score."
     elif judged.action is Action.CONTINUE:
         lead = "Nothing is broken in what was recorded:"
         told = told[:1] + told[1:2].lower() + told[2:]
+    elif warned:
+        several = f"there are {len(warned)} warnings; the first:" if len(warned) > 1 else "there is a warning:"
+        lead = f"No link is shown to be broken, but {several} {said(warned[0])}."
     else:
         lead = "No link is shown to be broken."
-    return f"{lead}{told}{but}{_unproven(inputs)}{unseen}"
+    return f"{lead}{told}{unproven(inputs)}{unseen}"
+
+
+def warnings(outcomes: Sequence[Outcome]) -> list[Finding]:
+    """What was found and is more than a notice, the worst first; that a score did not move or fell comes last."""
+    found = [o for o in outcomes if o.finding is not None and o.finding.severity is not Severity.NOTICE]
+    found.sort(key=lambda o: (bool(o.roles & RESTATE), -o.finding.severity.rank if o.finding is not None else 0))
+    return [o.finding for o in found if o.finding is not None]
+
+
+def said(finding: Finding) -> str:
+    """What was found, without what to do about it."""
+    return finding.message.partition("; ")[0]
 
 
 def cannot_tell_about(blind: Sequence[str]) -> str:
@@ -160,13 +174,14 @@ def cannot_tell_about(blind: Sequence[str]) -> str:
 def _where(inputs: Inputs, first: FirstBreak) -> str:
     where = " or ".join(map(link_word, first.links))
     if first.also is not None:
-        where += f" ({percent(first.probability)} together)"
+        where += f" ({percent(first.probability)} that it is one of these)"
     axis = inputs.run.axis_of(first.metric)
-    last = max((s.steps[-1] for s in inputs.run.series.values() if len(s) and s.axis == axis), default=None)
+    curves = [s.steps for s in inputs.run.series.values() if len(s) and s.axis == axis]
+    start, last = min((s[0] for s in curves), default=0.0), max((s[-1] for s in curves), default=None)
     between = first.interval
-    # a wide interval helps little here: a report shows it below its curve
-    narrow = None if between is None or (last is not None and between[1] - between[0] > WIDE * last) else between
-    when = "" if first.step is None else f", {moment(axis, first.step, narrow, last)}"
+    if between is not None and between[0] < start:  # before the first row there is nothing to look at
+        between = (start, between[1]) if between[1] > start else None
+    when = "" if first.step is None else f", {moment(axis, first.step, between, last)}"
     return f"First {'break' if first.kind is BreakKind.BREAK else 'sign'} at {where}{when}."
 
 
@@ -179,10 +194,19 @@ def _why(first: FirstBreak, ranked: Sequence[RankedCause]) -> str:
         far = [w.text for w in top.evidence if w.kind is WeightKind.CONFIGURATION and w.weight > 0]
         likely = ": ".join([likely, *far[:1]])
     if rival is None:
-        return f"{'Most probable' if top.probability >= PROBABLE else 'Suspected'} cause: {likely}."
+        how = (
+            "Most probable"
+            if top.probability >= PROBABLE
+            else "Suspected"
+            if top.probability >= GUESS
+            else "One possible"
+        )
+        return f"{how} cause: {likely}."
+    second = f"{lowered(rival.title)} ({percent(rival.probability)})"
+    if rival.probability > top.probability:
+        return f"Undecided between two causes: {second}, and {likely}, which explains what broke first."
     elsewhere = "" if rival.link in (None, top.link) else f", which would be at {link_word(rival.link)}"
-    second = f"{lowered(rival.title)} ({percent(rival.probability)}){elsewhere}"
-    return f"Undecided between two causes: {likely}, and {second}."
+    return f"Undecided between two causes: {likely}, and {second}{elsewhere}."
 
 
 def _what_it_does(judged: Judgement, inputs: Inputs, outcomes: Sequence[Outcome]) -> str:
@@ -191,7 +215,7 @@ def _what_it_does(judged: Judgement, inputs: Inputs, outcomes: Sequence[Outcome]
     assert score is not None
     how = _COURSES_OF_SCORES[score.course]
     if score.hidden:
-        how = f"may have {'risen' if score.end > score.start else 'fallen'}, which its noise hides"
+        how = f"may have {'risen' if score.end > score.start else 'fallen'}, but not by more than its noise"
     if score.course == "oscillating" and goes_nowhere(inputs, outcomes):
         how = "oscillates, and has not risen"
     axis = axis_word(inputs.score.axis) if inputs.score is not None else "step"
@@ -217,8 +241,8 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _unproven(inputs: Inputs) -> str:
-    """What a score that only training shows does not prove."""
+def unproven(inputs: Inputs) -> str:
+    """The sentence about a score that only training shows. Empty where an evaluation was recorded."""
     if inputs.score is None or inputs.eval_score is not None or inputs.supervised:
         return ""
     what = "training accuracy" if inputs.family.method is Method.PREFERENCE else _trained(inputs)
@@ -250,6 +274,12 @@ def leading_cause_and_rival(
         (c for c in named if top is not None and c is not top and c.probability * INSEPARABLE > top.probability), None
     )
     return top, rival
+
+
+def causes_in_question(ranked: Sequence[RankedCause], first_break: FirstBreak | None) -> list[RankedCause]:
+    """The causes that the summary names, the more probable first."""
+    named = (cause for cause in leading_cause_and_rival(ranked, first_break) if cause is not None)
+    return sorted(named, key=lambda cause: -cause.probability)
 
 
 _SUPERVISED = {
@@ -497,7 +527,8 @@ def _next(judged: Judgement, outcomes: Sequence[Outcome], ranked: Sequence[Ranke
         return top.fix[0]
     own = (o.finding for o in outcomes if o.link in first.links and o.finding is not None and _is_sure(o, o.finding))
     if step := next((s for f in own if f.metric == first.metric and (s := f.message.partition(";")[2].strip())), ""):
-        return f"{_capital(step)}."
+        other = rival is not None and top is not None and rival.probability > top.probability
+        return f"For what broke first: {step}." if other else f"{_capital(step)}."
     if telling:
         return f"{'Confirm the cause' if rival is None else 'Tell the two causes apart'}: {telling[0].text}"
     return _watch(outcomes, first) if judged.action not in STOPS else ""
@@ -516,8 +547,9 @@ def _watch(outcomes: Sequence[Outcome], first: FirstBreak | None = None) -> str:
     worst = max(found, key=lambda f: (metric is not None and f.metric == metric, f.severity.rank), default=None)
     if worst is None:
         return "Watch the score, and diagnose the run again after some more steps."
-    curve = f"`{worst.metric}`" if worst.metric else "the curve of the first warning"
-    return f"Watch {curve}: {worst.message.partition(';')[2].strip() or 'look at it beside the score'}."
+    if asked := worst.message.partition(";")[2].strip():
+        return f"{_capital(asked)}."
+    return f"Watch {f'`{worst.metric}`' if worst.metric else 'the curve of the first warning'} beside the score."
 
 
 def _back_to(best: BestCheckpoint, axis: str) -> str:

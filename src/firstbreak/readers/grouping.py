@@ -47,6 +47,7 @@ LEAST = 3  #: points of a curve that can be compared
 FILES = 20  #: of a folder that are compared with a log beside it
 COMPARED = 8  #: logs of a folder with which each further one is compared
 NAMED = 4  #: files that a sentence names
+MOST_UNSAID = 3  #: logs that are taken for one run without a word
 _PART = pattern(
     r"(rank|worker|node|gpu|proc|process|actor|learner|rollout|trainer|env|evals?|evaluation|val|valid|validation|test|train"
     r"|training|stdout|stderr|err|error|errors|out|debug|info|warn|monitor|system|episodes?)\d*",
@@ -196,6 +197,9 @@ def _put_together(place: Path, logs: Sequence[Path]) -> str:
         ((a, b, what) for i, a in enumerate(logs[:COMPARED]) for b in logs[i + 1 : COMPARED]
          if (what := relation(a, b)) in (Relation.COPY, Relation.GOES_ON)), None,
     )  # fmt: skip
+    if first is None and len(logs) > MOST_UNSAID:
+        names = first_few([log.name for log in logs], NAMED)
+        return f"{place}: {len(logs)} logs are read as one run: {names}. --each reads each log as a run."
     if first is None:
         return ""
     a, b, what = first

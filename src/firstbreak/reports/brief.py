@@ -11,7 +11,7 @@ from firstbreak.dialects import signals
 from firstbreak.engine.families import for_family
 from firstbreak.engine.inputs import DERIVED, GIVEN, Inputs
 from firstbreak.engine.registry import detectors
-from firstbreak.engine.verdict import cannot_tell_about, unmeasured
+from firstbreak.engine.verdict import cannot_tell_about, unmeasured, unproven
 from firstbreak.model import (
     Action,
     Diagnosis,
@@ -55,17 +55,19 @@ def clipped(text: str, most: int) -> str:
 
 
 def summary(dx: Diagnosis) -> str:
-    """The verdict, without the links that nothing was measured of: they are marked in the loop."""
-    blind = cannot_tell_about([link_word(link) for link in unmeasured(dx.outcomes)])
-    return clipped(dx.verdict.summary.removesuffix(blind), MOST_OF_A_VERDICT)
+    """The verdict, without what the loop marks: the links that nothing was measured of, a missing evaluation among them."""
+    blind = unmeasured(dx.outcomes)
+    said = dx.verdict.summary.removesuffix(cannot_tell_about([link_word(link) for link in blind]))
+    if Link.EVALUATION in blind:
+        said = said.replace(unproven(Inputs(dx.run)), "")
+    return clipped(said, MOST_OF_A_VERDICT)
 
 
 def title(dx: Diagnosis) -> str:
-    """What was read: trainer, algorithm, steps, how many metrics, how many names that are not understood."""
+    """What was read: trainer, algorithm, steps, and how many names are not understood."""
     run = dx.run
-    unknown = f", {count(len(run.unknown), 'name')} not understood" if run.unknown else ""
-    metrics = f"{count(len(run.series), 'metric')} read{unknown}"
-    return "; ".join(filter(None, (shortened(shorter(content.title(run)), LONGEST), metrics)))
+    unknown = f"{count(len(run.unknown), 'name')} not understood" if run.unknown else ""
+    return "; ".join(filter(None, (shortened(shorter(content.title(run)), LONGEST), unknown)))
 
 
 def marks(dx: Diagnosis) -> tuple[tuple[LinkStatus, str], ...]:
@@ -132,18 +134,16 @@ def causes(dx: Diagnosis) -> tuple[tuple[RankedCause, str], ...]:
 
 
 def _why(dx: Diagnosis, cause: RankedCause) -> str:
-    """Which of several findings a cause explains; else the setting behind it."""
-    if len(_serious(dx)) == 1:
-        return ""
+    """Which of the findings on this screen a cause explains, where it is not all of them; else the setting behind it."""
     explained = _kept(dx, cause, WeightKind.FOUND, WeightKind.PROVED)
     if explained:
-        return f"explains {first_few(explained, MOST_NAMED)}"
+        return "" if len(explained) == len(findings(dx)) else f"explains {first_few(explained, MOST_NAMED)}"
     return next((w.text for w in cause.evidence if w.kind is WeightKind.CONFIGURATION and w.weight > 0), "")
 
 
 def _kept(dx: Diagnosis, cause: RankedCause, *kinds: WeightKind) -> list[str]:
-    """The serious findings among the evidence of these kinds, the weightiest first."""
-    serious = {o.detector for o in _serious(dx)}
+    """The findings of this screen among the evidence of these kinds, the weightiest first."""
+    serious = {o.detector for o in findings(dx)}
     weights = sorted(
         (w for w in cause.evidence if w.finding in serious and w.kind in kinds), key=lambda w: -abs(w.weight)
     )

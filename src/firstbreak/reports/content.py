@@ -21,7 +21,7 @@ from firstbreak.dialects.hyperparameters import HYPERPARAMETERS, own_option, rel
 from firstbreak.engine.catalogue import catalogue
 from firstbreak.engine.common_settings import set_to
 from firstbreak.engine.inputs import COMPUTED, Inputs
-from firstbreak.engine.verdict import leading_cause_and_rival
+from firstbreak.engine.verdict import causes_in_question, said, warnings
 from firstbreak.model import (
     Action,
     BreakKind,
@@ -225,11 +225,17 @@ def _likely(first: FirstBreak) -> str:
 
 def reason(dx: Diagnosis) -> str:
     """Why a run has its verdict, for one row of a list: the probable causes, or what the score does."""
+    warned = warnings(dx.outcomes)
+    if dx.first_break is None and warned and dx.verdict.action is not Action.CONTINUE:
+        return said(warned[0]).partition(": ")[0]
     if dx.first_break is None:
         verdict, _, rest = dx.verdict.summary.partition(". ")
         return (verdict.partition(": ")[2] or rest.partition(". ")[0] or verdict).rstrip(".")
-    causes = [c for c in leading_cause_and_rival(dx.causes, dx.first_break) if c is not None]
-    return ", or ".join(f"{percent(c.probability)} {lowered(c.title)}" for c in causes) or "no cause stands out"
+    causes = causes_in_question(dx.causes, dx.first_break)
+    if not causes:
+        own = (o.finding for o in dx.findings if o.detector == dx.first_break.detector and o.finding is not None)
+        return next((said(finding).partition(": ")[0] for finding in own), "no cause stands out")
+    return ", or ".join(f"{percent(c.probability)} {lowered(c.title)}" for c in causes)
 
 
 def logged_as(run: Run, metric: str) -> str:
@@ -583,9 +589,11 @@ def cause_place(cause: RankedCause) -> str:
 
 
 def likely_causes(dx: Diagnosis) -> tuple[RankedCause, ...]:
-    """The likely causes: up to three, each at least half as probable as the first."""
+    """Those that the summary names, and further ones at least half as probable as the first: up to three."""
     ranked = causes(dx)
-    return tuple(c for c in ranked[:3] if c.probability >= 0.5 * ranked[0].probability)
+    named = causes_in_question(dx.causes, dx.first_break)
+    others = [c for c in ranked[:3] if c.probability >= 0.5 * ranked[0].probability and c not in named]
+    return tuple([*named, *others][:3])
 
 
 def argued(dx: Diagnosis) -> tuple[RankedCause, ...]:

@@ -116,7 +116,7 @@ def detect(
         message=facts.tell(
             "the KL divergence grew {grown} without a gain{hidden}: the score is {end} now, and was {before} at {when}; check "
             "what changes in the {samples}, and lower the learning rate or stop",
-            hidden=" that the noise shows" if doubtful else "",
+            hidden=" that the noise shows" if doubtful else "" if paid else " larger than its noise",
             grown=grown,
             before=facts.best(score, trajectory) if paid else facts.start(score, trajectory),
             when=facts.at(score, trajectory.best_step) if paid else "first",

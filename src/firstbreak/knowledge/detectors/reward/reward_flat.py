@@ -90,9 +90,11 @@ def detect(
     hidden = largest / line.noise if line.noise > 0 else 0.0
     sure = line.noise > 0 and hidden < hidden_rise_critical
     could = (
-        f"a rise of up to {number(largest)} could hide in the noise"
-        if hidden and not constant
-        else "the score is constant"
+        "the score is constant"
+        if constant or not hidden
+        else f"a rise of up to {number(largest)} could hide in the noise"
+        if largest < np.ptp(score.values)
+        else "so few points would not show a rise"
     )
     if random:
         could = "greedy actions score no more than random ones"

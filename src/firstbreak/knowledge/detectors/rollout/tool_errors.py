@@ -23,7 +23,7 @@ import numpy as np
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Policy, only
-from firstbreak.engine.stats.onset import onset
+from firstbreak.engine.stats.onset import first_sustained, onset, since_last
 from firstbreak.engine.stats.proportion import wilson
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.trend import trend
@@ -79,7 +79,9 @@ def detect(
     late, growing = float(np.mean(curve.tail(0.5).values)), trend(curve).rising
     if late < high / 2 or (late < high and not growing) or (trend(curve).falling and late < 2 * high):
         return None
-    since = onset(curve, direction=1)
+    change = onset(curve, direction=1)
+    seen = first_sustained(curve, lambda values: values >= high)
+    since = change.step if change else seen
     stuck = trajectory is not None and (trajectory.lost or trajectory.kind == "flat")
     return Finding(
         message=facts.tell(
@@ -90,11 +92,9 @@ def detect(
         severity=Severity.CRITICAL if stuck and late >= 2 * high else Severity.WARNING,
         confidence=Confidence.HIGH if late >= 2 * high else Confidence.MEDIUM,
         metric=curve.name,
-        onset=since.step if since else float(curve.steps[0]),
-        interval=since.interval if since else None,
-        evidence=(
-            Evidence(text="share of failed calls", series=errors, since=since.step if since else None, level=high),
-        ),
+        onset=since,
+        interval=change.interval if change else None if seen is None else since_last(curve, seen),
+        evidence=(Evidence(text="share of failed calls", series=errors, since=since, level=high),),
     )
 
 

@@ -120,7 +120,7 @@ def _row(summary: RunSummary, columns: tuple[str, ...]) -> Markup:
         cells = [_cell("Problem", summary.problem, summary.problem, wide=True), *[_cell("", None)] * (5 + len(columns))]
     else:
         cells = [
-            _cell("First break", short or ("none found" if summary.action else ""), broke + after),
+            _cell("First break", short or ("none" if summary.action else ""), broke + after),
             _cell("Why", html.prose(summary.reason), summary.reason),
             _number("Last", summary.last),
             _number("Best", summary.best),
