@@ -704,7 +704,7 @@ class Diagnosis(Viewable):
 
     @property
     def findings(self) -> tuple[Outcome, ...]:
-        """The outcomes that found something, worst first, then by onset; that a score did not move explains nothing, and comes last."""
+        """The outcomes that found something, worst first, then by onset; of the worst, a score that did not move comes last."""
         found = [o for o in self.outcomes if o.finding is not None]
         return tuple(sorted(found, key=_finding_order))
 

@@ -146,7 +146,7 @@ def test_on_a_terminal_the_screen_stays_in_place() -> None:
     os.close(mine)
     assert process.returncode == 1
     assert b"ROLL BACK" in shown
-    assert re.search(rb"last written \d seconds? ago; verdicts so far: rollback \(step 160\)", shown)
+    assert re.search(rb"last written [\w .]+ ago; verdicts so far: rollback \(step 160\)", shown)
     assert b"\x1b[" in shown, "the cursor is moved"
 
 

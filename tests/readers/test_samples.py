@@ -183,6 +183,7 @@ def test_trl(tmp_path):
         ({"question": "q", "generation": "a", "score": 0.5}, 0.5),
         ({"instruction": "q", "output": "a", "reward": 1.0}, 1.0),
         ({"prompt": "q", "completion": "a", "accuracy_reward": 1.0, "format_reward": 0.5, "length": 7}, 1.5),
+        ({"prompt": "q", "completion": "a", "solution": "b", "reward_accuracy": 1.0, "reward_std": 0.5}, 1.0),
     ],
 )
 def test_a_dump_of_a_loop_of_ones_own(tmp_path, record, reward):

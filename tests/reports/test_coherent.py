@@ -172,7 +172,7 @@ def test_a_critical_finding_that_may_be_chance_is_not_called_nothing() -> None:
     dx = diagnose(SIMULATED["bonus of 1"])
     assert dx.first_break is None
     assert dx.verdict.action is Action.WATCH
-    assert dx.verdict.summary.startswith("No link is shown to be broken.")
+    assert dx.verdict.summary.startswith("No link is shown to be broken, but there is a warning: ")
     assert LinkStatus.BROKEN not in {v.status for v in dx.links.values()}
 
 

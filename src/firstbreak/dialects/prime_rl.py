@@ -181,6 +181,7 @@ CONFIG = spelled(
     top_p="sampling.top_p",
     eval_temperature="eval.sampling.temperature",
     max_staleness="max_off_policy_steps orchestrator.max_off_policy_steps",
+    behave_weight_cap="trainer.loss.ratio_clip loss.ratio_clip",
     dynamic_sampling="train.filter_zero_advantages",
     advantage_estimator="algo",
     total_steps="max_steps",

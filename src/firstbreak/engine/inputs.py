@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from firstbreak.dialects import signals, writes_text
+from firstbreak.dialects.hyperparameters import TRAINING_WRAPPERS
 from firstbreak.engine import environments
 from firstbreak.engine.families import DECOUPLED, METHODS, Data, Family, Method, Policy, for_family
 from firstbreak.engine.stats.agreement import Fall, from_the_first, going_on, informed, won_late
@@ -27,6 +28,7 @@ from firstbreak.model import Config, Interval, Run, Series
 from firstbreak.patterns import pattern
 from firstbreak.plugins import BadPlugin
 from firstbreak.values import dataclass, replace
+from firstbreak.words import joined
 
 T = TypeVar("T")
 
@@ -83,6 +85,12 @@ AGENT, ALONE = (
     ("reward.", "eval.", "progress."),
 )
 DETERMINISTIC = ("ddpg", "td3")  #: their policy has minus a Q value as its loss, and nothing else
+#: a key of the evaluation's own settings; wrappers that change what a policy sees or does; settings of observations
+_HELD_OUT = pattern(r"^(?:evaluation|eval|test)(?:_config|_env)?[._]|(?<=\.)(?:eval|evaluation)(?:_config)?\.")
+_CHANGES = pattern(
+    r"^(?!.*reward).*(?:norm|scale|stack|resize|gray|flatten|clip|frame|transform|filter)", re.IGNORECASE
+)
+_FILTERS = pattern(r"(?:obs\w*)_?(?:filter|norm\w*)|normali[sz]e_obs\w*|norm_obs|frame_?(?:stack|skip)", re.IGNORECASE)
 COMPUTED = "computed from "  #: before what a curve is made of, in place of the name in the log
 
 
@@ -169,6 +177,28 @@ def critic_value(run: Run, value_mean: Series | None = None, policy_loss: Series
     if value_mean is not None or policy_loss is None or (run.algorithm or "").lower() not in DETERMINISTIC:
         return value_mean
     return _computed(policy_loss, "value.mean", -policy_loss.values, "minus the loss of the policy")
+
+
+def evaluation_lacks(config: Config) -> str | None:
+    """What changes the observations or actions of training only, by the script or the configuration.
+
+    Record the wrappers of both environments.
+    """
+    raw = config.raw
+    if built := raw.get(TRAINING_WRAPPERS):
+        return str(built)
+    for key, value in raw.items():
+        held = _HELD_OUT.sub("", key) if _HELD_OUT.search(key) else ""
+        trained = next(
+            (raw[k] for k in (held, f"train{held}", f"train_{held}", f"training_{held}") if held and k in raw), None
+        )
+        if isinstance(value, list) and isinstance(trained, list):
+            missing = [str(one) for one in trained if one not in value and _CHANGES.search(str(one))]
+            if missing:
+                return joined(missing)
+        elif trained and value != trained and _FILTERS.search(held) and not isinstance(value, Mapping):
+            return f"{held}={trained}"
+    return None
 
 
 def eval_score(
@@ -618,7 +648,12 @@ def family(run: Run, method: Method | None = None) -> Family:
     text = (
         method in (Method.GROUP_RELATIVE, Method.PREFERENCE)
         or writes_text(run.trainer)
-        or any(name.startswith(about_text) and not (steps and name.startswith("proof.")) for name in run.series)
+        or any(
+            name.startswith(about_text)
+            and not (steps and name.startswith("proof."))
+            and name != "length.terminated_frac"
+            for name in run.series
+        )
     )
     episodes = bool({"episode.length", "reward.episode"} & run.series.keys())
     counted = run.trainer is not None and "progress.env_steps" in run.series  # nothing counts the tokens of a text so
@@ -640,12 +675,16 @@ def policy(family: Family) -> Policy:
     return family.policy
 
 
+#: words of scores that are shares
+SHARES = ("accuracy", "success_rate", "pass_at", "likelihood", "exact_match", "pass1", "top1", "win_rate", "solve_rate")
+
+
 def highest(score: Series, config: Config) -> float | None:
     """The largest value that a score can have: 1 for a share, and the documented maximum of some environments.
 
     None where the score exceeds it: it is in percent, or counted, or another reward than the documented one.
     """
-    share = any(name in score.name for name in ("accuracy", "success_rate", "pass_at", "likelihood"))
+    share = any(name in score.name for name in SHARES)
     rewarded = score.name.startswith(("reward", "eval.reward"))
     known = 1.0 if share else environments.highest(config) if rewarded else None
     return known if known is not None and len(score) and float(np.max(score.values)) <= known else None
@@ -657,6 +696,7 @@ def solved(
     config: Config,
     reward_mean: Series | None = None,
     reward_episode: Series | None = None,
+    lr: Series | None = None,
 ) -> bool | None:
     """Whether the score is at its maximum: what falls or stops changing then, does so because the task is solved.
 
@@ -668,6 +708,8 @@ def solved(
         share = not score.name.startswith(("reward", "eval.reward"))  # it begins at 0, whatever random actions score
         lowest = 0.0 if share else environments.random(config) or 0.0
         return bool(median(late) >= lowest + AT_CEILING * (known - lowest))
+    if lr is not None and len(lr.finite) and not lr.finite.tail(0.25).values.any():
+        return None  # a policy that no update changes stays where it is
     top, spread = float(np.max(score.values)), float(np.ptp(score.values))
     if spread == 0:  # an evaluation at its maximum from the start: the training reward shows whether it is one
         training = [s.finite for s in (reward_mean, reward_episode) if s is not None and s.name != score.name]
@@ -839,6 +881,7 @@ class Inputs:
     data_age = Derived(data_age)
     engines_kl = Derived(engines_kl)
     critic_value = Derived(critic_value)
+    evaluation_lacks = Derived(evaluation_lacks)
     eval_score = Derived(eval_score)
     eval_sources = Derived(eval_sources)
     independent = Derived(independent)

@@ -181,7 +181,7 @@ def _where(inputs: Inputs, first: FirstBreak) -> str:
     between = first.interval
     if between is not None and between[0] < start:  # before the first row there is nothing to look at
         between = (start, between[1]) if between[1] > start else None
-    when = "" if first.step is None else f", {moment(axis, first.step, between, last)}"
+    when = "" if first.step is None else f", {moment(axis, first.step, between, None if between else last)}"
     return f"First {'break' if first.kind is BreakKind.BREAK else 'sign'} at {where}{when}."
 
 

@@ -45,8 +45,10 @@ VERSIONS = words("""
     param_version_start param_version min_global_steps head_version rollout_version behavior_version behaviour_version
     actor_version version_rle versions policy_step version
 """)
-#: how a column of a reward function is called, or ends
-_REWARDED = pattern(r".*_reward(_func)?|accuracy|format|correct|exact_match")
+#: how a column of a reward function is called, begins or ends
+_REWARDED = pattern(
+    r".*_reward(_func)?|rewards?[_/.](?!mean|std|max|min|model|type)\w+|accuracy|format|correct|exact_match"
+)
 #: numbers beside a completion that are no reward, in dumps that do not say which are
 _NO_REWARD = frozenset(GOLD + REFERENCE + VERSIONS) | {
     *("max_global_steps", "param_version_end", "tail_version", "global_step", "epoch", "uid", "seed")

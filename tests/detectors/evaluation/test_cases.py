@@ -8,7 +8,7 @@ import pytest
 
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.inputs import Inputs
-from firstbreak.model import Action, Run, Sample, Samples, Severity, Status
+from firstbreak.model import Action, Config, Run, Sample, Samples, Severity, Status
 from tests.detectors.look import (
     HIGH,
     NOTICE,
@@ -25,6 +25,17 @@ from tests.detectors.look import (
     silent,
 )
 from tests.make import learning, noise, run, series
+
+# evaluation-left-behind
+LISTED = {"train_wrappers": ["ClipAction", "NormalizeObservation"], "eval_wrappers": ["ClipAction"]}
+FILTERED = {"observation_filter": "MeanStdFilter", "evaluation_config.observation_filter": "NoFilter"}
+
+
+def built_apart(settings: dict[str, Any]) -> Run:
+    """An evaluation that rises too, and stays below training by more than its error."""
+    curves = {"reward.mean": learning(60, -340, 330), "eval.reward": learning(60, -240, 190) + noise(60, 5)}
+    return replace(run(curves, algorithm="ppo"), config=Config(raw=settings))
+
 
 # evaluation-frozen
 TRAINING = learning(200, 0, 50)
@@ -145,7 +156,12 @@ CASES: Cases = {
             "eval.reward": -1 + noise(60, seed=1)}, algorithm="ppo"),
         "a shared collapse is another finding": passes({"reward.mean": COLLAPSE, "eval.reward": COLLAPSE + noise(60)},
             algorithm="ppo"),
-        "few evaluations say nothing": cannot({"reward.mean": learning(60), "eval.reward": [0.0, 0.0]})},
+        "few evaluations say nothing": cannot({"reward.mean": learning(60), "eval.reward": [0.0, 0.0]}),
+        "what the configuration gives to training only": [
+            *(finds(built_apart(settings), "only the training environment has", HIGH) for settings in
+                (LISTED, FILTERED, {"norm_obs": True, "eval.norm_obs": False})),
+            passes(built_apart({"train_wrappers": ["RecordEpisodeStatistics", "NormalizeReward"], "eval_wrappers": []})),
+            passes(built_apart({"norm_obs": True, "eval.norm_obs": True}))]},
     "evaluation-noise": {
         "scatter as large as the gain": finds({"eval.reward": 50 + noise(30, 60, seed=3),
             "reward.mean": learning(300, 0, 40, sd=0.02)}, "times as many episodes", WARNING),

@@ -119,6 +119,9 @@ CASES: Cases = {
     "non-finite-values": {
         "a loss that stays non finite stops the run": [*(finds({"loss.total": broken(slice(70, None), value)},
             CRITICAL, onset=71, interval=(70, 71)) for value in [NAN, INF, -INF])],
+        "most of a column that was whole at first is no padding": [finds({"policy.entropy": put(np.full(100, 0.2),
+            np.r_[20:100:2, 31:100:3], NAN)}, WARNING, onset=21), passes({"policy.entropy": put(np.full(100, 0.2),
+            np.r_[0:100:2, 31:100:3], NAN)})],
         "the first curve to break is named": finds({"loss.total": broken(slice(72, None)),
             "grad.norm": broken(slice(70, None), INF)}, "loss.total", metric="grad.norm"),
         "one bad batch that recovers is a warning": finds({"grad.norm": broken([40])}, "1 of 100", WARNING, onset=41),
@@ -179,6 +182,8 @@ CASES: Cases = {
             np.where((np.arange(100) > 50) & (np.arange(100) % 6 == 0), 0.0, 1.0)}, WARNING, onset=55),
         "a run that mostly skips stops": finds({"optim.update_ok": np.where(np.arange(100) > 30, 0.25, 1.0)},
             CRITICAL),
+        "a loss scale that is at its lowest for most of the run": [finds({"optim.loss_scale": np.maximum(1.0,
+            2.0 ** (15 - np.arange(100)))}, CRITICAL, "stays there", onset=16), passes({"optim.loss_scale": np.ones(100)})],
         "a loss scale that keeps falling": finds({"optim.loss_scale": 2.0 ** (16 - np.maximum(0,
             np.arange(100) - 40) // 8)}, WARNING),
         "the scaler may look for its level at the start": passes({"optim.loss_scale": np.where(np.arange(100) < 10,

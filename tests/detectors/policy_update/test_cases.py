@@ -199,6 +199,8 @@ CASES: Cases = {
     "clip-never-acts": {
         "ratios beyond a clip that never acts": finds({"policy.ratio.max": np.where(LATE, 4.0, 1.2),
             "policy.clip_fraction": np.where(LATE, 0.0, 0.02)}, onset=21, algorithm="ppo", config={"clip_range": 0.2}),
+        "a cap on the weights in its place": exempt({"policy.ratio.max": np.where(LATE, 14.0, 1.2),
+            "policy.clip_fraction": np.zeros(60)}, algorithm="ppo", config={"behave_weight_cap": 8.0}),
         "a clip that acts": passes({"policy.ratio.max": np.full(60, 4.0), "policy.clip_fraction": np.full(60, 0.05)},
             algorithm="ppo", config={"clip_range": 0.2}),
         "a divergence that clipped ratios cannot have": finds({"kl.old": np.where(LATE, 0.15, 0.002),
@@ -275,6 +277,8 @@ CASES: Cases = {
             onset=(65, 70)),
         "usual schedules are healthy": [*(passes({"lr": 1e-3 * schedule}) for schedule in [1 - X,
             (1 + np.cos(np.pi * X)) / 2, np.maximum(0.1, 1 - 3 * X), np.minimum(1.0, 5 * X), np.exp(-4 * X)])],
+        "an evaluation that stands still at no learning rate is not solved": finds({"lr": [*np.linspace(9e-4, 0, 26),
+            *[0.0] * 174], "eval.reward": ([0.565, *[0.605] * 19], np.arange(10, 210, 10))}, "87 % of the run"),
         "a schedule of ten updates is no rounding": finds({"lr": [*np.linspace(9e-4, 1e-4, 9), *[0.0] * 60]},
             onset=10)},
     "learning-rate-jump": {

@@ -223,6 +223,18 @@ def test_results_that_the_policy_writes_itself_are_invented_where_no_call_is_exe
     assert look("tool-errors", run(stops, samples=logged.samples)).status is Status.NOT_MEASURED
 
 
+@pytest.mark.parametrize("calls", [0.0, 0.5])
+def test_calls_that_the_parser_does_not_accept_are_never_executed(calls: float) -> None:
+    said = '<|tool_call_begin|>call00000<|tool_call_argument_begin|>{"key": "k2"}<|tool_call_end|>'
+    drawn = [Sample(step=i, completion=said) for i in range(12)]
+    curves = {"tool.call_freq": np.full(60, calls), "turns.mean": np.full(60, 2.0), "reward.mean": noise(60)}
+    logged = run(curves, samples=Samples(lambda: iter(drawn), ("1.jsonl",)))
+    if calls:
+        assert look("tool-errors", logged).status is Status.NOT_MEASURED
+    else:
+        assert "12 of 12 texts hold a tool call" in found("tool-errors", logged).message
+
+
 @pytest.mark.parametrize("seconds", [2.0, 0.5])
 def test_calls_that_last_as_long_as_they_may(seconds: float) -> None:
     timed = run({"tool.runtime.p50": [seconds] * 60, "reward.mean": noise(60)})

@@ -7,7 +7,6 @@ import math
 
 import numpy as np
 
-from firstbreak.dialects.hyperparameters import TRAINING_WRAPPERS
 from firstbreak.engine.common_settings import dropout_of
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.inputs import Inputs, answer_parts
@@ -141,8 +140,8 @@ def dropout_configured(inputs: Inputs) -> list[Weight]:
 
 def built_without_wrappers(inputs: Inputs) -> list[Weight]:
     """Wrappers in the script that only the training environment has."""
-    missing = inputs.run.config.raw.get(TRAINING_WRAPPERS)
-    return _because("config", 1.5, f"in the script only the training environment has {missing}") if missing else []
+    missing = inputs.evaluation_lacks
+    return _because("config", 1.5, f"only the training environment has {missing}") if missing else []
 
 
 def sampled_otherwise(inputs: Inputs) -> list[Weight]:

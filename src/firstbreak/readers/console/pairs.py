@@ -80,6 +80,8 @@ _HELD = re.compile(
     r"|(?:eval|evaluation|dev|val|validation|test)\W{1,8}(?=\w+ ?=))",
     re.IGNORECASE,
 )
+#: `metric=top1 value=0.05`
+_LONG = re.compile(rf"(?:\bsplit=\w+[ ,]+)?\bmetric=([A-Za-z_][\w/@-]*)[ ,]+value=({BARE})")
 #: `[play] rl_model_10240_steps.zip episodes=20 mean_reward=47`: what a saved checkpoint scores, at the step of its name
 _PLAYED = re.compile(
     r"(?!.*\b(?:sav|writ|stor|resum)\w*\b)(?:\[\w+\] )?(?:\S+[ :]+)??"
@@ -181,6 +183,8 @@ def read(line: str) -> ParsedLine | None:
         return replace(each, values={on_split(name, f"{of['name']}/"): v for name, v in each.values.items()})
     if played := _PLAYED.match(line):
         line = f"eval step={played['step']} {line[played.end() :].lstrip(' :,|')}"
+    if "metric=" in line:
+        line = _LONG.sub(r"\1=\2", line)
     held = _HELD.match(line)
     phase = held or _TRAIN.match(line)
     line = line[phase.end() :] if phase else line

@@ -111,7 +111,8 @@ def detect(
     ):
         return Expected("in nearly all groups the rewards are equal because nothing is ever rewarded")
     if learns or place is Place.RIGHT:  # wasteful, but enough groups are left, or little is left to learn
-        wasteful = share >= share_critical or began is not None
+        rising = trajectory is not None and trajectory.kind == "rising"
+        wasteful = share >= share_critical or (began is not None and not rising)
         severity = Severity.WARNING if wasteful and place is not Place.RIGHT else Severity.NOTICE
     stuck = trajectory is not None and trajectory.kind == "flat"
     sure = share >= share_critical or began is not None or stuck

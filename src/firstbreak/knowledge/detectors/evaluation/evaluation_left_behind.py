@@ -4,6 +4,8 @@ Looks for: In environments: a training return that rose and was not lost, and an
 `max_gain` of the gain of training. In `min_share` of the evaluations of the second half, the evaluation lies below
 training by more than `min_gap` of that gain. Or the mean training return lies above the best episode of every
 evaluation. Or all episodes of an evaluation return one number, above every training return: they start from one state.
+Or evaluations that are lower than training by more than their error, each of the second half, where the configuration says that
+the evaluation lacks a wrapper of training that changes observations or actions.
 Why: Training and evaluation run the same task with the same policy, and the greedy policy is rarely worse. A policy
 that fails only in the evaluation gets something else there: observations without the normalisation statistics of
 training, another frame skip, another wrapper, another version.
@@ -28,6 +30,9 @@ from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Ro
 
 CLOSE = 0.1  #: of the best episode's return: nearer is the difference of a mean and a maximum (convention)
 FIRST = 3  #: returns of the untrained policy: the smoothed start of a fast learner has left them behind (convention)
+EPISODES = 10  #: of an evaluation: fewer are unusual (convention)
+ERRORS = 2.0  #: standard errors
+LEAST = 3  #: evaluations at the end that are lower (convention)
 EQUAL = 1e-6  #: returns of equal episodes differ by less (convention)
 ROLES = (Role.RELATION,)
 FAMILIES = only(Policy.CONTROL, *SAMPLED, why="only where training and evaluation run the same task")
@@ -39,6 +44,7 @@ def detect(
     reward_episode: Series | None = None,
     eval_reward_max: Series | None = None,
     eval_reward_std: Series | None = None,
+    evaluation_lacks: str | None = None,
     *,
     max_gain: float = at(0.2, "share", "of the gain of training: the evaluation has hardly moved"),
     min_gap: float = at(0.5, "share", "of the gain: nearer to the untrained policy"),
@@ -59,6 +65,8 @@ def detect(
     )
     if one and float(late.values.min()) > float(trained.values.max()):
         return _one_episode(late, trained)
+    if evaluation_lacks is not None and (lacks := _built_otherwise(trained, late, eval_reward_std, evaluation_lacks)):
+        return lacks
     if eval_reward_max is not None and training.learned and not training.lost:
         above = _above_the_best(trained, eval_reward_max.finite, min_evaluations)
         if above is not None:
@@ -92,6 +100,29 @@ def _above_the_best(trained: Series, best: Series, least: int) -> float | None:
     there = np.interp(best.steps, trained.steps, trained.values)
     first = for_good(there - best.values > np.abs(best.values) * CLOSE, 1.0)
     return None if first is None or len(best) - first < 2 * least else float(best.steps[first])
+
+
+def _built_otherwise(trained: Series, late: Series, deviation: Series | None, lacks: str) -> Finding | None:
+    """Evaluations below training, all of the second half, by more than the error of an evaluation of ten episodes."""
+    there = np.interp(late.steps, trained.steps, trained.values)
+    spread = np.std(late.values) if deviation is None else np.median(deviation.finite.tail(0.5).values) / EPISODES**0.5
+    first = for_good(there - late.values > ERRORS * spread, 1.0)
+    if first is None or len(late) - first < LEAST:
+        return None
+    since = float(late.steps[first])
+    return Finding(
+        message=facts.tell(
+            "training returns {trained}, the evaluation {late} at the same steps, and only the training environment has {lacks}: "
+            "the policy is evaluated on what it has never seen; build both environments with one function, and share the "
+            "normalisation statistics",
+            trained=facts.median(trained.between(since)),
+            late=facts.median(late.between(since)),
+            lacks=lacks,
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        **seen_in(late, "evaluation", since, (float(trained.steps[0]), since), beside={"training return": trained}),
+    )
 
 
 def _one_episode(late: Series, trained: Series) -> Finding:

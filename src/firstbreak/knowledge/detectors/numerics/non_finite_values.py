@@ -62,6 +62,9 @@ COMPUTED = re.compile(
 # A mean over no episodes is NaN, so NaN says nothing about a reward. An infinite reward reaches every advantage of its group.
 REWARD = re.compile(r"reward\.(rollout\.|episode\.|component\..+\.)?(mean|max|min)|reward\.episode")
 LASTING = 3  #: non-finite points up to the end of the curve that are no longer an accident
+WHOLE = (
+    6  #: first points of a column that are all there: of rows of another kind, some would be among them (convention)
+)
 FEW = 10  #: rows: a gradient norm that is NaN in fewer may yet be computed
 MIN_CURVES = 2  #: of an update that end in NaN together: one of them may be undefined for a batch
 LEAP = 10.0  #: times the largest size so far: of each of two quantities at once
@@ -296,4 +299,4 @@ def _longest_gap(bad: np.ndarray) -> int:
 def _padding(bad: np.ndarray, padding_share: float) -> bool:
     """Rows of another kind (evaluations, summaries) leave gaps at regular intervals, or most of a column empty."""
     every = period(np.flatnonzero(bad).astype(float), tolerance=0.01)
-    return bool(bad.mean() > padding_share) or (every is not None and every > 1)
+    return bool(bad.mean() > padding_share and bad[:WHOLE].any()) or (every is not None and every > 1)

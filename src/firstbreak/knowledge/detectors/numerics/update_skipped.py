@@ -18,9 +18,13 @@ References: https://pytorch.org/docs/stable/amp.html https://arxiv.org/abs/1710.
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, from_point, seen_since
+from firstbreak.engine.stats.changes import for_good
 from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import percent
+
+LARGE = 1024.0  #: scales that trainers begin with are larger (convention)
+SETTLED = 5  #: points: a scale that is at its lowest for fewer may recover (convention)
 
 
 def detect(
@@ -57,6 +61,8 @@ def _skipped(applied: Series, share_warning: float, share_critical: float) -> Fi
 
 
 def _overflowing(scale: Series, min_halvings: float) -> Finding | None:
+    if len(scale.finite) and (lowest := _at_lowest(scale.finite)):
+        return lowest
     late = scale.tail(0.5)
     start, end = float(late.values[0]), float(late.values[-1])
     if not 0 < end < start or (end > 1 and np.log2(start / end) < min_halvings):
@@ -72,4 +78,24 @@ def _overflowing(scale: Series, min_halvings: float) -> Finding | None:
         confidence=Confidence.HIGH,
         **seen_since(scale, "loss scale", float(late.steps[0]), (float(late.steps[0]), float(late.steps[-1]))),
         numbers={"scale": end},
+    )
+
+
+def _at_lowest(scale: Series) -> Finding | None:
+    """A scale of 1 or less, after a large one, to the end: nothing is left to halve, and gradients still overflow."""
+    first = for_good(scale.values <= 1, 0.9)
+    if first is None or len(scale) - first < SETTLED or scale.values.max() < LARGE:
+        return None
+    return Finding(
+        message=facts.tell(
+            "the loss scale fell from {top} to {end} and stays there from {since} on: half precision overflows whatever the "
+            "scale, and steps are skipped; compute log-probabilities and losses in fp32, and train in bf16",
+            top=facts.highest(scale),
+            end=facts.last(scale),
+            since=facts.at(scale, float(scale.steps[first])),
+        ),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        **seen_since(scale, "loss scale", *from_point(scale, first)),
+        numbers={"scale": float(scale.values[-1])},
     )

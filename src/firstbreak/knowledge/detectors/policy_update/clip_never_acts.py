@@ -43,6 +43,9 @@ def detect(
     min_points: int = at(12, "points", "Fewer updates show no pattern."),
 ) -> Finding | NotApplicable | NotMeasured | None:
     clipped = policy_clip_fraction.finite
+    cap = config.recorded("behave_weight_cap")
+    if cap is not None and config.recorded("clip_range") is None and config.recorded("clip_range_high") is None:
+        return NotApplicable(f"the weights of old samples are cut at {number(cap)}, and no clip range is recorded")
     width = config.number("clip_range_high") or config.number("clip_range") or default_clip_range
     beyond = min_excess * width
     #: what tells how far ratios go, and how far it may go

@@ -47,6 +47,7 @@ def detect(
     value_loss: Series | None = None,
     loss_total: Series | None = None,
     run: Run | None = None,
+    evaluation_lacks: str | None = None,
     *,
     unpaid: float = at(0.2, "share", "A value holds at least the next reward."),
     zeros: float = at(0.9, "share", "A batch without any reward is usual where few steps pay, and its mean is right."),
@@ -70,6 +71,10 @@ def detect(
         if trained is not None and len(critic) == 3:
             return None
         return NotMeasured(f"fewer than {min_points} training returns and evaluations")
+    if evaluation_lacks is not None:
+        return NotApplicable(
+            f"only the training environment has {evaluation_lacks}: the returns are those of two tasks"
+        )
     there = np.interp(scores.steps, trained.steps, trained.values)
     same = there * scores.values > 0
     if np.sum(same) < min_points:

@@ -3,6 +3,7 @@
 Looks for: The share of tool calls that fail or time out: its level over the second half of the run, and whether it
 grows. Or calls of which half last exactly as long as the time limit that is configured for them. Or samples in which the
 policy itself writes a call and then its result, where from the start on hardly a call is executed: no stop string ends its turn.
+Or samples that hold calls, where none is ever executed: the parser does not accept them.
 Why: A failed call often says something about the infrastructure, not about the policy. If failed calls are scored as
 wrong answers, the policy learns to avoid tools. If failed calls are scored as successes, the policy learns to make
 calls fail. A result that the policy invents says nothing about the question.
@@ -36,6 +37,10 @@ FAMILIES = only(Policy.TEXT)
 INVENTED = re.compile(
     r"</\w*(?:call|search|code|python|tool)\w*>\s*<(?:\w+_)?(?:response|result|output|information|observation)>"
 )
+#: how chat templates let a model begin a call
+CALLED = pattern(
+    r"<\|?tool_calls?(?:_section)?(?:_begin)?\|?>|\[TOOL_CALLS\]|<\|python_tag\|>|<function=", re.IGNORECASE
+)
 TIME_LIMIT = pattern(r"time_?(?:out|limit)(?:_?s(?:ec(?:onds)?)?)?$", re.IGNORECASE)
 HARDLY = 0.1  #: calls of a rollout, or turns beyond the first
 
@@ -64,6 +69,11 @@ def detect(
         ]
         if wilson(sum(written), len(written))[0] > high:
             return _invented(executed[0], sum(written), len(written))
+    if tool_call_freq is not None and samples is not None and len(tool_call_freq.finite) >= min_points:
+        made = tool_call_freq.finite
+        calls = [] if made.values.any() else [CALLED.search(_own_words(s)) is not None for s in first(samples)]
+        if wilson(sum(calls), len(calls))[0] > high:
+            return _never_executed(made, sum(calls), len(calls))
     if tool_runtime_p50 is not None and run is not None and (timed_out := _at_time_limit(run, tool_runtime_p50.finite)):
         return timed_out
     errors = tool_error_frac if tool_error_frac is not None else tool_failure_freq
@@ -127,6 +137,22 @@ def _own_words(sample: Sample) -> str:
     """What the policy itself has written."""
     said = [m for m in sample.messages if isinstance(m, Mapping)]
     return "\n".join(str(m.get("content")) for m in said if m.get("role") == "assistant") if said else sample.completion
+
+
+def _never_executed(made: Series, calls: int, samples: int) -> Finding:
+    began = float(made.steps[0])
+    return Finding(
+        message=facts.tell(
+            "{calls} of {samples} texts hold a tool call, and none is executed in any of the {n} steps: the parser of the calls "
+            "does not accept what the policy writes; parse one of these texts by hand",
+            calls=str(calls),
+            samples=str(samples),
+            n=facts.count(made),
+        ),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        **seen_in(made, "calls that were executed", began, (began, began)),
+    )
 
 
 def _invented(executed: Series, written: int, samples: int) -> Finding:
