@@ -139,14 +139,8 @@ def best_checkpoint(run: Run, inputs: Inputs, dead: float | None = None) -> Best
     metric = score.name
     if metric == "eval.likelihood" and value > 0:  # in the unit that was logged
         metric, value = "eval.loss", -math.log(value)
-    return BestCheckpoint(
-        step=step,
-        metric=metric,
-        value=value,
-        path=saved.path if saved else None,
-        saved=saved.step if saved else None,
-        before=before,
-    )
+    path, at = (saved.path, saved.step) if saved else (None, None)
+    return BestCheckpoint(step=step, metric=metric, value=value, path=path, saved=at, before=before)
 
 
 def cost_since(run: Run, first_break: FirstBreak | None, rate_per_hour: float | None) -> Cost | None:
@@ -156,12 +150,8 @@ def cost_since(run: Run, first_break: FirstBreak | None, rate_per_hour: float | 
     steps = max(0.0, span[1] - first_break.step)
     length = span[1] - span[0]
     hours = _hours_since(run, first_break.step, run.axis_of(first_break.metric))
-    return Cost(
-        steps=steps,
-        fraction=steps / length if length > 0 else None,
-        hours=hours,
-        money=hours * rate_per_hour if hours is not None and rate_per_hour is not None else None,
-    )
+    money = hours * rate_per_hour if hours is not None and rate_per_hour is not None else None
+    return Cost(steps=steps, fraction=steps / length if length > 0 else None, hours=hours, money=money)
 
 
 def _hours_since(run: Run, step: float, axis: str) -> float | None:

@@ -379,13 +379,8 @@ def _by_setting(outcomes: Sequence[Outcome], ranked: Sequence[RankedCause]) -> F
     if max((w.weight for w in top.evidence if w.kind is WeightKind.CONFIGURATION), default=0.0) < OUTSIDE:
         return None
     also, probability = _told_apart(top.link, by_link(ranked))
-    return FirstBreak(
-        link=top.link,
-        kind=BreakKind.FIRST_SIGN,
-        or_earlier=_or_earlier(top.link, outcomes),
-        also=also,
-        probability=probability,
-    )
+    earlier = _or_earlier(top.link, outcomes)
+    return FirstBreak(link=top.link, kind=BreakKind.FIRST_SIGN, or_earlier=earlier, also=also, probability=probability)
 
 
 def _or_earlier(link: Link, outcomes: Sequence[Outcome]) -> bool:

@@ -358,12 +358,8 @@ def _gain(judged: Score, inputs: Inputs, score: Series, shape: Trajectory) -> st
             return f"small: {score.name} goes up and down by more than it gains"
     end = facts.end(score, shape)
     if shape.kind == "plateau" and (still := _still(inputs)) is not None:
-        return facts.tell(
-            "near zero: {score} stays at {end}, and {still}: training has converged",
-            score=score.name,
-            end=end,
-            still=still,
-        )
+        told = "near zero: {score} stays at {end}, and {still}: training has converged"
+        return facts.tell(told, score=score.name, end=end, still=still)
     span = float(score.steps[-1] - score.steps[0])
     expected = expected_gain(score, shape, span, highest(score, inputs.run.config))
     if expected is None:

@@ -192,12 +192,8 @@ def in_words(explained: Explained) -> str:
 
 
 def _finding(rule: str, records: Sequence[EvaluationRecord], message: str, severity: Severity) -> Finding:
-    return Finding(
-        message=message,
-        severity=severity,
-        confidence=Confidence.HIGH,
-        numbers={"rule": rule, "split": records[0].split, "rows": [record.number for record in records]},
-    )
+    numbers = {"rule": rule, "split": records[0].split, "rows": [record.number for record in records]}
+    return Finding(message=message, severity=severity, confidence=Confidence.HIGH, numbers=numbers)
 
 
 def _kind(split: Split) -> str:

@@ -616,12 +616,8 @@ def _events(
         first = min((float(curve.index[0]) for curve in recording.curves.values() if len(curve.index)), default=None)
         if recording.format == "tensorboard" and first is not None:
             if path.parent in began and first > began[path.parent]:
-                yield Event(
-                    kind=Happened.RESUMED,
-                    text=f"{source} goes on",
-                    step=float(np.nextafter(first, -np.inf)),
-                    source=source,
-                )
+                at = float(np.nextafter(first, -np.inf))
+                yield Event(kind=Happened.RESUMED, text=f"{source} goes on", step=at, source=source)
             began.setdefault(path.parent, first)
 
 

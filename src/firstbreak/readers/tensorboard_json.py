@@ -42,10 +42,5 @@ def read(path: Path, resume: Any = None) -> Recording:
     if not rows:
         raise Unreadable(path, "holds no whole point", "download it again")
     times, steps, values = np.array(rows, dtype=float).T
-    return Recording(
-        format="tensorboard_json",
-        curves={exported_tag(path): Curve(index=steps, values=values, times=times)},
-        indexed_by="step",
-        damage=damage,
-        cut=cut,
-    )
+    curves = {exported_tag(path): Curve(index=steps, values=values, times=times)}
+    return Recording(format="tensorboard_json", curves=curves, indexed_by="step", damage=damage, cut=cut)

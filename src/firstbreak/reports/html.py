@@ -356,12 +356,8 @@ def _figure(dx: Diagnosis, exhibit: Exhibit, uid: str) -> Markup:
 
 def figure(exhibit: Exhibit, series: Series, domain: tuple[float, float], uid: str) -> Markup:
     """The curve of an exhibit between the ends of its scale, with what it shows."""
-    return element(
-        "figure",
-        element("figcaption", prose(content.caption(exhibit))),
-        _edges(series, exhibit.level),
-        svg.curve(exhibit, series, domain, uid),
-    )
+    said = element("figcaption", prose(content.caption(exhibit)))
+    return element("figure", said, _edges(series, exhibit.level), svg.curve(exhibit, series, domain, uid))
 
 
 def _causes(dx: Diagnosis, uid: str, about: About) -> Markup:
@@ -405,12 +401,8 @@ def _why(dx: Diagnosis, cause: RankedCause, base: str) -> Markup | None:
     note = element("td", table_of_weights.note)
     total = element("tr", _weight(table_of_weights.total), element("td"), note)
     header = ("odds", "against / for", "evidence")
-    table = element(
-        "table",
-        element("thead", element("tr", *(element("th", word, scope="col") for word in header))),
-        element("tbody", *rows),
-        element("tfoot", total),
-    )
+    head = element("thead", element("tr", *(element("th", word, scope="col") for word in header)))
+    table = element("table", head, element("tbody", *rows), element("tfoot", total))
     title = element("summary", f"Why {percent(cause.probability)}")
     return element("details", title, table, open=cause in content.argued(dx))
 

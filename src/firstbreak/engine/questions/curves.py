@@ -65,12 +65,8 @@ class OfCurve(Named):
         seen = self.visible(answer.n, spread)
         if change and spread and seen > change:
             few = f"{answer.n} points show differences from {number(seen)} on, and the run itself moved by {number(change)}"
-            return replace(
-                answer,
-                yes=None,
-                reason=f"too short to tell: {answer.reason}; {few}",
-                needed=self.enough(change, spread),
-            )
+            reason = f"too short to tell: {answer.reason}; {few}"
+            return replace(answer, yes=None, reason=reason, needed=self.enough(change, spread))
         return replace(answer, reason=f"{answer.reason}; a difference of {number(seen)} would have shown")
 
 
@@ -250,12 +246,8 @@ def beats(arms: Arms, name: str, sign: int = 1) -> Answer:
         return unanswered(f"{name} was not recorded in both arms")
     both = treated.between(max(control.steps[0], arms.since), control.steps[-1])
     difference = sign * (both.values - np.interp(both.steps, control.steps, control.values))
-    return answered(
-        decide(difference, MIN_CHANGE * size(control)),
-        len(difference),
-        arms.ended,
-        f"{name}, treated arm against control arm",
-    )
+    gained = decide(difference, MIN_CHANGE * size(control))
+    return answered(gained, len(difference), arms.ended, f"{name}, treated arm against control arm")
 
 
 def later_half(values: np.ndarray) -> np.ndarray:

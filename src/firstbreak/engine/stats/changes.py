@@ -122,14 +122,8 @@ def departed(curve: Series | np.ndarray, *, log: bool = False) -> Change | None:
     if begun is None or half is None or n - half < near:
         return None
     before, after = (math.exp(old), math.exp(new)) if log else (old, new)
-    return Change(
-        kind="level",
-        step=float(steps[begun]),
-        interval=(float(steps[max(begun - near, 0)]), float(steps[max(begun, half)])),
-        before=before,
-        after=after,
-        p=p,
-    )
+    interval = (float(steps[max(begun - near, 0)]), float(steps[max(begun, half)]))
+    return Change(kind="level", step=float(steps[begun]), interval=interval, before=before, after=after, p=p)
 
 
 def apart(curve: Series | np.ndarray, *, log: bool = False) -> Change | None:

@@ -73,12 +73,8 @@ def _finding(points: Series, config: Config, what: str, value: Fact, interval: I
         step=facts.at(points, step),
         place=f": {place.rpartition(' (step ')[0]}" if isinstance(place, str) else "",
     )
-    return Finding(
-        message=message,
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        **seen_since(points, points.name.removeprefix("proof.").replace("_", " "), step, interval),
-    )
+    seen = seen_since(points, points.name.removeprefix("proof.").replace("_", " "), step, interval)
+    return Finding(message=message, severity=Severity.CRITICAL, confidence=Confidence.HIGH, **seen)
 
 
 def total(curve: Series) -> np.ndarray:

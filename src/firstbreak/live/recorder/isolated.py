@@ -24,13 +24,8 @@ def isolated(function: Any, shared: Sequence[Any] = ()) -> Callable[..., Any]:
         if not isinstance(function, FunctionType):
             return copy.deepcopy(function, {id(one): one for one in shared})  # type: ignore[no-any-return]
         cells = [CellType(_copied(cell.cell_contents, shared)) for cell in function.__closure__ or ()]
-        made = FunctionType(
-            function.__code__,
-            function.__globals__,
-            function.__name__,
-            copy.deepcopy(function.__defaults__),
-            tuple(cells) if cells else None,
-        )
+        defaults = copy.deepcopy(function.__defaults__)
+        made = FunctionType(function.__code__, function.__globals__, function.__name__, defaults, tuple(cells) or None)
         made.__kwdefaults__ = copy.deepcopy(function.__kwdefaults__)
         return made
     except Exception as error:

@@ -106,12 +106,8 @@ def _arranged(source: str, found: dict[str, np.ndarray]) -> Rollouts:
         assert starts is not None
         terminated = np.vstack([starts[1:], np.zeros_like(starts[:1])])
     truncated = arrays.pop("truncated", None)
-    return Rollouts(
-        source=source,
-        terminated=terminated.astype(bool),
-        truncated=None if truncated is None else truncated.astype(bool),
-        **arrays,
-    )
+    cut = None if truncated is None else truncated.astype(bool)
+    return Rollouts(source=source, terminated=terminated.astype(bool), truncated=cut, **arrays)
 
 
 def from_sb3(name: str, model: Any, steps: int) -> Rollouts:

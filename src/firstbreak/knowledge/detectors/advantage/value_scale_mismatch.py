@@ -71,6 +71,7 @@ def detect(
         return None
     start = float(values.steps[0])
     harm = "its targets are wrong too" if method is Method.VALUE_BASED else "all advantages have the same sign"
+    interval = (float(value_mean.steps[0]), start)
     return Finding(
         message=facts.tell(
             "values are {values} where returns are {returns}: the critic has the wrong scale, so {harm}; normalise rewards or "
@@ -81,14 +82,7 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        **seen_in(
-            value_mean,
-            "values",
-            start,
-            (float(value_mean.steps[0]), start),
-            metric="value.mean",
-            beside={"returns": returns_mean},
-        ),
+        **seen_in(value_mean, "values", start, interval, metric="value.mean", beside={"returns": returns_mean}),
     )
 
 

@@ -116,6 +116,7 @@ def detect(
     stuck = trajectory is not None and trajectory.kind == "flat"
     sure = share >= share_critical or began is not None or stuck
     confidence = Confidence.LOW if few else Confidence.HIGH if sure else Confidence.MEDIUM
+    said = f"zero-variance groups, {number(share)} on average in the second half"
     return Finding(
         message=facts.tell(
             "in {share:%} of the groups all rewards are equal, so these groups teach nothing; {advice}",
@@ -124,13 +125,7 @@ def detect(
         ),
         severity=severity,
         confidence=confidence,
-        **seen_since(
-            zero_variance_groups,
-            f"zero-variance groups, {number(share)} on average in the second half",
-            onset,
-            level=share_critical,
-            beside={"mean reward": reward_mean},
-        ),
+        **seen_since(zero_variance_groups, said, onset, level=share_critical, beside={"mean reward": reward_mean}),
         numbers={"share": share},
     )
 

@@ -60,6 +60,7 @@ def detect(
     if still or near:
         return None  # a policy that hardly moves answers the same again
     first = float(eval_score.steps[int(np.argmax(repeated))])
+    interval = (float(eval_score.steps[0]), float(eval_score.steps[int(np.argmax(repeated)) + 1]))
     return Finding(
         message=(
             f"{percent(float(np.mean(repeated)))} of the evaluations repeat the one before to the last digit, and the "
@@ -68,12 +69,7 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        **seen_since(
-            eval_score,
-            "evaluation",
-            first,
-            (float(eval_score.steps[0]), float(eval_score.steps[int(np.argmax(repeated)) + 1])),
-        ),
+        **seen_since(eval_score, "evaluation", first, interval),
         numbers={"share": float(np.mean(repeated))},
     )
 

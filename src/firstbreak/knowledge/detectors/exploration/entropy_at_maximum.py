@@ -55,6 +55,7 @@ def detect(
     if trajectory.kind == "flat" or trajectory.lost or late < min_share * uniform:
         return None
     first = float(entropy.steps[0])
+    interval = (first, float(entropy.steps[len(entropy) // 2]))
     return Finding(
         message=facts.tell(
             "entropy is {late} nats at the end of {n} logged updates, {share} of the entropy of random actions, although the "
@@ -66,12 +67,5 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        **seen_in(
-            policy_entropy,
-            "entropy",
-            first,
-            (first, float(entropy.steps[len(entropy) // 2])),
-            metric="policy.entropy",
-            level=uniform,
-        ),
+        **seen_in(policy_entropy, "entropy", first, interval, metric="policy.entropy", level=uniform),
     )

@@ -48,6 +48,7 @@ def detect(
         return None
     if second_score is not None and rises(second_score):  # something was learned, which a few noisy evaluations hide
         return None
+    interval = (first, float(entropy.steps[len(entropy) // 2]))
     return Finding(
         message=facts.tell(
             "entropy is {late} nats at the end of {n} logged updates, {share} of its start, and the score is flat: the policy "
@@ -59,12 +60,5 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        **seen_in(
-            policy_entropy,
-            "entropy",
-            first,
-            (first, float(entropy.steps[len(entropy) // 2])),
-            metric="policy.entropy",
-            level=start,
-        ),
+        **seen_in(policy_entropy, "entropy", first, interval, metric="policy.entropy", level=start),
     )

@@ -47,6 +47,7 @@ def detect(
         return None
     since, lasting = found
     samples = "tokens" if policy is Policy.TEXT else "samples"
+    interval = (float(largest.steps[0]), since)
     return Finding(
         message=facts.tell(
             "the largest behaviour weight of a batch is up to {top} and above {limit} in {share:%} of the batches, and in "
@@ -60,13 +61,6 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        **seen_since(
-            largest,
-            "largest weight",
-            since,
-            (float(largest.steps[0]), since),
-            level=cap,
-            beside={"share of capped weights": capped},
-        ),
+        **seen_since(largest, "largest weight", since, interval, level=cap, beside={"share of capped weights": capped}),
         numbers={"share": lasting},
     )

@@ -115,6 +115,7 @@ def _of_update(ratios: Series, config: Config, policy: Policy, allowed: float, d
     single = config.number("updates_per_batch") == 1
     severe = abs(late - 1) >= deviation_critical
     certain = severe or (single and "updates_per_batch" not in config.defaulted)
+    began = first_sustained(ratios, lambda values: np.abs(values - 1) > allowed)
     return Finding(
         message=facts.tell(
             "the importance weight averages {late} in the second half and {should}: the old log-probabilities do not belong "
@@ -126,12 +127,7 @@ def _of_update(ratios: Series, config: Config, policy: Policy, allowed: float, d
         ),
         severity=Severity.CRITICAL if severe else Severity.WARNING,
         confidence=Confidence.HIGH if certain else Confidence.MEDIUM,
-        **seen_since(
-            ratios,
-            f"mean ratio {number(late)}",
-            first_sustained(ratios, lambda values: np.abs(values - 1) > allowed),
-            level=1.0,
-        ),
+        **seen_since(ratios, f"mean ratio {number(late)}", began, level=1.0),
         numbers={"ratio": late, "single_update": single},
     )
 

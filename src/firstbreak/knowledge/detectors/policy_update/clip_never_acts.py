@@ -58,6 +58,7 @@ def detect(
             continue
         since, share = found
         far = "ratios reach {top}" if reach.name == "policy.ratio.max" else "updates move the policy by {top} nats"
+        along = {"clip fraction": clipped}
         return Finding(
             message=facts.tell(
                 far + " with a clip range of {width}, and in {share} of the updates that pass it nothing is clipped: "
@@ -69,12 +70,7 @@ def detect(
             severity=Severity.WARNING,
             confidence=Confidence.HIGH,
             **seen_since(
-                reach,
-                "how far the ratios go",
-                since,
-                metric="policy.clip_fraction",
-                level=level,
-                along={"clip fraction": clipped},
+                reach, "how far the ratios go", since, metric="policy.clip_fraction", level=level, along=along
             ),
             numbers={"share": share},
         )

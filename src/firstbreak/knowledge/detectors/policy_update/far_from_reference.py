@@ -83,6 +83,7 @@ def _text_lost(accuracy: Series, chosen: Series, min_kept: float, min_points: in
         or chosen.values[-1] >= chosen.values[0]
     ):
         return None
+    along = {"log-probability of chosen answers": chosen}
     return Finding(
         message=facts.tell(
             "the model predicts {late:%} of the tokens of the chosen answers, after {first:%} at the start, and their "
@@ -94,11 +95,5 @@ def _text_lost(accuracy: Series, chosen: Series, min_kept: float, min_points: in
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        **seen_since(
-            accuracy,
-            "token accuracy",
-            since,
-            since_last(accuracy, since),
-            along={"log-probability of chosen answers": chosen},
-        ),
+        **seen_since(accuracy, "token accuracy", since, since_last(accuracy, since), along=along),
     )

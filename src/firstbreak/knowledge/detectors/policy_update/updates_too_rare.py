@@ -73,9 +73,6 @@ def detect(
 
 
 def _finding(curve: Series, since: float, said: str, **given: Fact | str) -> Finding:
-    return Finding(
-        message=facts.tell(said, **given),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_since(curve, curve.name, since),
-    )
+    message = facts.tell(said, **given)
+    seen = seen_since(curve, curve.name, since)
+    return Finding(message=message, severity=Severity.WARNING, confidence=Confidence.HIGH, **seen)

@@ -79,6 +79,7 @@ def detect(
         return None
     how = "longer" if jump > 0 else "shorter"
     unseen = ", and no independent evaluation shows whether they got better" if truth is None else ""
+    interval = (float(length.between(-np.inf, step).steps[-2]), step)
     return Finding(
         message=facts.tell(
             "completions suddenly became {how}: from {before} to {after} tokens around {step}{unseen}; the policy may have found "
@@ -94,12 +95,7 @@ def detect(
         ),
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
-        **seen_since(
-            length,
-            f"{how} since {facts.at(length, step)}",
-            step,
-            (float(length.between(-np.inf, step).steps[-2]), step),
-        ),
+        **seen_since(length, f"{how} since {facts.at(length, step)}", step, interval),
         sudden=True,
         numbers={"ratio": float(np.exp(jump))},
     )

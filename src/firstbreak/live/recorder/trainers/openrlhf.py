@@ -121,14 +121,8 @@ def _loss(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
     made = yield
     with record.measuring(Price.LOOK, step):
         mask = array(given["action_mask"])
-        record.batch(
-            step,
-            mask=mask,
-            logps=sampled,
-            old_logps=given["old_log_probs"],
-            fresh=True,
-            stages=finite({"the policy's output": sampled, "the loss": made[0]}),
-        )
+        stages = finite({"the policy's output": sampled, "the loss": made[0]})
+        record.batch(step, mask=mask, logps=sampled, old_logps=given["old_log_probs"], fresh=True, stages=stages)
         # others leave tokens out on purpose
         whole = loss.policy_loss_type == "ppo" and loss.is_correction_level == "off"
         on_gradient(record, step, sampled, advantages=given["advantages"], lengths=mask, fresh=whole)

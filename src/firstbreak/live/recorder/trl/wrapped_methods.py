@@ -1,6 +1,7 @@
 """The wrapped methods of one of TRL's trainers, in the order of an update."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from firstbreak.live.recorder.batch import BatchRecorder
@@ -41,11 +42,11 @@ class WrappedMethods:
         self.known: Known = {}
         self._begin()
         if self.online:
-            trainer._calculate_rewards = self._rewarded(trainer._calculate_rewards)
-            trainer._generate_and_score_completions = self._generated(trainer._generate_and_score_completions)
-            trainer._generate_single_turn = self._drawn(trainer._generate_single_turn)
-            trainer._get_per_token_logps_and_entropies = self._passed(trainer._get_per_token_logps_and_entropies)
-        trainer.compute_loss = self._loss(trainer.compute_loss)
+            self._wrap("_calculate_rewards", self._rewarded)
+            self._wrap("_generate_and_score_completions", self._generated)
+            self._wrap("_generate_single_turn", self._drawn)
+            self._wrap("_get_per_token_logps_and_entropies", self._passed)
+        self._wrap("compute_loss", self._loss)
         trainer.model.register_forward_hook(self._caught)
         inner = getattr(trainer.model, "get_base_model", None)  # an adapter samples with the model inside of it
         (inner() if inner else trainer.model).register_forward_hook(self._counted)
@@ -55,6 +56,10 @@ class WrappedMethods:
         # before a guard asks for the numbers
         self.optimizer._optimizer_step_pre_hooks.move_to_end(first.id, last=False)
         self.optimizer.register_step_post_hook(lambda *_: self._after())
+
+    def _wrap(self, name: str, around: Callable[..., Any]) -> None:
+        """A method of the trainer is called by one of ours, which gets it first."""
+        setattr(self.trainer, name, partial(around, getattr(self.trainer, name)))
 
     @property
     def step(self) -> int:
@@ -96,71 +101,58 @@ class WrappedMethods:
 
     # ---- a batch is sampled and scored -----------------------------------------------------------------------------
 
-    def _rewarded(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        def rewarded(inputs: Any, prompts: Any, completions: Any, ids: Any, *more: Any) -> Any:
-            rewards = original(inputs, prompts, completions, ids, *more)
-            self.scored = Scored(self.trainer, self.tokenizer, inputs, prompts, completions, ids, rewards)
-            return rewards
+    def _rewarded(
+        self, original: Callable[..., Any], inputs: Any, prompts: Any, completions: Any, ids: Any, *more: Any
+    ) -> Any:
+        rewards = original(inputs, prompts, completions, ids, *more)
+        self.scored = Scored(self.trainer, self.tokenizer, inputs, prompts, completions, ids, rewards)
+        return rewards
 
-        return rewarded
+    def _drawn(self, original: Callable[..., Any], *given: Any, **options: Any) -> Any:
+        self.policy_passes = 0
+        made = original(*given, **options)
+        if self.trainer.model.training and not getattr(self.trainer, "use_vllm", False):
+            with self.recorder.measuring(Price.LOOK, self.step):
+                self._note({"policy_passes": float(self.policy_passes)})
+        return made
 
-    def _drawn(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        def drawn(*given: Any, **options: Any) -> Any:
-            self.policy_passes = 0
-            made = original(*given, **options)
-            if self.trainer.model.training and not getattr(self.trainer, "use_vllm", False):
+    def _passed(self, original: Callable[..., Any], *given: Any, **options: Any) -> Any:
+        result = original(*given, **options)
+        if not self.catching:
+            self.passes.append(result[0])
+        return result
+
+    def _generated(self, original: Callable[..., Any], inputs: Any) -> Any:
+        self.passes = []
+        made = original(inputs)
+        if self.trainer.model.training:
+            self.since = 0
+            if self.scored is not None:
+                with self.recorder.measuring(Price.GLANCE, self.step):
+                    self.repeated = self.recorder.batch_begins(self.step, [text_of(p) for p in self.scored.prompts])
+            if self.scored is not None and self.recorder.due(self.step, Price.LOOK):
                 with self.recorder.measuring(Price.LOOK, self.step):
-                    self._note({"policy_passes": float(self.policy_passes)})
-            return made
-
-        return drawn
-
-    def _passed(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        def passed(*given: Any, **options: Any) -> Any:
-            result = original(*given, **options)
-            if not self.catching:
-                self.passes.append(result[0])
-            return result
-
-        return passed
-
-    def _generated(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        def generated(inputs: Any) -> Any:
-            self.passes = []
-            made = original(inputs)
-            if self.trainer.model.training:
-                self.since = 0
-                if self.scored is not None:
-                    with self.recorder.measuring(Price.GLANCE, self.step):
-                        self.repeated = self.recorder.batch_begins(self.step, [text_of(p) for p in self.scored.prompts])
-                if self.scored is not None and self.recorder.due(self.step, Price.LOOK):
-                    with self.recorder.measuring(Price.LOOK, self.step):
-                        more = {"repeated": self.repeated, "different": self.different}
-                        self._note(more | self.scored.described(made, self.passes, self.answers))
-                if self.scored is not None and self.rescore and self.recorder.due(self.step, Price.WORK):
-                    with self.recorder.measuring(Price.WORK, self.step):
-                        self._note(self.scored.rescored())
-                self.scored = None
-            return made
-
-        return generated
+                    more = {"repeated": self.repeated, "different": self.different}
+                    self._note(more | self.scored.described(made, self.passes, self.answers))
+            if self.scored is not None and self.rescore and self.recorder.due(self.step, Price.WORK):
+                with self.recorder.measuring(Price.WORK, self.step):
+                    self._note(self.scored.rescored())
+            self.scored = None
+        return made
 
     # ---- the loss -------------------------------------------------------------------------------------------------
 
-    def _loss(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        def loss(model: Any, inputs: Any, *given: Any, **options: Any) -> Any:
-            if model.training and self.seen is None and self.recorder.due(self.step, Price.LOOK):
-                self.seen, self.catching = {"inputs": inputs}, True
-            try:
-                result = original(model, inputs, *given, **options)
-            finally:
-                self.catching = False
-            if model.training:
-                with self.recorder.measuring(Price.LOOK, self.step):
-                    self._check_loss(result[0] if isinstance(result, tuple) else result, inputs)
-            return result
-
-        return loss
+    def _loss(self, original: Callable[..., Any], model: Any, inputs: Any, *given: Any, **options: Any) -> Any:
+        if model.training and self.seen is None and self.recorder.due(self.step, Price.LOOK):
+            self.seen, self.catching = {"inputs": inputs}, True
+        try:
+            result = original(model, inputs, *given, **options)
+        finally:
+            self.catching = False
+        if model.training:
+            with self.recorder.measuring(Price.LOOK, self.step):
+                self._check_loss(result[0] if isinstance(result, tuple) else result, inputs)
+        return result
 
     def _counted(self, *_: Any) -> None:
         self.policy_passes += self.adapter is None or not self.adapter.disable_adapters
