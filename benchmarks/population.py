@@ -23,6 +23,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from firstbreak_lab import weights
 from firstbreak_lab.population.build import packs, unpacked
 
 from benchmarks.answers import Answer, answer, by_cause, first
@@ -74,7 +75,7 @@ def pack_row(folder: Path, job: str) -> dict[str, Any]:
 def said(path: Path, family: str) -> dict[str, Any]:
     """What is said of one run, without the counts of its trainer family; of a folder from which nothing can be read, nothing."""
     run = read(path)
-    with likelihood.instead(likelihood.without_family(family)):
+    with likelihood.instead(weights.without_family(family)):
         told: Answer = answer(run, check(run))
     return {
         "link": told.link,

@@ -28,6 +28,7 @@ from firstbreak.masking import Mask
 from firstbreak.readers import Unreadable
 from firstbreak.readers.opening import CONTEXT, beneath, read_whole, roots_of
 from firstbreak.values import dataclass, field
+from firstbreak.written import write
 
 FILE = CONTEXT
 SCHEMA = "firstbreak.context/1"
@@ -113,9 +114,7 @@ def record(
     context = capture(config=config, seed=seed, code=code, checkpoint=checkpoint, logs=logs, evaluation=evaluation)
     path = Path(folder) / FILE
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(".tmp")  # a reader must never see half a file
-    temporary.write_text(json.dumps({"schema": SCHEMA, **asdict(context)}, indent=1) + "\n", encoding="utf-8")
-    temporary.replace(path)
+    write(path, (json.dumps({"schema": SCHEMA, **asdict(context)}, indent=1) + "\n").encode())
     return context
 
 

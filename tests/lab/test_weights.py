@@ -64,16 +64,16 @@ def test_healthy_runs_of_the_population_count_and_their_family_can_be_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(likelihood, "MEASURED", tmp_path / "measured.json")
-    likelihood._measured.cache_clear()
+    likelihood.written.cache_clear()
     likelihood.counts.cache_clear()
     drawn = list(weights.population(a_population(tmp_path / "population")))
     assert len(drawn) == 10
     weights.write(runs.small(tmp_path / "corpus"), {"command": "a test"}, drawn)
     try:
         assert likelihood.counts().cells["healthy"]["non-finite-values"] == (5, 5, 13)
-        assert likelihood.population()["trl-grpo"]["non-finite-values"] == (5, 5, 5)
-        assert likelihood.without_family("trl-grpo")["healthy"]["non-finite-values"] == (0, 0, 8)
-        assert likelihood.without_family("sb3-ppo")["healthy"]["non-finite-values"] == (5, 5, 8)
+        assert weights.of_population()["trl-grpo"]["non-finite-values"] == (5, 5, 5)
+        assert weights.without_family("trl-grpo")["healthy"]["non-finite-values"] == (0, 0, 8)
+        assert weights.without_family("sb3-ppo")["healthy"]["non-finite-values"] == (5, 5, 8)
     finally:
-        likelihood._measured.cache_clear()
+        likelihood.written.cache_clear()
         likelihood.counts.cache_clear()

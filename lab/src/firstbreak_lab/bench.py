@@ -367,7 +367,7 @@ SAME_PROGRAM = {"classic": "sb3-", "trl": "trl-"}
 def _drawn_without(part: str) -> weights.Counts:
     """The healthy runs of the population but for those of this trainer's (or task's) program."""
     same = SAME_PROGRAM.get(part.partition("/")[0])
-    others = (per for family, per in likelihood.population().items() if same is None or not family.startswith(same))
+    others = (per for family, per in weights.of_population().items() if same is None or not family.startswith(same))
     return weights.added({HEALTHY: {name: list(cell) for name, cell in per.items()}} for per in others)
 
 

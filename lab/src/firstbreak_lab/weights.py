@@ -9,7 +9,7 @@ ranking smooths the counts with what each cause declares (engine/likelihood.py).
 import json
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -162,6 +162,22 @@ def write(folder: Path, about: dict[str, Any], drawn: Sequence[Checked] = (), **
     text = f"{json.dumps(head, indent=1).removesuffix(chr(10) + '}')},\n{body}\n}}\n"
     likelihood.MEASURED.write_text(text)
     return likelihood.MEASURED
+
+
+def of_population() -> dict[str, dict[str, likelihood.Cell]]:
+    """Trainer family of the population -> detector -> (critical, serious, measured) in its healthy runs, as written."""
+    table = likelihood.written().get("population", {})
+    return {family: {name: tuple(cell) for name, cell in per.items()} for family, per in table.items()}
+
+
+def without_family(family: str) -> dict[str, Mapping[str, likelihood.Cell]]:
+    """The written counts without the healthy runs of one trainer family: for what is said of its runs."""
+    own, every = of_population().get(family, {}), likelihood.counts().cells
+    healthy = dict(every.get(likelihood.HEALTHY, {}))
+    for name in healthy.keys() & own.keys():
+        (critical, serious, measured), less = healthy[name], own[name]
+        healthy[name] = critical - less[0], serious - less[1], measured - less[2]
+    return {**every, likelihood.HEALTHY: healthy}
 
 
 def _lines(table: Counts) -> str:

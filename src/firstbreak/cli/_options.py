@@ -24,6 +24,12 @@ def count(name: str, default: int, help: str, least: int = 1) -> _Option:
     return click.option(name, type=click.IntRange(least), default=default, show_default=True, help=help)
 
 
+def ledger(help: str) -> _Option:
+    """The option --ledger: a file, or the address of a database."""
+    default = "firstbreak-ledger.db"
+    return click.option("--ledger", "place", envvar="FIRSTBREAK_LEDGER", default=default, show_default=True, help=help)
+
+
 def _allow(_: click.Context, __: click.Parameter, roots: tuple[Path, ...]) -> None:
     if missing := [str(root) for root in roots if not root.is_dir()]:
         raise BadCall(f"{missing[0]!r}: is no folder; correct --allow-root, or {opening.ALLOW}")

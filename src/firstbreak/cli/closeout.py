@@ -15,14 +15,7 @@ from firstbreak.cli._output import say, write
 @click.argument("run_path", metavar="RUN")
 @click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), help="The folder to fill.")
 @click.option("--seed-run", "seeds", multiple=True, help="A run of this setting with another seed; may be repeated.")
-@click.option(
-    "--ledger",
-    "place",
-    envvar="FIRSTBREAK_LEDGER",
-    default="firstbreak-ledger.db",
-    show_default=True,
-    help="The ledger of evaluations: a file, or the URL of a PostgreSQL database. [env: FIRSTBREAK_LEDGER]",
-)
+@_options.ledger("The ledger of evaluations: a file, or the URL of a PostgreSQL database. [env: FIRSTBREAK_LEDGER]")
 @click.option("--check", is_flag=True, help="RUN is an earlier close-out: check that its files are unchanged.")
 @click.option("--manifest-hash", metavar="SHA256", help="With --check: the hash that the close-out has printed.")
 @_options.trainer

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from firstbreak.cli import _options
 from firstbreak.cli._output import BadCall, bar, say, write
 from firstbreak.evals import protocol as protocols
 from firstbreak.evals.ledger import Conflict, Ledger
@@ -26,14 +27,7 @@ from firstbreak.words import number
 if TYPE_CHECKING:
     from firstbreak.evals.importers import Evaluation
 
-LEDGER = click.option(
-    "--ledger",
-    "place",
-    envvar="FIRSTBREAK_LEDGER",
-    default="firstbreak-ledger.db",
-    show_default=True,
-    help="A file, or postgresql://user@host/database for a team. [env: FIRSTBREAK_LEDGER]",
-)
+LEDGER = _options.ledger("A file, or postgresql://user@host/database for a team. [env: FIRSTBREAK_LEDGER]")
 FILE = click.Path(path_type=Path, dir_okay=False)
 SHORT = 8  #: digits of a hash that a person reads
 

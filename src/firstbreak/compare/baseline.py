@@ -109,15 +109,9 @@ def _place(compared: _Compared, i: int, beyond: float, link: Link, name: str, st
     back = np.exp if compared.ratios else np.asarray
     theirs = compared.others[:, i]
     width = beyond * compared.spread[i]
-    return Departure(
-        link=link,
-        metric=name,
-        step=step,
-        value=float(back(compared.mine[i])),
-        seen=(float(back(theirs.min())), float(back(theirs.max()))),
-        band=(float(back(theirs.mean() - width)), float(back(theirs.mean() + width))),
-        size=size,
-    )
+    value, seen = float(back(compared.mine[i])), (float(back(theirs.min())), float(back(theirs.max())))
+    band = (float(back(theirs.mean() - width)), float(back(theirs.mean() + width)))
+    return Departure(link=link, metric=name, step=step, value=value, seen=seen, band=band, size=size)
 
 
 @dataclass(frozen=True)

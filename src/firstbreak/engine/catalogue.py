@@ -14,7 +14,7 @@ from firstbreak.engine import index
 from firstbreak.engine.families import EVERY, SAMPLED, UNKNOWN, Families, Family, Method, Policy, only
 from firstbreak.engine.registry import sections, table_of
 from firstbreak.model import EMPTY, Experiment, RankedCause, WeightKind
-from firstbreak.values import dataclass, replace
+from firstbreak.values import dataclass, field, replace
 
 if TYPE_CHECKING:
     from firstbreak.engine.questions import Question
@@ -48,14 +48,16 @@ class Design:
     page: Callable[[], str]  #: its texts, read when they are shown
     overrides: Mapping[str, Any]
     questions: tuple[Question, ...]
-    length: float  #: share of the original run's steps
-    seeds: int  #: of each arm, at least
-    control: Mapping[str, Any] | None
-    bare: bool
-    then: Mapping[str, tuple[str, ...]]
-    do: Mapping[str, str]  #: "yes" or "no" to the first question -> what to do first
-    code: Mapping[str, str]
-    families: Families
+    length: float = 0.1  #: share of the original run's steps
+    seeds: int = 1  #: of each arm, at least
+    control: Mapping[str, Any] | None = None
+    bare: bool = False
+    then: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: EMPTY)
+    do: Mapping[str, str] = field(
+        default_factory=lambda: EMPTY
+    )  #: "yes" or "no" to the first question -> what to do first
+    code: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    families: Families = EVERY
 
     @property
     def doc(self) -> str:
@@ -162,18 +164,8 @@ def _counted(design: Design, measured: Mapping[str, Mapping[str, list[int]]]) ->
 
 def _design(module: ModuleType) -> Design:
     name, title, doc = plugins.described(module)
+    named = ("length", "seeds", "control", "bare", "then", "do", "code", "families")
+    more = {key: getattr(module, key.upper()) for key in named if hasattr(module, key.upper())}
     return Design(
-        id=name,
-        title=title,
-        page=lambda: doc,
-        overrides=module.OVERRIDES,
-        questions=module.QUESTIONS,
-        length=getattr(module, "LENGTH", 0.1),
-        seeds=getattr(module, "SEEDS", 1),
-        control=getattr(module, "CONTROL", None),
-        bare=getattr(module, "BARE", False),
-        then=getattr(module, "THEN", EMPTY),
-        do=getattr(module, "DO", EMPTY),
-        code=getattr(module, "CODE", EMPTY),
-        families=getattr(module, "FAMILIES", EVERY),
+        id=name, title=title, page=lambda: doc, overrides=module.OVERRIDES, questions=module.QUESTIONS, **more
     )

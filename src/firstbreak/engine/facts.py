@@ -46,6 +46,7 @@ lowest = partial(of, Statistic.LOWEST)
 first = partial(of, Statistic.FIRST)
 last = partial(of, Statistic.LAST)
 count = partial(of, Statistic.COUNT)
+change = partial(of, Statistic.CHANGE)
 
 
 def at(curve: Series, step: float) -> Fact:

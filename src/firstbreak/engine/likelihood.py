@@ -59,34 +59,21 @@ _INSTEAD: ContextVar[Counts | None] = ContextVar("counts", default=None)
 
 
 @cache
-def _measured() -> Mapping[str, Any]:
+def written() -> Mapping[str, Any]:
+    """What the lab has counted; empty where nothing was."""
     return json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
 
 
 @cache
 def counts() -> Counts:
     """Cause (or "healthy") -> detector -> (critical, serious, measured); empty where nothing was measured yet."""
-    table = _measured().get("counts", {})
+    table = written().get("counts", {})
     return Counts({cause: {name: tuple(cell) for name, cell in per.items()} for cause, per in table.items()})
-
-
-def population() -> Mapping[str, Mapping[str, Cell]]:
-    """Trainer family of the population -> detector -> (critical, serious, measured) in its healthy runs."""
-    table = _measured().get("population", {})
-    return {family: {name: tuple(cell) for name, cell in per.items()} for family, per in table.items()}
-
-
-def without_family(family: str) -> Mapping[str, Mapping[str, Cell]]:
-    """The counts without the healthy runs of one trainer family: for what is said of its runs."""
-    own, every = population().get(family, {}), counts().cells
-    none = (0, 0, 0)
-    healthy = {name: _minus(cell, own.get(name, none)) for name, cell in every.get(HEALTHY, {}).items()}
-    return {**every, HEALTHY: healthy}
 
 
 def onset_margin() -> float:
     """The share of the run by which the interval of a first break begins earlier."""
-    return float(_measured().get("onset_margin", 0.0))
+    return float(written().get("onset_margin", 0.0))
 
 
 def in_healthy(detector: str, severity: Severity) -> float:
@@ -146,10 +133,6 @@ def _counts() -> Counts:
 
 def _cell(cause: str, detector: str) -> Cell:
     return _counts().cells.get(cause, {}).get(detector, (0, 0, 0))
-
-
-def _minus(cell: Cell, part: Cell) -> Cell:
-    return cell[0] - part[0], cell[1] - part[1], cell[2] - part[2]
 
 
 def _smoothed(seen: int, measured: int, believed: float, runs: float) -> float:

@@ -5,6 +5,7 @@ to be empty (no tools, no limit). Neither is filled in from a guess.
 """
 
 import difflib
+import tomllib
 from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +18,7 @@ from firstbreak.readers import Unreadable, why
 from firstbreak.values import dataclass, field
 
 SCHEMA = "firstbreak.protocol/1"
+FIELDS_FILE = Path(__file__).with_suffix(".toml")
 
 
 @dataclass(frozen=True)
@@ -28,80 +30,13 @@ class Field:
     meaning: str
 
 
-_ROWS: tuple[tuple[str, str, str], ...] = (
-    # what is asked
-    ("task", "text", "what is measured"),
-    ("task_version", "any", "version of the task's definition"),
-    ("dataset", "text", "where the problems come from"),
-    ("dataset_revision", "any", "revision, date or hash of the problems"),
-    ("split", "text", "which part of the data is scored"),
-    ("problems", "number", "how many problems are scored"),
-    # how it is asked
-    ("prompt_template", "any", "the text around a problem"),
-    ("chat_template", "any", "the template that makes turns into tokens, or its hash"),
-    ("system_prompt", "text", "the system prompt"),
-    ("fewshot", "number", "worked examples before the problem"),
-    ("fewshot_seed", "any", "what draws the worked examples"),
-    ("fewshot_as_multiturn", "flag", "worked examples are turns of a chat"),
-    # how it is answered; the names are those of the hyperparameters of a training rollout
-    ("temperature", "number", "sampling temperature, 0 for greedy"),
-    ("top_p", "number", "nucleus sampling: probability kept"),
-    ("top_k", "number", "candidates kept at a token, -1 for all"),
-    ("min_p", "number", "least probability kept, relative to the likeliest token"),
-    ("repetition_penalty", "number", "penalty on repeated tokens, 1 for none"),
-    ("frequency_penalty", "number", "penalty on frequent tokens, 0 for none"),
-    ("presence_penalty", "number", "penalty on tokens that occurred, 0 for none"),
-    ("max_new_tokens", "number", "length limit of an answer, in tokens"),
-    ("max_total_tokens", "number", "length limit of prompt and answers together, in tokens"),
-    ("stop", "set", "texts that end an answer"),
-    ("reasoning", "any", "effort or token budget of hidden reasoning"),
-    ("best_of", "number", "answers drawn of which the best is kept"),
-    ("precision", "text", "number format of weights and activations"),
-    ("engine", "any", "what generates, with its version"),
-    ("seed", "any", "seed of sampling"),
-    # tools and limits
-    ("tools", "set", "tools that may be called"),
-    ("tool_permissions", "any", "what the tools may touch: sandbox, network, approval"),
-    ("tool_timeout", "number", "limit of one tool call, in seconds"),
-    ("max_turns", "number", "turn or message limit"),
-    ("time_limit", "number", "limit of one problem, in seconds"),
-    # how it is scored
-    ("metric", "any", "the number that is reported"),
-    ("scorer", "any", "what grades an answer, with its options"),
-    ("answer_filter", "any", "how the answer is taken out of the text"),
-    ("judge", "any", "the model that grades, with its prompt"),
-    ("samples_per_problem", "number", "answers drawn for each problem"),
-    ("pass_k", "number", "k of pass@k"),
-    ("pass_estimator", "text", "estimator of pass@k: unbiased, any_of_k, all_of_k, majority, ..."),
-    ("reducer", "any", "how several answers to a problem become one score"),
-    # the world of an agent
-    ("env_id", "text", "environment"),
-    ("env_version", "any", "version of the package that holds the environment"),
-    ("env_options", "any", "options the environment is made with"),
-    ("wrappers", "list", "wrappers, from the inside out"),
-    ("n_envs", "number", "environments side by side: which episodes end first depends on it"),
-    ("episodes", "number", "episodes that are scored"),
-    ("episode_cap", "number", "longest episode, in environment steps"),
-    ("start_states", "any", "how episodes start: reset, no-ops, options"),
-    ("seeds", "set", "seeds of the episodes"),
-    ("deterministic", "flag", "the likeliest action is taken instead of a sampled one"),
-    ("sticky_actions", "number", "probability that the last action is repeated"),
-    ("frame_skip", "number", "frames of one step"),
-    ("life_loss_ends", "flag", "losing a life ends an episode"),
-    ("full_action_space", "flag", "all actions are allowed, also those without effect"),
-    ("observation_statistics", "any", "running statistics that observations are normalised with, or their hash"),
-    ("reward", "text", "which reward is summed: raw, clipped, normalised, shaped"),
-    ("discount", "number", "discount of the reported return"),
-    # what measured
-    ("harness", "text", "what ran the evaluation"),
-    ("harness_version", "any", "its version"),
-)
-
 #: other names that trainers and engines give a field
 ALIASES: Mapping[str, str] = MappingProxyType(
     spelled(max_new_tokens="max_tokens max_completion_tokens max_output_tokens max_gen_toks", time_limit="timeout")
 )
-FIELDS: Mapping[str, Field] = MappingProxyType({row[0]: Field(*row) for row in _ROWS})
+FIELDS: Mapping[str, Field] = MappingProxyType(
+    {name: Field(name, *row) for name, row in tomllib.loads(FIELDS_FILE.read_text("utf-8")).items()}
+)
 OTHER = "other."  #: prefix for what a harness records outside the vocabulary; these fields are compared as well
 
 #: fields without which a score of answers, or of episodes, cannot be reproduced

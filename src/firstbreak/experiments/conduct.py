@@ -34,17 +34,7 @@ from firstbreak.engine.stats import sequential
 from firstbreak.engine.stats.sequential import Decided, Decision
 from firstbreak.experiments import plan, runner
 from firstbreak.experiments.overrides import HOOK, CannotOverride, config_file, in_force, render
-from firstbreak.experiments.plan import (
-    already_used,
-    answerable,
-    as_asked,
-    duration,
-    length,
-    logged_steps,
-    planned,
-    weigh,
-    without_measure,
-)
+from firstbreak.experiments.plan import answerable, duration, length, logged_steps, planned
 from firstbreak.experiments.resume import FROM_THE_BEGINNING, StartPoint, start_of
 from firstbreak.experiments.runner import Result, Trial
 from firstbreak.experiments.settings import ExperimentSettings
@@ -428,7 +418,7 @@ def ask(
         if obstacle
         else q.answer(seen)
         if q in recorded
-        else Answer(yes=None, reason=without_measure(design, run, settings, q.needed) or _unasked(q, family))
+        else Answer(yes=None, reason=plan.without_measure(design, run, settings, q.needed) or _unasked(q, family))
         for q in design.questions
     )
 
@@ -534,8 +524,8 @@ def evidence(folder: Path, run: Run, outcomes: Sequence[Outcome] | None = None, 
         for question in design.questions:
             if question.asks in by_question and question.asks not in measured:
                 measured |= set() if design.trains else {question.asks}
-                used, asked = already_used(question, ranked, outcomes, run), as_asked(question, ranked, run)
-                for candidate, weight in weigh(name, asked, by_question[question.asks], candidates, used).items():
+                used, asked = plan.already_used(question, ranked, outcomes, run), plan.as_asked(question, ranked, run)
+                for candidate, weight in plan.weigh(name, asked, by_question[question.asks], candidates, used).items():
                     found.setdefault(candidate, []).append(weight)
     return found or EMPTY
 

@@ -87,10 +87,7 @@ def _work(trial: Trial) -> Answered:
 
 def _moved(trial: Trial, folder: Path) -> Trial:
     """The same trial in another folder. The old folder is replaced in the command and the environment."""
-    old = str(trial.folder)
-    return replace(
-        trial,
-        folder=folder,
-        arguments=tuple(word.replace(old, str(folder)) for word in trial.arguments),
-        environment={name: value.replace(old, str(folder)) for name, value in trial.environment.items()},
-    )
+    old, new = str(trial.folder), str(folder)
+    arguments = tuple(word.replace(old, new) for word in trial.arguments)
+    environment = {name: value.replace(old, new) for name, value in trial.environment.items()}
+    return replace(trial, folder=folder, arguments=arguments, environment=environment)

@@ -21,13 +21,11 @@ def render(report: Report) -> str:
 def article(report: Report) -> Markup:
     """The report, for a page with the styles."""
     action = report.action
-    head = element(
-        "section",
+    run, said = (
         element("p", literal(report.target), class_="run"),
-        element("h2", icon(ICON[action]), verdict(report)),
         element("p", prose(summary(report)), class_="summary"),
-        class_="verdict",
     )
+    head = element("section", run, element("h2", icon(ICON[action]), verdict(report)), said, class_="verdict")
     return element("article", head, *_parts(report), class_=f"preflight {action.value}")
 
 

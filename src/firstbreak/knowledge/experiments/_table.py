@@ -72,14 +72,10 @@ def design(name: str, row: Mapping[str, Any]) -> Design:
         page=partial(_rows.page, file, name, row["title"], PAGE),
         overrides=_overrides(row["overrides"]),
         questions=asked,
-        length=row.get("length", 0.1),
-        seeds=row.get("seeds", 1),
         control=_overrides(row["control"]) if "control" in row else None,
-        bare=row.get("bare", False),
         then={word: tuple(names) for word, names in row.get("then", EMPTY).items()},
-        do=row.get("do", EMPTY),
-        code=row.get("code", EMPTY),
         families=_rows.families_of(row, named),
+        **{key: row[key] for key in ("length", "seeds", "bare", "do", "code") if key in row},
     )
 
 

@@ -31,14 +31,12 @@ def _read(place: Path) -> Iterator[Row]:
         raise Unreadable(place, "no such file or folder", REMEDY)
     match place.suffix.lower():
         case ".jsonl" | ".ndjson":
-            return _json_lines(place)
+            return json_lines(place)
         case ".json":
             return _json(place)
         case ".csv" | ".tsv":
             return csv_rows(place)
-        case ".parquet":
-            return _parquet(place)
-        case ".arrow":
+        case ".parquet" | ".arrow":
             return _arrow(place)
     raise Unreadable(place, f"a {place.suffix or 'nameless'} file holds no rows that firstbreak knows", REMEDY)
 
@@ -54,7 +52,8 @@ def _folder(folder: Path) -> Iterator[Row]:
         yield from _read(shard)
 
 
-def _json_lines(place: Path) -> Iterator[Row]:
+def json_lines(place: Path) -> Iterator[Row]:
+    """The objects of a file with one JSON object on each line."""
     with place.open("rb") as file:
         for number, line in enumerate(file, 1):
             if line.strip():
@@ -89,28 +88,18 @@ def csv_rows(place: Path) -> Iterator[Row]:
         yield from csv.DictReader(file, delimiter="\t" if place.suffix.lower() == ".tsv" else ",")
 
 
-def _parquet(place: Path) -> Iterator[Row]:
-    try:
-        from pyarrow import ArrowException, parquet  # type: ignore[import-untyped]
-    except ImportError:
-        raise Unreadable(place, "Parquet needs pyarrow", "install `firstbreak[parquet]`") from None
-    try:
-        with parquet.ParquetFile(place) as file:
-            for batch in file.iter_batches(4096):
-                yield from batch.to_pylist()
-    except (ArrowException, OSError) as error:
-        raise Unreadable(place, f"no Parquet ({error})", "write the file again") from None
-
-
 def _arrow(place: Path) -> Iterator[Row]:
-    """An Arrow stream, which is what save_to_disk writes."""
+    """Parquet, or an Arrow stream, which is what save_to_disk writes."""
+    of_parquet = place.suffix.lower() == ".parquet"
     try:
-        from pyarrow import ArrowException, ipc
+        from pyarrow import ArrowException, ipc, parquet  # type: ignore[import-untyped]
     except ImportError:
-        raise Unreadable(place, "Arrow needs pyarrow", "install `firstbreak[parquet]`") from None
+        what = "Parquet" if of_parquet else "Arrow"
+        raise Unreadable(place, f"{what} needs pyarrow", "install `firstbreak[parquet]`") from None
     try:
-        with place.open("rb") as file, ipc.open_stream(file) as stream:
-            for batch in stream:
+        with place.open("rb") as file:
+            for batch in parquet.ParquetFile(file).iter_batches(4096) if of_parquet else ipc.open_stream(file):
                 yield from batch.to_pylist()
     except (ArrowException, OSError) as error:
-        raise Unreadable(place, f"no Arrow stream ({error})", "save the data set again") from None
+        what, remedy = ("Parquet", "write the file") if of_parquet else ("Arrow stream", "save the data set")
+        raise Unreadable(place, f"no {what} ({error})", f"{remedy} again") from None

@@ -206,8 +206,7 @@ def ranks(values: np.ndarray) -> np.ndarray:
     """Ranks, ties sharing their mean."""
     _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
-    mean: np.ndarray = (ends - (counts - 1) / 2)[place]
-    return mean
+    return (ends - (counts - 1) / 2)[place]
 
 
 def direction(items: Sequence[Item], rewards: np.ndarray) -> Answer:

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from firstbreak.model import Sample
-from firstbreak.preflight.data.rows import csv_rows
+from firstbreak.preflight.data.rows import csv_rows, json_lines
 from firstbreak.readers import Unreadable
-from firstbreak.readers._json import loads
 from firstbreak.readers._samples import as_text, number
 from firstbreak.readers.read import read
 from firstbreak.values import dataclass
@@ -91,21 +90,7 @@ def _rows(path: Path) -> Iterator[Mapping[str, Any]] | None:
     """The rows of JSON lines or CSV; None for anything else."""
     if not path.is_file() or path.suffix.lower() not in (".jsonl", ".ndjson", ".csv"):
         return None
-    return csv_rows(path) if path.suffix.lower() == ".csv" else _json_rows(path)
-
-
-def _json_rows(path: Path) -> Iterator[Mapping[str, Any]]:
-    with path.open("rb") as file:
-        for i, line in enumerate(file, 1):
-            if not line.strip():
-                continue
-            try:
-                row = loads(line)
-            except ValueError as error:
-                raise Unreadable(path, f"this is no JSON object ({error})", "mend or remove the line", str(i)) from None
-            if not isinstance(row, Mapping):
-                raise Unreadable(path, "this is no JSON object", "write one object on each line", str(i))
-            yield row
+    return csv_rows(path) if path.suffix.lower() == ".csv" else json_lines(path)
 
 
 def _check_roles(path: str, columns: Mapping[str, str]) -> None:

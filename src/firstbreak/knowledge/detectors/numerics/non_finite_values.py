@@ -36,7 +36,7 @@ from typing import NamedTuple
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, from_point, seen_in
+from firstbreak.engine.checks import at, from_point, seen_in, seen_since
 from firstbreak.engine.stats.spikes import period
 from firstbreak.model import (
     Confidence,
@@ -188,7 +188,7 @@ def _out_of_scale(run: Run, lasting_points: int) -> Finding | None:
     if found is None:
         return None
     found = list({leap.kind: leap for leap in reversed(found)}.values())[::-1]  # one curve of each kind
-    first = found[0]
+    first, others = found[0], [leap.series for leap in found[1:]]
     since, interval = from_point(first.series, first.first)
     lasting = len(first.series) - first.first >= lasting_points
     sizes = (
@@ -207,10 +207,7 @@ def _out_of_scale(run: Run, lasting_points: int) -> Finding | None:
         ),
         severity=Severity.CRITICAL if lasting else Severity.WARNING,
         confidence=Confidence.HIGH,
-        metric=first.series.name,
-        onset=since,
-        interval=interval,
-        evidence=tuple(Evidence(text=leap.series.name, series=leap.series, since=since) for leap in found),
+        **seen_since(first.series, first.series.name, since, interval, along={s.name: s for s in others}),
         sudden=True,
         numbers={"metrics": [leap.series.name for leap in found]},
     )

@@ -28,7 +28,7 @@ from firstbreak.engine.stats.direction import departure, falls, rises
 from firstbreak.engine.stats.points import late_median, median
 from firstbreak.engine.stats.shape import trajectory as shape_of
 from firstbreak.engine.stats.trend import trend
-from firstbreak.model import Confidence, Evidence, Finding, Interval, NotMeasured, Role, Series, Severity, Statistic
+from firstbreak.model import Confidence, Evidence, Finding, Interval, NotMeasured, Role, Series, Severity
 from firstbreak.values import replace
 from firstbreak.words import number
 
@@ -89,7 +89,7 @@ def detect(
         message=facts.tell(
             "the reward rises by {change} because of {driver}, while the component that checks the {aim} {how} ({stuck}); "
             "{look} with the highest reward",
-            change=facts.of(Statistic.CHANGE, reward_mean),
+            change=facts.change(reward_mean),
             driver=driver,
             aim=aim,
             how=how,
@@ -147,7 +147,7 @@ def _without_success(reward: Series, success: Series) -> Finding:
     what = facts.tell(
         "the reward rises by {change}, and the share of successes falls from {before} to {now}: something else than success "
         "pays; compare the returns of episodes that succeed and that fail",
-        change=facts.of(Statistic.CHANGE, reward),
+        change=facts.change(reward),
         before=facts.mean(success.head(0.25)),
         now=facts.mean(success.tail(0.25)),
     )
@@ -160,7 +160,7 @@ def _never_succeeds(reward: Series, success: Series) -> Finding:
     what = facts.tell(
         "the reward rose by {change} and stays there, and {share:%} of the episodes succeed: something else than success "
         "pays best; compare the return of a success with that of an episode of now",
-        change=facts.of(Statistic.CHANGE, reward),
+        change=facts.change(reward),
         share=facts.mean(success.tail(0.5)),
     )
     return _beside_successes(reward, success, what, Severity.WARNING, float(reward.steps[0]))

@@ -33,17 +33,7 @@ from firstbreak.engine.stats.points import late_median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.shape import trajectory as shape_of
 from firstbreak.engine.stats.trend import trend
-from firstbreak.model import (
-    Confidence,
-    Evidence,
-    Finding,
-    NotApplicable,
-    NotMeasured,
-    Role,
-    Series,
-    Severity,
-    Statistic,
-)
+from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 from firstbreak.words import percent
 
 ONE_SIDED = 1.64  #: standard errors: 95 % of a normal distribution lie below
@@ -118,7 +108,7 @@ def detect(
             "the reward rose by {change} while {judged} {course}: the reward measures something else than the evaluation, or "
             "is a proxy that the policy games; first {look} with the highest reward, and see which component of the reward "
             "rises",
-            change=facts.of(Statistic.CHANGE, reward),
+            change=facts.change(reward),
             judged=judged.name,
             course=_course(judged, shape, fell, parted),
             look=look,

@@ -110,6 +110,8 @@ def _tail(
     if late < tail_ratio or taken < high:
         return None
     grown = late >= growth * float(np.median(ratio.head(0.25).values))
+    text, beside = "longest over mean completion", {"share of a step that generation takes": rollout}
+    since = first_sustained(ratio, lambda values: values >= tail_ratio)
     return Finding(
         message=(
             f"the longest completion is {number(late)} times the mean{', and this ratio has grown' if grown else ''}, "
@@ -118,13 +120,6 @@ def _tail(
         ),
         severity=Severity.WARNING if grown else Severity.NOTICE,
         confidence=Confidence.MEDIUM,
-        **seen_since(
-            ratio,
-            "longest over mean completion",
-            first_sustained(ratio, lambda values: values >= tail_ratio),
-            metric="length.max",
-            level=tail_ratio,
-            beside={"share of a step that generation takes": rollout},
-        ),
+        **seen_since(ratio, text, since, metric="length.max", level=tail_ratio, beside=beside),
         numbers={"tail": late, "rollout": taken},
     )
