@@ -50,6 +50,7 @@ def _first_rows() -> list[list[str]]:
     cells = [f"{percent(drawn[name]['share'])} of {drawn[f'n_{kind}']}" for name, kind in DRAWN.items()]
     return [
         ["unseen runs by other hands", *_asked("link_accepted", "accused", "stopped")],
+        ["the same runs, by a person who reads only the logs", *_asked("reader_link_accepted", "reader_accused"), ""],
         [f"{n:,} drawn runs, partly seen", *cells],
     ]
 

@@ -201,8 +201,10 @@ CASES: Cases = {
             "reward.accuracy": np.minimum(1, 1.5 * learning(150))}),
         "a third of zero variance groups": passes({"reward.zero_std_frac": 0.33 + noise(100, 0.1),
             "reward.mean": learning(100)}),
-        "groups that become equal while the score goes on rising": finds({"reward.zero_std_frac": np.linspace(0, 0.75, 75),
-            "reward.mean": np.linspace(0.7, 1.4, 75) + noise(75, 0.03)}, NOTICE),
+        "groups that become equal because their answers are right": [*(finds({"reward.zero_std_frac": np.linspace(0, 0.75, 75),
+            "reward.mean": np.linspace(0.7, 1.4, 75) + noise(75, 0.03), "reward.component.exact_match_reward.mean":
+            np.linspace(0.4, top, 75), "reward.component.position_reward.mean": np.linspace(0.3, 0.5, 75)}, severity)
+            for top, severity in [(0.9, NOTICE), (0.5, WARNING)])],
         "while the score rises it is a waste and not a break": finds({"reward.zero_std_frac": [0.6] * 100,
             "reward.mean": learning(100)}, NOTICE),
         "a spread of exactly zero counts": finds({"reward.group_std": [0.0] * 40, "reward.mean": noise(40)}, CRITICAL),

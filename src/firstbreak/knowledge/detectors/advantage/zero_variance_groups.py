@@ -3,7 +3,7 @@
 Looks for: The share of prompt groups whose completions all got the same reward: its mean over the second half of the
 run, and the step from which it stays above `share_warning`. Where only the spread within groups is logged, a spread of
 exactly 0 counts as such a step. Whether these groups are right or wrong follows from the mean reward: with a mean m,
-where rewards go from 0 to 1, at most 1 - m of the groups are all wrong. Also normalised advantages that lose their
+where rewards go from 0 to 1, or of the part of the reward that checks the answer, at most 1 - m of the groups are all wrong. Also normalised advantages that lose their
 spread although fewer groups than that are equal; and prompts of which some are answered rightly and others not, in
 groups that never differ: their completions are copies of each other.
 Why: A group-relative advantage is the reward minus the mean of the group. Where all rewards of a group are equal, the
@@ -72,6 +72,7 @@ def detect(
     trajectory: Trajectory | None = None,
     advantage_std: Series | None = None,
     truth: Series | None = None,
+    answer_parts: dict[str, Series] | None = None,
     *,
     share_warning: float = at(0.5, "share", "With fewer such groups, most of the batch still teaches something."),
     share_critical: float = at(0.8, "share", "From here on, less than a fifth of the batch is left to learn from."),
@@ -98,6 +99,10 @@ def detect(
     learns = trajectory is not None and trajectory.learned and not trajectory.lost
     severity = Severity.CRITICAL if share >= share_critical else Severity.WARNING
     place = _place(share, float(late.steps[0]), reward_mean, reward_min, reward_max)
+    if place is Place.UNKNOWN and any(
+        _place(share, float(late.steps[0]), part, None, None) is Place.RIGHT for part in (answer_parts or {}).values()
+    ):
+        place = Place.RIGHT
     right = 0.0 if truth is None else median(truth.tail(0.25).finite.values)
     if learns and place is Place.UNKNOWN and 1 - MIXED / 2 <= right <= 1:
         place = Place.RIGHT
@@ -111,8 +116,7 @@ def detect(
     ):
         return Expected("in nearly all groups the rewards are equal because nothing is ever rewarded")
     if learns or place is Place.RIGHT:  # wasteful, but enough groups are left, or little is left to learn
-        rising = trajectory is not None and trajectory.kind == "rising"
-        wasteful = share >= share_critical or (began is not None and not rising)
+        wasteful = share >= share_critical or began is not None
         severity = Severity.WARNING if wasteful and place is not Place.RIGHT else Severity.NOTICE
     stuck = trajectory is not None and trajectory.kind == "flat"
     sure = share >= share_critical or began is not None or stuck
