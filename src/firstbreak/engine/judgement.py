@@ -56,9 +56,13 @@ PROBABLE = 0.3  #: a cause less probable than this is a guess: what separates th
 HARDLY_SOUND = (
     0.05  #: probability of a healthy run: below it no healthy run of the population stands still (population)
 )
+MORE_PROBABLE = (
+    0.5  #: of a sound run: what is only a guess is then named as a warning, and not as the first sign (convention)
+)
 INSEPARABLE = 2.0  #: ratio of two probabilities below which the log cannot separate them (convention)
 SURE = 2 / 3  #: a link whose causes are less probable together draws no broken relation from another link (convention)
 SUSPECTED = 0.2  #: a cause less probable than this moves no sign to another link (convention)
+EXACT = frozenset({Role.RELATION, Role.PROOF, Role.WEIGHTS_LOST})  #: findings that are more than a trend
 RESTATE = frozenset({Role.SCORE_FELL, Role.SCORE_UNMOVED})  #: findings that say what the score did, and not why
 
 
@@ -344,7 +348,7 @@ def first_break_of(
         found = [o for o in found or _doubts(outcomes) or signs if not _only_slower(o, signs)]
     else:
         found = [o for o in signs if _is_serious(o) and not _only_slower(o, signs)]
-    found = _without_consequences(found, outcomes)
+    found = _without_restatements(_without_consequences(found, outcomes))
     found = sorted(found, key=lambda o: (bool(o.roles & RESTATE), _by_onset(o, outcomes)))
     if not found:
         return _by_setting(outcomes, ranked) if harmed or harm is Harm.STALLED else None
@@ -353,13 +357,14 @@ def first_break_of(
     sure = [o for o in found if _is_serious(o)]
     sign = ([o for o in proofs if o.detector in its] or proofs or _explaining(sure or found, ranked) or found)[0]
     assert sign.finding is not None
+    healthy = sum(c.probability for c in ranked if c.id == HEALTHY)
+    if not _is_sign(sign) and healthy > MORE_PROBABLE:
+        return None  # a guess, beside a run that is more probably sound than not
     link, dated = _link_of(sign, ranked), _dated(sign.finding, outcomes)
     causes = {c.link for c in ranked if c.probability >= SUSPECTED or sign.detector in explained(c)}
     pointed = causes | {o.link for o in [*signs, *_doubts(outcomes)]}
     also, probability = _told_apart(link, {of: p for of, p in by_link(ranked).items() if of is link or of in pointed})
-    sound = sum(c.probability for c in ranked if c.id == HEALTHY) > sum(
-        c.probability for c in ranked if c.link is not None and c.link in (link, also)
-    )
+    sound = healthy > sum(c.probability for c in ranked if c.link is not None and c.link in (link, also))
     return FirstBreak(
         link=link,
         kind=BreakKind.BREAK if harmed and not drift and not sound else BreakKind.FIRST_SIGN,
@@ -425,6 +430,12 @@ def _without_consequences(signs: Sequence[Outcome], dating: Sequence[Outcome]) -
     return [o for o, onset in onsets if o is lost or Role.PROOF in o.roles or (onset is not None and onset < since)]
 
 
+def _without_restatements(signs: Sequence[Outcome]) -> list[Outcome]:
+    """The signs without trends of a curve whose numbers are known not to fit: the relation says why it grows."""
+    related = {o.finding.metric for o in signs if o.finding is not None and Role.RELATION in o.roles and _is_serious(o)}
+    return [o for o in signs if o.roles & EXACT or o.finding is None or o.finding.metric not in related]
+
+
 def _dated(finding: Finding, outcomes: Sequence[Outcome]) -> Finding:
     """The finding that dates a change best: a jump of the same curve, in or near the interval in which the change began."""
     low, high = finding.interval or (np.inf, -np.inf)
@@ -466,7 +477,10 @@ def _link_of(sign: Outcome, ranked: Sequence[RankedCause]) -> Link:
         return sign.link
     own = max((c.probability for c in ranked if c.link is sign.link and sign.detector in explained(c)), default=0.0)
     at_link = sum(c.probability for c in ranked if c.link is top.link)
-    exact = Role.PROOF in sign.roles or (Role.RELATION in sign.roles and at_link < SURE)
+    either = sign.finding is not None and sign.finding.numbers.get(
+        "either"
+    )  # what was found has causes at several links
+    exact = not either and (Role.PROOF in sign.roles or (Role.RELATION in sign.roles and at_link < SURE))
     return sign.link if exact or own * INSEPARABLE > top.probability else top.link
 
 

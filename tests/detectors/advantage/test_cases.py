@@ -179,6 +179,9 @@ CASES: Cases = {
     "value-scale-mismatch": {
         "values near zero under large returns": finds({"value.mean": noise(60, 0.1, 1),
             "returns.mean": LARGE}, WARNING),
+        "soft values hold the entropy that is to come": [*(case({"value.mean": np.linspace(5, 9000, 60), "alpha":
+            np.full(60, alpha), **PAID_ALIKE}, algorithm="sac", config={"gamma": 0.99}) for case, alpha in
+            [(passes, 900.0), (finds, 0.1)])],
         "minus the loss of a deterministic policy is its value": [finds({"policy.loss": -5000 + noise(60, 100),
             "reward.mean": -260 + noise(60, 5)}, "less than 0", algorithm="td3"), cannot({"policy.loss": -5000 + noise(60, 100),
             "reward.mean": -260 + noise(60, 5)}, algorithm="sac")],

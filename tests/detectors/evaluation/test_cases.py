@@ -139,6 +139,8 @@ CASES: Cases = {
             **SURER}, "5 times", algorithm="grpo"),
         "numbers that differ": passes({"eval.accuracy": np.linspace(0.3, 0.6, 24), **SURER},
             algorithm="grpo"),
+        "a policy that is stuck repeats itself": passes({"eval.reward": [12.8, *[9.4] * 4, *[9.6] * 7], **SURER},
+            algorithm="dqn"),
         "a ceiling that repeats": passes({"eval.accuracy": np.concatenate([[0.3, 0.6, 0.8, 0.9], np.ones(20)]),
             **SURER}, algorithm="grpo"),
         "a share of few items repeats by chance": cannot({"eval.accuracy": np.array([7, 4, 9, 9, 8, 8, 8, 8, 8, 8, 8,

@@ -326,6 +326,8 @@ CASES: Cases = {
             np.linspace(2, 400, 60)), "reward.min": np.zeros(60)}, algorithm="dqn")},
     "reward-scale-apart": {
         "rewards times a hundred": finds({"eval.reward": SKILL, "reward.mean": 100 * SKILL}, "100", algorithm="ppo"),
+        "a factor moves with the returns": passes({"eval.reward": -700 + noise(60, 40), "reward.mean":
+            np.linspace(-70, -13, 60)}, algorithm="ppo"),
         "a training return that lags": passes({"eval.reward": SKILL, "reward.mean": 0.5 * SKILL}, algorithm="ppo"),
         "rewards that are clipped to their sign are healthy": [expects({"eval.reward": SKILL * 3,
             "reward.mean": np.round(SKILL / 15)}, algorithm="sac"),

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from firstbreak.model import Run, Severity
+from firstbreak.model import Config, Run, Severity
+from firstbreak.values import replace
 from tests.detectors.look import (
     CRITICAL,
+    HIGH,
     MEDIUM,
     NOTICE,
     WARNING,
@@ -34,6 +36,14 @@ def power(low_share: float) -> np.ndarray:
 
 # memory-creep
 CREEP = 50 + 0.12 * np.arange(200) + noise(200, 0.3)
+
+
+def allowed(megabytes: int) -> Run:
+    """A worker whose memory grows to 1.5 GB."""
+    grown = run({"memory.cpu": np.linspace(0.33, 1.5, 77)}, algorithm="ppo")
+    return replace(grown, config=Config(raw={"worker_memory_limit_mb": megabytes}))
+
+
 # memory-tight
 SIZE = {"gpu.memory_size": np.full(60, 80.0)}
 BUSY = (np.arange(100) % 20 >= 17).astype(float)
@@ -128,6 +138,8 @@ CASES: Cases = {
         "a limit far away is a notice": finds({"memory.gpu": 49 + 0.03 * np.arange(200) + noise(200, 0.05)}, NOTICE),
         "no limit is assumed": [*(finds({signal: CREEP}, NOTICE,
             numbers={"steps_left": None}) for signal in ["memory.cpu", "memory.gpu"])],
+        "memory that reaches what the configuration allows a process": [*(finds(allowed(limit), WARNING, sure)
+            for limit, sure in [(1536, HIGH), (4096, MEDIUM)])],
         "a replay buffer that fills is expected": expects({"memory.cpu": CREEP,
             "replay.size": 1000.0 * np.arange(200)}),
         "healthy memory": [*(passes({"memory.gpu_reserved": memory}) for memory in [np.full(200, 70.0),

@@ -67,14 +67,16 @@ def detect(
         if policy is not Policy.CONTROL or paid is None or len(value_mean.finite) < min_points:
             return NotMeasured("neither the critic's returns nor those of episodes are logged")
         # soft values hold the entropy that is still to come
-        soft = (
+        soft = ENTROPY * (
             median(alpha.finite.values) / (1 - min(config.number("gamma") or 0.0, 0.999)) if alpha is not None else 0.0
         )
-        turned = _of_other_sign(value_mean.finite, paid.finite, ENTROPY * soft, min_points)
+        turned = _of_other_sign(value_mean.finite, paid.finite, soft, min_points)
         if turned is not None or reward_mean is None:
             return turned
         whole = _worth(config, reward_mean.finite, episode_length, min_points)
-        return _beyond_episodes(value_mean.finite, reward_mean.finite, eval_reward, whole, beyond, far, min_points)
+        return _beyond_episodes(
+            value_mean.finite, reward_mean.finite, eval_reward, whole, beyond, far, min_points, soft
+        )
     values, returns = value_mean.finite.tail(0.5), returns_mean.finite.tail(0.5)
     if min(len(values), len(returns)) < min_points:
         return NotMeasured(
@@ -191,8 +193,12 @@ def _beyond_episodes(
     beyond: float,
     far: float,
     min_points: int,
+    soft: float,
 ) -> Finding | NotMeasured | None:
-    """Values above what any episode returns, or is worth as a `whole`, from some update on to the end."""
+    """Values above what any episode returns, or is worth as a `whole`, from some update on to the end.
+
+    `soft`: what the entropy that is still to come adds.
+    """
     if len(returns) < min_points:
         return NotMeasured(f"{len(returns)} returns of episodes are too few (needs {min_points})")
     scores = evaluation.finite.tail(0.5).values if evaluation is not None else np.empty(0)
@@ -205,7 +211,7 @@ def _beyond_episodes(
     worth = ""
     if whole is not None and 0 < whole < most:
         most, worth = whole, f", which is at most {number(whole)} with the discount, since every step pays the same"
-    first = for_good(values.values > beyond * most, 0.9) if most > 0 else None
+    first = for_good(values.values > beyond * most + soft, 0.9) if most > 0 else None
     plain = first is not None and float(values.values[first:].min()) > 2 * beyond * most
     if first is None or len(values) - first < (min_points // 2 if plain else min_points):
         return None

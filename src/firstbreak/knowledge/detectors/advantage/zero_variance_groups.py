@@ -3,9 +3,9 @@
 Looks for: The share of prompt groups whose completions all got the same reward: its mean over the second half of the
 run, and the step from which it stays above `share_warning`. Where only the spread within groups is logged, a spread of
 exactly 0 counts as such a step. Whether these groups are right or wrong follows from the mean reward: with a mean m,
-where rewards go from 0 to 1, or of the part of the reward that checks the answer, at most 1 - m of the groups are all wrong. Also normalised advantages that lose their
-spread although fewer groups than that are equal; and prompts of which some are answered rightly and others not, in
-groups that never differ: their completions are copies of each other.
+where rewards go from 0 to 1, at most 1 - m of the groups are all wrong; so does the part of the reward that checks the
+answer. Also normalised advantages that lose their spread although fewer groups than that are equal; and prompts of which
+some are answered rightly and others not, in groups that never differ: their completions are copies of each other.
 Why: A group-relative advantage is the reward minus the mean of the group. Where all rewards of a group are equal, the
 advantage is 0 and the group adds nothing to the gradient. The batch becomes smaller, and no message says so.
 False alarm: The task is solved: all answers are right, and the score is at its highest possible value. While the score

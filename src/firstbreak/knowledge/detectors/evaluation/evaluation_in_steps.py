@@ -23,6 +23,7 @@ from firstbreak.words import percent
 
 ROLES = (Role.RELATION,)
 FAMILIES = without(Method.SUPERVISED)
+MATERIAL = 0.1  #: of the range of the score: a policy that is stuck still changes by less (convention)
 
 
 def detect(
@@ -51,7 +52,8 @@ def detect(
         np.abs(eval_score.values[1:]) == np.max(np.abs(eval_score.values))
     )
     repeated, changed = same & ~at_end, ~same
-    if np.mean(repeated) < min_share or np.sum(changed) < min_changes or possible < min_values:
+    material = np.abs(np.diff(eval_score.values)) > MATERIAL * np.ptp(eval_score.values)
+    if np.mean(repeated) < min_share or np.sum(changed & material) < min_changes or possible < min_values:
         return None
     if all(_few_items(s.values, few_items) for s in curves):
         return NotMeasured(f"the score is a share of at most {few_items} items, which repeats by chance")

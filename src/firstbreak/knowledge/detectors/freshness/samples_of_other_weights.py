@@ -174,5 +174,5 @@ def _negative(kl: Series, sure: float, below: float) -> Finding | None:
         onset=first,
         interval=None if since is None else (float(kl.steps[0]), max(first, since)),
         evidence=(Evidence(text="divergence from the reference", series=kl, since=first, level=0.0),),
-        numbers={"mean": mean},
+        numbers={"mean": mean, "either": True},
     )

@@ -33,6 +33,7 @@ from firstbreak.words import number
 
 WHOLE = 0.9  #: share of returns that are whole numbers; a mean of two episodes may be a half (convention)
 STORED = pattern(r"(batch|buf|buffer|replay|stored)_?(rewards?|rews?)(_?(mean|avg|abs))?", re.IGNORECASE)
+SAME_FACTOR = 2.0  #: between the ninth and the first decile (convention)
 RARE = 10  #: steps that pay, which the batches must hold even where only one of an episode does (convention)
 ROLES = (Role.RELATION,)
 FAMILIES = only(Policy.CONTROL, why="rewards of text are often weighted sums that the evaluation does not share")
@@ -83,6 +84,9 @@ def detect(
     low, high = (float(q) for q in np.quantile(ratios, [0.1, 0.9]))
     if not (low > min_ratio or high < 1 / min_ratio):
         return None
+    moved = np.abs(there[same])
+    if high > SAME_FACTOR * low and np.quantile(moved, 0.9) > SAME_FACTOR * np.quantile(moved, 0.1):
+        return None  # a factor would leave the ratio what it is while the returns move
     if high < 1 / min_ratio and np.mean(trained.values == np.round(trained.values)) >= WHOLE:
         return Expected(
             "training returns are whole numbers, and smaller: rewards are clipped in training as in Atari games"

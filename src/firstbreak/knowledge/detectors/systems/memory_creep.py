@@ -17,6 +17,7 @@ References: https://docs.pytorch.org/docs/stable/notes/cuda.html
 https://docs.pytorch.org/docs/stable/torch_cuda_memory.html
 """
 
+import re
 from collections.abc import Mapping
 
 import numpy as np
@@ -29,8 +30,13 @@ from firstbreak.engine.stats.onset import onset
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.trend import Trend, trend
 from firstbreak.knowledge.detectors.systems.memory_tight import device_size
-from firstbreak.model import Confidence, Expected, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Expected, Finding, Happened, NotMeasured, Run, Series, Severity
+from firstbreak.patterns import pattern
 from firstbreak.words import axis_word, number, percent
+
+LIMIT = pattern(r"(?:mem(?:ory)?_?(?:limit|max)|max_mem(?:ory)?)_?(mb|gb)$", re.IGNORECASE)
+KILLED = pattern(r"out of memory|killed|\boom\b", re.IGNORECASE)
+AT_LIMIT = 0.95  #: of a limit: what is read is not the moment of the highest use (convention)
 
 
 def detect(
@@ -41,6 +47,7 @@ def detect(
     machine: Mapping[str, list[Series]] | None = None,
     time: Mapping[str, Series] | None = None,
     policy: Policy = Policy.TEXT,
+    run: Run | None = None,
     *,
     min_increase: float = at(0.05, "share", "Less over half of the run is no leak."),
     increase_warning: float = at(0.2, "share", "A fifth more in half of the run soon fills a machine."),
@@ -84,10 +91,23 @@ def detect(
             beside=beside,
         ),
         severity=Severity.WARNING if soon or steep else Severity.NOTICE,
-        confidence=Confidence.HIGH if steep and _slower(time, slower) else Confidence.MEDIUM,
+        confidence=Confidence.HIGH if steep and (_slower(time, slower) or _at_limit(run, top)) else Confidence.MEDIUM,
         **seen_since(memory, f"{number(top)} GB at most", began, interval, level=limit),
         numbers={"gb": top, "growth": line.change, "steps_left": left[0] if left else None},
     )
+
+
+def _at_limit(run: Run | None, top: float) -> bool:
+    """Whether so many GB are what the configuration allows a process, or the process was killed for them."""
+    if run is None:
+        return False
+    limits = [
+        value / (1024 if found[1].lower() == "mb" else 1)
+        for key, value in run.config.raw.items()
+        if isinstance(value, int | float) and (found := LIMIT.search(key))
+    ]
+    killed = any(event.kind is Happened.ERROR and KILLED.search(event.text) for event in run.events)
+    return killed or any(AT_LIMIT * limit <= top <= limit / AT_LIMIT for limit in limits)
 
 
 def _slower(time: Mapping[str, Series] | None, slower: float) -> bool:
