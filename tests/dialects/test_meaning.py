@@ -174,6 +174,7 @@ def test_an_abbreviation_is_what_its_brackets_say() -> None:
         (("pg", "bl", "gn"), ("policy.loss", "value.loss", "grad.norm")),
         (("gen_v", "u", "q"), ("policy_version.mean", None, "custom.q")),
         (("actor_wver", "ent"), ("policy_version.mean", "policy.entropy")),
+        (("sampling/logp_diff_mean", "kl_ref"), ("rollout_train.logp_absdiff.mean", "kl.ref")),
         (("actor_v_min", "v", "lag"), ("policy_version.min", "policy_version.train", "staleness.mean")),
         (("kl_mu_pi", "ret_tgt_max", "amp_scale"), ("behave.kl", "returns.max", "optim.loss_scale")),
         (("scale", "skipped", "win_rate_vs_random"), ("optim.loss_scale", None, "eval.named.win_rate_vs_random")),

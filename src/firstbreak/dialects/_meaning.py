@@ -203,7 +203,7 @@ _QUANTITIES = """
     kl.coef: kl coef + penalty loss | behave.kl: kl behave + approx | behave.ratio.mean: behave importance/ratio + weight |
     policy.ratio.mean: prox importance/ratio + weight; ratio + importance prob policy; importance + weight |
     rollout_train.kl: kl engine/rollout trainer; kl engine; kl mismatch |
-    rollout_train.logp_absdiff.mean: logp absdiff/mismatch + engine rollout trainer token mismatch absdiff |
+    rollout_train.logp_absdiff.mean: logp absdiff/mismatch + engine rollout trainer token mismatch absdiff; logp diff rollout |
     policy.weight_norm: param/weight norm + policy | loss.total: loss + total |
     policy.loss: policy/pg/clip loss + clip pg policy grad inner | policy.loss.delta: delta policy loss |
     policy.objective: objective + policy pg | policy.clip_fraction: clip % + policy pg ratio token; clip importance |

@@ -34,7 +34,7 @@ from firstbreak.model import Confidence, Expected, Finding, Happened, NotMeasure
 from firstbreak.patterns import pattern
 from firstbreak.words import axis_word, number, percent
 
-LIMIT = pattern(r"(?:mem(?:ory)?_?(?:limit|max)|max_mem(?:ory)?)_?(mb|gb)$", re.IGNORECASE)
+LIMIT = pattern(r"(?:mem(?:ory)?_?(?:limit|max)?|max_mem(?:ory)?)_?(mb|gb)$", re.IGNORECASE)
 KILLED = pattern(r"out of memory|killed|\boom\b", re.IGNORECASE)
 AT_LIMIT = 0.95  #: of a limit: what is read is not the moment of the highest use (convention)
 
