@@ -173,7 +173,7 @@ def test_a_run_and_its_diagnosis_are_one_line_each_at_the_prompt() -> None:
     assert repr(run).endswith("/run': trl grpo, 53 metrics, steps 0 to 160>")
     said = repr(firstbreak.diagnose(run))
     assert said.startswith("<Diagnosis of ")
-    assert ": rollback. First break at reward, step 61 of 160. " in said
+    assert ": rollback. First break at reward, step 61 (between 0 and 103). " in said
     assert "First: Stop, and go back to the checkpoint" in said
 
 
@@ -181,7 +181,7 @@ def test_a_path_is_diagnosed_as_the_command_does_and_what_was_found_is_short() -
     dx = firstbreak.diagnose(str(RUN))
     assert repr(dx) == repr(firstbreak.diagnose(firstbreak.read(RUN)))
     assert repr(dx.findings[0]).startswith("<reward-proxy-only (reward): critical, since 61. ")
-    assert repr(dx.causes[0]) == "<reward-pays-for-length: 97 %, Longer completions get more reward>"
+    assert repr(dx.causes[0]) == "<reward-pays-for-length: 96 %, Longer completions get more reward>"
     assert all(len(repr(one)) < 200 for one in (*dx.outcomes, *dx.causes))
 
 

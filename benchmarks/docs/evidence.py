@@ -17,10 +17,10 @@ def page() -> str:
     """docs/evidence.md"""
     sets, drawn, field = result("relations")["fresh"], result("population"), result("field")["unseen"]
     public = [f"{percent(field['all'][name]['share'])} of {field['all'][name]['of']}" for name in FIELD]
-    unseen, drawn_runs = _first_rows()
+    unseen, by_a_person, drawn_runs = _first_rows()
     rows = [
         unseen,
-        ["the same unseen runs, read by a person", *_asked("reader_link_accepted", "reader_accused"), ""],
+        by_a_person,
         ["the same, the two most probable links", *_asked("link_two"), "", ""],
         drawn_runs,
         [f"{field['all']['runs']} public runs, scored once a release", *public],
@@ -50,7 +50,7 @@ def _first_rows() -> list[list[str]]:
     cells = [f"{percent(drawn[name]['share'])} of {drawn[f'n_{kind}']}" for name, kind in DRAWN.items()]
     return [
         ["unseen runs by other hands", *_asked("link_accepted", "accused", "stopped")],
-        ["the same runs, by a person who reads only the logs", *_asked("reader_link_accepted", "reader_accused"), ""],
+        ["the same unseen runs, read by a person", *_asked("reader_link_accepted", "reader_accused"), ""],
         [f"{n:,} drawn runs, partly seen", *cells],
     ]
 
