@@ -51,7 +51,10 @@ ROLES = (Role.RELATION,)
 
 MASTER = pattern(r"master_?(?:weights?|params?)$", re.IGNORECASE)
 WEIGHT_TYPE = pattern(r"(?:param(?:eter)?s?|model|weights?|torch)[._]?d?type$", re.IGNORECASE)
-OPTIMIZER_TYPE = pattern(r"(?:optim(?:izer)?_?(?:states?)?|master_?(?:weights?)?)[._]?d?type$", re.IGNORECASE)
+OPTIMIZER_TYPE = pattern(
+    r"(?:optim(?:izer)?_?(?:states?)?|master_?(?:weights?)?)[._]?(?:d?type|precision)$|(?:storage|dtypes?|precision)\.optim(?:izer)?$",
+    re.IGNORECASE,
+)
 #: what these trainers log from the first gradient step on, with every line that they write
 LOGS_LOSSES = frozenset({"sb3"})
 LEARNING = ("loss", "value", "policy", "progress.updates", "td_error")
@@ -84,6 +87,7 @@ def detect(
     nothing: float = at(1e-6, "gradient norm", "What rounding in float32 leaves of a gradient that cancels."),
     min_idle_share: float = at(0.5, "share", "From half of the log on, learning should have begun."),
     near: float = at(0.01, "nats per token", "After so many updates a policy that learns is farther away."),
+    near_in_half: float = at(0.05, "nats per token", "Where the configuration keeps no weights in float32."),
     still_near: float = at(2e-4, "nats per token", "One update of a usual rate moves a policy about so far."),
     large_rate: float = at(1e-5, "learning rate", "Of a language model: a tenth moves a policy by more."),
     min_still: int = at(60, "points", "Updates of a large rate."),
@@ -125,7 +129,9 @@ def detect(
             return _stays_near(kl)
         half = pure_half or (grad_norm is not None and _in_bfloat16(grad_norm.finite.values))
         enough = min_still // 2 if pure_half else min_still if half else min_near
-        if min(len(kl), len((training_score or score).finite)) >= enough and away < near:
+        if min(len(kl), len((training_score or score).finite)) >= enough and away < (
+            near_in_half if pure_half else near
+        ):
             return _stays_near(kl, half)
     if not solved and (run.config.number("epochs_per_batch") or 0) > 1:
         hardly = _hardly_moves(policy_entropy, kl_old, grad_norm, lr, unmoved, 4 * min_points)
