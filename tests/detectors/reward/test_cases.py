@@ -167,6 +167,9 @@ CASES: Cases = {
     "return-mirrored": {
         "a sign that turns in mid run": finds(played(np.r_[100 + noise(100, 10), -100 + noise(100, 10)],
             100 + noise(14, 5)), HIGH, onset=(100, 135)),
+        "returns of mostly random actions are those of no policy": [*(case({"reward.episode": -1.2 + noise(60, 0.1),
+            "eval.reward": 0.9 + noise(60, 0.1), "epsilon": np.maximum(np.linspace(1, low, 60), 0.02)}, algorithm="dqn")
+            for case, low in [(cannot, 0.2), (finds, -2.5)])],
         "returns that agree": passes(played(learning(200, 20, 200), learning(14, 25, 210))),
         "returns that cross zero while they grow": passes(played(np.linspace(-200, 180, 200),
             np.linspace(-150, 230, 14))),

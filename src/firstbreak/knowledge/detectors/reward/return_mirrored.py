@@ -20,10 +20,12 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_since
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.engine.stats.points import quantile
 from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 from firstbreak.values import replace
 from firstbreak.words import number, percent
 
+MANY = 0.3  #: of the actions, in a quarter of the run (convention)
 ROLES = (Role.RELATION,)
 FAMILIES = only(Policy.CONTROL, why="rewards of text are often weighted sums that the evaluation does not share")
 
@@ -32,6 +34,7 @@ def detect(
     eval_reward: Series,
     reward_episode: Series | None = None,
     reward_mean: Series | None = None,
+    epsilon: Series | None = None,
     *,
     max_ratio: float = at(3.0, "ratio", "Exploration makes training returns smaller, but by less than this."),
     min_share: float = at(0.8, "share", "Single evaluations may differ by chance."),
@@ -47,6 +50,8 @@ def detect(
         return NotMeasured(f"{eval_reward.name} is no return: its sign says nothing about that of the reward")
     if trained is None or len(scores) < min_evaluations:
         return NotMeasured(f"fewer than {min_returns} training returns or {min_evaluations} evaluations")
+    if epsilon is not None and len(epsilon.finite) and quantile(epsilon.finite.values, 0.75) > MANY:
+        return NotMeasured("many actions of training are random: its returns are not those of the policy")
     there = np.array([np.median(_around(trained, step, min_returns).values) for step in scores.steps])
     ratio = there / np.where(scores.values == 0, np.nan, scores.values)
     mirrored = replace(scores, values=((-max_ratio < ratio) & (ratio < -1 / max_ratio)).astype(float))
