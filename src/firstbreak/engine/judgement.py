@@ -56,9 +56,6 @@ PROBABLE = 0.3  #: a cause less probable than this is a guess: what separates th
 HARDLY_SOUND = (
     0.05  #: probability of a healthy run: below it no healthy run of the population stands still (population)
 )
-MORE_PROBABLE = (
-    0.5  #: of a sound run: what is only a guess is then named as a warning, and not as the first sign (convention)
-)
 INSEPARABLE = 2.0  #: ratio of two probabilities below which the log cannot separate them (convention)
 SURE = 2 / 3  #: a link whose causes are less probable together draws no broken relation from another link (convention)
 SUSPECTED = 0.2  #: a cause less probable than this moves no sign to another link (convention)
@@ -358,8 +355,6 @@ def first_break_of(
     sign = ([o for o in proofs if o.detector in its] or proofs or _explaining(sure or found, ranked) or found)[0]
     assert sign.finding is not None
     healthy = sum(c.probability for c in ranked if c.id == HEALTHY)
-    if not _is_sign(sign) and healthy > MORE_PROBABLE:
-        return None  # a guess, beside a run that is more probably sound than not
     link, dated = _link_of(sign, ranked), _dated(sign.finding, outcomes)
     causes = {c.link for c in ranked if c.probability >= SUSPECTED or sign.detector in explained(c)}
     pointed = causes | {o.link for o in [*signs, *_doubts(outcomes)]}

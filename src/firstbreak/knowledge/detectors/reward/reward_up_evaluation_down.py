@@ -36,6 +36,9 @@ from firstbreak.engine.stats.trend import trend
 from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 from firstbreak.words import percent
 
+CATCHES_UP = (
+    0.2  #: of the reward's rise: samples that pass a greedy evaluation by no more only caught up with it (convention)
+)
 ONE_SIDED = 1.64  #: standard errors: 95 % of a normal distribution lie below
 
 ROLES = (Role.EVALUATION_APART,)
@@ -92,7 +95,8 @@ def detect(
         return None
     if solved and not fell:
         return None  # an evaluation at its highest value cannot follow
-    if not fell and shares(judged, reward) and late_median(reward, 0.2) <= late_median(judged, 0.2):
+    caught_up = late_median(judged, 0.2) + CATCHES_UP * max(up.change, 0.0)
+    if not fell and shares(judged, reward) and late_median(reward, 0.2) <= caught_up:
         return None  # samples of training only come near to what the evaluation has shown from the start
     if not (fell or parted) and (
         up.signal_to_noise < min_signal_to_noise
