@@ -11,8 +11,8 @@ Finding: if the user's code raises, hangs or returns nonsense, that is an answer
 exist, a file that cannot be read) raises `firstbreak.readers.Unreadable`.
 
 A message gives the number, what it means and the first thing to try. A report may also draw a
-`ReportTable`, `Bars` or `Stacks`; reports know nothing of the checks. The command of a check is
-`cli/check/<name>.py`, which only translates options.
+`ReportTable`, `Bars` or `Stacks`; reports know nothing of the checks. The command of a check is in
+`cli/check.py`, which only translates options.
 """
 
 from collections.abc import Callable, Mapping, Sequence
