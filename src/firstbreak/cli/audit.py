@@ -108,7 +108,7 @@ def command(
 
 def _read(path: str, columns: tuple[str, ...]) -> tuple[Samples, Run | None]:
     """The samples, and their run where there is one."""
-    from firstbreak.cli._reading import read
+    from firstbreak.cli._grouping import read
     from firstbreak.readers import Unreadable
 
     if columns:

@@ -44,8 +44,7 @@ def command(
 
 
 def _close_out(run_path: str, output: Path, seeds: tuple[str, ...], place: str, trainer: str | None) -> None:
-    from firstbreak.cli._grouping import one_run
-    from firstbreak.cli._reading import read
+    from firstbreak.cli._grouping import read, read_one
     from firstbreak.closeout.deliverables import Material, NotNeeded
     from firstbreak.closeout.folder import close_out, manifest_hash, missing
     from firstbreak.evals.ledger import Ledger
@@ -58,7 +57,7 @@ def _close_out(run_path: str, output: Path, seeds: tuple[str, ...], place: str, 
             rows = list(opened)
         ledger, head = history(rows), rows[-1].hash if rows else None
     others = [read(run, trainer=trainer) for path in seeds for run in find_runs(path)]
-    outcomes = close_out(Material(read(one_run(run_path), trainer=trainer), others, ledger, head, output, say))
+    outcomes = close_out(Material(read_one(run_path, trainer), others, ledger, head, output, say))
     write("\n".join(_lines({name: vars(outcome) for name, outcome in outcomes.items()})))
     lacking = missing(outcomes)
     needed = sum(not isinstance(outcome, NotNeeded) for outcome in outcomes.values())

@@ -178,11 +178,10 @@ def baseline(run_: str, split: str, result: str | None, protocol_: Path | None, 
         found = _result(result)
         scores, protocol = dict(found.scores), found.protocol
     else:
-        from firstbreak.cli._grouping import one_run
-        from firstbreak.cli._reading import read
+        from firstbreak.cli._grouping import read_one
         from firstbreak.evals.training import before_training, protocol_of
 
-        run = read(one_run(run_))
+        run = read_one(run_)
         scores, protocol = dict([before_training(run)]), protocol_of(run)
     with _ledger(place) as ledger:
         earlier = [e for e in history(ledger).evaluations if e.run == run_ and e.use is not Use.BASELINE]
@@ -330,7 +329,7 @@ def _source(text: str, place: str | None = None) -> tuple[Protocol, Evaluation |
         return _row(text.removeprefix("row:"), place)
     path, _, task = text.partition("#")
     if Path(path).is_dir():
-        from firstbreak.cli._reading import read
+        from firstbreak.cli._grouping import read
         from firstbreak.evals.training import protocol_of
 
         return protocol_of(read(path)), None

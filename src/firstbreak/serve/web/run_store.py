@@ -216,13 +216,7 @@ def _files(path: Path) -> Iterator[Path]:
     if not place.is_dir():
         yield place
         return
-    seen = 0
-    for folder, _, names in os.walk(place):
-        for name in names:
-            seen += 1
-            if seen > MAX_FILES:
-                return
-            yield Path(folder) / name
+    yield from islice((Path(folder) / name for folder, _, names in os.walk(place) for name in names), MAX_FILES)
 
 
 def _changed(path: Path) -> float:
@@ -274,12 +268,8 @@ def _ends(series: Series) -> tuple[float, float | None]:
 
 def _to_read(run: Run) -> list[Placed]:
     """The samples with the highest rewards of the latest step: what the policy does now, and is rewarded for."""
-
-    def late_and_rewarded(placed: Placed) -> tuple[float, float]:
-        return _or_least(placed[1].step), _or_least(placed[1].reward)
-
     trained = (p for p in enumerate(islice(run.samples or (), MOST_SAMPLES)) if p[1].meta.get("split") != "eval")
-    return heapq.nlargest(TO_READ, trained, key=late_and_rewarded)
+    return heapq.nlargest(TO_READ, trained, key=lambda placed: (_or_least(placed[1].step), _or_least(placed[1].reward)))
 
 
 def _or_least(number: float | None) -> float:

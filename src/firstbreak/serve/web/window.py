@@ -29,13 +29,7 @@ def window(series: Series, points: int, start: float = -np.inf, end: float = np.
 
 
 def _joined(pieces: list[Series]) -> tuple[np.ndarray, np.ndarray]:
-    """The pieces as one curve, with a NaN between them."""
-    steps: list[np.ndarray] = []
-    values: list[np.ndarray] = []
-    for piece in pieces:
-        if steps:
-            steps.append(piece.steps[:1])
-            values.append(np.array([np.nan]))
-        steps.append(piece.steps)
-        values.append(piece.values)
-    return (np.concatenate(steps), np.concatenate(values)) if steps else (np.empty(0), np.empty(0))
+    """The pieces as one curve, with a NaN before each, which parts it from the one before it."""
+    steps = [part for piece in pieces for part in (piece.steps[:1], piece.steps)]
+    values = [part for piece in pieces for part in ([np.nan], piece.values)]
+    return (np.concatenate(steps)[1:], np.concatenate(values)[1:]) if pieces else (np.empty(0), np.empty(0))

@@ -44,10 +44,6 @@ def _curve(run: Run, axis: str) -> Series | None:
     return found.finite if found is not None and len(found.finite) else None
 
 
-def _tokens(run: Run) -> Series | None:
-    return _rising(run.series.get("tokens.total"))
-
-
 def _hours(run: Run) -> Series | None:
     """Hours since the start: as logged, or added up from the time of each step."""
     elapsed, unix, step = (run.series.get(f"time.{name}") for name in ("elapsed", "unix", "step"))
@@ -68,4 +64,7 @@ def _rising(curve: Series | None) -> Series | None:
     return replace(curve.finite, values=high) if high[-1] > high[0] else None
 
 
-RULER: Mapping[str, Callable[[Run], Series | None]] = {"tokens": _tokens, "time": _hours}
+RULER: Mapping[str, Callable[[Run], Series | None]] = {
+    "tokens": lambda run: _rising(run.series.get("tokens.total")),
+    "time": _hours,
+}
