@@ -182,14 +182,14 @@ def _early_lines(possible: Sequence[Any], run: Any, settings: Any) -> list[str]:
     from firstbreak.experiments import conduct
     from firstbreak.experiments.overrides import CannotOverride
 
-    best = next((p.design for p in possible), None)
+    if not possible:
+        return []
+    best = possible[0].design
     try:
-        begins = None if best is None else conduct.start(best, run, settings)
+        said = conduct.ends_before_the_break(best, run, settings, conduct.start(best, run, settings))
     except CannotOverride:
         return []
-    if best is None or begins is None or not (said := conduct.ends_before_the_break(best, run, settings, begins)):
-        return []
-    return ["", *wrap(said, 80)]
+    return ["", *wrap(said, 80)] if said else []
 
 
 def _no_plan_lines(path: str, summary: str) -> list[str]:
@@ -348,7 +348,7 @@ def _telling(advance: Any) -> dict[str, Any]:
     """What shows how far the trials are, and how each ended."""
     return {
         "report": lambda r: say(f"{r.trial}: {r.state.replace('_', ' ')} after {number(round(r.seconds, 1))} s"),
-        "moved": lambda done, trials: advance(done, total=trials),
+        "moved": advance,
     }
 
 

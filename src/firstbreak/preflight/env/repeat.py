@@ -9,7 +9,7 @@ import numpy as np
 
 from firstbreak.model import Expected, NotApplicable, NotMeasured
 from firstbreak.preflight import Answer, critical, notice, warning
-from firstbreak.preflight.env.episodes import Episode, at_random, interleaved, play, reset, same
+from firstbreak.preflight.env.episodes import Episode, at_random, moves, play, reset, same
 from firstbreak.preflight.env.worlds import World
 from firstbreak.values import dataclass
 from firstbreak.words import number
@@ -109,9 +109,8 @@ def shared(world: World, ref: Reference) -> Answer:
         return blind
     env, other = world.make(), world.make()
     space = env.action_space
-    beside = interleaved(env, at_random(space, SEED), SEED, STEPS, other, at_random(space, SEED + 1))
-    found = difference(ref.episode, beside)
-    if found:
+    second = moves(other, at_random(space, SEED + 1), SEED + 1, STEPS, Episode())
+    if found := difference(ref.episode, play(env, at_random(space, SEED), seed=SEED, most=STEPS, beside=second)):
         return critical(
             f"an environment changes when another one is stepped ({found}): vectorised training mixes their states; move "
             "shared state (class attributes, module globals) into the instance"
