@@ -120,7 +120,8 @@ class Notifier:
                 return send(message)
             except Exception as error:
                 if attempt == ATTEMPTS or not _passes(error):
-                    LOG.warning("a message to %s was not sent after %d attempts: %s", host, attempt, _reason(error))
+                    why = f"HTTP {error.code}" if isinstance(error, urllib.error.HTTPError) else type(error).__name__
+                    LOG.warning("a message to %s was not sent after %d attempts: %s", host, attempt, why)
                     return
                 time.sleep(max(pause, _asked_to_wait(error)))
                 pause *= 2
@@ -217,11 +218,6 @@ def _asked_to_wait(error: Exception) -> float:
     """Seconds to wait from the Retry-After header, at most 60."""
     asked = error.headers.get("Retry-After") if isinstance(error, urllib.error.HTTPError) else None
     return min(float(asked), 60.0) if asked is not None and asked.isdigit() else 0.0
-
-
-def _reason(error: Exception) -> str:
-    """The error without the address."""
-    return f"HTTP {error.code}" if isinstance(error, urllib.error.HTTPError) else type(error).__name__
 
 
 def _host(target: str) -> str:

@@ -73,7 +73,8 @@ def from_npz(path: str) -> Rollouts:
     """Rollouts of an .npz file with arrays of shape (T, ...) or (T, N, ...); see NAMES. Raises `Unreadable`."""
     try:
         with np.load(path, allow_pickle=False) as file:
-            found = {_canonical(name): np.asarray(file[name]) for name in file.files}
+            canonical = {other: name for name, others in NAMES.items() for other in others}
+            found = {canonical.get(name, name): np.asarray(file[name]) for name in file.files}
             both = "truncated" in found and not {"terminated", "terminations", "terminals"} & set(file.files)
     except (OSError, ValueError) as error:
         raise Unreadable(path, f"is no .npz file of plain arrays ({why(error)})", "write it with numpy.savez") from None
@@ -86,10 +87,6 @@ def from_npz(path: str) -> Rollouts:
         # a `done` stands for both reasons, and a time limit is no termination
         found["terminated"] = found["terminated"].astype(bool) & ~found["truncated"].astype(bool)
     return _arranged(path, found)
-
-
-def _canonical(name: str) -> str:
-    return next((known for known, others in NAMES.items() if name == known or name in others), name)
 
 
 def _arranged(source: str, found: dict[str, np.ndarray]) -> Rollouts:

@@ -45,7 +45,10 @@ def check(
     if samples is None and pairs is None:
         raise Unreadable(function, "there is nothing to score", "give samples, or pairs with --pairs")
     columns = column or {}
-    items = [] if samples is None else read_items(samples, columns if pairs is None else _without_pairs(columns))
+    of_samples = {
+        role: n for role, n in columns.items() if pairs is None or role not in ("chosen", "rejected", "category")
+    }
+    items = [] if samples is None else read_items(samples, of_samples)
     labelled = [] if pairs is None else read_pairs(pairs, columns)
     judge = open_judge(function, items)
     parts = ([_samples(judge, items, group_size)] if items else []) + ([_pairs(judge, labelled)] if labelled else [])
@@ -59,11 +62,6 @@ def check(
         exhibits=tuple(exhibit for part in parts for exhibit in part.exhibits),
         numbers={name: value for part in parts for name, value in part.numbers.items()},
     )
-
-
-def _without_pairs(columns: Mapping[str, str]) -> dict[str, str]:
-    """The roles of samples, where samples and pairs are given together."""
-    return {role: name for role, name in columns.items() if role not in ("chosen", "rejected", "category")}
 
 
 def _samples(judge: RewardFunction, items: Sequence[Item], group_size: int) -> Report:
