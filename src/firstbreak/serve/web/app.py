@@ -29,12 +29,11 @@ from firstbreak.preflight.memory import drawing
 from firstbreak.readers import Unreadable
 from firstbreak.readers.opening import beneath
 from firstbreak.reports import html, json
-from firstbreak.serve.web import pages, table
+from firstbreak.serve.web import pages
 from firstbreak.serve.web.browse import SORTS, SampleQuery, browse, components, findings, for_finding
+from firstbreak.serve.web.curves import AXES, as_csv, on_axis, window
 from firstbreak.serve.web.pages.run import EvaluationRow, evaluation
 from firstbreak.serve.web.run_store import MOST_COMPARED, MOST_SAMPLES, RunStore, StoredRun
-from firstbreak.serve.web.window import window
-from firstbreak.serve.web.x_axis import AXES, on_axis
 
 MOST_METRICS = 32  #: metrics in one request for curves
 MOST_POINTS = 4000  #: points of one curve in one response
@@ -263,7 +262,7 @@ class Site:
         return _download(json.render(self._diagnosed(request)).encode(), "application/json", "diagnosis.json")
 
     def csv(self, request: Request) -> Response:
-        return _download(table.written(_read(self._entry(request))).encode(), "text/csv", "metrics.csv")
+        return _download(as_csv(_read(self._entry(request))).encode(), "text/csv", "metrics.csv")
 
     def _diagnosed(self, request: Request) -> Diagnosis:
         dx = self._entry(request).diagnosis

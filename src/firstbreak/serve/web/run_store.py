@@ -48,7 +48,6 @@ class RunSummary:
     action: Action | LinkStatus | None = None  #: `content.mark` of the verdict; None where there is no diagnosis (yet)
     problem: str = ""  #: why it could not be read
     about: str = ""
-    summary: str = ""
     first_break: str = ""
     since: str = ""
     reason: str = ""  #: the probable causes, or what the score does
@@ -239,7 +238,6 @@ def _summary(name: str, changed: float, dx: Diagnosis) -> RunSummary:
         changed=changed,
         action=content.mark(dx.verdict),
         about=content.title(dx.run),
-        summary=dx.verdict.summary,
         first_break="" if first is None else content.links(first),
         since="" if first is None else moment(dx.run.axis_of(first.metric), first.step, None),
         reason=content.reason(dx),

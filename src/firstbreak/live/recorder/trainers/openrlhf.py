@@ -11,8 +11,15 @@ import numpy as np
 from firstbreak.live.recorder.batch import BatchRecorder
 from firstbreak.live.recorder.measuring import Price
 from firstbreak.live.recorder.seams import Looking, Seam
-from firstbreak.live.recorder.trainers._tensors import array, finite, turns
-from firstbreak.live.recorder.trainers._update import ActorUpdate, beginning, on_gradient
+from firstbreak.live.recorder.trainers._common import (
+    ActorUpdate,
+    array,
+    beginning,
+    finite,
+    numbering,
+    on_gradient,
+    turns,
+)
 
 CENTRED = ("gae", "reinforce", "reinforce_baseline")  #: over the tokens of the batch
 WHOLE_BATCH = "flash_reinforce"  #: compares a reward with the mean of the batch
@@ -27,13 +34,6 @@ STAGES = {
 
 
 DRIVER, ACTOR = ActorUpdate(), ActorUpdate()  #: two processes
-
-
-def _begins(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
-    """The driver says the number of the update."""
-    DRIVER.number = int(given["global_step"])
-    return
-    yield
 
 
 def _advantages(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
@@ -130,7 +130,7 @@ def _loss(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
 
 MAKER = "openrlhf.trainer.ppo_utils.experience_maker"
 SEAMS = (
-    Seam("openrlhf.trainer.ppo_trainer", "BasePPOTrainer.train_step", _begins),
+    Seam("openrlhf.trainer.ppo_trainer", "BasePPOTrainer.train_step", numbering(DRIVER, "global_step")),
     Seam(MAKER, "RemoteExperienceMaker.compute_advantages_and_returns", _advantages),
     Seam("openrlhf.trainer.ray.ppo_actor", "ActorPPOTrainer.ppo_train", beginning(ACTOR), "recorder_actor"),
     Seam("openrlhf.models.loss", "PolicyLoss.forward", _loss, "recorder_actor"),

@@ -12,8 +12,16 @@ import numpy as np
 from firstbreak.live.recorder.batch import BatchRecorder
 from firstbreak.live.recorder.measuring import Price
 from firstbreak.live.recorder.seams import Looking, Seam, caller
-from firstbreak.live.recorder.trainers._tensors import array, by_row, finite, turns
-from firstbreak.live.recorder.trainers._update import ActorUpdate, beginning, on_gradient
+from firstbreak.live.recorder.trainers._common import (
+    ActorUpdate,
+    array,
+    beginning,
+    by_row,
+    finite,
+    numbering,
+    on_gradient,
+    turns,
+)
 
 EPSILON = 1e-6
 #: estimator of one number a completion -> what it takes off the reward, and what it divides by
@@ -133,14 +141,6 @@ def _mask(mask: np.ndarray, attended: np.ndarray, *, corrected: bool) -> dict[st
 ACTOR = ActorUpdate()  #: in the actor's worker
 
 
-def _delivered(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
-    """Weights go to the engine, at the end of each step: the driver says its number."""
-    if given["global_steps"] is not None:
-        ACTOR.number = int(given["global_steps"])
-    return
-    yield
-
-
 def _loss(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
     """The first loss of an update, before any optimizer step of it, and its gradient."""
     step = ACTOR.number
@@ -171,9 +171,11 @@ def _loss(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
         on_gradient(record, step, sampled, lambda gradient: no_padding_2_padding(gradient, data), **used)
 
 
+ENGINE = "verl.workers.engine_workers"
 SEAMS = (
     Seam("verl.trainer.ppo.ray_trainer", "compute_advantage", _advantages),
-    Seam("verl.workers.engine_workers", "ActorRolloutRefWorker.update_weights", _delivered, "recorder_actor"),
-    Seam("verl.workers.engine_workers", "ActorRolloutRefWorker.update_actor", beginning(ACTOR), "recorder_actor"),
+    # weights go to the engine at the end of each step
+    Seam(ENGINE, "ActorRolloutRefWorker.update_weights", numbering(ACTOR, "global_steps"), "recorder_actor"),
+    Seam(ENGINE, "ActorRolloutRefWorker.update_actor", beginning(ACTOR), "recorder_actor"),
     Seam("verl.workers.utils.losses", "ppo_loss", _loss, "recorder_actor"),
 )

@@ -1,16 +1,48 @@
-"""What a curve is drawn over instead of its own steps: tokens, time or another curve, as far as the run records them."""
+"""Curves for the page: the part that a screen shows, what it is drawn over, and all of them as CSV."""
 
+import csv
+import io
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from firstbreak.model import Run, Series
+from firstbreak.reports.curves import thin
 from firstbreak.values import replace
 from firstbreak.words import axis_word
 
-AXES = {"tokens": "tokens", "time": "hours"}  #: axis -> its unit
+AXES = {"tokens": "tokens", "time": "hours"}  #: what a curve can be drawn over instead of its own steps -> its unit
 HOUR = 3600.0
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  #: what a spreadsheet would calculate
+
+
+def window(series: Series, points: int, start: float = -np.inf, end: float = np.inf) -> dict[str, Any]:
+    """Steps and values between `start` and `end`, with one more point on each side, so that the line reaches the border.
+
+    At most `points` points are returned unchanged (`exact` says so). More points are thinned, and spikes are kept. A value
+    that is not finite is NaN: the line has a gap there.
+    """
+    first = max(0, int(np.searchsorted(series.steps, start, side="left")) - 1)
+    last = int(np.searchsorted(series.steps, end, side="right")) + 1
+    shown = Series(name=series.name, steps=series.steps[first:last], values=series.values[first:last])
+    exact = len(shown) <= points
+    steps, values = (shown.steps, shown.values) if exact else _joined(thin(shown, points))
+    return {
+        "steps": steps,
+        "values": np.where(np.isfinite(values), values, np.nan),
+        "exact": exact,
+        "kind": series.axis,
+        "total": len(shown),
+    }
+
+
+def _joined(pieces: list[Series]) -> tuple[np.ndarray, np.ndarray]:
+    """The pieces as one curve, with a NaN before each, which parts it from the one before it."""
+    steps = [part for piece in pieces for part in (piece.steps[:1], piece.steps)]
+    values = [part for piece in pieces for part in ([np.nan], piece.values)]
+    return (np.concatenate(steps)[1:], np.concatenate(values)[1:]) if pieces else (np.empty(0), np.empty(0))
 
 
 def on_axis(run: Run, series: Series, axis: str) -> Series | None:
@@ -68,3 +100,22 @@ RULER: Mapping[str, Callable[[Run], Series | None]] = {
     "tokens": lambda run: _rising(run.series.get("tokens.total")),
     "time": _hours,
 }
+
+
+def as_csv(run: Run) -> str:
+    """Kind of step, step, and every metric by its own name. A cell is empty where a step has no value."""
+    curves = {**run.series, **run.unknown}
+    rows: dict[tuple[str, float], list[str]] = {}
+    for place, series in enumerate(curves.values()):
+        for step, value in zip(series.steps.tolist(), series.values.tolist(), strict=True):
+            rows.setdefault((series.axis, step), [""] * len(curves))[place] = repr(value)
+    file = io.StringIO()
+    writer = csv.writer(file)
+    writer.writerow(["axis", "step", *(_harmless(name) for name in curves)])
+    writer.writerows([axis, np.format_float_positional(at, trim="-"), *rows[axis, at]] for axis, at in sorted(rows))
+    return file.getvalue()
+
+
+def _harmless(name: str) -> str:
+    name = name.encode("utf-8", "backslashreplace").decode()
+    return f"'{name}" if name.startswith(_FORMULA) else name
