@@ -107,6 +107,25 @@ def ask(probe_id: str, link: Link, probe: Callable[[], Answer]) -> Outcome:
     return run_check(Check(id=probe_id, link=link, ask=probe))
 
 
+def asking(link: Link, fails: type[Exception] | tuple[()] = (), said: str = "{}") -> Callable[..., Outcome]:
+    """`ask` for the probes of one check, with its link as the default.
+
+    `fails`: what a probe raises where the user's code fails in the middle of it. That is a finding, in the words `said`, and
+    not a crash of the probe.
+    """
+
+    def asked(probe_id: str, probe: Callable[[], Answer], link: Link = link) -> Outcome:
+        def answered() -> Answer:
+            try:
+                return probe()
+            except fails as error:
+                return critical(said.format(error))
+
+        return ask(probe_id, link, answered)
+
+    return asked
+
+
 def critical(message: str, **numbers: Any) -> Finding:
     """A finding because of which a practitioner would not start the run."""
     return Finding(message=message, severity=Severity.CRITICAL, numbers=numbers)

@@ -83,7 +83,7 @@ def reset(env: Any, seed: int | None) -> tuple[Any, Any]:
 
 def step(env: Any, action: Any) -> tuple[Any, Any, Any, Any, Any]:
     """(observation, reward, terminated, truncated, info); raises `Stopped` where that is not what step returns."""
-    answer = _call(lambda: f"step({_short(action)})", lambda: env.step(action))
+    answer = _call(lambda: f"step({short(action)})", lambda: env.step(action))
     if not isinstance(answer, tuple) or len(answer) != 5:
         size = f"{len(answer)} values" if isinstance(answer, tuple) else f"a {type(answer).__name__}"
         raise Stopped(
@@ -190,6 +190,7 @@ def size(observation: Any) -> int:
     return int(np.asarray(observation).nbytes)
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
+    """An action in one line."""
     text = np.array2string(np.asarray(value), precision=3, threshold=6) if not isinstance(value, dict) else "{...}"
     return " ".join(text.split())

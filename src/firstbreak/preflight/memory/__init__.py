@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from firstbreak.model import Link, NotApplicable, Outcome, Severity
-from firstbreak.preflight import Answer, Report, ReportTable, ask, critical, notice, warning
+from firstbreak.preflight import Answer, Report, ReportTable, asking, critical, notice, warning
 from firstbreak.preflight.memory import classic
 from firstbreak.preflight.memory.activations import PRECISIONS
 from firstbreak.preflight.memory.drawing import stacked
@@ -37,6 +37,7 @@ from firstbreak.values import replace
 
 #: share of a GPU's memory: the rest is lost to fragmentation, and a card sold as 80 GB has 79.2 GiB (convention)
 USABLE = 0.92
+_ask = asking(Link.SYSTEMS)
 
 
 def check(model: str, **options: Any) -> Report:
@@ -259,10 +260,6 @@ def _numbers(entries: tuple[Entry, ...], memory: float) -> dict[str, Any]:
         "peaks": {f"{place} {phase}": round(size) for (place, phase), size in peaks(entries).items()},
         "entries": [asdict(e) | {"bytes": round(e.bytes)} for e in entries],
     }
-
-
-def _ask(probe: str, answer: Any) -> Outcome:
-    return ask(probe, Link.SYSTEMS, answer)
 
 
 def _gib(size: float) -> str:
