@@ -94,8 +94,10 @@ class Notifier:
         if now - self._sent.get(key, -self._again) < self._again:
             return False
         self._sent[key] = now
+        mask = Mask(os.environ).text
+        run, text = mask(message.run), mask(message.text)[:LONGEST]
         try:
-            self._waiting.put_nowait(_without_secrets(message))
+            self._waiting.put_nowait(Notification(run, message.action, text, message.about, message.step))
         except queue.Full:
             return False
         return True
@@ -224,8 +226,3 @@ def _host(target: str) -> str:
     """The part of a target that may be shown."""
     address = urlsplit(target)
     return f"{address.scheme}://{address.hostname}" if address.hostname else f"{address.scheme or 'target'}:..."
-
-
-def _without_secrets(message: Notification) -> Notification:
-    mask = Mask(os.environ).text
-    return Notification(mask(message.run), message.action, mask(message.text)[:LONGEST], message.about, message.step)

@@ -20,6 +20,8 @@ NAMES = {
     "final_values": (),
     "episode_starts": (),
 }
+#: weights of a policy of Stable-Baselines3 that only its value function has
+OF_VALUES = ("value_net", "mlp_extractor.value_net", "vf_features_extractor")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -153,7 +155,7 @@ def _on_policy(name: str, model: Any) -> Rollouts:
         truncated=np.array(late[:time]),
         values=plane(buffer.values),
         returns=plane(buffer.returns),
-        module=_state_values(model.policy),
+        module=Wrapped(model.policy, lambda policy, seen, actions: policy.predict_values(seen), OF_VALUES),
     )
 
 
@@ -183,11 +185,6 @@ class Wrapped:
     owner: Any  #: torch.nn.Module
     call: Callable[[Any, Any, Any], Any]  #: (owner, observations, actions) -> values
     own: tuple[str, ...] = ()  #: how the names of weights begin that only the value function has
-
-
-def _state_values(policy: Any) -> Wrapped:
-    own = ("value_net", "mlp_extractor.value_net", "vf_features_extractor")
-    return Wrapped(policy, lambda owner, observations, actions: owner.predict_values(observations), own)
 
 
 def _action_values(policy: Any) -> Wrapped:

@@ -43,7 +43,7 @@ def seeding(world: World, ref: Reference) -> Answer:
     if ref.episode.stopped is not None and not ref.episode.rewards:
         return NotMeasured("no step could be made")
     if ref.difference:
-        if _declared_random(world):
+        if getattr(getattr(world.make(), "spec", None), "nondeterministic", False):
             return Expected("the environment is registered as nondeterministic")
         with _global_seed():
             first = _episode(world.make())
@@ -172,11 +172,6 @@ def _blind(world: World, ref: Reference) -> NotMeasured | None:
     if ref.difference or not ref.episode.rewards:
         return NotMeasured("needs an environment that repeats an episode with the same seed")
     return None
-
-
-def _declared_random(world: World) -> bool:
-    spec = getattr(world.make(), "spec", None)
-    return bool(getattr(spec, "nondeterministic", False))
 
 
 def _running_statistics(env: Any) -> str:

@@ -138,7 +138,7 @@ class RunStore:
 
     def survey(self) -> None:
         """Find new and removed runs. Raises `Unreadable` where the folder itself cannot be opened."""
-        places = [path for path in _runs(self.root) if path != self.root or _holds_anything(path)]
+        places = _runs(self.root)
         self.without_log = [_name(folder, self.root) for folder in without_log(self.root, places)]
         found = {_name(path, self.root): path for path in places}
         known = self._entries
@@ -184,16 +184,12 @@ class RunStore:
         return [entry.summary for entry in self.entries()]
 
 
-def _runs(root: Path) -> Iterator[Path]:
+def _runs(root: Path) -> list[Path]:
+    """The runs below a served folder. It is one itself only with a file that a reader knows, or that may be meant for one."""
     with beneath(root):
         found = [_runs_in_file(place) if place.is_file() else [place] for place in find_runs(root)]
-    yield from itertools.chain.from_iterable(found)
-
-
-def _holds_anything(root: Path) -> bool:
-    """Whether a served folder that is no folder of runs holds a file that a reader knows, or may be meant for one."""
-    with beneath(root):
-        return not root.is_dir() or any(True for _ in files(root))
+        bare = root.is_dir() and not any(True for _ in files(root))
+    return [path for path in itertools.chain.from_iterable(found) if path != root or not bare]
 
 
 def _runs_in_file(place: Path) -> list[Path]:

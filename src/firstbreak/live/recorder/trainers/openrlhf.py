@@ -53,6 +53,7 @@ def _batch(
     experiences: Sequence[Any], divergences: Sequence[Any], args: Any, coefficient: float, step: int
 ) -> dict[str, Any]:
     mask = _rows([experience.action_mask for experience in experiences])
+    attended = _rows([experience.attention_mask[:, 1:] for experience in experiences])
     kept = {name: _rows([getattr(experience, name) for experience in experiences]) for name in (*STAGES, "returns")}
     index = np.concatenate([np.asarray(experience.index) for experience in experiences])
     made: dict[str, Any] = {
@@ -60,7 +61,8 @@ def _batch(
             said: bool(np.isfinite(kept[name]).all()) for name, said in STAGES.items() if kept[name] is not None
         },
         "mask": mask,
-        "lengths": _sampled(mask, _rows([experience.attention_mask[:, 1:] for experience in experiences])),
+        # all that follows the prompt, where no text of a tool lies between
+        "lengths": mask if turns(mask) else attended * (np.cumsum(mask, axis=1) > 0),
         "exempt": (mask.sum(1) == 0).astype(float),
         "prompts": [prompt for experience in experiences for prompt in experience.prompts],
         "group": (index // int(args.rollout.n_samples_per_prompt)).astype(float),
@@ -95,11 +97,6 @@ def _estimated(
     if estimator == WHOLE_BATCH:
         found |= {"prompts": None, "group": float(len(paid))}
     return found
-
-
-def _sampled(mask: np.ndarray, attended: np.ndarray) -> np.ndarray:
-    """All that follows the prompt, where no text of a tool lies between."""
-    return mask if turns(mask) else attended * (np.cumsum(mask, axis=1) > 0)
 
 
 def _rows(tensors: Sequence[Any]) -> Any:

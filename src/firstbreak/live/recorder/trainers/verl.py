@@ -113,7 +113,8 @@ def _estimated(
     if name not in OUTCOME:
         return {}
     estimator, scaled = OUTCOME[name]
-    if name in SCALED_BY_CHOICE and not _scaled(name, given):
+    option = "norm_adv_by_std_in_grpo"
+    if name in SCALED_BY_CHOICE and not (given[option] if name == "grpo" else given["config"].get(option, True)):
         scaled = "none"
     made = {"estimator": estimator, "scaled": scaled, "rewards": rewards.sum(1), "epsilon": EPSILON}
     if name == "remax":
@@ -124,12 +125,6 @@ def _estimated(
         weights = config.get("gdpo_reward_weights")
         made["reward_weights"] = None if weights is None else [float(weight) for weight in weights]
     return made | by_row(advantages, mask)
-
-
-def _scaled(name: str, given: Mapping[str, Any]) -> bool:
-    if name == "grpo":
-        return bool(given["norm_adv_by_std_in_grpo"])
-    return bool(given["config"].get("norm_adv_by_std_in_grpo", True))
 
 
 def _mask(mask: np.ndarray, attended: np.ndarray, *, corrected: bool) -> dict[str, Any]:
