@@ -1,7 +1,8 @@
 """The evaluations inside a training run, and the protocol that the configuration of the run describes."""
 
 from firstbreak.engine.inputs import Inputs
-from firstbreak.evals.protocol import Protocol, protocol
+from firstbreak.evals.importers import made
+from firstbreak.evals.protocol import Protocol
 from firstbreak.model import Run
 from firstbreak.readers import Unreadable
 
@@ -28,10 +29,7 @@ def protocol_of(run: Run) -> Protocol:
         "harness": f"training workflow of {run.trainer}" if run.trainer else "training workflow",
         **known,
     }
-    try:
-        return protocol({name: value for name, value in fields.items() if value is not None})
-    except ValueError as error:
-        raise Unreadable(run.path, str(error), "lock a protocol of your own with `firstbreak eval lock`") from None
+    return made(run.path, fields, "lock a protocol of your own with `firstbreak eval lock`")
 
 
 def before_training(run: Run) -> tuple[str, float]:
