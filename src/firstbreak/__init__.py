@@ -18,7 +18,7 @@ _HOME = {
     "Diagnosis": "firstbreak.model",
     "Link": "firstbreak.model",
     "Guard": "firstbreak.live.guard.guard",
-    "recorder": "firstbreak.live.recorder.recorder",
+    "recorder": "firstbreak.live.recorder.trl.callback",
 }
 __all__ = ["Diagnosis", "Guard", "Link", "Run", "check", "diagnose", "read", "recorder"]
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from firstbreak.engine.detection import check
     from firstbreak.engine.diagnose import diagnose
     from firstbreak.live.guard.guard import Guard
-    from firstbreak.live.recorder.recorder import recorder
+    from firstbreak.live.recorder.trl.callback import recorder
     from firstbreak.model import Diagnosis, Link, Run
     from firstbreak.readers.read import read
 

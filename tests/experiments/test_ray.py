@@ -13,7 +13,7 @@ import pytest
 from firstbreak.compare.survey import survey
 from firstbreak.experiments import ray as on_cluster
 from firstbreak.experiments import supervisor
-from firstbreak.experiments.runner import Result, never, stored
+from firstbreak.experiments.runner import Result, stored
 from firstbreak.live.guard import guard as guarding
 from firstbreak.live.guard.adapters import rllib
 from tests.cluster import cluster
@@ -34,9 +34,9 @@ def execute() -> Iterator[Callable[..., list[Result]]]:
 
 def test_trials_come_back_in_order_and_are_not_run_again(execute: Callable[..., list[Result]], tmp_path: Path) -> None:
     trials = [trial(tmp_path, 0.1, f"treated-{i}") for i in range(2)]
-    first = execute(trials, retries=0, stop=never, report=lambda result: None)
+    first = execute(trials, retries=0, stop=lambda: False, report=lambda result: None)
     assert [(r.trial, r.state) for r in first] == [(t.name, "finished") for t in trials]
-    assert execute(trials, retries=0, stop=never, report=lambda result: None) == first
+    assert execute(trials, retries=0, stop=lambda: False, report=lambda result: None) == first
 
 
 @pytest.mark.thorough
@@ -53,7 +53,7 @@ def test_a_killed_worker_loses_only_its_trial_which_is_run_again(
 
     killer = threading.Thread(target=kill)
     killer.start()
-    results = execute([short, long], retries=0, stop=never, report=lambda result: None)
+    results = execute([short, long], retries=0, stop=lambda: False, report=lambda result: None)
     killer.join()
     assert [r.state for r in results] == ["finished", "finished"]
     assert len(killed) == 4
@@ -64,7 +64,7 @@ def test_a_killed_worker_loses_only_its_trial_which_is_run_again(
 @pytest.mark.thorough
 def test_a_trial_that_fails_on_a_cluster_says_so(execute: Callable[..., list[Result]], tmp_path: Path) -> None:
     wrong = replace(trial(tmp_path), arguments=(sys.executable, "-S", "-c", "raise SystemExit(3)"))
-    (result,) = execute([wrong], retries=1, stop=never, report=lambda result: None)
+    (result,) = execute([wrong], retries=1, stop=lambda: False, report=lambda result: None)
     assert (result.state, result.exit_code) == ("failed", 3)
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from firstbreak.cli.check.critic import command
+from firstbreak.cli.check import critic as command
 from firstbreak.model import Action, Status
 from firstbreak.preflight import critic
 from firstbreak.preflight.critic import targets, training

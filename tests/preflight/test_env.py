@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from firstbreak.cli.check.env import command
+from firstbreak.cli.check import env as command
 from firstbreak.model import Action, Finding, NotMeasured, Severity, Status
 from firstbreak.preflight import Report, env
 from firstbreak.preflight.env import baseline, contract, ends, episodes, worlds

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from firstbreak.cli.check.reward import command
+from firstbreak.cli.check import reward as command
 from firstbreak.model import Action, Status
 from firstbreak.preflight import Report, reward
 from firstbreak.preflight.reward import attacks, distribution, pairs

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from firstbreak.model import Series
-from firstbreak.serve.web.window import window
+from firstbreak.serve.web.curves import window
 
 VALUES = st.lists(st.floats(width=32, allow_nan=True), max_size=120)
 CALM = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # a busy machine is no finding

@@ -94,7 +94,8 @@ class Bins(Generic[M]):
         self._join(items)
         while len(self._bins) > self.most:
             steps = sorted(self._bins)
-            self._width = 2 * self._width or _power_below(min(b - a for a, b in pairwise(steps)))
+            nearest = min(b - a for a, b in pairwise(steps))
+            self._width = 2 * self._width or math.ldexp(0.5, math.frexp(nearest)[1])  # a power of two, not above it
             self._join(self._take())
 
     def _join(self, items: Iterable[tuple[float, M]]) -> None:
@@ -109,8 +110,3 @@ class Bins(Generic[M]):
         if self._width <= math.ulp(step):  # the step is a multiple of the width, and the quotient may overflow
             return step
         return step // self._width * self._width  # not floor(step / width): the smallest numbers would become 0
-
-
-def _power_below(x: float) -> float:
-    """The largest power of two that is not above a positive number."""
-    return math.ldexp(0.5, math.frexp(x)[1])

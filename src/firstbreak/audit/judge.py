@@ -207,13 +207,9 @@ def question(prompt: str, first: str, second: str) -> list[dict[str, str]]:
     """The messages for one comparison. The code is new every time, so no sample can contain it."""
     code = secrets.token_hex(8)
     parts = (("TASK", prompt), ("FIRST ANSWER", first), ("SECOND ANSWER", second))
-    data = "\n".join(f"--- {name} {code}\n{_sayable(text)}\n--- END {name} {code}" for name, text in parts)
+    shown = [(name, text[:LONGEST].encode("utf-8", "replace").decode()) for name, text in parts]
+    data = "\n".join(f"--- {name} {code}\n{text}\n--- END {name} {code}" for name, text in shown)
     return [{"role": "system", "content": INSTRUCTION.format(code=code)}, {"role": "user", "content": data}]
-
-
-def _sayable(text: str) -> str:
-    """The part of a text that is shown to a judge, in valid UTF-8."""
-    return text[:LONGEST].encode("utf-8", "replace").decode()
 
 
 def read_choice(answer: str) -> Choice | None:

@@ -169,9 +169,10 @@ def _parts(audit: Audit, verdicts: Verdicts | None, how: TerminalStyle) -> Itera
         yield from _finding(outcome, (first, last), how)
     for part in tables(audit):
         yield from _section(part.title, _table(part, how), how)
-    yield from _section("The judge", _judge(verdicts, how), how)
+    yield from _section("The judge", map(how.bullet, verdicts.lines() if verdicts is not None else ()), how)
     yield from _section("Read these", _reading(audit, how), how)
-    yield from _section("Without finding", _quiet(audit, how), how)
+    quiet = (outcome for outcome in audit.outcomes if outcome.finding is None)
+    yield from _section("Without finding", (how.bullet(_without(outcome)) for outcome in quiet), how)
 
 
 def _section(title: str, parts: Iterator[RenderableType], how: TerminalStyle) -> Iterator[RenderableType]:
@@ -218,11 +219,6 @@ def _table(table: AuditTable, how: TerminalStyle) -> Iterator[RenderableType]:
     yield from (how.text(said, "dim") for said in table.notes)
 
 
-def _judge(verdicts: Verdicts | None, how: TerminalStyle) -> Iterator[RenderableType]:
-    if verdicts is not None:
-        yield from (how.bullet(line) for line in verdicts.lines())
-
-
 def _reading(audit: Audit, how: TerminalStyle) -> Iterator[RenderableType]:
     for kind in dict.fromkeys(chosen.kind for chosen in audit.selected):
         selected = [chosen for chosen in audit.selected if chosen.kind == kind]
@@ -233,10 +229,6 @@ def _reading(audit: Audit, how: TerminalStyle) -> Iterator[RenderableType]:
             yield how.indented(how.text(f"prompt: {line(sample.prompt)}", "dim"))
     if audit.selected:
         yield how.text("firstbreak audit PATH --format html -o samples.html has all of them, to read and mark", "dim")
-
-
-def _quiet(audit: Audit, how: TerminalStyle) -> Iterator[RenderableType]:
-    yield from (how.bullet(_without(outcome)) for outcome in audit.outcomes if outcome.finding is None)
 
 
 def _without(outcome: Outcome) -> str:

@@ -162,7 +162,10 @@ class TruthStore:
         found = {"gold score": self._gold.by_step()}
         if self._answered():
             found["right answer"] = self._graded.by_step()
-        return {name: _series(name, means) for name, means in found.items() if means}
+        values = {name: [(step, mean.value) for step, mean in means] for name, means in found.items() if means}
+        return {
+            n: Series(name=n, steps=steps, values=v) for n, pairs in values.items() for steps, v in [np.array(pairs).T]
+        }
 
     def truth_correlation(self, since: float = -math.inf, until: float = math.inf) -> TruthCorrelation | None:
         """The correlation of the reward with the most trusted truth, for samples between two steps. None where there are
@@ -256,10 +259,6 @@ def same_answer(completion: str, reference: str) -> bool:
         return math.isclose(float(given.replace(",", "")), float(wanted.replace(",", "")), rel_tol=1e-9)
     except ValueError:
         return False
-
-
-def _series(name: str, means: Sequence[tuple[float, Mean]]) -> Series:
-    return Series(name=name, steps=np.array([s for s, _ in means]), values=np.array([m.value for _, m in means]))
 
 
 def _agreement(source: str, pairs: list[ScoredSample]) -> Agreement:

@@ -252,7 +252,8 @@ def parts(table: SampleTable, curves: Mapping[str, Series], is_answer: Container
     names = [name for name in table.parts if name in curves and len(curves[name])]
     if not names:
         return []
-    early, late = (_weights(_kept(rows), names) for rows in (table.early(), table.late()))
+    parts = [[s for _, row in rows for s in row.kept if s.reward is not None] for rows in (table.early(), table.late())]
+    early, late = (_weights(samples, names) for samples in parts)
     if early is None or late is None:
         return []
     first = np.array([curves[name].head(0.25).values.mean() for name in names])
@@ -263,10 +264,6 @@ def parts(table: SampleTable, curves: Mapping[str, Series], is_answer: Container
         for n, w, mean, gain in zip(names, late, last, gains, strict=True)
     ]
     return sorted(found, key=lambda part: -part.gain)
-
-
-def _kept(rows: Iterable[tuple[float, StepSums]]) -> list[PolicySample]:
-    return [sample for _, row in rows for sample in row.kept if sample.reward is not None]
 
 
 def _weights(samples: Sequence[PolicySample], names: Sequence[str]) -> np.ndarray | None:

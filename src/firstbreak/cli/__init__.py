@@ -66,7 +66,7 @@ REPORT_IT = "please report this line in the issues of the repository; FIRSTBREAK
 class Lazy(click.Group):
     """A group that imports a command only when it is called, so that `--help` is fast."""
 
-    def __init__(self, *args: Any, package: str, sections: Mapping[str, Mapping[str, str]], **more: Any) -> None:
+    def __init__(self, *args: Any, sections: Mapping[str, Mapping[str, str]], package: str = "", **more: Any) -> None:
         super().__init__(*args, **more)
         self.package, self.sections = package, sections
         self.summaries = {name: line for section in sections.values() for name, line in section.items()}
@@ -92,6 +92,8 @@ class Lazy(click.Group):
             return None
         if name in ELSEWHERE:
             return _installed(name)
+        if name in self.commands:
+            return self.commands[name]
         with _one_thread():
             command: click.Command = importlib.import_module(f"{self.package}.{name}").command
         return command

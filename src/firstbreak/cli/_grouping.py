@@ -1,14 +1,18 @@
-"""The options --one-run and --each, and the runs of a path, with what is said of how they were told apart."""
+"""The options --one-run and --each, the runs of a path, with what is said of how they were told apart, and reading one."""
 
 from collections.abc import Callable
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import click
 
-from firstbreak.cli._output import say
+from firstbreak.cli._output import say, waiting
+from firstbreak.model import EMPTY, Run
 from firstbreak.readers import Unreadable
+from firstbreak.readers import read as reading
 from firstbreak.readers.grouping import How, find_runs, group
+from firstbreak.readers.names import Names
 
 NAMED = 3  #: of several runs
 
@@ -40,3 +44,14 @@ def runs_of(path: str, how: How | None) -> list[Path]:
     if found.why:
         say(found.why)
     return list(found.runs)
+
+
+def read(path: str | PathLike[str], *, trainer: str | None = None, named: Names = EMPTY) -> Run:
+    """The run of a path. Shows the seconds where it takes long. Raises `Unreadable`."""
+    with waiting(f"reading {path}"):
+        return reading.read(path, trainer=trainer, named=named)
+
+
+def read_one(path: str, trainer: str | None = None) -> Run:
+    """The only run of a path. Raises `Unreadable`, also where it holds several."""
+    return read(one_run(path), trainer=trainer)

@@ -70,14 +70,14 @@ def put(pages: Sequence[Page], output: Path | None = None) -> None:
 
 @contextmanager
 def bar(what: str, total: int | None = None, *, every: int = 0) -> Iterator[Callable[..., None]]:
-    """Progress on stderr: yields `advance(done, note="", total=None)`; `done` may be a fraction.
+    """Progress on stderr: yields `advance(done, total=None, note="")`; `done` may be a fraction.
 
     A terminal shows a bar with the time that is left, and nothing once it is done. Elsewhere a line is written for each
     `every` and for the last.
     """
     if not sys.stderr.isatty():
 
-        def tell(done: float, note: str = "", total: int | None = total) -> None:
+        def tell(done: float, total: int | None = total, note: str = "") -> None:
             if every and (done % every == 0 or done == total):
                 say(f"[{done}/{total}] {note}".strip())
 
@@ -91,7 +91,7 @@ def bar(what: str, total: int | None = None, *, every: int = 0) -> Iterator[Call
     with bars.Progress(*done, *left, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("", total=total, note="", left="")
 
-        def advance(done: float, note: str = "", total: int | None = None) -> None:
+        def advance(done: float, total: int | None = None, note: str = "") -> None:
             progress.update(task, completed=done, total=total, note=_shown(note), left="left")
 
         yield advance

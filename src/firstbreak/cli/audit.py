@@ -81,15 +81,7 @@ def command(
     known = load(marks) if marks else {}
     embed = load_embeddings(embeddings) if embeddings else None
     with bar("parts of the samples") as advance:
-        found = audit(
-            samples,
-            path=path,
-            run=run,
-            marks=known,
-            processes=processes,
-            embed=embed,
-            report=lambda done, total: advance(done, total=total),
-        )
+        found = audit(samples, path=path, run=run, marks=known, processes=processes, embed=embed, report=advance)
     verdicts = None
     if judge_url:
         endpoint = JudgeModel(judge_url, judge_model, os.environ.get("OPENAI_API_KEY"))
@@ -108,7 +100,7 @@ def command(
 
 def _read(path: str, columns: tuple[str, ...]) -> tuple[Samples, Run | None]:
     """The samples, and their run where there is one."""
-    from firstbreak.cli._reading import read
+    from firstbreak.cli._grouping import read
     from firstbreak.readers import Unreadable
 
     if columns:

@@ -17,7 +17,9 @@ from firstbreak.cli._output import say, write
 @click.option("--seed-run", "seeds", multiple=True, help="A run of this setting with another seed; may be repeated.")
 @_options.ledger("The ledger of evaluations: a file, or the URL of a PostgreSQL database. [env: FIRSTBREAK_LEDGER]")
 @click.option("--check", is_flag=True, help="RUN is an earlier close-out: check that its files are unchanged.")
-@click.option("--manifest-hash", metavar="SHA256", help="With --check: the hash that the close-out has printed.")
+@click.option(
+    "--manifest-hash", "expected", metavar="SHA256", help="With --check: the hash that the close-out has printed."
+)
 @_options.trainer
 @_options.roots
 def command(
@@ -26,7 +28,7 @@ def command(
     seeds: tuple[str, ...],
     place: str,
     check: bool,
-    manifest_hash: str | None,
+    expected: str | None,
     trainer: str | None,
 ) -> None:
     """Collect the results of a finished run in one folder, with a manifest of hashes.
@@ -36,16 +38,11 @@ def command(
     way to get them, and the exit code is 1. Checkpoints are copied. The manifest vouches for every file: keep its hash elsewhere.
     """
     if check:
-        _check(Path(run_path), manifest_hash)
-    elif output is None:
+        _check(Path(run_path), expected)
+        return
+    if output is None:
         raise click.UsageError("name the folder to fill: -o FOLDER")
-    else:
-        _close_out(run_path, output, seeds, place, trainer)
-
-
-def _close_out(run_path: str, output: Path, seeds: tuple[str, ...], place: str, trainer: str | None) -> None:
-    from firstbreak.cli._grouping import one_run
-    from firstbreak.cli._reading import read
+    from firstbreak.cli._grouping import read, read_one
     from firstbreak.closeout.deliverables import Material, NotNeeded
     from firstbreak.closeout.folder import close_out, manifest_hash, missing
     from firstbreak.evals.ledger import Ledger
@@ -58,7 +55,7 @@ def _close_out(run_path: str, output: Path, seeds: tuple[str, ...], place: str, 
             rows = list(opened)
         ledger, head = history(rows), rows[-1].hash if rows else None
     others = [read(run, trainer=trainer) for path in seeds for run in find_runs(path)]
-    outcomes = close_out(Material(read(one_run(run_path), trainer=trainer), others, ledger, head, output, say))
+    outcomes = close_out(Material(read_one(run_path, trainer), others, ledger, head, output, say))
     write("\n".join(_lines({name: vars(outcome) for name, outcome in outcomes.items()})))
     lacking = missing(outcomes)
     needed = sum(not isinstance(outcome, NotNeeded) for outcome in outcomes.values())

@@ -6,7 +6,6 @@ import click
 
 from firstbreak.cli import _grouping, _options
 from firstbreak.cli._output import formats, say, to_file, write
-from firstbreak.cli._reading import read
 from firstbreak.readers.grouping import How
 
 
@@ -29,7 +28,7 @@ def command(
     from firstbreak.compare import page, text
     from firstbreak.compare.arms import arms
 
-    groups = [(path, [read(run, trainer=trainer) for run in _grouping.runs_of(path, how)]) for path in paths]
+    groups = [(path, [_grouping.read(run, trainer=trainer) for run in _grouping.runs_of(path, how)]) for path in paths]
     compared = arms(groups)
     if sum(len(arm.members) for arm in compared) < 2:
         raise click.UsageError("give two or more runs, or a folder with several runs")

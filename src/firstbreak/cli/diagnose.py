@@ -8,13 +8,14 @@ from contextlib import nullcontext
 from importlib import import_module
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 import click
 
 from firstbreak.cli import EXIT_BAD_INPUT, _grouping, _options
 from firstbreak.cli._output import bar, complain, formats, on_a_terminal, put, to_file, waiting, whole, write
 from firstbreak.engine.diagnose import diagnose
-from firstbreak.engine.thresholds import Thresholds, for_run, parsed
+from firstbreak.engine.thresholds import for_run, parsed
 from firstbreak.model import Action, Diagnosis
 from firstbreak.readers import Unreadable, names
 from firstbreak.readers import read as runs
@@ -93,7 +94,8 @@ def command(
             raise click.UsageError("--baseline is for single runs, not for --recursive")
         if named:
             raise click.UsageError("--name is for single runs; the table [names] of firstbreak.toml is for many")
-        actions = _survey(paths, format_, output, trainer, thresholds, processes, address, store)
+        how_many = {"processes": processes or os.cpu_count() or 1, "ray_address": address}
+        actions = _survey(paths, format_, output, store, trainer=trainer, thresholds=thresholds, **how_many)
         if actions & {action.value for action in FAILS[fail_on]}:
             sys.exit(1)
         return
@@ -107,14 +109,18 @@ def command(
                     run = runs.read(path, trainer=trainer, named=meanings)
                 with nullcontext() if several else waiting(f"diagnosing {path}"):
                     dx = diagnose(run, rate_per_hour=rate, thresholds=for_run(path, thresholds))
-                diagnoses.append(dx if baseline is None else _with_baseline(dx, baseline, trainer))
+                if baseline is not None:
+                    from firstbreak.compare.baseline import earlier_runs, stand
+
+                    dx = replace(dx, baseline=stand(run, *earlier_runs(run, baseline, trainer)))
+                diagnoses.append(dx)
             except Unreadable as error:  # `runs/*` may contain other files: the runs are still reported
                 if i == len(found) and not diagnoses:
                     raise
                 complain(error)
                 unread.append((str(path), error))
             if advance is not None:
-                advance(i, str(path))
+                advance(i, note=str(path))
     if several and format_ in ("terminal", "markdown"):
         _together(diagnoses, unread, output, format_, full=full)
     else:
@@ -183,24 +189,8 @@ def _width(output: Path | None) -> int | None:
     return shutil.get_terminal_size((100, 24)).columns if narrow else None
 
 
-def _with_baseline(dx: Diagnosis, folder: str, trainer: str | None) -> Diagnosis:
-    """The diagnosis, with the run beside the earlier healthy runs of the folder."""
-    from firstbreak.compare.baseline import earlier_runs, stand
-
-    return replace(dx, baseline=stand(dx.run, *earlier_runs(dx.run, folder, trainer)))
-
-
-def _survey(
-    paths: tuple[str, ...],
-    format_: str,
-    output: Path | None,
-    trainer: str | None,
-    thresholds: Thresholds,
-    processes: int | None,
-    address: str | None,
-    store: Path | None,
-) -> set[str]:
-    """Write the table of all runs below the paths. Returns the set of verdicts."""
+def _survey(paths: tuple[str, ...], format_: str, output: Path | None, store: Path | None, **options: Any) -> set[str]:
+    """Write the table of all runs below the paths. Returns the set of verdicts. `options`: those of `survey`."""
     import json
     from dataclasses import asdict
 
@@ -215,15 +205,7 @@ def _survey(
         existing(path)
 
     with bar("runs", every=100) as advance:
-        rows = survey(
-            paths,
-            store=store or cache(paths),
-            processes=processes or os.cpu_count() or 1,
-            ray_address=address,
-            trainer=trainer,
-            thresholds=thresholds,
-            report=lambda done, total: advance(done, total=total),
-        )
+        rows = survey(paths, store=store or cache(paths), report=advance, **options)
     bare = [str(folder) for path in paths for folder in without_log(Path(path), [Path(row.path) for row in rows])]
     match format_:
         case "json":

@@ -20,7 +20,7 @@ from firstbreak.evals.ledger import Conflict, Ledger
 from firstbreak.evals.metrics import main, named
 from firstbreak.evals.protocol import Comparison, Protocol
 from firstbreak.evals.splits import KINDS, EvaluationHistory, Split, Use, declare, history, record
-from firstbreak.model import Interval
+from firstbreak.model import Finding, Interval
 from firstbreak.readers import Unreadable
 from firstbreak.words import number
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 LEDGER = _options.ledger("A file, or postgresql://user@host/database for a team. [env: FIRSTBREAK_LEDGER]")
 FILE = click.Path(path_type=Path, dir_okay=False)
+NAMES = click.option("--field", "names", multiple=True, help="A field of a row that holds text; may be repeated.")
 SHORT = 8  #: digits of a hash that a person reads
 
 
@@ -178,11 +179,10 @@ def baseline(run_: str, split: str, result: str | None, protocol_: Path | None, 
         found = _result(result)
         scores, protocol = dict(found.scores), found.protocol
     else:
-        from firstbreak.cli._grouping import one_run
-        from firstbreak.cli._reading import read
+        from firstbreak.cli._grouping import read_one
         from firstbreak.evals.training import before_training, protocol_of
 
-        run = read(one_run(run_))
+        run = read_one(run_)
         scores, protocol = dict([before_training(run)]), protocol_of(run)
     with _ledger(place) as ledger:
         earlier = [e for e in history(ledger).evaluations if e.run == run_ and e.use is not Use.BASELINE]
@@ -236,7 +236,7 @@ def verify(holds: str | None, place: str) -> None:
 @command.command()
 @click.argument("train", type=FILE)
 @click.argument("splits", nargs=-1, required=True, type=FILE, metavar="SPLIT...")
-@click.option("--field", "names", multiple=True, help="A field of a row that holds text; may be repeated.")
+@NAMES
 @click.option("-o", "--output", type=FILE, help="Write every problem that was found into this file, as JSON lines.")
 def contamination(train: Path, splits: tuple[Path, ...], names: tuple[str, ...], output: Path | None) -> None:
     """Search training data for the problems of splits.
@@ -272,7 +272,7 @@ def contamination(train: Path, splits: tuple[Path, ...], names: tuple[str, ...],
 
 @command.command()
 @click.argument("split", type=FILE)
-@click.option("--field", "names", multiple=True, help="A field of a row that holds text; may be repeated.")
+@NAMES
 @click.option("-o", "--output", type=FILE, required=True)
 def prefixes(split: Path, names: tuple[str, ...], output: Path) -> None:
     """Write the beginnings of problems, for a model to continue.
@@ -330,7 +330,7 @@ def _source(text: str, place: str | None = None) -> tuple[Protocol, Evaluation |
         return _row(text.removeprefix("row:"), place)
     path, _, task = text.partition("#")
     if Path(path).is_dir():
-        from firstbreak.cli._reading import read
+        from firstbreak.cli._grouping import read
         from firstbreak.evals.training import protocol_of
 
         return protocol_of(read(path)), None
@@ -452,7 +452,7 @@ def _log(found: EvaluationHistory, only: str | None) -> Iterator[str]:
     wrong = [f for f in findings(found) if f.numbers["split"] in names]
     if wrong:
         yield ""
-        yield from (_worded(f.severity.value, f.message, f.numbers["rows"]) for f in wrong)
+        yield from map(_worded, wrong)
 
 
 def _warn(found: EvaluationHistory, split: str) -> None:
@@ -462,12 +462,14 @@ def _warn(found: EvaluationHistory, split: str) -> None:
     newest = found.evaluations_of(split)[-1].number
     for finding in findings(found):
         if newest in finding.numbers["rows"]:
-            say(_worded(finding.severity.value, finding.message, finding.numbers["rows"]))
+            say(_worded(finding))
 
 
-def _worded(severity: str, message: str, rows: Sequence[int]) -> str:
+def _worded(finding: Finding) -> str:
+    rows = finding.numbers["rows"]
     listed = ", ".join(map(str, rows[:6])) + (", ..." if len(rows) > 6 else "")
-    return fill(f"{severity}: {message} (row{'' if len(rows) == 1 else 's'} {listed})", 80, subsequent_indent="  ")
+    said = f"{finding.severity.value}: {finding.message} (row{'' if len(rows) == 1 else 's'} {listed})"
+    return fill(said, 80, subsequent_indent="  ")
 
 
 def _located(found: Any) -> Iterator[dict[str, Any]]:

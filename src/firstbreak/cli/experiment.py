@@ -55,15 +55,14 @@ def init(path: str | None, file: Path, trainer: str | None, force: bool, words: 
     The script's text is read, and not imported. A script with a parser of classes (TrlParser, HfArgumentParser, tyro) is started
     with --help. The section says which options of the script are which hyperparameters.
     """
-    from firstbreak.cli._grouping import one_run
-    from firstbreak.cli._reading import read
+    from firstbreak.cli._grouping import read_one
     from firstbreak.experiments.init import prepare
 
     before = file.read_text("utf-8") if file.exists() else ""
     kept = _without_section(before)
     if kept != before and not force:
         raise BadCall(f"{file} has a section [experiment]; --force replaces it")
-    made = prepare(words, read(one_run(path), trainer=trainer) if path else None, Path.cwd())
+    made = prepare(words, read_one(path, trainer) if path else None, Path.cwd())
     written.write(file, "\n".join(part for part in (kept.rstrip("\n"), made.toml) if part).encode())
     write("\n".join(_init_lines(made, file, path)))
 
@@ -137,13 +136,12 @@ def plan(path: str, file: Path, folder: Path | None, trainer: str | None, everyt
 
     A run that the diagnosis lets go on needs none.
     """
-    from firstbreak.cli._grouping import one_run
-    from firstbreak.cli._reading import read
+    from firstbreak.cli._grouping import read_one
     from firstbreak.experiments import conduct
     from firstbreak.experiments.plan import named_first, worth_running
     from firstbreak.experiments.settings import ExperimentSettings, load
 
-    run = read(one_run(path), trainer=trainer)
+    run = read_one(path, trainer)
     settings = load(file) if file.exists() else ExperimentSettings(syntax="flags")
     place = folder or _folder(path)
     dx, proposals = _proposed(run, settings, place, everything)
@@ -184,14 +182,14 @@ def _early_lines(possible: Sequence[Any], run: Any, settings: Any) -> list[str]:
     from firstbreak.experiments import conduct
     from firstbreak.experiments.overrides import CannotOverride
 
-    best = next((p.design for p in possible), None)
+    if not possible:
+        return []
+    best = possible[0].design
     try:
-        begins = None if best is None else conduct.start(best, run, settings)
+        said = conduct.ends_before_the_break(best, run, settings, conduct.start(best, run, settings))
     except CannotOverride:
         return []
-    if best is None or begins is None or not (said := conduct.ends_before_the_break(best, run, settings, begins)):
-        return []
-    return ["", *wrap(said, 80)]
+    return ["", *wrap(said, 80)] if said else []
 
 
 def _no_plan_lines(path: str, summary: str) -> list[str]:
@@ -315,13 +313,12 @@ def run_(
     """
     from dataclasses import replace
 
-    from firstbreak.cli._grouping import one_run
-    from firstbreak.cli._reading import read
+    from firstbreak.cli._grouping import read_one
     from firstbreak.experiments import conduct
     from firstbreak.experiments.overrides import CannotOverride
     from firstbreak.experiments.settings import load
 
-    run, settings = read(one_run(path), trainer=trainer), load(file)
+    run, settings = read_one(path, trainer), load(file)
     if minutes is not None:
         settings = replace(settings, limits=replace(settings.limits, minutes=minutes))
     place = folder or _folder(path)
@@ -351,7 +348,7 @@ def _telling(advance: Any) -> dict[str, Any]:
     """What shows how far the trials are, and how each ended."""
     return {
         "report": lambda r: say(f"{r.trial}: {r.state.replace('_', ' ')} after {number(round(r.seconds, 1))} s"),
-        "moved": lambda done, trials: advance(done, total=trials),
+        "moved": advance,
     }
 
 
@@ -366,13 +363,12 @@ def reproduce(path: str, file: Path, folder: Path | None, trainer: str | None, p
 
     A smaller model, batch and set of prompts, and a tenth of the steps, where the trainer has options for them.
     """
-    from firstbreak.cli._grouping import one_run
-    from firstbreak.cli._reading import read
+    from firstbreak.cli._grouping import read_one
     from firstbreak.experiments import conduct
     from firstbreak.experiments.reproduce import reproduce as conducted
     from firstbreak.experiments.settings import load
 
-    run, settings = read(one_run(path), trainer=trainer), load(file)
+    run, settings = read_one(path, trainer), load(file)
     with bar("trials") as advance:
         how = {"execute": conduct.local(processes), **_telling(advance)}
         small, answers = conducted(run, settings, folder or _folder(path), **how)
@@ -455,13 +451,12 @@ def _rung(name: str, run: Any) -> list[str]:
 @click.option("--format", "format_", type=click.Choice(("terminal", "json", "html", "markdown")), default="terminal")
 def status(path: str, folder: Path | None, trainer: str | None, format_: str) -> None:
     """Show the diagnosis of RUN, including the results of its experiments."""
-    from firstbreak.cli._grouping import one_run
-    from firstbreak.cli._reading import read
+    from firstbreak.cli._grouping import read_one
     from firstbreak.cli.diagnose import report
     from firstbreak.engine.diagnose import diagnose
     from firstbreak.experiments.conduct import evidence
 
-    run = read(one_run(path), trainer=trainer)
+    run = read_one(path, trainer)
     report([diagnose(run, known=evidence(folder or _folder(path), run))], format_)
 
 

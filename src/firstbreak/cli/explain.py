@@ -40,15 +40,14 @@ def _of_a_run(path: str, name: str) -> None:
     from firstbreak.audit import report
     from firstbreak.audit.audit import audit
     from firstbreak.audit.rows import rows
-    from firstbreak.cli._grouping import one_run
+    from firstbreak.cli._grouping import read_one
     from firstbreak.cli._output import put, waiting
-    from firstbreak.cli._reading import read
     from firstbreak.engine.diagnose import diagnose
     from firstbreak.engine.thresholds import for_run
     from firstbreak.readers import Unreadable
     from firstbreak.reports import screen
 
-    run = read(one_run(path))
+    run = read_one(path)
     with waiting(f"diagnosing {path}"):
         dx = diagnose(run, thresholds=for_run(path, {}))
     try:

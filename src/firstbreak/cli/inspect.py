@@ -4,7 +4,6 @@ import click
 
 from firstbreak.cli import _grouping, _options
 from firstbreak.cli._output import formats, put, write
-from firstbreak.cli._reading import read
 from firstbreak.readers import names
 from firstbreak.readers.grouping import How
 
@@ -21,7 +20,7 @@ def command(path: str, format_: str, trainer: str | None, named: tuple[str, ...]
     from firstbreak.reports import inspection
 
     meanings = names.parsed(named)
-    runs = [read(run, trainer=trainer, named=meanings) for run in _grouping.runs_of(path, how)]
+    runs = [_grouping.read(run, trainer=trainer, named=meanings) for run in _grouping.runs_of(path, how)]
     if format_ == "json":
         write(inspection.render_json(runs))
     else:

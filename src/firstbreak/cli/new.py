@@ -79,7 +79,13 @@ def command(kind: str, name: str, into: Path) -> None:
     for path in (module, test):
         if path.exists() and path.suffix == ".py":
             _refuse(f"{path}: there is such a file already; take another name")
-    words = _words(ident, file, link, own) | ({"cause": _cause_of(link)} if kind == "fault" else {})
+    words = _words(ident, file, link, own)
+    if kind == "fault":
+        from firstbreak.engine.registry import causes
+
+        words["cause"] = next(
+            (cause.id for cause in causes().values() if cause.link == link), ""
+        )  # it is an example of it
     first = _filled(f"{kind}.txt", words) if module.suffix == ".py" else _with_row(module, kind, words)
     for path, text in ((module, first), (test, _filled(f"test_{kind}.txt", words))):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -116,13 +122,6 @@ def _words(ident: str, file: str, link: str, own: bool) -> dict[str, str]:
         "link_import": "Link, " if named else "",
         "link_line": f"LINK = Link.{link.upper()}\n" if named else "",
     }
-
-
-def _cause_of(link: str) -> str:
-    """The first cause of a link: what an injected fault may be an example of."""
-    from firstbreak.engine.registry import causes
-
-    return next((cause.id for cause in causes().values() if cause.link == link), "")
 
 
 def _with_row(table: Path, kind: str, words: dict[str, str]) -> str:

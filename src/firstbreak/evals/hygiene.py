@@ -26,17 +26,19 @@ def out_of_purpose(history: EvaluationHistory, name: str) -> Iterator[Finding]:
     wrong = [record for record in history.evaluations_of(name) if record.use not in split.uses]
     for use in dict.fromkeys(record.use for record in wrong):
         records = [record for record in wrong if record.use is use]
+        fed = [f" ({record.fed})" for record in records if record.fed]
+        fit = [kind.replace("_", " ") for kind, what in KINDS.items() if use in what.uses]
         steered = use.steers and split.kind in TESTS
         yield _finding(
             "out_of_purpose",
             records,
             f"{name} is a {_kind(split)} split. Its purpose is to {KINDS[split.kind].purpose}, and it was used "
-            f"{_times(len(records))} to {use.meaning}{_fed(records)}. "
+            f"{_times(len(records))} to {use.meaning}{''.join(fed[-1:])}. "
             + ("Its score no longer says how good the model is on new problems. " if steered else "")
             + (
                 "Use a dev split for this purpose, and measure once on a fresh split"
                 if steered
-                else f"Use {_better(use)} for this purpose"
+                else f"Use a {fit[0]} split for this purpose"
             ),
             Severity.CRITICAL if steered else Severity.WARNING,
         )
@@ -204,16 +206,6 @@ def _times(n: int, what: str | None = None) -> str:
     if what is not None:
         return f"{n} {what}{'' if n == 1 else 's'}"
     return {1: "once", 2: "twice"}.get(n, f"{n} times")
-
-
-def _fed(records: Sequence[EvaluationRecord]) -> str:
-    said = [record.fed for record in records if record.fed]
-    return f" ({said[-1]})" if said else ""
-
-
-def _better(use: object) -> str:
-    fit = [kind.replace("_", " ") for kind, what in KINDS.items() if use in what.uses]
-    return f"a {fit[0]} split"
 
 
 def _allowed(split: Split) -> str:

@@ -1,13 +1,15 @@
 """The evaluations inside a training run, and the protocol that the configuration of the run describes."""
 
 from firstbreak.engine.inputs import Inputs
-from firstbreak.evals.protocol import Protocol, protocol
-from firstbreak.model import Run, Series
+from firstbreak.evals.importers import made
+from firstbreak.evals.protocol import Protocol
+from firstbreak.model import Run
 from firstbreak.readers import Unreadable
 
 FIRST = 1  #: an evaluation at this step or before it scores the model before training
-_SAME_WORD = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "max_new_tokens", "max_total_tokens",
-              "max_turns", "env_id", "n_envs", "precision")  # fmt: skip
+#: settings of generation that a training configuration holds under the same names
+SETTINGS = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "max_new_tokens", "max_total_tokens", "max_turns",
+            "env_id", "n_envs", "precision")  # fmt: skip
 
 
 def protocol_of(run: Run) -> Protocol:
@@ -17,7 +19,7 @@ def protocol_of(run: Run) -> Protocol:
     settings of its own. Options that the run left at the trainer's defaults are unknown, and are left out.
     """
     config = run.config
-    known = {n: config.values[n] for n in _SAME_WORD if config.get(n) is not None and n not in config.defaulted}
+    known = {n: config.values[n] for n in SETTINGS if config.get(n) is not None and n not in config.defaulted}
     if config.get("eval_temperature") is not None:
         known["temperature"] = config.get("eval_temperature")
     score = Inputs(run).eval_score
@@ -27,23 +29,14 @@ def protocol_of(run: Run) -> Protocol:
         "harness": f"training workflow of {run.trainer}" if run.trainer else "training workflow",
         **known,
     }
-    try:
-        return protocol({name: value for name, value in fields.items() if value is not None})
-    except ValueError as error:
-        raise Unreadable(run.path, str(error), "lock a protocol of your own with `firstbreak eval lock`") from None
-
-
-def evaluation(run: Run) -> Series:
-    """The curve of the run's own evaluation. Raises Unreadable where the run has no evaluation."""
-    score: Series | None = Inputs(run).eval_score
-    if score is None or not len(score):
-        raise Unreadable(run.path, "has no evaluation", "evaluate before the first step, with the training workflow")
-    return score
+    return made(run.path, fields, "lock a protocol of your own with `firstbreak eval lock`")
 
 
 def before_training(run: Run) -> tuple[str, float]:
     """(metric, score) before training. Raises Unreadable where the run was not evaluated before its first step."""
-    score = evaluation(run)
+    score = Inputs(run).eval_score
+    if score is None or not len(score):
+        raise Unreadable(run.path, "has no evaluation", "evaluate before the first step, with the training workflow")
     if score.steps[0] > FIRST:
         raise Unreadable(
             run.path,

@@ -119,23 +119,15 @@ def prepare(
     values_of_arms = plan.arms(design, run, settings)
     _check_cost(design, run, settings, seeds, begins)
     return {
-        arm: [_trial(design, arm, i, values, run, settings, folder, begins) for i in range(seeds)]
+        arm: [_trial(folder / design.id / f"{arm}-{i}", i, values, run, settings, begins) for i in range(seeds)]
         for arm, values in values_of_arms.items()
     }
 
 
 def _trial(
-    design: Design,
-    arm: str,
-    i: int,
-    values: Mapping[str, Any],
-    run: Run,
-    settings: ExperimentSettings,
-    folder: Path,
-    begins: StartPoint,
+    folder: Path, i: int, values: Mapping[str, Any], run: Run, settings: ExperimentSettings, begins: StartPoint
 ) -> Trial:
-    name = f"{arm}-{i}"
-    place = (folder / design.id / name).resolve()
+    place = folder.resolve()
     first = in_force("seed", run, settings)
     seeded = {"seed": int(first or 0) + i} if i else {}  # the first seed is the seed of the original run
     wanted = begins.lengthened(values, logged_steps(run, settings)) | seeded
@@ -150,7 +142,7 @@ def _trial(
         environment["PYTHONPATH"] = hooks.python_path({**os.environ, **environment})
     limits = settings.limits
     return Trial(
-        name=name,
+        name=folder.name,
         folder=place,
         arguments=tuple(_filled(word, words) for word in arguments),
         directory=_filled(str(settings.directory), words) if settings.in_trial else str(settings.directory.resolve()),

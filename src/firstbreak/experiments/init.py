@@ -89,7 +89,7 @@ def prepare(words: Sequence[str], run: Run | None, home: Path) -> Prepared:
     total = mapped.get("total_steps", "")
     if total in script.options and "epoch" in total.lower():  # the run may record its length in steps
         known.pop("total_steps", None)
-    now = {n: v for n, o in mapped.items() if n not in known and _is_number(v := plain(values.get(o)))}
+    now = {n: v for n, o in mapped.items() if n not in known and type(v := plain(values.get(o))) in (int, float)}
     lacking = () if "total_steps" in mapped else (
         'total_steps = "..."   under [experiment.options]: the option that sets the length of training',
     )  # fmt: skip
@@ -229,10 +229,6 @@ def _help(path: Path, home: Path) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout if done.returncode == 0 else ""
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _toml(sections: Mapping[str, Mapping[str, Any]]) -> str:

@@ -174,11 +174,6 @@ def _word(value: Any) -> str:
             return json.dumps(value)
 
 
-def _flags(options: Pairs, settings: ExperimentSettings) -> Rendered:
-    """`--learning_rate 1e-06`: TRL and everything that uses HfArgumentParser, OpenRLHF, CleanRL, slime."""
-    return Rendered(arguments=tuple(w for o, v in options for w in (o if o.startswith("-") else f"--{o}", _word(v))))
-
-
 def _zoo(options: Pairs, settings: ExperimentSettings) -> Rendered:
     """rl-baselines3-zoo: a few command-line options, and all others after `--hyperparams`, in Python syntax."""
     own = {"n_timesteps": "--n-timesteps", "total_timesteps": "--n-timesteps", "seed": "--seed", "env_id": "--env",
@@ -235,11 +230,6 @@ def _json(options: Pairs, settings: ExperimentSettings) -> Rendered:
     return Rendered(arguments=(json.dumps(content),))
 
 
-def _environment(options: Pairs, settings: ExperimentSettings) -> Rendered:
-    """`LEARNING_RATE=1e-06`."""
-    return Rendered(environment={re.sub(r"\W", "_", name.lstrip("-")).upper(): _word(value) for name, value in options})
-
-
 def _put(tree: dict[str, Any], path: Sequence[str], value: Any) -> None:
     """Set a nested key. If the file contains the dotted key itself, this key is set."""
     if ".".join(path) in tree or len(path) == 1:
@@ -252,13 +242,18 @@ def _put(tree: dict[str, Any], path: Sequence[str], value: Any) -> None:
 
 
 SYNTAXES: Mapping[str, Callable[[Pairs, ExperimentSettings], Rendered]] = {
-    "flags": _flags,
+    # `--learning_rate 1e-06`: TRL and everything that uses HfArgumentParser, OpenRLHF, CleanRL, slime
+    "flags": lambda options, _: Rendered(
+        arguments=tuple(w for o, v in options for w in (o if o.startswith("-") else f"--{o}", _word(v)))
+    ),
     "hydra": _template("{option}={value}"),  # `actor.optim.lr=1e-06`: verl, AReaL, SkyRL, NeMo RL
     "zoo": _zoo,
     "yaml": _yaml,
     "source": _source,
     "json": _json,
-    "environment": _environment,
+    "environment": lambda options, _: Rendered(  # `LEARNING_RATE=1e-06`
+        environment={re.sub(r"\W", "_", name.lstrip("-")).upper(): _word(value) for name, value in options}
+    ),
 }
 #: dialect -> syntax of its command line
 SYNTAX_OF: Mapping[str, str] = {

@@ -60,11 +60,6 @@ class Result:
         return self.state in FINAL
 
 
-def never() -> bool:
-    """Do not stop early."""
-    return False
-
-
 def stored(trial: Trial) -> Result | None:
     """The stored result of this trial, if it has ended before."""
     try:
@@ -75,7 +70,7 @@ def stored(trial: Trial) -> Result | None:
     return Result(trial=trial.name, **result) if described.get("mark") == trial.mark else None
 
 
-def run(trial: Trial, stop: Callable[[], bool] = never, cancelled: threading.Event | None = None) -> Result:
+def run(trial: Trial, stop: Callable[[], bool] = lambda: False, cancelled: threading.Event | None = None) -> Result:
     """Run the trial and wait for its end. If the trial has ended before, returns the stored result.
 
     `stop` is called repeatedly. If `stop` returns True, the trial ends with a final result. `cancelled` ends the trial
@@ -140,7 +135,7 @@ def run_all(
     *,
     processes: int,
     retries: int = 0,
-    stop: Callable[[], bool] = never,
+    stop: Callable[[], bool] = lambda: False,
     report: Callable[[Result], None] = lambda result: None,
 ) -> list[Result]:
     """Run all trials on this machine, `processes` at the same time. A failed trial is started again up to `retries` times."""

@@ -47,7 +47,6 @@ from firstbreak.model import EMPTY
 from firstbreak.readers import Unreadable
 from firstbreak.values import dataclass, field
 
-FILE = "firstbreak.toml"
 SECTION = "experiment"
 IN_TRIAL = "{folder}"  #: as `directory`: each trial is started in its own folder
 

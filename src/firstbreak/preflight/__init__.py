@@ -11,8 +11,8 @@ Finding: if the user's code raises, hangs or returns nonsense, that is an answer
 exist, a file that cannot be read) raises `firstbreak.readers.Unreadable`.
 
 A message gives the number, what it means and the first thing to try. A report may also draw a
-`ReportTable`, `Bars` or `Stacks`; reports know nothing of the checks. The command of a check is
-`cli/check/<name>.py`, which only translates options.
+`ReportTable`, `Bars` or `Stacks`; reports know nothing of the checks. The command of a check is in
+`cli/check.py`, which only translates options.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -105,6 +105,25 @@ class Report:
 def ask(probe_id: str, link: Link, probe: Callable[[], Answer]) -> Outcome:
     """The answer of a probe, as an Outcome. A probe that raises costs one line of the report (CRASHED), never the report."""
     return run_check(Check(id=probe_id, link=link, ask=probe))
+
+
+def asking(link: Link, fails: type[Exception] | tuple[()] = (), said: str = "{}") -> Callable[..., Outcome]:
+    """`ask` for the probes of one check, with its link as the default.
+
+    `fails`: what a probe raises where the user's code fails in the middle of it. That is a finding, in the words `said`, and
+    not a crash of the probe.
+    """
+
+    def asked(probe_id: str, probe: Callable[[], Answer], link: Link = link) -> Outcome:
+        def answered() -> Answer:
+            try:
+                return probe()
+            except fails as error:
+                return critical(said.format(error))
+
+        return ask(probe_id, link, answered)
+
+    return asked
 
 
 def critical(message: str, **numbers: Any) -> Finding:

@@ -11,6 +11,7 @@ from firstbreak.dialects.hyperparameters import canonical_config
 from firstbreak.evals import protocol as protocols
 from firstbreak.evals.canonical import plain
 from firstbreak.evals.protocol import FIELDS, Protocol
+from firstbreak.evals.training import SETTINGS
 from firstbreak.model import Config, Link, NotApplicable
 from firstbreak.preflight import Answer, Report, ReportTable, ask, critical, notice, warning
 from firstbreak.readers import Unreadable, config_file
@@ -20,9 +21,6 @@ from firstbreak.readers.read import read as read_run
 MOVING = frozenset({"latest", "main", "master", "head", "newest", "current", "nightly", "auto"})
 #: files that a harness wrote, with what it happened to record of the protocol
 HARNESS = frozenset({".npz", ".zip"})
-#: settings of generation that a training configuration holds under the same names
-SETTINGS = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "max_new_tokens", "max_total_tokens", "max_turns",
-            "env_id", "n_envs", "precision")  # fmt: skip
 #: an option of the evaluations that a trainer makes itself
 EVALUATION = re.compile(r"(?:^|[._])(?:eval|val)(?:[^.]*\.|_)\w+$")
 

@@ -55,12 +55,14 @@ def load(path: Path) -> Any:
         raise Unreadable(path, f"is not complete JSON ({error})", "evaluate again, or give the complete file") from None
 
 
-def made(path: Path, fields: Mapping[str, Any]) -> Protocol:
+def made(
+    path: str | Path, fields: Mapping[str, Any], remedy: str = "the format has changed: please report this file"
+) -> Protocol:
     """The protocol of these fields, without unknown ones (None)."""
     try:
         return protocol({name: value for name, value in fields.items() if value is not None})
     except ValueError as error:
-        raise Unreadable(path, str(error), "the format has changed: please report this file") from None
+        raise Unreadable(path, str(error), remedy) from None
 
 
 def key_of(evaluation: Evaluation) -> str:

@@ -54,7 +54,9 @@ def read(path: Path) -> list[Evaluation]:
         "max_turns": config.get("message_limit") or config.get("turn_limit"),
         "time_limit": config.get("time_limit"),
         "samples_per_problem": config.get("epochs") or 1,
-        "reducer": config.get("epochs_reducer") or _reducers(scored),
+        "reducer": config.get("epochs_reducer")
+        or sorted({score["reducer"] for score in scored.get("scores", []) if score.get("reducer")})
+        or None,
         "scorer": [{k: s[k] for k in ("name", "options") if k in s} for s in spec.get("scorers") or []] or None,
         "metric": sorted(name for name in _scores(scored) if not name.endswith("/stderr")),
         "reasoning": _given(**{name: generation.get(name) for name in _REASONING}),
@@ -106,11 +108,6 @@ def _samples(path: Path, data: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]
 def _given(**options: Any) -> dict[str, Any] | None:
     """The options that are set, or None without any."""
     return {name: value for name, value in options.items() if value} or None
-
-
-def _reducers(results: Mapping[str, Any]) -> list[str] | None:
-    """How the epochs of a sample became one score."""
-    return sorted({score["reducer"] for score in results.get("scores", []) if score.get("reducer")}) or None
 
 
 def _header(path: Path) -> Any:

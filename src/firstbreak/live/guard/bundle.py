@@ -62,7 +62,8 @@ def write(folder: Path, name: str, contents: Mapping[str, FileContent], about: M
         manifest = {"schema": SCHEMA, "name": name, **about, "files": files, "lost": lost}
         _put(scratch / MANIFEST, json.dumps(manifest, indent=1, default=str).encode())
         _flush(scratch)
-        target = _free(folder, name)
+        names = (name, *(f"{name}-{i}" for i in range(2, 1000)))
+        target = next(folder / n for n in names if not (folder / n).exists())
         scratch.rename(target)
         _flush(folder)
     except BaseException:
@@ -129,11 +130,6 @@ def _flush(folder: Path) -> None:
     """Flush a folder: a rename or a new file is on the disk only after its folder was flushed."""
     with _opened(folder) as handle:
         os.fsync(handle)
-
-
-def _free(folder: Path, name: str) -> Path:
-    names = [name, *(f"{name}-{i}" for i in range(2, 1000))]
-    return folder / next(n for n in names if not (folder / n).exists())
 
 
 def read(bundle: Path) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from firstbreak.model import Checkpoint, Confidence, Diagnosis, Finding, Run, Sa
 from firstbreak.readers.follow import assemble_in_memory
 
 LOG = logging.getLogger("firstbreak.guard")
+log_decision: Callable[[GuardDecision], None] = partial(LOG.warning, "%s")
 SHARE = 0.01  #: of the training time that scheduled checks may take
 PATIENCE = 1.0  #: seconds that training waits for one check
 WRITING = 30.0  #: seconds that training waits for a bundle at its end
@@ -35,11 +36,6 @@ LEVEL = "level-"  #: begins the name of the tests that only ask for a check
 MOST_STEPS_WAITED = 3  #: steps that a stop waits for an update that can be replayed
 
 Samplelike = Sample | Mapping[str, Any]
-
-
-def log_decision(decision: GuardDecision) -> None:
-    """Write the decision to the log `firstbreak.guard`, as a warning."""
-    LOG.warning("%s", decision)
 
 
 class Guard:

@@ -94,8 +94,10 @@ class Notifier:
         if now - self._sent.get(key, -self._again) < self._again:
             return False
         self._sent[key] = now
+        mask = Mask(os.environ).text
+        run, text = mask(message.run), mask(message.text)[:LONGEST]
         try:
-            self._waiting.put_nowait(_without_secrets(message))
+            self._waiting.put_nowait(Notification(run, message.action, text, message.about, message.step))
         except queue.Full:
             return False
         return True
@@ -120,7 +122,8 @@ class Notifier:
                 return send(message)
             except Exception as error:
                 if attempt == ATTEMPTS or not _passes(error):
-                    LOG.warning("a message to %s was not sent after %d attempts: %s", host, attempt, _reason(error))
+                    why = f"HTTP {error.code}" if isinstance(error, urllib.error.HTTPError) else type(error).__name__
+                    LOG.warning("a message to %s was not sent after %d attempts: %s", host, attempt, why)
                     return
                 time.sleep(max(pause, _asked_to_wait(error)))
                 pause *= 2
@@ -219,17 +222,7 @@ def _asked_to_wait(error: Exception) -> float:
     return min(float(asked), 60.0) if asked is not None and asked.isdigit() else 0.0
 
 
-def _reason(error: Exception) -> str:
-    """The error without the address."""
-    return f"HTTP {error.code}" if isinstance(error, urllib.error.HTTPError) else type(error).__name__
-
-
 def _host(target: str) -> str:
     """The part of a target that may be shown."""
     address = urlsplit(target)
     return f"{address.scheme}://{address.hostname}" if address.hostname else f"{address.scheme or 'target'}:..."
-
-
-def _without_secrets(message: Notification) -> Notification:
-    mask = Mask(os.environ).text
-    return Notification(mask(message.run), message.action, mask(message.text)[:LONGEST], message.about, message.step)

@@ -150,8 +150,9 @@ def _change_arguments(trainer: type[Any], asked: Wanted) -> None:
             given["reward_funcs"] = functions[0] if single else functions
         if "data" in asked.get("watch", ""):
             with ignore_errors():  # there may be no evaluation, or a data set that streams
-                training, evaluation = (_prompts(given[name]) for name in ("train_dataset", "eval_dataset"))
-                note("watch.jsonl", **prompts_compared(training, evaluation))
+                sets = (given["train_dataset"], given["eval_dataset"])
+                some = ([_text(r["prompt"]) for r in rows.select(range(min(len(rows), DRAWN)))] for rows in sets)
+                note("watch.jsonl", **prompts_compared(*some))
         if asked.get("data") == "test" and given.get("eval_dataset") is not None:
             given["train_dataset"] = given["eval_dataset"]
             took_hold("data", "test", trainer.__name__)
@@ -162,10 +163,6 @@ def _change_arguments(trainer: type[Any], asked: Wanted) -> None:
         original(**given, **more)
 
     trainer.__init__ = init
-
-
-def _prompts(rows: Any) -> list[str]:
-    return [_text(row["prompt"]) for row in rows.select(range(min(len(rows), DRAWN)))]
 
 
 def _judging(function: Any) -> Any:

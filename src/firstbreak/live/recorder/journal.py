@@ -37,7 +37,8 @@ class ProofFiles:
         if name not in self._begun:
             self._begun.add(name)
             self._set_aside(self.folder, name, step, axis)
-        row = {axis: step} | {prefix + signal: _plain(value) for signal, value in numbers.items()}
+        plain = {signal: float(value) for signal, value in numbers.items()}
+        row = {axis: step} | {prefix + signal: v if math.isfinite(v) else repr(v) for signal, v in plain.items()}
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / name).open("ab", buffering=0) as lines:
             lines.write(json.dumps(row).encode() + b"\n")  # one write: all of a line, or nothing
@@ -85,7 +86,3 @@ def _first_step(path: Path, axis: str) -> float | None:
             return float(json.loads(lines.readline())[axis])
     except (OSError, Unreadable, ValueError, KeyError, TypeError):
         return None
-
-
-def _plain(value: float) -> float | str:
-    return float(value) if math.isfinite(value) else repr(float(value))

@@ -61,16 +61,12 @@ class Measurements:
         """Whether this step may cost so much: it is one of the first, or time is left for what the last one took."""
         if self._granted.get(cost) == step:
             return True
-        left = self.share * SHARES[cost] * self._elapsed - self._spent[cost]
+        elapsed = 0.0 if self._began is None else self.clock() - self._began  # since the first steps were over
+        left = self.share * SHARES[cost] * elapsed - self._spent[cost]
         granted = self._first(step) or self.share >= 1 or self._taken[cost] <= left
         if granted:
             self._granted[cost], self._taken[cost] = step, 0.0
         return granted
-
-    @property
-    def _elapsed(self) -> float:
-        """Seconds since the first steps were over."""
-        return 0.0 if self._began is None else self.clock() - self._began
 
     def _first(self, step: int) -> bool:
         return step in self._steps or len(self._steps) < ALWAYS

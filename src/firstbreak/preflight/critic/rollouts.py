@@ -20,6 +20,8 @@ NAMES = {
     "final_values": (),
     "episode_starts": (),
 }
+#: weights of a policy of Stable-Baselines3 that only its value function has
+OF_VALUES = ("value_net", "mlp_extractor.value_net", "vf_features_extractor")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -73,7 +75,8 @@ def from_npz(path: str) -> Rollouts:
     """Rollouts of an .npz file with arrays of shape (T, ...) or (T, N, ...); see NAMES. Raises `Unreadable`."""
     try:
         with np.load(path, allow_pickle=False) as file:
-            found = {_canonical(name): np.asarray(file[name]) for name in file.files}
+            canonical = {other: name for name, others in NAMES.items() for other in others}
+            found = {canonical.get(name, name): np.asarray(file[name]) for name in file.files}
             both = "truncated" in found and not {"terminated", "terminations", "terminals"} & set(file.files)
     except (OSError, ValueError) as error:
         raise Unreadable(path, f"is no .npz file of plain arrays ({why(error)})", "write it with numpy.savez") from None
@@ -86,10 +89,6 @@ def from_npz(path: str) -> Rollouts:
         # a `done` stands for both reasons, and a time limit is no termination
         found["terminated"] = found["terminated"].astype(bool) & ~found["truncated"].astype(bool)
     return _arranged(path, found)
-
-
-def _canonical(name: str) -> str:
-    return next((known for known, others in NAMES.items() if name == known or name in others), name)
 
 
 def _arranged(source: str, found: dict[str, np.ndarray]) -> Rollouts:
@@ -156,7 +155,7 @@ def _on_policy(name: str, model: Any) -> Rollouts:
         truncated=np.array(late[:time]),
         values=plane(buffer.values),
         returns=plane(buffer.returns),
-        module=_state_values(model.policy),
+        module=Wrapped(model.policy, lambda policy, seen, actions: policy.predict_values(seen), OF_VALUES),
     )
 
 
@@ -186,11 +185,6 @@ class Wrapped:
     owner: Any  #: torch.nn.Module
     call: Callable[[Any, Any, Any], Any]  #: (owner, observations, actions) -> values
     own: tuple[str, ...] = ()  #: how the names of weights begin that only the value function has
-
-
-def _state_values(policy: Any) -> Wrapped:
-    own = ("value_net", "mlp_extractor.value_net", "vf_features_extractor")
-    return Wrapped(policy, lambda owner, observations, actions: owner.predict_values(observations), own)
 
 
 def _action_values(policy: Any) -> Wrapped:

@@ -7,17 +7,18 @@ see of it: the tokenizer's template and end of text, and which tokens get loss i
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from firstbreak.model import Link, NotMeasured, Outcome
-from firstbreak.preflight import Answer, Report, ReportTable, ask, critical, histogram
+from firstbreak.preflight import Answer, Report, ReportTable, asking, critical, histogram
 from firstbreak.preflight.data import episodes, offline, pairs, prompts, rows, tokens
 from firstbreak.preflight.data.rows import Row
 from firstbreak.preflight.target import load
 from firstbreak.readers import Unreadable
 
 COUNTED = 5000  #: rows whose tokens are counted (convention)
+_ask = asking(Link.ENVIRONMENT)
 
 
 def check(
@@ -155,7 +156,3 @@ def _offline(data: str) -> Report:
     shapes = tuple((name, str(a.shape)) for name, a in vars(steps).items() if a is not None)
     table = ReportTable(title="Arrays of the file", columns=("array", "shape"), rows=shapes)
     return Report(check="data", target=data, outcomes=tuple(outcomes), exhibits=(table,), numbers=dict(shapes))
-
-
-def _ask(probe: str, answer: Callable[[], Answer], link: Link = Link.ENVIRONMENT) -> Outcome:
-    return ask(probe, link, answer)

@@ -1,6 +1,6 @@
 """Recorded episodes with tools: are those whose calls all failed kept as successes?"""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from firstbreak.engine.stats.proportion import wilson
@@ -47,11 +47,6 @@ def _turns(sample: Sample) -> tuple[ToolTurn, ...]:
 
 
 def _graded(sample: Sample) -> Sample:
-    outcomes = _outcomes(sample)
+    told = (sample.meta.get(name) for name in OUTCOMES)
+    outcomes = (float(value) for value in told if isinstance(value, bool | int | float))
     return sample if sample.reward is not None else replace(sample, reward=next(outcomes, None))
-
-
-def _outcomes(sample: Sample) -> Iterator[float]:
-    for name in OUTCOMES:
-        if isinstance(value := sample.meta.get(name), bool | int | float):
-            yield float(value)

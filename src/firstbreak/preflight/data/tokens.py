@@ -220,7 +220,9 @@ def masked(found: Sequence[Line], tokenizer: Any, trainer: str) -> Answer:
         return critical(f"padding gets loss in {len(padded)} of {len(found)} sequences: set its labels to {IGNORED}.")
     real = sum(sum(line.real) for line in found)
     share = sum(sum(line.loss) for line in found) / real
-    unended = [i for i, line in enumerate(found) if not _end_gets_loss(line, tokenizer.eos_token_id)]
+    unended = [
+        i for i, line in enumerate(found) if (tokenizer.eos_token_id, True) not in zip(line.ids, line.loss, strict=True)
+    ]
     said = f"{percent(share)} of {real} tokens get loss"
     if len(unended) == len(found):
         return critical(
@@ -236,10 +238,6 @@ def masked(found: Sequence[Line], tokenizer: Any, trainer: str) -> Answer:
     if all(all(a or not b for a, b in zip(line.loss, line.real, strict=True)) for line in found):
         return notice(f"{said}: the loss covers prompts as well as answers. Mask the prompts unless this is intended.")
     return said
-
-
-def _end_gets_loss(line: Line, end: int | None) -> bool:
-    return any(token == end and loss for token, loss in zip(line.ids, line.loss, strict=True))
 
 
 def starts_twice(found: Sequence[Line], tokenizer: Any) -> Answer:

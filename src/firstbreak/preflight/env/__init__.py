@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from firstbreak.model import Link, Outcome, Severity
-from firstbreak.preflight import Answer, Report, ask, critical, target
+from firstbreak.preflight import Answer, Report, ask, asking, critical, target
 from firstbreak.preflight.env import actions, baseline, contract, ends, late, repeat, sb3, vector
 from firstbreak.preflight.env import episodes as played
 from firstbreak.preflight.env.episodes import Episode, Policy, Score, Seeds, Stopped, at_random, scores
@@ -28,6 +28,7 @@ from firstbreak.words import number
 RECORDED_STEPS = 2000  #: steps that are recorded for the probes (convention: about a second in most environments)
 POLICY_EPISODES = 10  #: episodes in which the actions of a policy are looked at (convention)
 LONGEST = 500  #: steps of one recorded episode (convention: the limit of CartPole-v1)
+_ask = asking(Link.ENVIRONMENT, Stopped)
 
 
 def check(
@@ -166,18 +167,6 @@ def _repeatable(world: World) -> list[Outcome]:
         _ask("env-action-effect", lambda: actions.effect(world, ref)),
         _ask("env-action-saturation", lambda: actions.saturation(world, ref)),
     ]
-
-
-def _ask(name: str, probe: Callable[[], Answer], link: Link = Link.ENVIRONMENT) -> Outcome:
-    """The probe's answer; an environment that fails in the middle of a probe is a finding, not a crash of the probe."""
-
-    def answered() -> Answer:
-        try:
-            return probe()
-        except Stopped as stopped:
-            return critical(str(stopped))
-
-    return ask(name, link, answered)
 
 
 def _given(given: Given, env: Any) -> list[Outcome]:

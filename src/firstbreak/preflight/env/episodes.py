@@ -2,8 +2,9 @@
 
 import copy
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,7 @@ def reset(env: Any, seed: int | None) -> tuple[Any, Any]:
 
 def step(env: Any, action: Any) -> tuple[Any, Any, Any, Any, Any]:
     """(observation, reward, terminated, truncated, info); raises `Stopped` where that is not what step returns."""
-    answer = _call(lambda: f"step({_short(action)})", lambda: env.step(action))
+    answer = _call(lambda: f"step({short(action)})", lambda: env.step(action))
     if not isinstance(answer, tuple) or len(answer) != 5:
         size = f"{len(answer)} values" if isinstance(answer, tuple) else f"a {type(answer).__name__}"
         raise Stopped(
@@ -105,18 +106,21 @@ def _call(what: Callable[[], str], call: Callable[[], Any]) -> Any:
         raise Stopped("env-answers", f"{what()} raises {said}; run that call alone and mend it first") from error
 
 
-def play(env: Any, policy: Policy, *, seed: int | None, most: int) -> Episode:
-    """One episode of at most `most` steps. Where the environment fails, the episode so far says why."""
+def play(env: Any, policy: Policy, *, seed: int | None, most: int, beside: Iterable[None] = ()) -> Episode:
+    """One episode of at most `most` steps. Where the environment fails, the episode so far says why.
+
+    `beside`: moves of another environment, made between the steps of this one.
+    """
     episode = Episode()
     try:
-        for _ in _moves(env, policy, seed, most, episode):
+        for _ in zip(moves(env, policy, seed, most, episode), chain(beside, repeat(None)), strict=False):
             pass
     except Stopped as stopped:
         episode.stopped = stopped
     return episode
 
 
-def _moves(env: Any, policy: Policy, seed: int | None, most: int, episode: Episode) -> Iterator[None]:
+def moves(env: Any, policy: Policy, seed: int | None, most: int, episode: Episode) -> Iterator[None]:
     """Play and record, pausing after every step."""
     observation, info = reset(env, seed)
     episode.observations.append(copy.deepcopy(observation))
@@ -134,18 +138,6 @@ def _moves(env: Any, policy: Policy, seed: int | None, most: int, episode: Episo
         episode.truncated.append(truncated)
         episode.infos.append(info)
         yield
-
-
-def interleaved(env: Any, policy: Policy, seed: int, most: int, other: Any, other_policy: Policy) -> Episode:
-    """As `play`, with a second environment stepped between the steps of the first."""
-    episode, aside = Episode(), Episode()
-    try:
-        second = _moves(other, other_policy, seed + 1, most, aside)
-        for _ in _moves(env, policy, seed, most, episode):
-            next(second, None)
-    except Stopped as stopped:
-        episode.stopped = stopped
-    return episode
 
 
 def score(env: Any, policy: Policy, seed: int | None, most: int) -> Score:
@@ -198,6 +190,7 @@ def size(observation: Any) -> int:
     return int(np.asarray(observation).nbytes)
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
+    """An action in one line."""
     text = np.array2string(np.asarray(value), precision=3, threshold=6) if not isinstance(value, dict) else "{...}"
     return " ".join(text.split())

@@ -20,6 +20,8 @@ def open_world(name: str, agent: str | None = None) -> World:
     itself raises is raised as it is.
     """
     factory = partial(_registered, name) if _is_id(name) else _factory(name)
+    from gymnasium.vector import VectorEnv
+
     made: list[Any] = []
 
     def make(**arguments: Any) -> Any:
@@ -28,7 +30,7 @@ def open_world(name: str, agent: str | None = None) -> World:
 
     first = make()
     world = partial(World, name=name, fresh=make() is not first, made=made)
-    if _is_vector(first):
+    if isinstance(first, VectorEnv):
         return world(interface="Gymnasium vector", make=lambda: RowView(make()), make_vector=make)
     if sb3.is_vec_env(first):
         return world(interface=sb3.name(first), make=lambda: sb3.VecEnvView(make()), make_vector=make)
@@ -81,12 +83,6 @@ def _factory(name: str) -> Callable[..., Any]:
     if not callable(loaded):
         return lambda: loaded
     return loaded  # type: ignore[no-any-return]
-
-
-def _is_vector(env: Any) -> bool:
-    from gymnasium.vector import VectorEnv
-
-    return isinstance(env, VectorEnv)
 
 
 def _parameters(call: Callable[..., Any]) -> tuple[str, ...]:

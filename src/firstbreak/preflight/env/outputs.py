@@ -8,7 +8,7 @@ import numpy as np
 from firstbreak.model import NotMeasured
 from firstbreak.preflight import Answer, critical, notice, warning
 from firstbreak.preflight.env import contract
-from firstbreak.preflight.env.episodes import Policy
+from firstbreak.preflight.env.episodes import Policy, short
 from firstbreak.words import number, percent
 
 KEPT = 5000  #: actions (convention)
@@ -54,7 +54,7 @@ def _discrete(actions: Sequence[Any], space: Any, whose: str) -> Answer:
     wrong = [action for action in actions if not _member(action, space)]
     if wrong:
         return critical(
-            f"{len(wrong)} of {len(actions)} actions of {whose} are not in the action space {space}, first {_short(wrong[0])}: "
+            f"{len(wrong)} of {len(actions)} actions of {whose} are not in the action space {space}, first {short(wrong[0])}: "
             "what the environment makes of these is chance (a truth value, a rounded number); return an int of the space"
         )
     return f"{len(actions)} actions of {whose}, all in {space}"
@@ -71,11 +71,11 @@ def _box(actions: Sequence[Any], space: Any, whose: str) -> Answer:
         table = np.stack([np.asarray(action, float).reshape(space.shape) for action in actions])
     except (TypeError, ValueError):
         return critical(
-            f"the actions of {whose} cannot be read as the action space {space}: {_short(actions[0])}; return an array of shape "
+            f"the actions of {whose} cannot be read as the action space {space}: {short(actions[0])}; return an array of shape "
             f"{space.shape}"
         )
     if not np.isfinite(table).all():
-        return critical(f"{whose} gives actions that are not finite: {_short(actions[0])}; look for a division by 0")
+        return critical(f"{whose} gives actions that are not finite: {short(actions[0])}; look for a division by 0")
     if not (np.isfinite(space.low).all() and np.isfinite(space.high).all()) or (space.low == space.high).any():
         return NotMeasured("the action space has no finite range")
     half = (space.high - space.low) / 2
@@ -98,7 +98,3 @@ def _box(actions: Sequence[Any], space: Any, whose: str) -> Answer:
             "a policy at its start, else its output is in another unit"
         )
     return f"{len(table)} actions of {whose}, all in the space; three in four are below {percent(typical)} of its range"
-
-
-def _short(value: Any) -> str:
-    return " ".join(np.array2string(np.asarray(value), precision=3, threshold=6).split())

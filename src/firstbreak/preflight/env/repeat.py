@@ -9,7 +9,7 @@ import numpy as np
 
 from firstbreak.model import Expected, NotApplicable, NotMeasured
 from firstbreak.preflight import Answer, critical, notice, warning
-from firstbreak.preflight.env.episodes import Episode, at_random, interleaved, play, reset, same
+from firstbreak.preflight.env.episodes import Episode, at_random, moves, play, reset, same
 from firstbreak.preflight.env.worlds import World
 from firstbreak.values import dataclass
 from firstbreak.words import number
@@ -43,7 +43,7 @@ def seeding(world: World, ref: Reference) -> Answer:
     if ref.episode.stopped is not None and not ref.episode.rewards:
         return NotMeasured("no step could be made")
     if ref.difference:
-        if _declared_random(world):
+        if getattr(getattr(world.make(), "spec", None), "nondeterministic", False):
             return Expected("the environment is registered as nondeterministic")
         with _global_seed():
             first = _episode(world.make())
@@ -109,9 +109,8 @@ def shared(world: World, ref: Reference) -> Answer:
         return blind
     env, other = world.make(), world.make()
     space = env.action_space
-    beside = interleaved(env, at_random(space, SEED), SEED, STEPS, other, at_random(space, SEED + 1))
-    found = difference(ref.episode, beside)
-    if found:
+    second = moves(other, at_random(space, SEED + 1), SEED + 1, STEPS, Episode())
+    if found := difference(ref.episode, play(env, at_random(space, SEED), seed=SEED, most=STEPS, beside=second)):
         return critical(
             f"an environment changes when another one is stepped ({found}): vectorised training mixes their states; move "
             "shared state (class attributes, module globals) into the instance"
@@ -173,11 +172,6 @@ def _blind(world: World, ref: Reference) -> NotMeasured | None:
     if ref.difference or not ref.episode.rewards:
         return NotMeasured("needs an environment that repeats an episode with the same seed")
     return None
-
-
-def _declared_random(world: World) -> bool:
-    spec = getattr(world.make(), "spec", None)
-    return bool(getattr(spec, "nondeterministic", False))
 
 
 def _running_statistics(env: Any) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from firstbreak.model import Link, NotApplicable, Outcome, Severity
-from firstbreak.preflight import Answer, Report, ReportTable, ask, critical, notice, warning
+from firstbreak.preflight import Answer, Report, ReportTable, asking, critical, notice, warning
 from firstbreak.preflight.memory import classic
 from firstbreak.preflight.memory.activations import PRECISIONS
 from firstbreak.preflight.memory.drawing import stacked
@@ -33,10 +33,11 @@ from firstbreak.preflight.memory.ledger import (
 )
 from firstbreak.preflight.memory.ledger import worst as worst_of
 from firstbreak.preflight.memory.options import NETWORKS, Options
-from firstbreak.values import dataclass, replace
+from firstbreak.values import replace
 
 #: share of a GPU's memory: the rest is lost to fragmentation, and a card sold as 80 GB has 79.2 GiB (convention)
 USABLE = 0.92
+_ask = asking(Link.SYSTEMS)
 
 
 def check(model: str, **options: Any) -> Report:
@@ -190,32 +191,24 @@ def _spare(plan: Plan, entries: tuple[Entry, ...]) -> Answer:
 # --- words -----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Peak:
-    phase: str
-    moment: str
-    bytes: float
-
-
-def _highest(entries: Sequence[Entry], place: str) -> _Peak:
-    """The highest phase of a place."""
-    found = _Peak("", "", 0.0)
-    for (where, phase), size in peaks(tuple(entries)).items():
-        if where == place and size > found.bytes:
-            moment = next(e.moment for e in entries if e.place == place and e.phase == phase)
-            found = _Peak(phase, moment, size)
-    return found
+def _highest(entries: Sequence[Entry], place: str) -> Entry:
+    """The highest phase of a place, as an entry with all its bytes."""
+    sizes = peaks(tuple(entries))
+    of_place = [replace(e, bytes=sizes[place, e.phase]) for e in entries if e.place == place]
+    return max(
+        of_place, key=lambda e: e.bytes, default=Entry(place=place, phase="", moment="", role="", kind="", bytes=0.0)
+    )
 
 
 def _all_fit(plan: Plan) -> bool:
     return all(worst_of(plan, place) <= plan.gpu_memory * USABLE for place in ("trainer", "engine"))
 
 
-def _said(worst: _Peak, memory: float) -> str:
+def _said(worst: Entry, memory: float) -> str:
     return f"{worst.phase} ({worst.moment}) needs {_gib(worst.bytes)} of the GPU's {_gib(memory)}"
 
 
-def _headline(outcomes: Sequence[Outcome], worst: _Peak, memory: float) -> str:
+def _headline(outcomes: Sequence[Outcome], worst: Entry, memory: float) -> str:
     """Whether it fits; where it does and something else stands in the way, that."""
     if worst.bytes > memory:
         return f"Does not fit: {_gib(worst.bytes - memory)} too much in the {worst.phase} phase."
@@ -225,23 +218,19 @@ def _headline(outcomes: Sequence[Outcome], worst: _Peak, memory: float) -> str:
 
 def _phases(entries: tuple[Entry, ...]) -> ReportTable:
     """Role and kind down, place and phase across, in GiB."""
-    columns = list(peaks(entries))
+    columns, least = list(peaks(entries)), 0.005 * GIB
     lines: dict[tuple[str, str], dict[tuple[str, str], float]] = {}
     for entry in entries:
         line = lines.setdefault((entry.role, entry.kind), {})
         line[entry.place, entry.phase] = line.get((entry.place, entry.phase), 0.0) + entry.bytes
     rows = [
-        (f"{role} {kind}".strip(), *(_cell(line.get(column, 0.0)) for column in columns))
+        (f"{role} {kind}".strip(), *(f"{s / GIB:.2f}" if (s := line.get(c, 0.0)) >= least else "-" for c in columns))
         for (role, kind), line in lines.items()
-        if max(line.values()) >= 0.005 * GIB or kind in STORED
+        if max(line.values()) >= least or kind in STORED
     ]
     sums = ("together", *(f"{size / GIB:.2f}" for size in peaks(entries).values()))
     heads = [phase if place == "trainer" else place for place, phase in columns]
     return ReportTable(title="The ledger, GiB on one GPU", columns=("", *heads), rows=(*rows, sums))
-
-
-def _cell(size: float) -> str:
-    return f"{size / GIB:.2f}" if size >= 0.005 * GIB else "-"
 
 
 def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
@@ -271,10 +260,6 @@ def _numbers(entries: tuple[Entry, ...], memory: float) -> dict[str, Any]:
         "peaks": {f"{place} {phase}": round(size) for (place, phase), size in peaks(entries).items()},
         "entries": [asdict(e) | {"bytes": round(e.bytes)} for e in entries],
     }
-
-
-def _ask(probe: str, answer: Any) -> Outcome:
-    return ask(probe, Link.SYSTEMS, answer)
 
 
 def _gib(size: float) -> str:

@@ -7,14 +7,14 @@ notations (attacks.py), and, where it is a reward model, on pairs that people ha
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from firstbreak.model import Link, NotMeasured, Outcome
-from firstbreak.preflight import Answer, Report, ask, critical, histogram, notice, warning
+from firstbreak.preflight import Answer, Report, asking, critical, histogram, notice, warning
 from firstbreak.preflight.reward import attacks, distribution, pairs, references, suites
 from firstbreak.preflight.reward.functions import Failed, RewardFunction, open_judge
 from firstbreak.preflight.reward.items import Item
@@ -27,6 +27,8 @@ from firstbreak.words import number
 REPEATED = 50  #: samples that are scored again, alone and in reverse order (convention)
 TOLERANCE = 1e-6  #: relative and absolute: float32 sums in another order differ less
 SLOW = 1.0  #: seconds for one completion: generation is often faster (convention)
+FAILS = "the function fails here, beside all samples as well: {}; a batch with such completions stops a run"
+_ask = asking(Link.REWARD, Failed, FAILS)
 
 
 def check(
@@ -45,7 +47,10 @@ def check(
     if samples is None and pairs is None:
         raise Unreadable(function, "there is nothing to score", "give samples, or pairs with --pairs")
     columns = column or {}
-    items = [] if samples is None else read_items(samples, columns if pairs is None else _without_pairs(columns))
+    of_samples = {
+        role: n for role, n in columns.items() if pairs is None or role not in ("chosen", "rejected", "category")
+    }
+    items = [] if samples is None else read_items(samples, of_samples)
     labelled = [] if pairs is None else read_pairs(pairs, columns)
     judge = open_judge(function, items)
     parts = ([_samples(judge, items, group_size)] if items else []) + ([_pairs(judge, labelled)] if labelled else [])
@@ -59,11 +64,6 @@ def check(
         exhibits=tuple(exhibit for part in parts for exhibit in part.exhibits),
         numbers={name: value for part in parts for name, value in part.numbers.items()},
     )
-
-
-def _without_pairs(columns: Mapping[str, str]) -> dict[str, str]:
-    """The roles of samples, where samples and pairs are given together."""
-    return {role: name for role, name in columns.items() if role not in ("chosen", "rejected", "category")}
 
 
 def _samples(judge: RewardFunction, items: Sequence[Item], group_size: int) -> Report:
@@ -161,20 +161,6 @@ def _pairs(judge: RewardFunction, labelled: Sequence[Any]) -> Report:
 
 def _report(judge: RewardFunction, outcomes: Sequence[Outcome], **more: Any) -> Report:
     return Report(check="reward", target=judge.name, outcomes=tuple(outcomes), **more)
-
-
-def _ask(name: str, probe: Callable[[], Answer]) -> Outcome:
-    """The probe's answer; a function that fails in the middle of a probe is a finding, not a crash of the probe."""
-
-    def answered() -> Answer:
-        try:
-            return probe()
-        except Failed as failed:
-            return critical(
-                f"the function fails here, beside all samples as well: {failed}; a batch with such completions stops a run"
-            )
-
-    return ask(name, Link.REWARD, answered)
 
 
 def _answers(judge: RewardFunction, n: int, seconds: float) -> Answer:

@@ -41,8 +41,8 @@ def shape(rewards: np.ndarray) -> Answer:
     values = rewards[np.isfinite(rewards)]
     if len(values) < MIN_SAMPLES:
         return NotMeasured(f"{len(values)} samples are too few; give at least {MIN_SAMPLES}")
-    common, count = _most_common(values)
-    share = count / len(values)
+    found, counts = np.unique(values, return_counts=True)
+    distinct, common, share = len(found), float(found[np.argmax(counts)]), counts.max() / len(values)
     at = number(common)
     if share >= NEARLY_ALL:
         if common == values.max() and common > values.min():
@@ -50,7 +50,7 @@ def shape(rewards: np.ndarray) -> Answer:
                 f"almost all rewards are {at}, the highest ({percent(share)} of {len(values)}): the reward accepts too much, or "
                 "the prompts are too easy; make the task harder, or score its parts"
             )
-        if len(np.unique(values)) == 1 and common > 0:
+        if distinct == 1 and common > 0:
             return critical(
                 f"all {len(values)} rewards are {at}: the reward cannot separate good from bad; read ten completions and "
                 "score them by hand"
@@ -62,7 +62,6 @@ def shape(rewards: np.ndarray) -> Answer:
     deviation = np.sort(np.abs(values - np.median(values)))[::-1]
     top = max(1, math.ceil(len(values) / 100))
     held = float(deviation[:top].sum() / deviation.sum())
-    distinct = len(np.unique(values))
     farthest = float(values[np.argmax(np.abs(values - np.median(values)))])
     # of a few values the rarest holds much of the deviation, which is usual: 0, 0.1 for the form, 1 for the answer
     nearer = deviation[deviation < 0.5 * deviation[0]].max(initial=0.0)
@@ -227,8 +226,3 @@ def direction(items: Sequence[Item], rewards: np.ndarray) -> Answer:
             "below its median); read some of each and define what a negative reward means"
         )
     return f"the sign agrees with people's scores in {percent(1 - confused)}"
-
-
-def _most_common(values: np.ndarray) -> tuple[float, int]:
-    distinct, counts = np.unique(values, return_counts=True)
-    return float(distinct[np.argmax(counts)]), int(counts.max())

@@ -24,17 +24,16 @@ from starlette.routing import Route
 from firstbreak.audit.marks import MARKS, key_of, load, save
 from firstbreak.audit.split_truth import split
 from firstbreak.evals.ledger import newest
-from firstbreak.model import Diagnosis, Run
+from firstbreak.model import Run
 from firstbreak.preflight.memory import drawing
 from firstbreak.readers import Unreadable
 from firstbreak.readers.opening import beneath
 from firstbreak.reports import html, json
-from firstbreak.serve.web import pages, table
+from firstbreak.serve.web import pages
 from firstbreak.serve.web.browse import SORTS, SampleQuery, browse, components, findings, for_finding
+from firstbreak.serve.web.curves import AXES, as_csv, on_axis, window
 from firstbreak.serve.web.pages.run import EvaluationRow, evaluation
 from firstbreak.serve.web.run_store import MOST_COMPARED, MOST_SAMPLES, RunStore, StoredRun
-from firstbreak.serve.web.window import window
-from firstbreak.serve.web.x_axis import AXES, on_axis
 
 MOST_METRICS = 32  #: metrics in one request for curves
 MOST_POINTS = 4000  #: points of one curve in one response
@@ -175,7 +174,7 @@ class Site:
     def samples(self, request: Request) -> Response:
         entry = self._entry(request)
         page = _whole(request, "page", 0, most=MOST_SAMPLES)
-        run, found = _read(entry), findings(entry.diagnosis)
+        run, found = _held(entry.run), findings(entry.diagnosis)
         parts = components(run)
         query = {name: value for name in pages.samples.ASKED if (value := request.query_params.get(name))}
         finding = found.get(query.get("finding", ""))
@@ -205,7 +204,7 @@ class Site:
             raise HTTPException(400, "a mark has the form {place, mark}") from None
         if word not in (*MARKS, "") or not 0 <= place < MOST_SAMPLES:
             raise HTTPException(400, f"a mark is one of {', '.join(MARKS)}, for a sample of this run")
-        run = _read(await anyio.to_thread.run_sync(self._entry, request))
+        run = _held((await anyio.to_thread.run_sync(self._entry, request)).run)
         await anyio.to_thread.run_sync(self._mark, run, place, word)
         return Response(status_code=204)
 
@@ -253,23 +252,21 @@ class Site:
             series = on_axis(run, series, axis) if axis and series is not None else series
             return None if series is None else window(series, points, *span)
 
-        return _json({name: [drawn(run, name) for run in runs] for name in names})
+        found = {name: [drawn(run, name) for run in runs] for name in names}
+        data = orjson.dumps(found, option=orjson.OPT_SERIALIZE_NUMPY)  # NaN becomes null: a gap in the line
+        return Response(data, media_type="application/json", headers={"cache-control": "no-store"})
 
     def report(self, request: Request) -> Response:
-        page = html.render(self._diagnosed(request))
+        page = html.render(_held(self._entry(request).diagnosis))
         return _download(page.encode("utf-8", "backslashreplace"), "text/html", "diagnosis.html")
 
     def diagnosis(self, request: Request) -> Response:
-        return _download(json.render(self._diagnosed(request)).encode(), "application/json", "diagnosis.json")
+        return _download(
+            json.render(_held(self._entry(request).diagnosis)).encode(), "application/json", "diagnosis.json"
+        )
 
     def csv(self, request: Request) -> Response:
-        return _download(table.written(_read(self._entry(request))).encode(), "text/csv", "metrics.csv")
-
-    def _diagnosed(self, request: Request) -> Diagnosis:
-        dx = self._entry(request).diagnosis
-        if dx is None:
-            raise HTTPException(409, "this run cannot be read yet")
-        return dx
+        return _download(as_csv(_held(self._entry(request).run)).encode(), "text/csv", "metrics.csv")
 
     async def static(self, request: Request) -> Response:
         """A file of the page. It is in memory: no thread is waited for."""
@@ -329,7 +326,7 @@ class Site:
         names = list(dict.fromkeys(request.query_params.getlist("run")))
         if len(names) > MOST_COMPARED:
             raise HTTPException(400, f"at most {MOST_COMPARED} runs at a time")
-        return [(entry, _read(entry)) for entry in map(self._known, names)]
+        return [(entry, _held(entry.run)) for entry in map(self._known, names)]
 
     def _known(self, name: str) -> StoredRun:
         if not self._surveyed.wait(timeout=SURVEY_PATIENCE):
@@ -353,10 +350,11 @@ def _tried(read: Callable[[], _T], root: Path, problems: list[str], otherwise: _
         return otherwise
 
 
-def _read(entry: StoredRun) -> Run:
-    if entry.run is None:
+def _held(read: _T | None) -> _T:
+    """A run or its diagnosis, once there is one."""
+    if read is None:
         raise HTTPException(409, "this run cannot be read yet")
-    return entry.run
+    return read
 
 
 def _whole(request: Request, name: str, default: int, most: int = 2**63) -> int:
@@ -377,11 +375,6 @@ def _number(request: Request, name: str, default: float) -> float:
     if math.isnan(number):
         raise HTTPException(400, f"{name} must be a number")
     return number
-
-
-def _json(value: Any) -> Response:
-    data = orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)  # NaN becomes null: a gap in the line
-    return Response(data, media_type="application/json", headers={"cache-control": "no-store"})
 
 
 def _download(data: bytes, media_type: str, name: str) -> Response:

@@ -48,7 +48,6 @@ class RunSummary:
     action: Action | LinkStatus | None = None  #: `content.mark` of the verdict; None where there is no diagnosis (yet)
     problem: str = ""  #: why it could not be read
     about: str = ""
-    summary: str = ""
     first_break: str = ""
     since: str = ""
     reason: str = ""  #: the probable causes, or what the score does
@@ -139,7 +138,7 @@ class RunStore:
 
     def survey(self) -> None:
         """Find new and removed runs. Raises `Unreadable` where the folder itself cannot be opened."""
-        places = [path for path in _runs(self.root) if path != self.root or _holds_anything(path)]
+        places = _runs(self.root)
         self.without_log = [_name(folder, self.root) for folder in without_log(self.root, places)]
         found = {_name(path, self.root): path for path in places}
         known = self._entries
@@ -185,16 +184,12 @@ class RunStore:
         return [entry.summary for entry in self.entries()]
 
 
-def _runs(root: Path) -> Iterator[Path]:
+def _runs(root: Path) -> list[Path]:
+    """The runs below a served folder. It is one itself only with a file that a reader knows, or that may be meant for one."""
     with beneath(root):
         found = [_runs_in_file(place) if place.is_file() else [place] for place in find_runs(root)]
-    yield from itertools.chain.from_iterable(found)
-
-
-def _holds_anything(root: Path) -> bool:
-    """Whether a served folder that is no folder of runs holds a file that a reader knows, or may be meant for one."""
-    with beneath(root):
-        return not root.is_dir() or any(True for _ in files(root))
+        bare = root.is_dir() and not any(True for _ in files(root))
+    return [path for path in itertools.chain.from_iterable(found) if path != root or not bare]
 
 
 def _runs_in_file(place: Path) -> list[Path]:
@@ -216,13 +211,7 @@ def _files(path: Path) -> Iterator[Path]:
     if not place.is_dir():
         yield place
         return
-    seen = 0
-    for folder, _, names in os.walk(place):
-        for name in names:
-            seen += 1
-            if seen > MAX_FILES:
-                return
-            yield Path(folder) / name
+    yield from islice((Path(folder) / name for folder, _, names in os.walk(place) for name in names), MAX_FILES)
 
 
 def _changed(path: Path) -> float:
@@ -245,7 +234,6 @@ def _summary(name: str, changed: float, dx: Diagnosis) -> RunSummary:
         changed=changed,
         action=content.mark(dx.verdict),
         about=content.title(dx.run),
-        summary=dx.verdict.summary,
         first_break="" if first is None else content.links(first),
         since="" if first is None else moment(dx.run.axis_of(first.metric), first.step, None),
         reason=content.reason(dx),
@@ -274,12 +262,8 @@ def _ends(series: Series) -> tuple[float, float | None]:
 
 def _to_read(run: Run) -> list[Placed]:
     """The samples with the highest rewards of the latest step: what the policy does now, and is rewarded for."""
-
-    def late_and_rewarded(placed: Placed) -> tuple[float, float]:
-        return _or_least(placed[1].step), _or_least(placed[1].reward)
-
     trained = (p for p in enumerate(islice(run.samples or (), MOST_SAMPLES)) if p[1].meta.get("split") != "eval")
-    return heapq.nlargest(TO_READ, trained, key=late_and_rewarded)
+    return heapq.nlargest(TO_READ, trained, key=lambda placed: (_or_least(placed[1].step), _or_least(placed[1].reward)))
 
 
 def _or_least(number: float | None) -> float:

@@ -45,8 +45,9 @@ def callback(guard: Guard) -> Callback:
             shared.ask(guard, optimizer, {})  # torch's hook would run before the closure that computes the gradients
 
         def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
-            for path in _checkpoints(trainer):
-                if match := _STEP.search(Path(path).name):
+            keeper = trainer.checkpoint_callback
+            for path in () if keeper is None else (keeper.last_model_path, keeper.best_model_path):
+                if match := _STEP.search(Path(path or "").name):
                     guard.checkpoint(float(match[1]), path)
             loss = outputs.get("loss") if isinstance(outputs, dict) else outputs
             decision = guard.observe(trainer.global_step, {"loss": loss, **trainer.callback_metrics})
@@ -69,11 +70,6 @@ def callback(guard: Guard) -> Callback:
             }
 
     return Guarded()
-
-
-def _checkpoints(trainer: Any) -> list[str]:
-    keeper = trainer.checkpoint_callback
-    return [] if keeper is None else [p for p in (keeper.last_model_path, keeper.best_model_path) if p]
 
 
 def replay(built: Any, bundle: Path) -> dict[str, float]:

@@ -159,11 +159,6 @@ def _named(
     return {name: (value, shown) if value else value for name, value in shares.items()}
 
 
-def _leave_one_out(values: np.ndarray, count: np.ndarray) -> np.ndarray:
-    known = (~np.isnan(values)).sum()
-    return np.asarray(values - (np.nansum(values) - values) / (known - 1))
-
-
 def _best(values: np.ndarray, count: np.ndarray) -> np.ndarray:
     """The best one's distance from the second best; 0 for the others."""
     order, apart = np.argsort(values, kind="stable"), np.zeros(len(values))
@@ -176,7 +171,7 @@ def _best(values: np.ndarray, count: np.ndarray) -> np.ndarray:
 #: estimator -> the rewards of one group, less what they are compared with
 BASELINES: Mapping[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "group": lambda values, count: np.asarray(values - np.nanmean(values)),
-    "leave-one-out": _leave_one_out,
+    "leave-one-out": lambda values, count: values - (np.nansum(values) - values) / ((~np.isnan(values)).sum() - 1),
     "by-length": lambda values, count: np.asarray(values - (values * count).sum() / count.sum()),
     "best": _best,
     "own": lambda values, count: values,

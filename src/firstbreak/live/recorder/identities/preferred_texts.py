@@ -36,7 +36,10 @@ def measure(
 
     others = {i: next(references[j] for j in first if references[j] != references[i]) for i in first}
     right, empty, other = paid(lambda i: references[i]), paid(lambda i: ""), paid(lambda i: others[i])
-    twice, once = paid(lambda i: _twice(completions[i])), paid(lambda i: completions[i])
+    repeated = {
+        i: (" " if " " in completions[i].strip() else "").join([completions[i]] * 2) for i in first
+    }  # words stay words
+    twice, once = paid(lambda i: repeated[i]), paid(lambda i: completions[i])
     known = total(rewards, reward_weights)
     spread = np.array([np.ptp(np.nan_to_num(known[[p == prompts[i] for p in prompts]])) for i in first])
     flat = (spread == 0) & (right == empty) & (right == other) & (right == known[first])
@@ -56,8 +59,3 @@ def measure(
     }
     read = {name: (s, said[name]) if (s := float(wrong.mean())) > 0 else s for name, wrong in shares.items()}
     return read | {"probed_prompts": float(len(first))}
-
-
-def _twice(text: str) -> str:
-    """A text and the same again: words stay words."""
-    return f"{text} {text}" if " " in text.strip() else text * 2

@@ -11,6 +11,9 @@ import numpy as np
 from firstbreak.live.recorder.measuring import Reading
 
 MIN_TOKENS = 64
+_RARE = np.geomspace(1e-9, 0.5, 512)  #: probability of the rarer of two tokens
+_ENTROPY = -(_RARE * np.log(_RARE) + (1 - _RARE) * np.log1p(-_RARE))  #: of the choice between them
+_VARIANCE = _RARE * (1 - _RARE) * np.log((1 - _RARE) / _RARE) ** 2  #: of its surprise
 
 
 def measure(
@@ -27,24 +30,7 @@ def measure(
 def surprise(logps: np.ndarray, entropies: np.ndarray) -> tuple[float, float]:
     """How much more than its entropy these tokens (m,) surprise the policy, in nats a token and in standard errors."""
     off = -logps - entropies
-    spread = max(float(off.std()), float(np.sqrt(_variance(entropies).mean())), 0.05)
+    # a nearly certain policy is rarely surprised, and then a lot: the spread of a batch without such a token does not show it
+    least = np.sqrt(np.interp(entropies, _ENTROPY, _VARIANCE).mean())
+    spread = max(float(off.std()), float(least), 0.05)
     return float(off.mean()), float(off.mean() / spread * np.sqrt(len(off)))
-
-
-def _binary() -> tuple[np.ndarray, np.ndarray]:
-    """Entropy of a choice between two tokens, and the variance of its surprise."""
-    rare = np.geomspace(1e-9, 0.5, 512)
-    surprise = np.log((1 - rare) / rare)
-    return -(rare * np.log(rare) + (1 - rare) * np.log1p(-rare)), rare * (1 - rare) * surprise**2
-
-
-_ENTROPY, _VARIANCE = _binary()
-
-
-def _variance(entropies: np.ndarray) -> np.ndarray:
-    """The least that a token's surprise varies with this entropy: a nearly certain policy is rarely surprised, and then a lot.
-
-    The spread of a batch without such a token does not show it.
-    """
-    least: np.ndarray = np.interp(entropies, _ENTROPY, _VARIANCE)
-    return least

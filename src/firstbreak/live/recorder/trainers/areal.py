@@ -11,8 +11,15 @@ import numpy as np
 from firstbreak.live.recorder.batch import BatchRecorder
 from firstbreak.live.recorder.measuring import Price
 from firstbreak.live.recorder.seams import Looking, Seam
-from firstbreak.live.recorder.trainers._tensors import array, finite, side_by_side, turns
-from firstbreak.live.recorder.trainers._update import ActorUpdate, beginning, on_gradient
+from firstbreak.live.recorder.trainers._common import (
+    ActorUpdate,
+    array,
+    beginning,
+    finite,
+    on_gradient,
+    side_by_side,
+    turns,
+)
 
 LARGEST = 10.0  #: nats, of a token's divergence
 KEPT = ("loss_mask", "logprobs", "prox_logp", "ref_logp", "versions")

@@ -11,8 +11,15 @@ import numpy as np
 from firstbreak.live.recorder.batch import BatchRecorder
 from firstbreak.live.recorder.measuring import Price
 from firstbreak.live.recorder.seams import Looking, Seam
-from firstbreak.live.recorder.trainers._tensors import array, finite, turns
-from firstbreak.live.recorder.trainers._update import ActorUpdate, beginning, on_gradient
+from firstbreak.live.recorder.trainers._common import (
+    ActorUpdate,
+    array,
+    beginning,
+    finite,
+    numbering,
+    on_gradient,
+    turns,
+)
 
 CENTRED = ("gae", "reinforce", "reinforce_baseline")  #: over the tokens of the batch
 WHOLE_BATCH = "flash_reinforce"  #: compares a reward with the mean of the batch
@@ -27,13 +34,6 @@ STAGES = {
 
 
 DRIVER, ACTOR = ActorUpdate(), ActorUpdate()  #: two processes
-
-
-def _begins(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
-    """The driver says the number of the update."""
-    DRIVER.number = int(given["global_step"])
-    return
-    yield
 
 
 def _advantages(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
@@ -53,6 +53,7 @@ def _batch(
     experiences: Sequence[Any], divergences: Sequence[Any], args: Any, coefficient: float, step: int
 ) -> dict[str, Any]:
     mask = _rows([experience.action_mask for experience in experiences])
+    attended = _rows([experience.attention_mask[:, 1:] for experience in experiences])
     kept = {name: _rows([getattr(experience, name) for experience in experiences]) for name in (*STAGES, "returns")}
     index = np.concatenate([np.asarray(experience.index) for experience in experiences])
     made: dict[str, Any] = {
@@ -60,7 +61,8 @@ def _batch(
             said: bool(np.isfinite(kept[name]).all()) for name, said in STAGES.items() if kept[name] is not None
         },
         "mask": mask,
-        "lengths": _sampled(mask, _rows([experience.attention_mask[:, 1:] for experience in experiences])),
+        # all that follows the prompt, where no text of a tool lies between
+        "lengths": mask if turns(mask) else attended * (np.cumsum(mask, axis=1) > 0),
         "exempt": (mask.sum(1) == 0).astype(float),
         "prompts": [prompt for experience in experiences for prompt in experience.prompts],
         "group": (index // int(args.rollout.n_samples_per_prompt)).astype(float),
@@ -97,11 +99,6 @@ def _estimated(
     return found
 
 
-def _sampled(mask: np.ndarray, attended: np.ndarray) -> np.ndarray:
-    """All that follows the prompt, where no text of a tool lies between."""
-    return mask if turns(mask) else attended * (np.cumsum(mask, axis=1) > 0)
-
-
 def _rows(tensors: Sequence[Any]) -> Any:
     """The rows of several batches in one table, filled up with 0 on the right; None where the trainer has none."""
     if any(tensor is None for tensor in tensors):
@@ -130,7 +127,7 @@ def _loss(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
 
 MAKER = "openrlhf.trainer.ppo_utils.experience_maker"
 SEAMS = (
-    Seam("openrlhf.trainer.ppo_trainer", "BasePPOTrainer.train_step", _begins),
+    Seam("openrlhf.trainer.ppo_trainer", "BasePPOTrainer.train_step", numbering(DRIVER, "global_step")),
     Seam(MAKER, "RemoteExperienceMaker.compute_advantages_and_returns", _advantages),
     Seam("openrlhf.trainer.ray.ppo_actor", "ActorPPOTrainer.ppo_train", beginning(ACTOR), "recorder_actor"),
     Seam("openrlhf.models.loss", "PolicyLoss.forward", _loss, "recorder_actor"),

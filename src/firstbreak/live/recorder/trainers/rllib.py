@@ -11,8 +11,7 @@ import numpy as np
 from firstbreak.live.recorder.batch import BatchRecorder
 from firstbreak.live.recorder.measuring import Price
 from firstbreak.live.recorder.seams import Looking, Seam
-from firstbreak.live.recorder.trainers._tensors import array
-from firstbreak.live.recorder.trainers._update import ActorUpdate, beginning, on_gradient
+from firstbreak.live.recorder.trainers._common import ActorUpdate, array, beginning, on_gradient
 
 LEAST = 1e-4  #: RLlib divides the advantages by their standard deviation, or by this
 

@@ -12,8 +12,16 @@ import numpy as np
 from firstbreak.live.recorder.batch import BatchRecorder
 from firstbreak.live.recorder.measuring import Price
 from firstbreak.live.recorder.seams import Looking, Seam, caller
-from firstbreak.live.recorder.trainers._tensors import array, by_row, finite, turns
-from firstbreak.live.recorder.trainers._update import ActorUpdate, beginning, on_gradient
+from firstbreak.live.recorder.trainers._common import (
+    ActorUpdate,
+    array,
+    beginning,
+    by_row,
+    finite,
+    numbering,
+    on_gradient,
+    turns,
+)
 
 EPSILON = 1e-6
 #: estimator of one number a completion -> what it takes off the reward, and what it divides by
@@ -105,7 +113,8 @@ def _estimated(
     if name not in OUTCOME:
         return {}
     estimator, scaled = OUTCOME[name]
-    if name in SCALED_BY_CHOICE and not _scaled(name, given):
+    option = "norm_adv_by_std_in_grpo"
+    if name in SCALED_BY_CHOICE and not (given[option] if name == "grpo" else given["config"].get(option, True)):
         scaled = "none"
     made = {"estimator": estimator, "scaled": scaled, "rewards": rewards.sum(1), "epsilon": EPSILON}
     if name == "remax":
@@ -118,12 +127,6 @@ def _estimated(
     return made | by_row(advantages, mask)
 
 
-def _scaled(name: str, given: Mapping[str, Any]) -> bool:
-    if name == "grpo":
-        return bool(given["norm_adv_by_std_in_grpo"])
-    return bool(given["config"].get("norm_adv_by_std_in_grpo", True))
-
-
 def _mask(mask: np.ndarray, attended: np.ndarray, *, corrected: bool) -> dict[str, Any]:
     """The mask, and what may be in it. Tokens of a tool, and those that a correction rejects, are left out on purpose."""
     sampled = attended * mask if corrected or turns(mask) else attended
@@ -131,14 +134,6 @@ def _mask(mask: np.ndarray, attended: np.ndarray, *, corrected: bool) -> dict[st
 
 
 ACTOR = ActorUpdate()  #: in the actor's worker
-
-
-def _delivered(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
-    """Weights go to the engine, at the end of each step: the driver says its number."""
-    if given["global_steps"] is not None:
-        ACTOR.number = int(given["global_steps"])
-    return
-    yield
 
 
 def _loss(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
@@ -171,9 +166,11 @@ def _loss(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
         on_gradient(record, step, sampled, lambda gradient: no_padding_2_padding(gradient, data), **used)
 
 
+ENGINE = "verl.workers.engine_workers"
 SEAMS = (
     Seam("verl.trainer.ppo.ray_trainer", "compute_advantage", _advantages),
-    Seam("verl.workers.engine_workers", "ActorRolloutRefWorker.update_weights", _delivered, "recorder_actor"),
-    Seam("verl.workers.engine_workers", "ActorRolloutRefWorker.update_actor", beginning(ACTOR), "recorder_actor"),
+    # weights go to the engine at the end of each step
+    Seam(ENGINE, "ActorRolloutRefWorker.update_weights", numbering(ACTOR, "global_steps"), "recorder_actor"),
+    Seam(ENGINE, "ActorRolloutRefWorker.update_actor", beginning(ACTOR), "recorder_actor"),
     Seam("verl.workers.utils.losses", "ppo_loss", _loss, "recorder_actor"),
 )

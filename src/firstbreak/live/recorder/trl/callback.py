@@ -1,5 +1,7 @@
 """The callback: it finds the trainer that calls it, keeps its log, and writes what was measured."""
 
+from __future__ import annotations
+
 import json
 import os
 import sys
@@ -16,6 +18,15 @@ EVERY = 30.0  #: seconds between two copies of the trainer's log, at least
 SAVED = ".recorder_saved.json"
 CHECKPOINTS = 32  #: that are kept in it
 ARGUMENTS = "recorder_arguments.json"
+
+
+def recorder(folder: str | Path | None = None, share: float = SHARE, *, rescore: bool = True) -> Recorder:
+    """What measures identities of a training run: `callbacks=[firstbreak.recorder()]` in TRL, `record.batch(...)` in a loop.
+
+    `folder`: where the numbers are written (default: the trainer's `output_dir`; in a loop, nothing is written without one).
+    `share`: of the run's time that the measurements may take. `rescore=False` leaves the reward functions alone (TRL).
+    """
+    return Recorder(folder, share, rescore=rescore)
 
 
 class Recorder(BatchRecorder):

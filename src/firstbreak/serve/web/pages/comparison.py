@@ -8,10 +8,10 @@ from firstbreak.engine.inputs import Inputs
 from firstbreak.model import Link, Run, Series
 from firstbreak.reports import html, inspection
 from firstbreak.reports.markup import Markup, element
+from firstbreak.serve.web.curves import axes
 from firstbreak.serve.web.pages.frame import address, badge, frame, section
 from firstbreak.serve.web.pages.plots import plot, plots
 from firstbreak.serve.web.run_store import RunSummary
-from firstbreak.serve.web.x_axis import axes
 from firstbreak.words import axis_word, link_word, shortened
 
 REWARD = "reward.mean"

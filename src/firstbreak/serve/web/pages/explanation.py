@@ -4,7 +4,6 @@ from collections.abc import Iterable
 
 from firstbreak.engine import registry
 from firstbreak.engine.checks import Check
-from firstbreak.engine.registry import Cause
 from firstbreak.reports import html, reference
 from firstbreak.reports.explanation import explain, needs
 from firstbreak.reports.markup import Markup, element, join, lines
@@ -22,8 +21,11 @@ def page(name: str) -> str:
     item = reference.known(name)
     if item is None:
         told = element("p", lines(explain(name).partition("\n\n")[2] or explain(name)), class_="text told")
+    elif isinstance(item, Check):
+        told = join(reference.entry(name, level="h2"), _asks(item))
     else:
-        told = join(reference.entry(name, level="h2"), _asks(item) if isinstance(item, Check) else _shows(item))
+        shows = element("h2", "What it shows, in order"), _linked(item.findings.items())
+        told = join(reference.entry(name, level="h2"), *shows)
     return frame(name, (element("h1", html.literal(name)),), element("div", told, class_="explained"))
 
 
@@ -40,11 +42,6 @@ def _asks(detector: Check) -> Markup:
         *((element("h2", "Thresholds"), html.table(("threshold", "unit", "why", "source"), rows)) if rows else ()),
         *((element("h2", "Causes that show it"), _linked((c.id, p) for p, c in causes)) if causes else ()),
     )
-
-
-def _shows(cause: Cause) -> Markup:
-    """What a cause shows, in order, with the probability that it does."""
-    return join(element("h2", "What it shows, in order"), _linked(cause.findings.items()))
 
 
 def _linked(names: Iterable[tuple[str, float]]) -> Markup:

@@ -44,11 +44,13 @@ def page(
         rows=join(*(_row(summary, columns) for summary in lines)),
     )
     nothing = filled("no-runs") if surveyed else element("p", "Searching for runs ...")
+    said = [count(len(lines), "run"), *(f"{n} {word.lower()}" for _, word, n in _found(lines))]
+    tally = element("p", ", ".join(said), class_="facts", id="tally")
     form = element("form", table, action="/compare", method="get", id="runs")
     return frame(
         f"Runs in {root.name}",
         (),
-        element("div", heading, _tally(lines), class_="title"),
+        element("div", heading, tally, class_="title"),
         form if lines else element("div", nothing, class_="nothing"),
         _without_log(bare),
         live=live,
@@ -72,11 +74,6 @@ def _verdict(summary: RunSummary) -> str:
     if summary.action is None:
         return "unreadable" if summary.problem else "unread"
     return summary.action.value
-
-
-def _tally(lines: Sequence[RunSummary]) -> Markup:
-    said = [count(len(lines), "run"), *(f"{n} {word.lower()}" for _, word, n in _found(lines))]
-    return element("p", ", ".join(said), class_="facts", id="tally")
 
 
 def _offered(lines: Sequence[RunSummary]) -> tuple[list[str], list[str]]:

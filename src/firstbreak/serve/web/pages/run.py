@@ -12,12 +12,12 @@ from firstbreak.preflight import Stacks
 from firstbreak.reports import content, html, inspection, preflight_html
 from firstbreak.reports.content import Section
 from firstbreak.reports.markup import Markup, element, join
+from firstbreak.serve.web.curves import axes
 from firstbreak.serve.web.pages import explanation
 from firstbreak.serve.web.pages.frame import address, frame, problem, section
 from firstbreak.serve.web.pages.plots import plot, plots
 from firstbreak.serve.web.pages.samples import sample
 from firstbreak.serve.web.run_store import Placed, RunSummary
-from firstbreak.serve.web.x_axis import axes
 from firstbreak.values import dataclass
 from firstbreak.words import axis_word, link_word, number, percent
 

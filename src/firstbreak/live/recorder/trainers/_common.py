@@ -1,12 +1,46 @@
-"""An update of a trainer's actor, as its hooks see it: when it begins, its first loss, and that loss's gradient."""
+"""What the recorders of several trainers share: tensors, advantages of tokens, and an update of the actor as its hooks see it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from firstbreak.live.recorder.batch import BatchRecorder
 from firstbreak.live.recorder.measuring import Price
 from firstbreak.live.recorder.seams import Look, Looking
+
+
+def array(tensor: Any) -> np.ndarray:
+    """A tensor as float64."""
+    return np.asarray(tensor.detach().float().cpu().numpy(), dtype=float)
+
+
+def finite(tensors: Mapping[str, Any]) -> dict[str, bool]:
+    """For each tensor that is there, whether it is finite."""
+    return {said: bool(t.isfinite().all()) for said, t in tensors.items() if t is not None and t.is_floating_point()}
+
+
+def by_row(advantages: np.ndarray, mask: np.ndarray) -> dict[str, np.ndarray]:
+    """The advantage of each completion, how far its tokens differ from it, and how many there are."""
+    used = mask != 0
+    count = used.sum(1)
+    rows = (advantages * used).sum(1) / np.maximum(count, 1)
+    uneven = (np.abs(advantages - rows[:, None]) * used).max(1)
+    return {"advantages": rows, "uneven": uneven, "tokens": count.astype(float)}
+
+
+def turns(mask: np.ndarray) -> bool:
+    """Whether a token that counts follows one that does not, after others: text of a tool lies between."""
+    return bool(((np.diff(mask, axis=1) > 0) & (np.cumsum(mask, axis=1)[:, :-1] > 0)).any())
+
+
+def side_by_side() -> bool:
+    """Whether several processes train, each on its part of the batch."""
+    import torch
+
+    spread = torch.distributed.is_available() and torch.distributed.is_initialized()
+    return spread and torch.distributed.get_world_size() > 1
 
 
 @dataclass
@@ -37,6 +71,18 @@ def beginning(update: ActorUpdate, number: Callable[[Mapping[str, Any]], int | N
 
     def look(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
         update.begins(number(given))
+        return
+        yield
+
+    return look
+
+
+def numbering(update: ActorUpdate, name: str) -> Look:
+    """What a hook does where the driver says the number of the update, as the argument of this name."""
+
+    def look(record: BatchRecorder, given: Mapping[str, Any]) -> Looking:
+        if given[name] is not None:
+            update.number = int(given[name])
         return
         yield
 
