@@ -9,7 +9,7 @@ import pytest
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.judgement import ACTIONS, Worst, first_break_of
 from firstbreak.engine.likelihood import HEALTHY
-from firstbreak.engine.verdict import _why
+from firstbreak.engine.verdict import _why, causes_in_question
 from firstbreak.model import (
     Action,
     BreakKind,
@@ -261,3 +261,33 @@ def test_a_break_is_only_a_sign_where_nothing_is_wrong_is_more_probable_than_its
     broke = first_break_of([sign], ranked, [sign], Harm.LOSING)
     assert broke is not None
     assert broke.kind is kind
+
+
+def test_of_two_causes_the_more_probable_is_named_first_and_the_other_says_what_it_explains() -> None:
+    causes = [
+        cause("goal-never-reached", Link.ENVIRONMENT, 0.42),
+        cause("premature-convergence", Link.EXPLORATION, 0.3, "entropy-collapse"),
+    ]
+    first = FirstBreak(link=Link.EXPLORATION, or_earlier=False, detector="entropy-collapse", metric="policy.entropy")
+    told = _why(first, causes)
+    assert told.index("42 %") < told.index("30 %")
+    assert told.endswith("which explains `entropy-collapse`.")
+    assert [c.probability for c in causes_in_question(causes, first)] == [0.42, 0.3]
+
+
+def test_where_only_the_other_of_two_links_has_a_cause_it_is_said_to_be_there() -> None:
+    first = FirstBreak(
+        link=Link.ROLLOUT, or_earlier=False, also=Link.SYSTEMS, detector="tool-errors", metric="tool.error_frac"
+    )
+    assert "at systems" in _why(first, [cause("phases-out-of-balance", Link.SYSTEMS, 0.5)])
+
+
+def test_a_trend_of_a_curve_whose_numbers_do_not_fit_comes_after_the_relation() -> None:
+    curves = {
+        "value.mean": np.geomspace(9, 1600, 60),
+        "reward.mean": np.linspace(20, 9.5, 60) + noise(60, 0.3),
+        "episode.length": np.linspace(20, 9.5, 60) + noise(60, 0.3, 1),
+    }
+    first = diagnose(run(curves, algorithm="dqn", config={"gamma": 0.99})).first_break
+    assert first is not None
+    assert first.detector == "value-scale-mismatch"

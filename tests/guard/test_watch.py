@@ -64,6 +64,12 @@ def test_what_never_was_a_log_does_not_end_as_if_all_were_well(text: str) -> Non
     assert done.stderr.splitlines()[-1].startswith("firstbreak: console: no")
 
 
+def test_a_time_has_a_unit_or_is_refused_in_one_line(tmp_path: Path) -> None:
+    done = watched(tmp_path / "no", "--every", "0.1", "--for", "0.3s", code=2)
+    assert "does not exist" in done.stderr
+    assert "give 90, 90s, 5m or 2h" in watched(tmp_path / "no", "--for", "soon", code=2).stderr
+
+
 def test_several_runs_are_not_watched_as_one(tmp_path: Path) -> None:
     for name in "ab":
         (tmp_path / name).mkdir()

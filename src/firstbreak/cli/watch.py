@@ -33,10 +33,24 @@ LASTS = 3  #: diagnoses in a row that agree before a new verdict is told (conven
 NOTHING = ("no known training log was found", "give the file or folder to which the trainer writes its metrics")
 
 
+class Time(click.ParamType):  # type: ignore[type-arg]
+    """Seconds, as a number or with a unit."""
+
+    name = "time"
+
+    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        text = str(value).strip().lower()
+        unit = {"s": 1.0, "m": 60.0, "h": 3600.0}.get(text[-1:])
+        try:
+            return float(text[:-1]) * unit if unit else float(text)
+        except ValueError:
+            return self.fail(f"{value!r} is no time: give 90, 90s, 5m or 2h", param, ctx)
+
+
 @click.command("watch")
 @click.argument("path")
 @click.option("--every", type=click.FloatRange(0.1), default=5.0, show_default=True, help="Seconds between updates.")
-@click.option("--for", "limit", type=float, metavar="SECONDS", help="Stop watching after this many seconds.")
+@click.option("--for", "limit", type=Time(), metavar="TIME", help="Stop watching after this time: 90, 90s, 5m or 2h.")
 @_options.trainer
 @click.option(
     "--on-stop",

@@ -4,6 +4,8 @@ and what to do first."""
 import re
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from firstbreak.engine import facts
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.inputs import Inputs, highest
@@ -148,7 +150,7 @@ def _summary(judged: Judgement, inputs: Inputs, outcomes: Sequence[Outcome], ran
         told = told[:1] + told[1:2].lower() + told[2:]
     elif warned:
         several = f"there are {len(warned)} warnings; the first:" if len(warned) > 1 else "there is a warning:"
-        lead = f"No link is shown to be broken, but {several} {said(warned[0])}."
+        lead = f"No link is shown to be broken, but {several} {said(warned[0]).partition(': ')[0]}."
     else:
         lead = "No link is shown to be broken."
     return f"{lead}{told}{unproven(inputs)}{unseen}"
@@ -173,8 +175,6 @@ def cannot_tell_about(blind: Sequence[str]) -> str:
 
 def _where(inputs: Inputs, first: FirstBreak) -> str:
     where = " or ".join(map(link_word, first.links))
-    if first.also is not None:
-        where += f" ({percent(first.probability)} that it is one of these)"
     axis = inputs.run.axis_of(first.metric)
     curves = [s.steps for s in inputs.run.series.values() if len(s) and s.axis == axis]
     start, last = min((s[0] for s in curves), default=0.0), max((s[-1] for s in curves), default=None)
@@ -187,6 +187,9 @@ def _where(inputs: Inputs, first: FirstBreak) -> str:
 
 def _why(first: FirstBreak, ranked: Sequence[RankedCause]) -> str:
     top, rival = leading_cause_and_rival(ranked, first)
+    if top is None and rival is not None and rival.link is not None:
+        cause = f"{lowered(rival.title)} ({percent(rival.probability)})"
+        return f"The most probable cause would be at {link_word(rival.link)}: {cause}."
     if top is None:
         return "No cause stands out."
     likely = f"{lowered(top.title)} ({percent(top.probability)})"
@@ -204,7 +207,8 @@ def _why(first: FirstBreak, ranked: Sequence[RankedCause]) -> str:
         return f"{how} cause: {likely}."
     second = f"{lowered(rival.title)} ({percent(rival.probability)})"
     if rival.probability > top.probability:
-        return f"Undecided between two causes: {second}, and {likely}, which explains what broke first."
+        explains = f", which explains `{first.detector}`" if first.detector in explained(top) else ""
+        return f"Undecided between two causes: {second}, and {likely}{explains}."
     elsewhere = "" if rival.link in (None, top.link) else f", which would be at {link_word(rival.link)}"
     return f"Undecided between two causes: {likely}, and {second}{elsewhere}."
 
@@ -214,6 +218,8 @@ def _what_it_does(judged: Judgement, inputs: Inputs, outcomes: Sequence[Outcome]
     score = judged.score
     assert score is not None
     how = _COURSES_OF_SCORES[score.course]
+    if inputs.score is not None and score.course == "flat" and np.ptp(inputs.score.finite.values) == 0:
+        how = "never changes"
     if score.hidden:
         how = f"may have {'risen' if score.end > score.start else 'fallen'}, but not by more than its noise"
     if score.course == "oscillating" and goes_nowhere(inputs, outcomes):
@@ -268,6 +274,8 @@ def leading_cause_and_rival(
     """
     named = [c for c in ranked if c.link is not None and c.probability >= MIN_PROBABILITY]
     there = [c for c in named if first_break is not None and c.link is first_break.link]
+    if first_break is not None and not there:  # the other of two links has one
+        return None, next((c for c in named if c.link is first_break.also), None)
     its = [c for c in there if first_break and first_break.detector in explained(c)]
     top = next((c for c in its if c.probability * FAR > there[0].probability), there[0] if there else None)
     rival = next(
@@ -522,13 +530,17 @@ def _next(judged: Judgement, outcomes: Sequence[Outcome], ranked: Sequence[Ranke
     """What to do about the first break: the fix of a probable cause; else what its finding asks to look at, or the experiment
     that tells the causes apart."""
     top, rival = leading_cause_and_rival(ranked, first)
-    telling = [c.experiment for c in (top, rival) if c is not None and c.experiment is not None and c.experiment.text]
+    telling = [
+        c.experiment
+        for c in ((top, rival) if top is not None else ())
+        if c is not None and c.experiment is not None and c.experiment.text
+    ]
     if rival is None and top is not None and top.probability >= PROBABLE and top.fix:
         return top.fix[0]
     own = (o.finding for o in outcomes if o.link in first.links and o.finding is not None and _is_sure(o, o.finding))
     if step := next((s for f in own if f.metric == first.metric and (s := f.message.partition(";")[2].strip())), ""):
         other = rival is not None and top is not None and rival.probability > top.probability
-        return f"For what broke first: {step}." if other else f"{_capital(step)}."
+        return f"For `{first.detector}`: {step}." if other else f"{_capital(step)}."
     if telling:
         return f"{'Confirm the cause' if rival is None else 'Tell the two causes apart'}: {telling[0].text}"
     return _watch(outcomes, first) if judged.action not in STOPS else ""

@@ -32,7 +32,7 @@ from firstbreak.reports.text import count, shorter
 from firstbreak.words import first_few, joined, link_word, moment, percent, shortened
 
 MOST_FINDINGS = 2
-MOST_CAUSES = 2
+MOST_CAUSES = 3
 MOST_NAMED = 2  # findings that a cause explains
 MOST_OF_A_VERDICT = 60  # words
 LETTERS = 9  # of a word and a space, at most on average: more are those of names
@@ -110,7 +110,7 @@ def place(dx: Diagnosis, outcome: Outcome) -> str:
     finding = content.found(outcome)
     within = finding.interval if finding.onset is None else None
     since = moment(dx.run.axis_of(finding.metric), finding.onset, within)
-    return shorter(", since ".join(filter(None, (link_word(outcome.link), since))))
+    return shorter(", since ".join(filter(None, (content.finding_place(outcome), since))))
 
 
 def caption(exhibit: Exhibit) -> str:

@@ -21,6 +21,7 @@ from firstbreak.dialects.hyperparameters import HYPERPARAMETERS, own_option, rel
 from firstbreak.engine.catalogue import catalogue
 from firstbreak.engine.common_settings import set_to
 from firstbreak.engine.inputs import COMPUTED, Inputs
+from firstbreak.engine.judgement import RESTATE
 from firstbreak.engine.verdict import causes_in_question, said, warnings
 from firstbreak.model import (
     Action,
@@ -568,7 +569,12 @@ def finding_facts(dx: Diagnosis, outcome: Outcome) -> tuple[str, ...]:
     finding = found(outcome)
     time = moment(dx.run.axis_of(finding.metric), finding.onset, began(dx, finding))
     since = f"since {time}" if finding.onset is not None else time
-    return tuple(filter(None, (link_word(outcome.link), since, finding.confidence.phrase)))
+    return tuple(filter(None, (finding_place(outcome), since, finding.confidence.phrase)))
+
+
+def finding_place(outcome: Outcome) -> str:
+    """The link of a finding; of one that says what the score did, and not why, that it is of the score."""
+    return "the score" if outcome.roles & RESTATE else link_word(outcome.link)
 
 
 def causes(dx: Diagnosis) -> tuple[RankedCause, ...]:
@@ -592,8 +598,9 @@ def likely_causes(dx: Diagnosis) -> tuple[RankedCause, ...]:
     """Those that the summary names, and further ones at least half as probable as the first: up to three."""
     ranked = causes(dx)
     named = causes_in_question(dx.causes, dx.first_break)
-    others = [c for c in ranked[:3] if c.probability >= 0.5 * ranked[0].probability and c not in named]
-    return tuple([*named, *others][:3])
+    least = min([0.5 * ranked[0].probability, *(c.probability for c in named)])
+    others = [c for c in ranked if c.probability >= least and c not in named]
+    return tuple(sorted([*named, *others][:3], key=lambda cause: -cause.probability))
 
 
 def argued(dx: Diagnosis) -> tuple[RankedCause, ...]:

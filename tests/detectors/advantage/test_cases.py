@@ -202,6 +202,7 @@ CASES: Cases = {
             "reward.mean": noise(150, 0.1, 1)}, CRITICAL, onset=(45, 55)),
         "a solved task makes it expected": expects({"reward.zero_std_frac": learning(150),
             "reward.accuracy": np.minimum(1, 1.5 * learning(150))}),
+        "a number of groups is no share": cannot({"reward.zero_std_frac": 4.78 + noise(100, 1), "reward.mean": learning(100)}),
         "a third of zero variance groups": passes({"reward.zero_std_frac": 0.33 + noise(100, 0.1),
             "reward.mean": learning(100)}),
         "groups that become equal because their answers are right": [*(finds({"reward.zero_std_frac": np.linspace(0, 0.75, 75),

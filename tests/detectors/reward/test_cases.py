@@ -194,6 +194,7 @@ CASES: Cases = {
             0.0)}, "96 %", CRITICAL),
         "a success rate near zero": finds({"success_rate": np.clip(0.02 + noise(60, 0.02), 0, 1),
             "reward.mean": noise(60)}, metric="success_rate"),
+        "half of the games are won": passes({"reward.episode": np.where(np.arange(200) % 2, 1.0, -1.0)}, algorithm="ppo"),
         "success that comes": passes({"success_rate": learning(60), "reward.mean": noise(60)}),
         "a constant positive score may be the ceiling": cannot({"eval.reward": [500.0] * 40}),
         "a constant score at zero is the floor": finds({"reward.mean": [0.0] * 40}),

@@ -30,11 +30,12 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at, from_point, seen_since
 from firstbreak.engine.stats.changes import turned
 from firstbreak.engine.stats.onset import first_sustained
-from firstbreak.engine.stats.points import median
+from firstbreak.engine.stats.points import median, quantile
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Expected, Finding, Series, Severity
+from firstbreak.model import Confidence, Expected, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
 
+MORE_THAN_ALL = 1.5  #: groups of each: what is logged then is a number, and no share (convention)
 ALL = 0.99  #: share of the groups of every batch: where anything is sampled, some group differs (convention)
 MIXED = 0.1  #: share of right answers, and of wrong ones: groups of prompts that are known or beyond reach are equal (convention)
 
@@ -80,7 +81,9 @@ def detect(
     faded: float = at(0.2, "standard deviations", "Nine groups in ten would have to be equal."),
     unpaid: float = at(0.9, "share", "Of the batches at the lowest reward, from the start: the reward is what fails."),
     min_points: int = at(8, "points", "With fewer points, the finding has low confidence."),
-) -> Finding | Expected | None:
+) -> Finding | Expected | NotMeasured | None:
+    if len(zero_variance_groups.finite) and quantile(zero_variance_groups.finite.values, 0.9) > MORE_THAN_ALL:
+        return NotMeasured("a number of groups is logged, and not the share")
     late = zero_variance_groups.tail(0.5).finite
     share = float(np.mean(late.values)) if len(late) else 0.0
     began = turned(zero_variance_groups.finite.values >= share_warning)

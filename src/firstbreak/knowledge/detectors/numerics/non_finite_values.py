@@ -108,7 +108,12 @@ def detect(
     beside = f" (also {', '.join(also)})" if also else ""
     if first.lasting:
         message = facts.tell(
-            "{curve} is not finite from {step} to the end{beside}: go back to the last checkpoint before",
+            "{curve} is not finite from {step} to the end{beside}: "
+            + (
+                "check the first batch and its loss"
+                if first.step == first.series.steps[0]
+                else "go back to the last checkpoint before"
+            ),
             curve=first.series.name,
             step=facts.at(first.series, first.step),
             beside=beside,

@@ -42,7 +42,7 @@ def detect(
     policy: Policy = Policy.CONTROL,
     *,
     min_share: float = at(0.75, "share", "With fewer scores at the floor, the others can still teach something."),
-    min_share_exact: float = at(1 / 3, "share", "Of scores at 0 or less: no success at all in these."),
+    min_share_exact: float = at(1 / 3, "share", "Of scores at 0 or less: no success in these, unless as many are won."),
     tolerance: float = at(0.05, "share", "Scores so near to the lowest one, in shares of the range, are equal."),
     max_success_rate: float = at(0.1, "share", "A higher success rate gives enough successful samples to learn from."),
     min_episodes: int = at(5, "episodes", "With fewer ended episodes, a running mean repeats the same returns."),
@@ -75,7 +75,8 @@ def detect(
         return NotMeasured(f"the score is always {number(low)}: the lowest and the highest score cannot be told apart")
     floor = low + tolerance * (high - low)
     share, exact = float(np.mean(second_half.values <= floor)), float(np.mean(second_half.values == low))
-    rare = share >= min_share or (low <= 0 and exact >= min_share_exact)
+    won = float(np.mean(second_half.values == high))
+    rare = share >= min_share or (low <= 0 and exact >= min_share_exact and won < min_share_exact)
     fell = bool(np.all(score.values[:start_points] > floor))
     if (
         not rare

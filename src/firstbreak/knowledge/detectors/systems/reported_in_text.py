@@ -75,7 +75,7 @@ def _ended(run: Run, event: Event) -> Finding | None:
     where = facts.tell("{where}", where=f" after step {step:g}" if step is not None else "")
     return Finding(
         message=facts.tell(
-            '{source} ends{where} with "{line}"; read the lines above it',
+            '{source} ends{where} with "{line}"; read the lines above that one in {source}',
             source=event.source,
             where=where,
             line=event.text,
