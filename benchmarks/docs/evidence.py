@@ -17,10 +17,9 @@ def page() -> str:
     """docs/evidence.md"""
     sets, drawn, field = result("relations")["fresh"], result("population"), result("field")["unseen"]
     public = [f"{percent(field['all'][name]['share'])} of {field['all'][name]['of']}" for name in FIELD]
-    unseen, by_a_person, drawn_runs = _first_rows()
+    *unseen, drawn_runs = _first_rows()
     rows = [
-        unseen,
-        by_a_person,
+        *unseen,
         ["the same, the two most probable links", *_asked("link_two"), "", ""],
         drawn_runs,
         [f"{field['all']['runs']} public runs, scored once a release", *public],
