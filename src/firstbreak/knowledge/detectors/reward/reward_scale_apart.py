@@ -84,9 +84,9 @@ def detect(
     low, high = (float(q) for q in np.quantile(ratios, [0.1, 0.9]))
     if not (low > min_ratio or high < 1 / min_ratio):
         return None
-    moved = np.abs(there[same])
-    if high > SAME_FACTOR * low and np.quantile(moved, 0.9) > SAME_FACTOR * np.quantile(moved, 0.1):
-        return None  # a factor would leave the ratio what it is while the returns move
+    moved, judged = (np.quantile(np.abs(side[same]), [0.1, 0.9]) for side in (there, scores.values))
+    if moved[1] > SAME_FACTOR * moved[0] and judged[1] < SAME_FACTOR * judged[0]:
+        return None  # a factor would let the evaluation move with the returns
     if high < 1 / min_ratio and np.mean(trained.values == np.round(trained.values)) >= WHOLE:
         return Expected(
             "training returns are whole numbers, and smaller: rewards are clipped in training as in Atari games"
