@@ -173,6 +173,10 @@ def test_an_abbreviation_is_what_its_brackets_say() -> None:
         (("pi", "V", "H"), ("policy.loss", "value.loss", "policy.entropy")),
         (("pg", "bl", "gn"), ("policy.loss", "value.loss", "grad.norm")),
         (("gen_v", "u", "q"), ("policy_version.mean", None, "custom.q")),
+        (
+            ("return_std", "ep_return_mean", "adv_std", "value_mean", "value_loss", "explained_variance"),
+            ("returns.std", "reward.mean", "advantage.std", "value.mean", "value.loss", "value.explained_variance"),
+        ),
         (("actor_wver", "ent"), ("policy_version.mean", "policy.entropy")),
         (("sampling/logp_diff_mean", "kl_ref"), ("rollout_train.logp_absdiff.mean", "kl.ref")),
         (("actor_v_min", "v", "lag"), ("policy_version.min", "policy_version.train", "staleness.mean")),

@@ -5,7 +5,8 @@ import pytest
 
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.inputs import Inputs
-from firstbreak.model import Action, Link, Run
+from firstbreak.engine.verdict import in_short
+from firstbreak.model import Action, Finding, Link, Run, Severity
 from tests.make import learning, noise, run, series
 
 SWINGS = 10 * np.sign(np.sin(np.arange(200) / 8)) + noise(200, 1.0)
@@ -132,3 +133,10 @@ def test_a_run_that_begins_to_lose_keeps_its_best_checkpoint() -> None:
     assert dx.verdict.action is Action.WATCH
     assert dx.best_checkpoint is not None
     assert dx.verdict.do_first.startswith("Keep the checkpoint nearest to step ")
+
+
+def test_a_colon_in_a_quoted_line_of_a_log_ends_no_sentence() -> None:
+    died = Finding(
+        message='log.txt ends with "RuntimeError: out of memory": nothing was saved; read it', severity=Severity.WARNING
+    )
+    assert in_short(died) == 'log.txt ends with "RuntimeError: out of memory"'

@@ -255,11 +255,13 @@ def test_what_a_saved_checkpoint_scores_is_an_evaluation_at_its_step():
         "[play] rl_model_20480_steps.zip VecNormalize(count=0.0001) episodes=20 mean_reward=9.65 +/- 0.65\n"
         "ckpts/checkpoint-300: accuracy=0.5 n=200\n"
         "Saving checkpoint-400 reward=0.5\n"
+        "step_10: reward=0.5 loss=0.1\n"
     )
     recording = read(console, text, "play.log")
     assert values(recording, "step")[:2] == [10240, 20480]
     assert values(recording, "eval/mean_reward") == [47.15, 9.65]
     assert values(recording, "eval/accuracy") == [0.5]
+    assert "eval/reward" not in recording.curves
 
 
 def test_the_weights_that_made_a_batch_are_a_version():

@@ -78,6 +78,12 @@ def test_episodes_of_evaluations_are_none_of_training(tmp_path: Path):
     run = firstbreak.read(tmp_path)
     assert run.series["eval.reward"].values.tolist() == [5, 6]
     assert any("eval.monitor.csv: left out" in note for note in run.notes)
+    (tmp_path / "train.monitor.csv").unlink()
+    assert firstbreak.read(tmp_path).series["eval.reward"].values.tolist() == [5, 6]
+    (tmp_path / "progress.csv").unlink()
+    alone = firstbreak.read(tmp_path)
+    assert alone.series["eval.reward"].values.tolist() == [90, 91]
+    assert "reward.episode" not in alone.series
 
 
 def test_resume_goes_on_counting_steps():

@@ -309,6 +309,7 @@ def _versions(names: Set[str]) -> dict[str, str | Name]:
 _BESIDE_REWARDS = dict.fromkeys(("score", "scores", "episode_score"), ("game", "score")) | dict.fromkeys(
     _RETURNS, ("fitted", "returns")
 )
+_OF_AN_EPISODE = word_set("ep eps episode episodes episodic")
 _SECOND = pattern(r"(?<!\d)2(?!\d)")
 _OF_EPISODES = frozenset(f"reward.{statistic}" for statistic in STATISTICS)
 
@@ -319,7 +320,8 @@ def _told_apart(names: Set[str]) -> dict[str, str | Name]:
     plain = {raw: translate(raw) for raw in sorted(names) if "<" not in raw and not raw.endswith("]")}
     known = {meaning.signal for meaning in plain.values() if meaning}
     rewards = any(
-        m and m.signal in _OF_EPISODES and not _OF_REWARDS.isdisjoint(_words(raw)) for raw, m in plain.items()
+        m and m.signal in _OF_EPISODES and not (_OF_REWARDS | _OF_AN_EPISODE).isdisjoint(_words(raw))
+        for raw, m in plain.items()
     )
     found: dict[str, str | Name] = {}
     for raw, meaning in plain.items():

@@ -47,7 +47,7 @@ MIN_HELD_OUT = 8  #: held-out losses: with fewer, the training loss shows the pr
 #: names of reward functions: those that check an answer, those that plainly say so, and those that reward the format
 ANSWER = pattern(
     r"answer|correct|accura|success|succeed|solv|pass|exact_match|verif|outcome|numbers?$|equation"
-    r"|within_\w+|on_target|hit_?rate|env(?:ironment)?_(?:reward|score|return)",  # the environment's own reward is the task
+    r"|within_\w+_of|on_target|hit_?rate|env(?:ironment)?_(?:reward|score|return)",  # the environment's own reward is the task
     re.IGNORECASE,
 )
 PLAIN_ANSWER = pattern(r"accura|correct|exact_match|answer|success|succeed|solv", re.IGNORECASE)

@@ -472,9 +472,8 @@ def _link_of(sign: Outcome, ranked: Sequence[RankedCause]) -> Link:
         return sign.link
     own = max((c.probability for c in ranked if c.link is sign.link and sign.detector in explained(c)), default=0.0)
     at_link = sum(c.probability for c in ranked if c.link is top.link)
-    either = sign.finding is not None and sign.finding.numbers.get(
-        "either"
-    )  # what was found has causes at several links
+    #: what was found has causes at several links
+    either = sign.finding is not None and sign.finding.numbers.get("either")
     exact = not either and (Role.PROOF in sign.roles or (Role.RELATION in sign.roles and at_link < SURE))
     return sign.link if exact or own * INSEPARABLE > top.probability else top.link
 

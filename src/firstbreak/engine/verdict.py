@@ -50,6 +50,7 @@ from firstbreak.words import axis_word, joined, link_word, lowered, moment, numb
 
 TOO_FEW = "too few points to tell"
 MIN_PROBABILITY = 0.1  #: a cause less probable than this is not named in a summary (convention)
+_MEANING = re.compile(r': (?=[^"]*(?:"[^"]*"[^"]*)*$)')
 GUESS = 0.2  #: a cause less probable than this is one of many (convention)
 MIN_SCORES = 30  #: points of a divergence that show whether it still grows (convention)
 STOPS = (Action.STOP, Action.ROLLBACK)
@@ -150,7 +151,7 @@ def _summary(judged: Judgement, inputs: Inputs, outcomes: Sequence[Outcome], ran
         told = told[:1] + told[1:2].lower() + told[2:]
     elif warned:
         several = f"there are {len(warned)} warnings; the first:" if len(warned) > 1 else "there is a warning:"
-        lead = f"No link is shown to be broken, but {several} {said(warned[0]).partition(': ')[0]}."
+        lead = f"No link is shown to be broken, but {several} {in_short(warned[0])}."
     else:
         lead = "No link is shown to be broken."
     return f"{lead}{told}{unproven(inputs)}{unseen}"
@@ -163,9 +164,9 @@ def warnings(outcomes: Sequence[Outcome]) -> list[Finding]:
     return [o.finding for o in found if o.finding is not None]
 
 
-def said(finding: Finding) -> str:
-    """What was found, without what to do about it."""
-    return finding.message.partition("; ")[0]
+def in_short(finding: Finding) -> str:
+    """What was found, without what it means and what to do about it. A colon inside a quoted line of a log ends nothing."""
+    return _MEANING.split(finding.message.partition("; ")[0], 1)[0]
 
 
 def cannot_tell_about(blind: Sequence[str]) -> str:
@@ -197,14 +198,8 @@ def _why(first: FirstBreak, ranked: Sequence[RankedCause]) -> str:
         far = [w.text for w in top.evidence if w.kind is WeightKind.CONFIGURATION and w.weight > 0]
         likely = ": ".join([likely, *far[:1]])
     if rival is None:
-        how = (
-            "Most probable"
-            if top.probability >= PROBABLE
-            else "Suspected"
-            if top.probability >= GUESS
-            else "One possible"
-        )
-        return f"{how} cause: {likely}."
+        levels = {PROBABLE: "Most probable", GUESS: "Suspected", 0.0: "One possible"}
+        return f"{next(how for least, how in levels.items() if top.probability >= least)} cause: {likely}."
     second = f"{lowered(rival.title)} ({percent(rival.probability)})"
     if rival.probability > top.probability:
         explains = f", which explains `{first.detector}`" if first.detector in explained(top) else ""
@@ -530,11 +525,8 @@ def _next(judged: Judgement, outcomes: Sequence[Outcome], ranked: Sequence[Ranke
     """What to do about the first break: the fix of a probable cause; else what its finding asks to look at, or the experiment
     that tells the causes apart."""
     top, rival = leading_cause_and_rival(ranked, first)
-    telling = [
-        c.experiment
-        for c in ((top, rival) if top is not None else ())
-        if c is not None and c.experiment is not None and c.experiment.text
-    ]
+    asked = (top, rival) if top is not None else ()
+    telling = [c.experiment for c in asked if c is not None and c.experiment is not None and c.experiment.text]
     if rival is None and top is not None and top.probability >= PROBABLE and top.fix:
         return top.fix[0]
     own = (o.finding for o in outcomes if o.link in first.links and o.finding is not None and _is_sure(o, o.finding))

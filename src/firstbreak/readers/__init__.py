@@ -9,6 +9,7 @@ A reader is a module with
     def parts(path: Path) -> list[Span]                 optional: where samples(path, span) can be read on its own
     def claims(folder: Path) -> bool                    optional: the folder is one recording, and read() gets it
     def merge(recordings) -> Recording                  optional: several files are one stream (parallel environments)
+    def tested(recordings, training) -> Recording       with merge: the same of files that hold evaluations
     def runs(path: Path) -> list[str]                   optional: the runs in a database; read(Path("db#run")) gives one
 
     BESIDE: bool                                        optional: it holds options only, so that it makes no folder a run

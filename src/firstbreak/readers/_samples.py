@@ -47,7 +47,7 @@ VERSIONS = words("""
 """)
 #: how a column of a reward function is called, begins or ends
 _REWARDED = pattern(
-    r".*_reward(_func)?|rewards?[_/.](?!mean|std|max|min|model|type)\w+|accuracy|format|correct|exact_match"
+    r".*_reward(_func)?|rewards?[_/.](?!mean|std|max|min|sum|total|model|type|weight|baseline|raw|scale)\w+|accuracy|format|correct|exact_match"
 )
 #: numbers beside a completion that are no reward, in dumps that do not say which are
 _NO_REWARD = frozenset(GOLD + REFERENCE + VERSIONS) | {

@@ -101,17 +101,19 @@ def merge(recordings: Sequence[Recording]) -> Recording:
     return merged
 
 
-def tested(tests: Sequence[Recording], training: Recording) -> Recording:
-    """The episodes of evaluations, which a Monitor of their own wrote, on the steps that training had reached by the clock."""
+def tested(tests: Sequence[Recording], training: Recording | None) -> Recording:
+    """The episodes of evaluations, which a Monitor of their own wrote, on the steps that training had reached by the clock.
+
+    Without a Monitor of training they keep their own steps.
+    """
     merged = merge(tests)
-    clock = training.curves.get("l")
+    clock = None if training is None else training.curves.get("l")
+    renamed: dict[str, Curve] = {}
     for name, of in (("r", "eval/mean_reward"), ("l", "eval/mean_ep_length")):
-        curve = merged.curves.pop(name, None)
-        if curve is not None and clock is not None:
-            began = np.searchsorted(_times(clock), _times(curve))
-            reached = np.r_[0.0, clock.index][began]
-            merged.curves[of] = replace(curve, index=reached)
-    merged.curves = {name: curve for name, curve in merged.curves.items() if name.startswith("eval/")}
+        if (curve := merged.curves.get(name)) is not None:
+            place = slice(None) if clock is None else np.searchsorted(_times(clock), _times(curve))
+            renamed[of] = replace(curve, index=(curve.index if clock is None else np.r_[0.0, clock.index])[place])
+    merged.curves = renamed
     return merged
 
 

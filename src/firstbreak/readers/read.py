@@ -46,7 +46,6 @@ from firstbreak.readers import (
     _repeats,
     _stages,
     budget,
-    monitor,
     readers,
     wandb_api,
 )
@@ -581,20 +580,20 @@ def _streams(
     for path, recording in recordings:
         by_format[recording.format].append((path, recording))
     for format_, pieces in by_format.items():
-        merge = getattr(readers().get(format_), "merge", None)  # there is no reader of what was recorded in memory
-        if len(pieces) > 1 and merge:
-            tests = [piece for piece in pieces if EVALUATION_TABLE.match(piece[0].name)]
-            pieces = [piece for piece in pieces if piece not in tests] or pieces
+        reader = readers().get(format_)  # there is none of what was recorded in memory
+        tested = getattr(reader, "tested", None)
+        tests = [piece for piece in pieces if tested and EVALUATION_TABLE.match(piece[0].name)]
+        pieces = [piece for piece in pieces if piece not in tests]
+        if len(pieces) > 1 and (merge := getattr(reader, "merge", None)):
             merged = merge([r for _, r in pieces])
             pieces = [(pieces[0][0], merged)]
-            if tests and (other := next((p for p, r in recordings if _evaluates(r)), None)) is not None:
-                notes += [
-                    f"{_relative(p, base)}: left out, {_relative(other, base)} has the evaluations" for p, _ in tests
-                ]
-            elif tests and len(tests) < len(by_format[format_]):
-                of_tests = monitor.tested([r for _, r in tests], merged)
-                pieces.append((tests[0][0], of_tests))
             events += [replace(e, step=step, source=_relative(pieces[0][0], base)) for step, e in merged.events]
+        judged = (p for p, r in recordings if any(name.startswith(("eval", "results")) for name in r.curves))
+        if tests and (other := next(judged, None)) is not None:
+            notes += [f"{_relative(p, base)}: left out, {_relative(other, base)} has the evaluations" for p, _ in tests]
+        elif tests and tested:
+            training = pieces[0][1] if pieces else None
+            pieces.append((tests[0][0], tested([r for _, r in tests], training)))
         pieces.sort(key=lambda piece: (piece[1].order, _natural(piece[0])))
         parts: dict[str, list[Series]] = defaultdict(list)
         for path, recording in pieces:
@@ -604,10 +603,6 @@ def _streams(
                 name = _prefixed(series.raw, path, base)
                 parts[name].append(replace(series, name=name, raw=name, source=_relative(path, base)))
         yield from map(merge_restarts, parts.values())
-
-
-def _evaluates(recording: Recording) -> bool:
-    return any(name.startswith(("eval", "results")) for name in recording.curves)
 
 
 def _events(

@@ -22,7 +22,7 @@ from firstbreak.engine.catalogue import catalogue
 from firstbreak.engine.common_settings import set_to
 from firstbreak.engine.inputs import COMPUTED, Inputs
 from firstbreak.engine.judgement import RESTATE
-from firstbreak.engine.verdict import causes_in_question, said, warnings
+from firstbreak.engine.verdict import causes_in_question, in_short, warnings
 from firstbreak.model import (
     Action,
     BreakKind,
@@ -228,14 +228,14 @@ def reason(dx: Diagnosis) -> str:
     """Why a run has its verdict, for one row of a list: the probable causes, or what the score does."""
     warned = warnings(dx.outcomes)
     if dx.first_break is None and warned and dx.verdict.action is not Action.CONTINUE:
-        return said(warned[0]).partition(": ")[0]
+        return in_short(warned[0])
     if dx.first_break is None:
         verdict, _, rest = dx.verdict.summary.partition(". ")
         return (verdict.partition(": ")[2] or rest.partition(". ")[0] or verdict).rstrip(".")
     causes = causes_in_question(dx.causes, dx.first_break)
     if not causes:
         own = (o.finding for o in dx.findings if o.detector == dx.first_break.detector and o.finding is not None)
-        return next((said(finding).partition(": ")[0] for finding in own), "no cause stands out")
+        return next((in_short(finding) for finding in own), "no cause stands out")
     return ", or ".join(f"{percent(c.probability)} {lowered(c.title)}" for c in causes)
 
 

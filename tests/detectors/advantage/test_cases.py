@@ -51,6 +51,12 @@ LARGE = 100 + noise(60, 5)
 PAID_ALIKE = dict.fromkeys(("reward.mean", "episode.length"), np.linspace(20, 500, 60))
 
 
+def spreads(advantages: float, values: float = 4.5, share: float = 0.96) -> dict[str, np.ndarray]:
+    """Deviations of advantages and of the values of a critic that explains a share of the returns."""
+    curves = {"advantage.std": advantages, "value.std": values, "value.explained_variance": share}
+    return {name: level + noise(30, 0.01, i) for i, (name, level) in enumerate(curves.items())}
+
+
 def slow(clip: float | None) -> Run:
     """A critic on half of its way to the returns at the end."""
     curves = {"value.mean": np.linspace(0, -30, 60), "returns.mean": -60 + noise(60, 2)}
@@ -143,6 +149,9 @@ CASES: Cases = {
     "loss-without-advantages": {
         "a step that follows no advantage is found": finds({**MOVES, **IGNORES}, "shapes", CRITICAL, HIGH, algorithm="ppo"),
         "a step along the advantages": passes({**MOVES, **FOLLOWS}, algorithm="ppo"),
+        "each return minus each value": [finds(spreads(6.4), "shapes", CRITICAL, HIGH, algorithm="a2c", onset=1),
+            cannot(spreads(0.9), algorithm="a2c"), cannot(spreads(1.0, 0.7), algorithm="a2c"),
+            cannot(spreads(6.4, share=0.5), algorithm="a2c")],
         "three decimals do not show it": cannot({**MOVES, "kl.old": np.full(40, 0.001), "policy.loss": np.zeros(40)},
             "decimals", algorithm="ppo"),
         "small rewards may be small advantages": cannot({**MOVES, **IGNORES, "reward.mean": noise(40, 0.1)},

@@ -23,6 +23,11 @@ def recorded_inside(inputs: Inputs) -> bool:
     return inputs.recorded("proof.")
 
 
+def advantages_are_measured(inputs: Inputs) -> bool:
+    """Where the recorder computes advantages again, or their spread stands beside that of the values."""
+    return recorded_inside(inputs) or {"advantage.std", "value.std"} <= inputs.run.series.keys()
+
+
 def recorded_inside_or_with_dropout(inputs: Inputs) -> bool:
     """As `recorded_inside`, or where the configuration switches dropout on."""
     return recorded_inside(inputs) or bool(dropout_of(inputs.run))

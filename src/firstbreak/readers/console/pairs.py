@@ -85,9 +85,9 @@ _SAMPLED_BY = re.compile(r"\bweights=(?:\w*?[_-])?v?(\d+)\b(?![.%])")  #: `weigh
 _LONG = re.compile(rf"(?:\bsplit=\w+[ ,]+)?\bmetric=([A-Za-z_][\w/@-]*)[ ,]+value=({BARE})")
 #: `[play] rl_model_10240_steps.zip episodes=20 mean_reward=47`: what a saved checkpoint scores, at the step of its name
 _PLAYED = re.compile(
-    r"(?!.*\b(?:sav|writ|stor|resum)\w*\b)(?:\[\w+\] )?(?:\S+[ :]+)??"
-    r"\S*?(?:checkpoint|ckpt|model|policy|step|iter)\w*?[_-](?P<step>\d+)(?:_steps)?"
-    r"(?:\.(?:zip|pth?|ckpt|bin|safetensors))?/?(?=[ :,|].*(?:reward|return|score|success|acc)\w* ?[=:])",
+    r"(?!.*\b(?:sav|writ|stor|resum)\w*\b)(?:\[\w+\] )?(?:\S{1,200}[ :]+)??\S{0,200}?"
+    r"(?:(?:checkpoint|ckpt)\w{0,20}?[_-](?P<saved>\d+)|[_-](?P<file>\d+)(?:_steps)?(?=\.(?:zip|pth?|ckpt|safetensors)\b))"
+    r"\S{0,20}[ ,|]+(?=.*(?:reward|return|score|success|acc)\w* ?[=:])",
     re.IGNORECASE,
 )
 #: `   eval return 23.5` below the line of its step
@@ -183,7 +183,7 @@ def read(line: str) -> ParsedLine | None:
     if ":" in line and (of := _OF.match(line)) and (each := read(line[of.end() :])):
         return replace(each, values={on_split(name, f"{of['name']}/"): v for name, v in each.values.items()})
     if played := _PLAYED.match(line):
-        line = f"eval step={played['step']} {line[played.end() :].lstrip(' :,|')}"
+        line = f"eval step={played['saved'] or played['file']} {line[played.end() :]}"
     if "weights=" in line:
         line = _SAMPLED_BY.sub(r", actor_version=\1", line)
     if "metric=" in line:

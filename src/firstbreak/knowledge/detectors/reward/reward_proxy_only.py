@@ -115,17 +115,12 @@ def _failures_pay(success: Series | None, returns: Series | None, lengths: Serie
     if success is None or returns is None or lengths is None or not np.array_equal(returns.steps, lengths.steps):
         return None
     told, early = success.finite, lengths.values < np.max(lengths.finite.values, initial=0.0)
-    if not (np.array_equal(told.steps, returns.steps) and np.isin(told.values, (0, 1)).all()):  # of each episode
-        ends, until = np.r_[0, np.cumsum(early)], np.searchsorted(lengths.steps, told.steps, side="right")
-        since = np.maximum(until - WINDOW, 0)
-        share = (ends[until] - ends[since]) / np.maximum(until - since, 1)
-        off = [float(np.mean(np.abs(told.values - these))) if len(told) else np.inf for these in (share, 1 - share)]
-        if off[0] > SAME_SHARE / 2 or off[1] < SAME_SHARE:
-            return None  # an episode that ends early may have failed, or nothing shows which
-    elif not np.array_equal(told.values == 1, early):
-        return None
-    if len(told) < least or rises(told.tail(0.5)):
-        return None
+    ends, until = np.r_[0, np.cumsum(early)], np.searchsorted(lengths.steps, told.steps, side="right")
+    since = np.maximum(until - WINDOW, 0)
+    share = (ends[until] - ends[since]) / np.maximum(until - since, 1)
+    off = [float(np.mean(np.abs(told.values - these))) if len(told) else np.inf for these in (share, 1 - share)]
+    if off[0] > SAME_SHARE / 2 or off[1] < SAME_SHARE or len(told) < least or rises(told.tail(0.5)):
+        return None  # an episode that ends early may have failed, or nothing shows which
     late, cut = returns.finite.tail(0.5), ~early[-len(returns.finite.tail(0.5)) :]
     if min(cut.sum(), (~cut).sum()) < least or float(np.mean(told.tail(0.5).values)) > MOSTLY:
         return None
