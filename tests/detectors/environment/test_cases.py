@@ -70,15 +70,6 @@ def pairs_with(right: float, loss: float) -> dict[str, np.ndarray]:
     return {"rm.accuracy": right + noise(30, 0.02), "rm.margin": margin, "loss.total": losses}
 
 
-# observations-unscaled
-BOX = "Box(-1e6, 1e6, (6,), float32)"
-
-
-def in_space(space: str, score: np.ndarray | None = None, **config: bool) -> Run:
-    declared = Config(values=dict(config), raw={"env.observation_space": space})
-    return replace(run({"reward.mean": FLAT if score is None else score}, algorithm="ppo"), config=declared)
-
-
 # preference-labels-swapped
 RISE = 1 - np.exp(-np.arange(80) / 20)
 RIGHT = 0.5 + 0.4 * RISE + noise(80, 0.05)
@@ -206,11 +197,6 @@ CASES: Cases = {
         "what is huge or far from 0 is named": [*(finds({"env.observation_size": [size] * 12,
             "env.observation_offset": [offset] * 12}, said) for size, offset,
             said in [(5000.0, 9000.0, "away from 0"), (30_000.0, 0.0, "has the size 30000")])],
-        "bounds of the space, where nothing normalises and nothing is learned": [
-            finds(in_space(BOX), "1000000"),
-            cannot(in_space(BOX, learning(60))),
-            cannot(in_space(BOX, normalize_observation=True)),
-            cannot(in_space("Box(-inf, inf, (6,), float32)"))],
         "usual sizes and those of simulators are healthy": [*(passes({"env.observation_size": [size] * 12,
             "env.observation_offset": [20.0] * 12}) for size in (1.0, 300.0))]},
     "preference-labels-swapped": {
