@@ -264,11 +264,6 @@ def test_what_a_saved_checkpoint_scores_is_an_evaluation_at_its_step():
     assert "eval/reward" not in recording.curves
 
 
-def test_the_weights_that_made_a_batch_are_a_version():
-    text = "actor0: batch 1 n=256 ret=0.67 weights=step_0\nactor0: batch 2 n=256 ret=0.68 weights=step_9\n"
-    assert values(read(console, text, "actor_0.log"), "actor_version") == [0, 9]
-
-
 def test_a_step_that_is_written_with_its_end():
     text = '{"loss": 0.5, "global_step/max_steps": "1/547", "memory(GiB)": 20.5}\n' * 2
     assert points(read(console, text, "swift.log"), "loss") == [(1, 0.5), (1, 0.5)]

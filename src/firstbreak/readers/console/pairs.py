@@ -80,7 +80,6 @@ _HELD = re.compile(
     r"|(?:eval|evaluation|dev|val|validation|test)\W{1,8}(?=\w+ ?=))",
     re.IGNORECASE,
 )
-_SAMPLED_BY = re.compile(r"\bweights=(?:\w*?[_-])?v?(\d+)\b(?![.%])")  #: `weights=step_9`: who made the batch
 #: `metric=top1 value=0.05`
 _LONG = re.compile(rf"(?:\bsplit=\w+[ ,]+)?\bmetric=([A-Za-z_][\w/@-]*)[ ,]+value=({BARE})")
 #: `[play] rl_model_10240_steps.zip episodes=20 mean_reward=47`: what a saved checkpoint scores, at the step of its name
@@ -184,8 +183,6 @@ def read(line: str) -> ParsedLine | None:
         return replace(each, values={on_split(name, f"{of['name']}/"): v for name, v in each.values.items()})
     if played := _PLAYED.match(line):
         line = f"eval step={played['saved'] or played['file']} {line[played.end() :]}"
-    if "weights=" in line:
-        line = _SAMPLED_BY.sub(r", actor_version=\1", line)
     if "metric=" in line:
         line = _LONG.sub(r"\1=\2", line)
     held = _HELD.match(line)
