@@ -7,6 +7,7 @@ minute (`PACKED`). What a page says beside a picture is the picture's own title 
 
 import io
 import json
+import lzma
 import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -154,13 +155,12 @@ def _read(archive: str) -> Run:
 def archive_of_all() -> bytes:
     """`PACKED`: all pictures together, the same bytes each time."""
     buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w:xz", preset=9) as archive:
-        for kind in ("detectors", "causes"):
-            for name in chosen(kind):
-                data = drawn(kind, name).encode()
-                member = tarfile.TarInfo(f"{name}.svg")
-                member.size = len(data)
-                archive.addfile(member, io.BytesIO(data))
+    with tarfile.open(fileobj=buffer, mode="w:xz", preset=9 | lzma.PRESET_EXTREME) as archive:
+        for kind, name in ((kind, name) for kind in ("detectors", "causes") for name in chosen(kind)):
+            data = drawn(kind, name).encode()
+            member = tarfile.TarInfo(f"{name}.svg")
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
     return buffer.getvalue()
 
 
