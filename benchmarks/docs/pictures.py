@@ -156,7 +156,7 @@ def archive_of_all() -> bytes:
     """`PACKED`: all pictures together, the same bytes each time."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:xz", preset=9 | lzma.PRESET_EXTREME) as archive:
-        for kind, name in ((kind, name) for kind in ("detectors", "causes") for name in chosen(kind)):
+        for kind, name in [(of, each) for of in ("detectors", "causes") for each in chosen(of)]:
             data = drawn(kind, name).encode()
             member = tarfile.TarInfo(f"{name}.svg")
             member.size = len(data)
