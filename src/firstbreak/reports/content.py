@@ -232,7 +232,7 @@ def reason(dx: Diagnosis) -> str:
     if dx.first_break is None:
         verdict, _, rest = dx.verdict.summary.partition(". ")
         return (verdict.partition(": ")[2] or rest.partition(". ")[0] or verdict).rstrip(".")
-    causes = causes_in_question(dx.causes, dx.first_break)
+    causes = causes_in_question(dx.causes, dx.first_break)[:2]
     if not causes:
         own = (o.finding for o in dx.findings if o.detector == dx.first_break.detector and o.finding is not None)
         return next((in_short(finding) for finding in own), "no cause stands out")
@@ -574,7 +574,7 @@ def finding_facts(dx: Diagnosis, outcome: Outcome) -> tuple[str, ...]:
 
 def finding_place(outcome: Outcome) -> str:
     """The link of a finding; of one that says what the score did, and not why, that it is of the score."""
-    return "the score" if outcome.roles & RESTATE else link_word(outcome.link)
+    return "the score, a symptom" if outcome.roles & RESTATE else link_word(outcome.link)
 
 
 def causes(dx: Diagnosis) -> tuple[RankedCause, ...]:

@@ -33,7 +33,6 @@ ROLES = (Role.RELATION,)
 HEAD = "nitiali"  #: of "newly initialized", and of "not used when initializing"
 TRAINED = {"kl.ref", "kl.old", "policy.clip_fraction"}  #: of a policy, where a new reward model has none yet
 RETURNED = 0.3  #: share of the divergence from the reference that is left after a line: nearly that of a start
-BY_HAND = "KeyboardInterrupt"
 
 
 def detect(
@@ -50,8 +49,8 @@ def detect(
     emptied = _emptied(replay_size.finite) if replay_size is not None else None
     if not run.events and replay_size is None:
         return NotMeasured("no console log with lines of text, and no second file of events, was read")
-    if (end := next((e for e in reversed(run.events) if e.kind is Happened.ERROR and e.last), None)) is not None:
-        return _ended(run, end)
+    if run.error is not None:
+        return _ended(run, run.error)
     heads = [e for e in run.events if e.kind is Happened.NOT_LOADED and HEAD in e.text]
     if heads and TRAINED & run.series.keys():
         return _random_head(run, heads[-1])
@@ -68,14 +67,12 @@ def detect(
     return None
 
 
-def _ended(run: Run, event: Event) -> Finding | None:
-    if event.text.startswith(BY_HAND):
-        return None
+def _ended(run: Run, event: Event) -> Finding:
     step = event.step if event.step is not None else run.last_step
     where = facts.tell("{where}", where=f" after step {step:g}" if step is not None else "")
     return Finding(
         message=facts.tell(
-            '{source} ends{where} with "{line}"; read the lines above that one in {source}',
+            '{source} ends{where} with "{line}"; read the lines above this error in {source}',
             source=event.source,
             where=where,
             line=event.text,
