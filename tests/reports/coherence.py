@@ -286,7 +286,7 @@ def relations_hold(dx: Diagnosis) -> Iterator[str]:
 
 
 _TRAINING = ("reward.mean", "reward.episode")
-_NEVER_ABOVE = re.compile(r"(\S+) fell from (\S+) to \S+ and was never above its start")
+_NEVER_ABOVE = re.compile(r"(\S+) fell from (\S+) to \S+ and was never above its start(?! by more)")
 _BEGINS_AFTER = re.compile(r"(\S+) is flat because it begins after the learning")
 _AT_MOST = re.compile(r"^(\S+) is at most ([\d.e+-]+)")
 _ENTROPY_BONUS = re.compile(r"entropy bonus")

@@ -23,7 +23,7 @@ References: https://stable-baselines3.readthedocs.io/en/master/guide/examples.ht
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, from_point, seen_since
 from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.engine.stats.points import median
 from firstbreak.model import Confidence, Event, Evidence, Finding, Happened, NotMeasured, Role, Run, Series, Severity
@@ -47,6 +47,8 @@ def detect(
     around: int = at(8, "points", "before and after the line"),
 ) -> Finding | NotMeasured | None:
     emptied = _emptied(replay_size.finite) if replay_size is not None else None
+    if replay_size is not None and (again := _emptied_again(run, replay_size.finite)) is not None:
+        return again
     if not run.events and replay_size is None:
         return NotMeasured("no console log with lines of text, and no second file of events, was read")
     if run.error is not None:
@@ -93,6 +95,27 @@ def _emptied(size: Series) -> Event | None:
         return None
     text = f"the replay buffer holds {number(float(after))} transitions, and held {number(float(before))}"
     return Event(kind=Happened.RESUMED, text=text, step=float(size.steps[shrinks[0]]), source=size.source or "the log")
+
+
+def _emptied_again(run: Run, size: Series) -> Finding | None:
+    """The finding that a replay buffer begins anew at several restarts: it is not saved with the weights."""
+    falls = np.flatnonzero(size.values[1:] < 0.5 * size.values[:-1])
+    restarts = sum(e.kind is Happened.RESUMED for e in run.events)
+    if len(falls) < 2 or restarts < len(falls):
+        return None
+    first = int(falls[0]) + 1
+    return Finding(
+        message=facts.tell(
+            "after {n} restarts the replay buffer begins anew (it held {before} transitions, and {after} after the first): "
+            "it is not saved with the weights, and the policy is trained on a few of its own last episodes; save and load it",
+            n=f"{len(falls)}",
+            before=number(float(size.values[first - 1])),
+            after=number(float(size.values[first])),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        **seen_since(size, "size of the replay buffer", *from_point(size, first)),
+    )
 
 
 def _random_head(run: Run, event: Event) -> Finding:
