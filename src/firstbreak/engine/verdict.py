@@ -139,7 +139,7 @@ def _summary(judged: Judgement, inputs: Inputs, outcomes: Sequence[Outcome], ran
     told = "" if score is None else f" {_capital(_what_it_does(judged, inputs, outcomes))}."
     if first is not None:
         ended = f"{_ended(inputs.run)} " if inputs.run.error is not None else ""
-        return f"{ended}{_where(inputs, first)} {_why(first, ranked)}{told}{unproven(inputs)}"
+        return f"{ended}{_where(inputs, first)} {_why(first, ranked, outcomes)}{told}{unproven(inputs)}"
     blind = [link_word(link) for link in Link if is_blind(link, outcomes)]
     if score is not None and score.metric == "sft.likelihood" and inputs.eval_loss is None:
         blind = ["over-fitting", *blind]
@@ -194,11 +194,12 @@ def _where(inputs: Inputs, first: FirstBreak) -> str:
     return f"First {'break' if first.kind is BreakKind.BREAK else 'sign'} at {where}{when}."
 
 
-def _why(first: FirstBreak, ranked: Sequence[RankedCause]) -> str:
-    """The cause that the log points to, or those between which it does not decide."""
+def _why(first: FirstBreak, ranked: Sequence[RankedCause], outcomes: Sequence[Outcome] = ()) -> str:
+    """The cause that the log points to, or those between which it does not decide; without one, what was found."""
     asked = causes_in_question(ranked, first)
     if not asked:
-        return "No cause stands out."
+        own = (o.finding for o in outcomes if o.detector == first.detector and o.finding is not None)
+        return next((f"{_capital(in_short(finding))}." for finding in own), "No cause stands out.")
     places = {*first.links, *(cause.link for cause in asked)}
     told = [_named(cause, len(places) > 1) for cause in asked]
     if len(asked) > 1:

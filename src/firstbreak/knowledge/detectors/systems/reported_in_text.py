@@ -107,7 +107,8 @@ def _emptied_again(run: Run, size: Series) -> Finding | None:
     return Finding(
         message=facts.tell(
             "after {n} restarts the replay buffer begins anew (it held {before} transitions, and {after} after the first): "
-            "it is not saved with the weights, and the policy is trained on a few of its own last episodes; save and load it",
+            "it is not saved with the weights, and the policy is trained on a few of its own last episodes; save the buffer with "
+            "the weights, and load both",
             n=f"{len(falls)}",
             before=number(float(size.values[first - 1])),
             after=number(float(size.values[first])),
