@@ -54,7 +54,7 @@ from firstbreak.model import (
 from firstbreak.readers import Unreadable
 from firstbreak.reports import curves
 from firstbreak.reports.text import count, shorter
-from firstbreak.values import dataclass
+from firstbreak.values import dataclass, replace
 from firstbreak.words import axis_word, first_few, link_word, lowered, moment, number, percent
 
 MOST_NAMED = 5  # earlier runs, departures
@@ -649,8 +649,13 @@ EXPLAINED = "`firstbreak explain NAME` says what a name looks for, and when it i
 
 
 def remedies(dx: Diagnosis) -> tuple[RankedCause, ...]:
-    """The leading causes with a fix or an experiment."""
-    return tuple(cause for cause in likely_causes(dx) if cause.fix or cause.experiment is not None)
+    """The leading causes with a fix or an experiment. One experiment stands once, at the first cause that it tests."""
+    found, seen = [], set()
+    for cause in likely_causes(dx):
+        plan = cause.experiment
+        found.append(replace(cause, experiment=None) if plan is not None and plan.text in seen else cause)
+        seen.add(plan.text if plan is not None else "")
+    return tuple(cause for cause in found if cause.fix or cause.experiment is not None)
 
 
 def experiment(run: Run, plan: Experiment) -> tuple[ReportLine, ...]:
