@@ -18,10 +18,10 @@ References: https://arxiv.org/abs/1506.02438 https://iclr-blog-track.github.io/2
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, critical, seen_since
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.onset import first_sustained, since_last
-from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Finding, NotMeasured, Series
 
 
 def detect(
@@ -43,16 +43,12 @@ def detect(
         return None  # advantages-turned-round reports this
     size = float(np.median(error.between(step).values))
     sample = "completion" if policy is Policy.TEXT else "episode"
-    return Finding(
-        message=facts.tell(
-            "the advantages differ by {size:%} from those of the recorded rewards, values and ends, from {step} on: check "
-            "the done mask, and compute the advantages of one short {sample} by hand",
-            size=facts.median(error.between(step)),
-            step=facts.at(error, step),
-            sample=sample,
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        **seen_since(error, "distance of the advantages", step, since_last(error, step), level=0.0),
+    return critical(
+        "the advantages differ by {size:%} from those of the recorded rewards, values and ends, from {step} on: check "
+        "the done mask, and compute the advantages of one short {sample} by hand",
+        seen_since(error, "distance of the advantages", step, since_last(error, step), level=0.0),
+        size=facts.median(error.between(step)),
+        step=facts.at(error, step),
+        sample=sample,
         numbers={"error": size},
     )

@@ -22,10 +22,10 @@ References: https://arxiv.org/abs/1506.02438
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in
+from firstbreak.engine.checks import at, seen_in, warning
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Config, Finding, Message, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Config, Finding, Message, NotMeasured, Role, Series
 from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
@@ -93,19 +93,14 @@ def detect(
             explained=facts.median(value_explained_variance.finite.tail(0.5)),
         )
     )
-    return Finding(
-        message=facts.tell(
-            "the value loss was {early} at first and is {late} in the second half, and {beside}: the critic has not fitted "
-            "the returns; train the critic alone on a frozen batch, and compare the scale of rewards and values",
-            early=facts.median(loss.head(early_share)),
-            late=facts.median(loss.tail(0.5)),
-            beside=beside,
-        ),
-        severity=Severity.WARNING,
+    return warning(
+        "the value loss was {early} at first and is {late} in the second half, and {beside}: the critic has not fitted "
+        "the returns; train the critic alone on a frozen batch, and compare the scale of rewards and values",
+        seen_in(value_loss, "value loss", *where, level=early, beside={"explained variance": value_explained_variance}),
+        early=facts.median(loss.head(early_share)),
+        late=facts.median(loss.tail(0.5)),
+        beside=beside,
         confidence=Confidence.LOW if explained is None else Confidence.MEDIUM,
-        **seen_in(
-            value_loss, "value loss", *where, level=early, beside={"explained variance": value_explained_variance}
-        ),
         numbers={"ratio": late / early if early > 0 else np.inf},
     )
 
@@ -118,7 +113,7 @@ def _clip(config: Config | None, logged: Series | None) -> float | None:
 
 def _clipped(loss: Series, said: Message) -> Finding:
     """The clip of the value function keeps the critic from learning."""
-    return Finding(message=said, severity=Severity.WARNING, confidence=Confidence.HIGH, **seen_in(loss, "value loss"))
+    return warning(said, seen_in(loss, "value loss"))
 
 
 def _fitted(explained: Series | None, least: float) -> bool:

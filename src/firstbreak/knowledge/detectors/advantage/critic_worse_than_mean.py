@@ -24,11 +24,11 @@ References: https://arxiv.org/abs/1506.02438
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, from_point, seen_since
+from firstbreak.engine.checks import at, from_point, seen_since, warning
 from firstbreak.engine.stats.changes import for_good, turned
 from firstbreak.engine.stats.direction import rises
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Expected, Finding, NotMeasured, Role, Series, Severity, Statistic
+from firstbreak.model import Confidence, Expected, Finding, NotMeasured, Role, Series, Statistic
 from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
@@ -84,15 +84,14 @@ def detect(
     since, interval = (None, None) if first is None else from_point(variance, first)
     sure = share >= min_share_sure and value_loss is not None and _errs(value_loss, min_value_loss)
     harmful = trajectory is not None and (trajectory.lost or trajectory.kind in ("flat", "oscillating"))
-    return Finding(
-        message=_constant(late)
+    return warning(
+        _constant(late)
         if constant
         else _lost(variance, since)
         if was_better and since is not None
         else _worse(late, max_explained_variance),
-        severity=Severity.WARNING,
+        seen_since(variance, "explained variance", since, interval, level=0.0),
         confidence=Confidence.HIGH if harmful or was_better else Confidence.MEDIUM if sure else Confidence.LOW,
-        **seen_since(variance, "explained variance", since, interval, level=0.0),
     )
 
 

@@ -17,8 +17,8 @@ References: https://arxiv.org/abs/2503.20783
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, from_point, seen_in, seen_since
-from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
+from firstbreak.engine.checks import at, from_point, seen_in, seen_since, warning
+from firstbreak.model import Confidence, Finding, NotMeasured, Series
 from firstbreak.words import number
 
 
@@ -46,16 +46,13 @@ def detect(
     if not 0 < ratio < max_spread or float(np.median(size.finite.tail(0.5).values)) < min_advantage:
         return None
     since = float(late.steps[0])
-    return Finding(
-        message=facts.tell(
-            "within a group, rewards differ by {late} where their range is {room}, and the advantages are of full size: the "
-            "division by the spread makes noise large; add a constant of about a hundredth of the range to the divisor",
-            late=facts.median(late),
-            room=number(room),
-        ),
-        severity=Severity.WARNING,
+    return warning(
+        "within a group, rewards differ by {late} where their range is {room}, and the advantages are of full size: the "
+        "division by the spread makes noise large; add a constant of about a hundredth of the range to the divisor",
+        seen_in(spread, "spread within groups", since, (float(spread.finite.steps[0]), since)),
+        late=facts.median(late),
+        room=number(room),
         confidence=Confidence.MEDIUM,
-        **seen_in(spread, "spread within groups", since, (float(spread.finite.steps[0]), since)),
     )
 
 
@@ -71,14 +68,10 @@ def _gone(share: Series, at: int, min_points: int) -> Finding:
     """Zero-variance groups that are there no longer."""
     since = float(share.steps[at])
     earlier = share.between(float(share.steps[max(0, at - min_points // 2)]), float(share.steps[at - 1]))
-    return Finding(
-        message=facts.tell(
-            "{before:%} of the groups had equal rewards until {since}, and none has since: something adds tiny "
-            "differences, and the division by the group's spread makes them large; first round the rewards",
-            before=facts.median(earlier),
-            since=facts.at(share, since),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_since(share, "share of zero-variance groups", *from_point(share, at), metric="reward.zero_std_frac"),
+    return warning(
+        "{before:%} of the groups had equal rewards until {since}, and none has since: something adds tiny "
+        "differences, and the division by the group's spread makes them large; first round the rewards",
+        seen_since(share, "share of zero-variance groups", *from_point(share, at), metric="reward.zero_std_frac"),
+        before=facts.median(earlier),
+        since=facts.at(share, since),
     )

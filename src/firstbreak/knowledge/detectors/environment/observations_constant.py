@@ -15,7 +15,7 @@ References: https://arxiv.org/abs/2101.00135
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in
+from firstbreak.engine.checks import at, critical, seen_in
 from firstbreak.engine.families import Policy, only
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Run, Series, Severity
 from firstbreak.values import replace
@@ -46,16 +46,12 @@ def detect(
         return NotMeasured(f"{len(constant)} windows of transitions are too few (needs {min_points})")
     if float(np.min(constant.values)) < min_share:
         return None
-    return Finding(
-        message=facts.tell(
-            "{share:%} or more of the observation's components never change within {n} windows: the policy sees nothing that it "
-            "could react to; print ten observations of an episode behind all wrappers",
-            share=facts.lowest(constant),
-            n=str(len(constant)),
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        **seen_in(constant, "constant components", level=min_share),
+    return critical(
+        "{share:%} or more of the observation's components never change within {n} windows: the policy sees nothing that it "
+        "could react to; print ten observations of an episode behind all wrappers",
+        seen_in(constant, "constant components", level=min_share),
+        share=facts.lowest(constant),
+        n=str(len(constant)),
         numbers={"share": float(np.min(constant.values))},
     )
 

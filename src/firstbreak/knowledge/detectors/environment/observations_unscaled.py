@@ -15,9 +15,9 @@ References: https://stable-baselines3.readthedocs.io/en/master/guide/rl_tips.htm
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in
+from firstbreak.engine.checks import at, seen_in, warning
 from firstbreak.engine.families import Policy, only
-from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Series
 
 FAMILIES = only(Policy.CONTROL, why="only for policies that act in an environment")
 
@@ -44,16 +44,13 @@ def detect(
             continue
         levels = [float(np.median(part.values)) for part in (curve.head(0.25), curve.tail(0.25))]
         if any(levels) and min(sign * (level - limit) for level in levels) > 0:
-            return Finding(
-                message=facts.tell(
-                    said
-                    + ": the network cannot use such observations; normalise them with running statistics, and save these "
-                    "with the model",
-                    typical=facts.median(curve),
-                ),
-                severity=Severity.WARNING,
+            return warning(
+                said
+                + ": the network cannot use such observations; normalise them with running statistics, and save these "
+                "with the model",
+                seen_in(curve, "scale of the observations", level=limit),
+                typical=facts.median(curve),
                 confidence=Confidence.MEDIUM,
-                **seen_in(curve, "scale of the observations", level=limit),
                 numbers={"typical": float(np.median(curve.values))},
             )
     return None

@@ -15,10 +15,10 @@ References: https://stable-baselines3.readthedocs.io/en/master/guide/callbacks.h
 
 import numpy as np
 
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, seen_since, warning
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.stats.points import distinct
-from firstbreak.model import Confidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Finding, NotMeasured, Role, Series
 from firstbreak.words import percent
 
 ROLES = (Role.RELATION,)
@@ -63,15 +63,11 @@ def detect(
         return None  # a policy that hardly moves answers the same again
     first = float(eval_score.steps[int(np.argmax(repeated))])
     interval = (float(eval_score.steps[0]), float(eval_score.steps[int(np.argmax(repeated)) + 1]))
-    return Finding(
-        message=(
-            f"{percent(float(np.mean(repeated)))} of the evaluations repeat the one before to the last digit, and the "
-            f"score changes {int(np.sum(changed))} times: the evaluation uses new weights only now and then; "
-            "log the version of the weights beside each score"
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_since(eval_score, "evaluation", first, interval),
+    return warning(
+        f"{percent(float(np.mean(repeated)))} of the evaluations repeat the one before to the last digit, and the "
+        f"score changes {int(np.sum(changed))} times: the evaluation uses new weights only now and then; "
+        "log the version of the weights beside each score",
+        seen_since(eval_score, "evaluation", first, interval),
         numbers={"share": float(np.mean(repeated))},
     )
 

@@ -21,7 +21,7 @@ References: https://arxiv.org/abs/2505.22617 https://arxiv.org/abs/1602.01783
 import numpy as np
 
 from firstbreak.engine import environments, facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, graded, seen_since
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.stats.changes import settled, turned
 from firstbreak.engine.stats.direction import rises
@@ -89,16 +89,15 @@ def detect(
     learned = improving and _learned_after(longer, interval[1], most)
     if improving and not dead and not (low_score and not _still_gains(longer, material, min_points)):
         return None
-    return Finding(
-        message=facts.tell(
-            "entropy is {late} nats (it began at {start}) and the score {course}: the policy always does nearly the same; "
-            "raise the {weight} or lower the learning rate",
-            late=facts.settled(entropy),
-            start=_first(entropy),
-            course=_course(stuck, improving and not dead, learned),
-            weight=entropy_weight(method),
-        ),
-        severity=Severity.CRITICAL if stuck or _ended(longer, interval, min_points) else Severity.WARNING,
+    return graded(
+        Severity.CRITICAL if stuck or _ended(longer, interval, min_points) else Severity.WARNING,
+        "entropy is {late} nats (it began at {start}) and the score {course}: the policy always does nearly the same; "
+        "raise the {weight} or lower the learning rate",
+        seen_since(policy_entropy, "entropy", since, interval, metric="policy.entropy", level=floor),
+        late=facts.settled(entropy),
+        start=_first(entropy),
+        course=_course(stuck, improving and not dead, learned),
+        weight=entropy_weight(method),
         confidence=Confidence.HIGH
         if dead and stuck
         else Confidence.LOW
@@ -106,7 +105,6 @@ def detect(
         else Confidence.HIGH
         if turned(entropy.values <= no_share * start) is not None
         else Confidence.MEDIUM,
-        **seen_since(policy_entropy, "entropy", since, interval, metric="policy.entropy", level=floor),
         numbers={"start": start, "late": late},
     )
 

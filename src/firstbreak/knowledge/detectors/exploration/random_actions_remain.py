@@ -18,10 +18,10 @@ References: https://arxiv.org/abs/1312.5602
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, from_point, seen_since
+from firstbreak.engine.checks import at, from_point, seen_since, warning
 from firstbreak.engine.stats.changes import for_good
 from firstbreak.engine.stats.direction import fell_since
-from firstbreak.model import Confidence, Finding, Interval, Message, NotMeasured, Role, Series, Severity
+from firstbreak.model import Finding, Interval, Message, NotMeasured, Role, Series
 from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
@@ -113,10 +113,6 @@ def _updates_before(updates: Series | None, carried: float) -> float:
 
 def _finding(curve: Series, said: Message, onset: tuple[float, Interval]) -> Finding:
     since, interval = onset
-    return Finding(
-        message=said,
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_since(curve, "share of random actions", since, interval),
-        numbers={"last": float(curve.values[-1])},
+    return warning(
+        said, seen_since(curve, "share of random actions", since, interval), numbers={"last": float(curve.values[-1])}
     )

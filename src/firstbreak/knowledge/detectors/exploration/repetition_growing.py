@@ -18,12 +18,12 @@ References: https://arxiv.org/abs/1904.09751
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, seen_since, warning
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.changes import settled, turned
 from firstbreak.engine.stats.direction import departure, rises
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Series
 from firstbreak.words import percent
 
 EITHER_SCORE = True
@@ -52,15 +52,12 @@ def detect(
     if late < growth_warning * early:
         return None
     lost = trajectory is not None and trajectory.lost
-    return Finding(
-        message=facts.tell(
-            "{late:%} of the completions repeat themselves, {early} did before; read ten of them, and compare their rewards "
-            "with those of the others",
-            late=facts.settled(share),
-            early=facts.tell("{before:%}", before=facts.median(before)) if len(before) else percent(early),
-        ),
-        severity=Severity.WARNING,
+    return warning(
+        "{late:%} of the completions repeat themselves, {early} did before; read ten of them, and compare their rewards "
+        "with those of the others",
+        seen_since(share, "share of repetitive completions", since, began[1] if began else None, level=min_share),
+        late=facts.settled(share),
+        early=facts.tell("{before:%}", before=facts.median(before)) if len(before) else percent(early),
         confidence=Confidence.HIGH if lost or turned(share.values >= sure_share) is not None else Confidence.MEDIUM,
-        **seen_since(share, "share of repetitive completions", since, began[1] if began else None, level=min_share),
         numbers={"early": early, "late": late},
     )

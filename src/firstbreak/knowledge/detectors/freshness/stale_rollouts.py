@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, graded, seen_since
 from firstbreak.engine.families import Family
 from firstbreak.engine.stats.onset import first_sustained, onset
 from firstbreak.engine.stats.points import late_median
@@ -81,13 +81,12 @@ def detect(
     )
     if seen is None:
         return None
-    return Finding(
-        message=facts.tell(
-            "{what}; train 20 steps with a staleness limit of 0, and check whether the reward recovers", what=seen.what
-        ),
-        severity=seen.severity,
+    return graded(
+        seen.severity,
+        "{what}; train 20 steps with a staleness limit of 0, and check whether the reward recovers",
+        seen_since(data_age, seen.what, seen.onset, seen.interval, level=limit),
+        what=seen.what,
         confidence=Confidence.MEDIUM if limit is None and late_median(ages) <= FAR * max_age else Confidence.HIGH,
-        **seen_since(data_age, seen.what, seen.onset, seen.interval, level=limit),
         numbers={"age": late_median(ages), "limit": limit},
     )
 

@@ -20,12 +20,12 @@ References: https://github.com/huggingface/trl/issues/3857 https://arxiv.org/abs
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, seen_since, warning
 from firstbreak.engine.families import Method
 from firstbreak.engine.stats.changes import departed, for_good
 from firstbreak.engine.stats.direction import rises
 from firstbreak.engine.stats.points import median
-from firstbreak.model import Confidence, Expected, Finding, NotMeasured, Series, Severity, Statistic
+from firstbreak.model import Confidence, Expected, Finding, NotMeasured, Series, Statistic
 from firstbreak.values import replace
 
 AT_ONCE = 0.05  #: of the run, within which half of the fall is done (convention)
@@ -77,17 +77,14 @@ def detect(
         zeros=facts.of(Statistic.EQUAL, norms.between(onset)),
         onset=facts.at(norms, onset),
     )
-    return Finding(
-        message=facts.tell(
-            "the gradient norm {course} and the task is not solved: these updates change nothing; check {place}",
-            course=exact if zeros >= min_zero_share else fell,
-            place=_first_place(method),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH if zeros >= min_zero_share else Confidence.MEDIUM,
-        **seen_since(
+    return warning(
+        "the gradient norm {course} and the task is not solved: these updates change nothing; check {place}",
+        seen_since(
             grad_norm, "gradient norm", onset, level=0.0, beside={"share of zero-variance groups": zero_variance_groups}
         ),
+        course=exact if zeros >= min_zero_share else fell,
+        place=_first_place(method),
+        confidence=Confidence.HIGH if zeros >= min_zero_share else Confidence.MEDIUM,
         numbers={"zeros": zeros},
     )
 

@@ -17,7 +17,7 @@ References: https://arxiv.org/abs/1707.06347
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, from_point, seen_since
+from firstbreak.engine.checks import at, from_point, graded, seen_since
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.stats.changes import for_good, turned
 from firstbreak.engine.stats.shape import Trajectory
@@ -50,16 +50,14 @@ def detect(
         return None
     since, late = float(clipped.steps[first]), float(np.median(clipped.values[first:]))
     harmed = trajectory is not None and (trajectory.lost or trajectory.kind == "flat")
-    return Finding(
-        message=facts.tell(
-            "{late:%} of the samples are clipped since {since}: the updates are too large; lower the learning rate first",
-            late=facts.median(clipped.between(since)),
-            since=facts.at(clipped, since),
-        ),
-        severity=Severity.CRITICAL if harmed else Severity.WARNING,
+    return graded(
+        Severity.CRITICAL if harmed else Severity.WARNING,
+        "{late:%} of the samples are clipped since {since}: the updates are too large; lower the learning rate first",
+        seen_since(clipped, "clip fraction", *from_point(clipped, first), level=high),
+        late=facts.median(clipped.between(since)),
+        since=facts.at(clipped, since),
         confidence=Confidence.HIGH
         if harmed or late >= hardly_any or turned(clipped.values >= high) is not None
         else Confidence.MEDIUM,
-        **seen_since(clipped, "clip fraction", *from_point(clipped, first), level=high),
         numbers={"level": late},
     )

@@ -20,9 +20,9 @@ https://stable-baselines3.readthedocs.io/en/master/guide/examples.html#learning-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, from_point, seen_since
+from firstbreak.engine.checks import at, from_point, graded, seen_since
 from firstbreak.engine.stats.changes import rounded_away
-from firstbreak.model import Confidence, Expected, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Expected, Finding, NotMeasured, Role, Series, Severity
 from firstbreak.words import percent
 
 ROLES = (Role.RELATION,)
@@ -59,13 +59,10 @@ def detect(
     )
     if solved:
         return Expected(what)
-    return Finding(
-        message=facts.tell(
-            "{what}: updates of this size leave the policy as it is; compare the length of the schedule with that of the run",
-            what=what,
-        ),
-        severity=Severity.WARNING if values[first:].any() else Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        **seen_since(rates, "learning rate", *from_point(rates, first)),
+    return graded(
+        Severity.WARNING if values[first:].any() else Severity.CRITICAL,
+        "{what}: updates of this size leave the policy as it is; compare the length of the schedule with that of the run",
+        seen_since(rates, "learning rate", *from_point(rates, first)),
+        what=what,
         numbers={"rest": rest},
     )

@@ -20,7 +20,7 @@ References: https://arxiv.org/abs/1709.06560
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, graded, seen_since
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 from firstbreak.words import percent
@@ -55,18 +55,16 @@ def detect(
         return None
     beyond = "more than their own noise" if score_error is not None else "and their own noise is not recorded"
     swings = share >= swing_critical or trajectory.kind == "oscillating"
-    return Finding(
-        message=facts.tell(
-            "over the second half {score} lies between {low} and {high}: neighbouring evaluations differ by {share} of all "
-            "that was gained, {beyond}; keep the best checkpoint, and lower the learning rate",
-            score=score.name,
-            low=facts.lowest(late),
-            high=facts.highest(late),
-            share=percent(share),
-            beyond=beyond,
-        ),
-        severity=Severity.CRITICAL if swings and score_error is not None else Severity.WARNING,
+    return graded(
+        Severity.CRITICAL if swings and score_error is not None else Severity.WARNING,
+        "over the second half {score} lies between {low} and {high}: neighbouring evaluations differ by {share} of all "
+        "that was gained, {beyond}; keep the best checkpoint, and lower the learning rate",
+        seen_since(score, "score", best, (float(score.steps[0]), max(best, float(late.steps[0])))),
+        score=score.name,
+        low=facts.lowest(late),
+        high=facts.highest(late),
+        share=percent(share),
+        beyond=beyond,
         confidence=Confidence.HIGH if score_error is not None else Confidence.MEDIUM,
-        **seen_since(score, "score", best, (float(score.steps[0]), max(best, float(late.steps[0])))),
         numbers={"share": share},
     )

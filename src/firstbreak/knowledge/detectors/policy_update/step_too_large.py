@@ -21,7 +21,7 @@ References: https://arxiv.org/abs/1707.06347 https://spinningup.openai.com/en/la
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, graded, seen_since
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.stats.changes import for_good
 from firstbreak.engine.stats.direction import fell_since
@@ -97,21 +97,19 @@ def detect(
         else f"steps below {number(limit)} are small"
     )
     fewer_epochs = " or stop the epochs of a batch early" if method is not Method.VALUE_BASED else ""
-    return Finding(
-        message=facts.tell(
-            "the policy moves by {moves} nats per update {since} ({against}): {which} too large; lower the learning "
-            "rate{fewer_epochs}",
-            moves=moves,
-            since=facts.tell(
-                "at most, right after {since}," if burst is not None else "since {since}", since=facts.at(kl, since)
-            ),
-            against=against,
-            which="these updates are" if burst is not None else "each update is",
-            fewer_epochs=fewer_epochs,
+    return graded(
+        Severity.CRITICAL if harmed else Severity.WARNING,
+        "the policy moves by {moves} nats per update {since} ({against}): {which} too large; lower the learning "
+        "rate{fewer_epochs}",
+        seen_since(kl_old, "KL divergence per update", since, interval, metric="kl.old", level=limit),
+        moves=moves,
+        since=facts.tell(
+            "at most, right after {since}," if burst is not None else "since {since}", since=facts.at(kl, since)
         ),
-        severity=Severity.CRITICAL if harmed else Severity.WARNING,
+        against=against,
+        which="these updates are" if burst is not None else "each update is",
+        fewer_epochs=fewer_epochs,
         confidence=Confidence.HIGH if harmed or shown >= beyond * max_divergence else Confidence.MEDIUM,
-        **seen_since(kl_old, "KL divergence per update", since, interval, metric="kl.old", level=limit),
         numbers={"level": shown},
     )
 

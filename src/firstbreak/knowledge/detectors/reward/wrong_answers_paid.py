@@ -26,7 +26,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, graded, seen_as
 from firstbreak.engine.stats.proportion import wilson
 from firstbreak.knowledge.detectors.reward._verdicts import (
     GradedSample,
@@ -68,17 +68,13 @@ def detect(
     wrong = [s for s in rewarded if not s.present]
     onset = min(s.step for s in wrong)
     what = "reference" if wrong[0].reference else "right"
-    return Finding(
-        message=(
-            f"{len(wrong)} of {len(rewarded)} rewarded samples do not contain the {what} answer "
-            f"({percent(len(wrong) / len(rewarded))}{', and the share grows' if grows else ''}): wrong answers are "
-            "rewarded; read ten of these samples and find out why the verifier rewarded them"
-        ),
-        severity=Severity.CRITICAL if grows and low > share_critical else Severity.WARNING,
+    return graded(
+        Severity.CRITICAL if grows and low > share_critical else Severity.WARNING,
+        f"{len(wrong)} of {len(rewarded)} rewarded samples do not contain the {what} answer "
+        f"({percent(len(wrong) / len(rewarded))}{', and the share grows' if grows else ''}): wrong answers are "
+        "rewarded; read ten of these samples and find out why the verifier rewarded them",
+        seen_as("reward.mean", onset, (min(s.step for s in compared), onset)),
         confidence=Confidence.HIGH if grows or _blind(compared, min_rewarded) > share_critical else Confidence.MEDIUM,
-        metric="reward.mean",
-        onset=onset,
-        interval=(min(s.step for s in compared), onset),
         numbers={"share": len(wrong) / len(rewarded), "grows": grows},
     )
 

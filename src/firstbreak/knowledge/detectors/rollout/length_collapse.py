@@ -14,7 +14,7 @@ References: https://arxiv.org/abs/2209.13085
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, graded, seen_since
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.changes import settled
 from firstbreak.engine.stats.direction import departure
@@ -47,17 +47,15 @@ def detect(
     shape = shape_of(judge)
     if shape.kind in ("rising", "plateau", "oscillating"):
         return None
-    return Finding(
-        message=facts.tell(
-            "completions shrank from {early} to {late} tokens while {judge} {course}; check the reward of an empty "
-            "completion",
-            early=facts.median(length.between(-np.inf, since[0])),
-            late=facts.settled(length),
-            judge=judge.name,
-            course="fell" if shape.lost else "did not rise",
-        ),
-        severity=Severity.CRITICAL if shape.lost else Severity.WARNING,
+    return graded(
+        Severity.CRITICAL if shape.lost else Severity.WARNING,
+        "completions shrank from {early} to {late} tokens while {judge} {course}; check the reward of an empty "
+        "completion",
+        seen_since(length_mean, "mean length", *since, metric="length.mean"),
+        early=facts.median(length.between(-np.inf, since[0])),
+        late=facts.settled(length),
+        judge=judge.name,
+        course="fell" if shape.lost else "did not rise",
         confidence=Confidence.HIGH if shape.lost else Confidence.MEDIUM,
-        **seen_since(length_mean, "mean length", *since, metric="length.mean"),
         numbers={"part": late / early},
     )

@@ -19,7 +19,7 @@ References: https://arxiv.org/abs/2310.03716 https://arxiv.org/abs/2503.20783
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, graded, seen_since
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.agreement import comparable, parting
 from firstbreak.engine.stats.changes import settled
@@ -57,25 +57,23 @@ def detect(
         parted = parting(judge, reward_mean) if reward_mean is not None and comparable(judge, reward_mean) else None
         if parted is None or not rises(length.between(parted.step)):
             return None
-    return Finding(
-        message=facts.tell(
-            "completions grew from {early} to {late} tokens while {judge} {course}; compare the rewards of short and long "
-            "completions of one prompt",
-            early=facts.median(length.between(-np.inf, since[0])),
-            late=facts.settled(length),
-            judge=judge.name,
-            course="fell"
-            if shape.lost
-            else facts.tell("stopped following the reward at {step}", step=facts.at(judge, parted.step))
-            if parted is not None
-            else "did not rise",
-        ),
-        severity=Severity.CRITICAL if shape.lost else Severity.WARNING,
+    return graded(
+        Severity.CRITICAL if shape.lost else Severity.WARNING,
+        "completions grew from {early} to {late} tokens while {judge} {course}; compare the rewards of short and long "
+        "completions of one prompt",
+        seen_since(length_mean, "mean length", *since, metric="length.mean", beside={"score": judge}),
+        early=facts.median(length.between(-np.inf, since[0])),
+        late=facts.settled(length),
+        judge=judge.name,
+        course="fell"
+        if shape.lost
+        else facts.tell("stopped following the reward at {step}", step=facts.at(judge, parted.step))
+        if parted is not None
+        else "did not rise",
         confidence=Confidence.LOW
         if shape.kind == "too_short"
         else Confidence.HIGH
         if shape.lost
         else Confidence.MEDIUM,
-        **seen_since(length_mean, "mean length", *since, metric="length.mean", beside={"score": judge}),
         numbers={"growth": late / early},
     )

@@ -17,9 +17,9 @@ References: https://arxiv.org/abs/2503.14476
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, graded, seen_as
 from firstbreak.engine.families import SAMPLED, Method, Policy, only
-from firstbreak.model import Confidence, Config, Finding, NotApplicable, NotMeasured, Role, Series, Severity
+from firstbreak.model import Config, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 
 ROLES = (Role.RELATION,)
 FAMILIES = only(
@@ -50,15 +50,11 @@ def detect(
     groups = zero_variance_groups.finite if zero_variance_groups is not None else None
     equal = groups is not None and len(groups) > 0 and float(np.median(groups.values)) >= min_equal
     first = float(groups.steps[0]) if groups is not None and equal else None
-    return Finding(
-        message=facts.tell(
-            "rollouts are sampled with {what}: the completions of one prompt hardly differ; sample rollouts with 1, and keep "
-            "the lower value for the evaluation",
-            what=facts.joined(what, " and "),
-        ),
-        severity=Severity.CRITICAL if equal else Severity.WARNING,
-        confidence=Confidence.HIGH,
-        onset=first,
-        interval=None if first is None else (first, first),
+    return graded(
+        Severity.CRITICAL if equal else Severity.WARNING,
+        "rollouts are sampled with {what}: the completions of one prompt hardly differ; sample rollouts with 1, and keep "
+        "the lower value for the evaluation",
+        seen_as(onset=first),
+        what=facts.joined(what, " and "),
         numbers={"temperature": temperature, "top_p": top_p},
     )
