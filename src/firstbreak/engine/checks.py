@@ -8,7 +8,7 @@ report, never the report.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sized
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypedDict, TypeVar
@@ -35,6 +35,7 @@ from firstbreak.model import (
 from firstbreak.values import dataclass, field
 
 T = TypeVar("T", int, float)
+Points = TypeVar("Points", bound=Sized)
 
 Answer = Finding | Expected | NotApplicable | NotMeasured | str | None
 
@@ -145,6 +146,17 @@ warning = partial(graded, Severity.WARNING)
 notice = partial(graded, Severity.NOTICE)
 
 
+class TooFew(Exception):
+    """What a check raises whose inputs were recorded and are too short: the answer is a `NotMeasured` with these words."""
+
+
+def enough(points: Points, least: int, what: str, why: str = "") -> Points:
+    """The points of a curve, where there are so many; else the check ends here, as one that could not look."""
+    if len(points) < least:
+        raise TooFew(f"{len(points)} {what} are too few{why and ' '}{why} (needs {least})")
+    return points
+
+
 def from_point(curve: Series, i: int) -> tuple[float, Interval]:
     """The step of a curve's point, and the interval of a change that this point is the first to show: from the one before on."""
     step = float(curve.steps[i])
@@ -202,6 +214,8 @@ def run_check(check: Check, about: Asked | None = None, thresholds: Mapping[str,
     answer: Answer | Exception
     try:
         answer = check.ask() if about is None else _answer(check, about, thresholds)
+    except TooFew as few:
+        answer = NotMeasured(str(few))
     except Exception as error:  # one bad check must not hide what the others see
         answer = error
     return _outcome(check, answer)

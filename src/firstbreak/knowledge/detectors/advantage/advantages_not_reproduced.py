@@ -18,10 +18,10 @@ References: https://arxiv.org/abs/1506.02438 https://iclr-blog-track.github.io/2
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, critical, seen_since
+from firstbreak.engine.checks import at, critical, enough, seen_since
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.onset import first_sustained, since_last
-from firstbreak.model import Finding, NotMeasured, Series
+from firstbreak.model import Finding, Series
 
 
 def detect(
@@ -32,10 +32,8 @@ def detect(
     tolerance: float = at(0.02, "share", "Rounding gives a smaller distance."),
     min_share: float = at(0.7, "share", "Batches in which no episode ends hide a wrong done mask."),
     min_points: int = at(3, "points", "One or two batches can be special, as the first one is."),
-) -> Finding | NotMeasured | None:
-    error = advantage_error.finite
-    if len(error) < min_points:
-        return NotMeasured(f"{len(error)} batches are too few (needs {min_points})")
+) -> Finding | None:
+    error = enough(advantage_error.finite, min_points, "batches")
     step = first_sustained(error, lambda values: values > tolerance, min_points)
     if step is None or float(np.mean(error.between(step).values > tolerance)) < min_share:
         return None

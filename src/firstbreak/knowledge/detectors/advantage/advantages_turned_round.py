@@ -12,9 +12,9 @@ References: https://arxiv.org/abs/1506.02438
 """
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, critical, seen_since
+from firstbreak.engine.checks import at, critical, enough, seen_since
 from firstbreak.engine.stats.onset import first_sustained, since_last
-from firstbreak.model import Finding, NotMeasured, Series
+from firstbreak.model import Finding, Series
 
 
 def detect(
@@ -22,10 +22,8 @@ def detect(
     *,
     min_share: float = at(0.9, "share", "Rounding can give single advantages near 0 the other sign."),
     min_points: int = at(3, "points", "One or two batches can be special, as the first one is."),
-) -> Finding | NotMeasured | None:
-    turned = advantage_turned.finite
-    if len(turned) < min_points:
-        return NotMeasured(f"{len(turned)} batches are too few (needs {min_points})")
+) -> Finding | None:
+    turned = enough(advantage_turned.finite, min_points, "batches")
     step = first_sustained(turned, lambda values: values > min_share, min_points)
     if step is None:
         return None

@@ -22,10 +22,10 @@ References: https://arxiv.org/abs/1506.02438
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in, warning
+from firstbreak.engine.checks import at, enough, seen_in, warning
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Config, Finding, Message, NotMeasured, Role, Series
+from firstbreak.model import Confidence, Config, Finding, Message, Role, Series
 from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
@@ -49,10 +49,8 @@ def detect(
     far_returns: float = at(200.0, "ratio", "Of the value clip: so many updates on one batch nobody makes."),
     pinned: float = at(0.8, "share", "Of the value clip: nearly all squared errors are beyond it."),
     min_points: int = at(20, "points", "Fewer points do not show two levels."),
-) -> Finding | NotMeasured | None:
-    loss = value_loss.finite
-    if len(loss) < min_points:
-        return NotMeasured(f"{len(loss)} values of the critic's loss are too few (needs {min_points})")
+) -> Finding | None:
+    loss = enough(value_loss.finite, min_points, "values of the critic's loss")
     early, late = (float(np.median(part.values)) for part in (loss.head(early_share), loss.tail(0.5)))
     explained = _late(value_explained_variance, min_points)
     clip = None if config is not None and config.get("normalize_reward") else _clip(config, value_clip_range)

@@ -24,11 +24,11 @@ References: https://arxiv.org/abs/1506.02438
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, from_point, seen_since, warning
+from firstbreak.engine.checks import at, enough, from_point, seen_since, warning
 from firstbreak.engine.stats.changes import for_good, turned
 from firstbreak.engine.stats.direction import rises
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Expected, Finding, NotMeasured, Role, Series, Statistic
+from firstbreak.model import Confidence, Expected, Finding, Role, Series, Statistic
 from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
@@ -51,10 +51,8 @@ def detect(
     max_loss_left: float = at(1e-3, "share of its largest", "What is left has no variance to explain.", "population"),
     was_good: float = at(0.1, "share", "Of the variance explained before: more than chance."),
     min_points: int = at(10, "points", "Fewer points do not show more than the first updates."),
-) -> Finding | Expected | NotMeasured | None:
-    variance = value_explained_variance.finite
-    if len(variance) < min_points:
-        return NotMeasured(f"{len(variance)} values of explained variance are too few (needs {min_points})")
+) -> Finding | Expected | None:
+    variance = enough(value_explained_variance.finite, min_points, "values of explained variance")
     late = variance.tail(0.5)
     share = float(np.mean(late.values < max_explained_variance))
     near_zero = float(np.mean(np.abs(late.values) < tolerance))

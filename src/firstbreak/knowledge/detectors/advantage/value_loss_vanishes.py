@@ -21,7 +21,7 @@ References: https://arxiv.org/abs/1712.00378 https://github.com/DLR-RM/stable-ba
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since, warning
+from firstbreak.engine.checks import at, enough, seen_since, warning
 from firstbreak.engine.families import UNKNOWN, Method, Policy, only
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.model import Expected, Finding, NotApplicable, NotMeasured, Series, Statistic
@@ -46,9 +46,7 @@ def detect(
     top_quantile: float = at(0.99, "quantile", "In a long run, the first updates of an untrained critic are no level."),
     min_points: int = at(20, "points", "Fewer points do not show a highest level and a late one."),
 ) -> Finding | Expected | NotApplicable | NotMeasured | None:
-    loss = value_loss.finite
-    if len(loss) < min_points:
-        return NotMeasured(f"{len(loss)} value losses are too few (needs {min_points})")
+    loss = enough(value_loss.finite, min_points, "value losses")
     ends = next(
         (s.finite for s in (reward_episode, episode_length) if s is not None and len(s.finite) >= min_points), None
     )

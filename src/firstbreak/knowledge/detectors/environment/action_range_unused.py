@@ -23,7 +23,7 @@ import re
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in, warning
+from firstbreak.engine.checks import at, enough, seen_in, warning
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Run, Series
@@ -68,9 +68,7 @@ def detect(
             return NotMeasured("neither the actions, nor their spread beside a recorded range, are known")
         rising = trajectory is not None and trajectory.kind == "rising"
         return None if solved or rising else _beside(size.finite, highest, max_use_flat if flat else max_use)
-    used = env_action_use.finite
-    if len(used) < min_points:
-        return NotMeasured(f"{len(used)} windows of transitions are too few (needs {min_points})")
+    used = enough(env_action_use.finite, min_points, "windows of transitions")
     early = used.head(0.25)
     if float(np.max(early.values)) > max_use:
         return None

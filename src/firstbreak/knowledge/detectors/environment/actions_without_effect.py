@@ -20,9 +20,9 @@ References: https://arxiv.org/abs/2101.00135
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in, warning
+from firstbreak.engine.checks import at, enough, seen_in, warning
 from firstbreak.engine.families import Policy, only
-from firstbreak.model import Confidence, Finding, NotMeasured, Series, Statistic
+from firstbreak.model import Confidence, Finding, Series, Statistic
 
 FAMILIES = only(Policy.CONTROL)
 
@@ -36,10 +36,8 @@ def detect(
     max_disconnected: float = at(0.06, "share", "chance explains so much, and nothing is left"),
     first_share: float = at(0.25, "share", "the policy explores most here; the share falls later anyway"),
     min_points: int = at(6, "points", "with fewer windows no level is known"),
-) -> Finding | NotMeasured | None:
-    curve = env_action_shown.finite
-    if len(curve) < min_points:
-        return NotMeasured(f"{len(curve)} windows of transitions are too few (needs {min_points})")
+) -> Finding | None:
+    curve = enough(env_action_shown.finite, min_points, "windows of transitions")
     share = float(np.quantile(curve.head(first_share).values, 0.9))
     anyhow = None if env_action_shown_any is None else env_action_shown_any.finite.head(first_share)
     if anyhow is not None and len(anyhow) and float(np.quantile(anyhow.values, 0.9)) < max_disconnected:

@@ -15,7 +15,7 @@ References: https://arxiv.org/abs/2101.00135
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, critical, seen_in
+from firstbreak.engine.checks import at, critical, enough, seen_in
 from firstbreak.engine.families import Policy, only
 from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Run, Series, Severity
 from firstbreak.values import replace
@@ -41,9 +41,7 @@ def detect(
         return _aliased(same, min_same)
     if env_observation_constant is None:
         return NotMeasured("neither the recorder nor a dump of transitions shows observations")
-    constant = env_observation_constant.finite
-    if len(constant) < min_points:
-        return NotMeasured(f"{len(constant)} windows of transitions are too few (needs {min_points})")
+    constant = enough(env_observation_constant.finite, min_points, "windows of transitions")
     if float(np.min(constant.values)) < min_share:
         return None
     return critical(

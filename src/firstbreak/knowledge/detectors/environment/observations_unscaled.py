@@ -15,9 +15,9 @@ References: https://stable-baselines3.readthedocs.io/en/master/guide/rl_tips.htm
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in, warning
+from firstbreak.engine.checks import at, enough, seen_in, warning
 from firstbreak.engine.families import Policy, only
-from firstbreak.model import Confidence, Finding, NotMeasured, Series
+from firstbreak.model import Confidence, Finding, Series
 
 FAMILIES = only(Policy.CONTROL, why="only for policies that act in an environment")
 
@@ -30,10 +30,8 @@ def detect(
     min_size: float = at(0.02, "observation units", "a fiftieth of what layers are drawn for"),
     max_offset: float = at(100.0, "ratio", "of the mean, a hundredth is all that the state changes"),
     min_points: int = at(4, "points", "with fewer windows no level is known"),
-) -> Finding | NotMeasured | None:
-    size = env_observation_size.finite
-    if len(size) < min_points:
-        return NotMeasured(f"{len(size)} windows of transitions are too few (needs {min_points})")
+) -> Finding | None:
+    size = enough(env_observation_size.finite, min_points, "windows of transitions")
     offset = None if env_observation_offset is None else env_observation_offset.finite
     for curve, sign, limit, said in (
         (offset, 1, max_offset, "a component of the observation lies {typical} times its spread away from 0"),

@@ -20,7 +20,7 @@ import re
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in, seen_since, warning
+from firstbreak.engine.checks import at, enough, seen_in, seen_since, warning
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.points import median
 from firstbreak.model import Finding, NotMeasured, Role, Run, Series, Statistic
@@ -42,9 +42,7 @@ def detect(
 ) -> Finding | NotMeasured | None:
     if env_limits_early is None:
         return _stored(run, min_points)
-    curve = env_limits_early.finite
-    if len(curve) < min_points:
-        return NotMeasured(f"{len(curve)} windows of transitions are too few (needs {min_points})")
+    curve = enough(env_limits_early.finite, min_points, "windows of transitions")
     early = curve.values > 0
     if float(np.mean(early)) < min_share:
         return None

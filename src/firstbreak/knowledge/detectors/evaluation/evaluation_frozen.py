@@ -24,7 +24,7 @@ https://github.com/huggingface/trl/issues/5312
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, from_point, graded, seen_since
+from firstbreak.engine.checks import at, enough, from_point, graded, seen_since
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.inputs import AT_CEILING
 from firstbreak.engine.stats.trend import trend
@@ -47,8 +47,7 @@ def detect(
     min_change: float = at(0.06, "share", "of the reward's level: it changes a little at a ceiling"),
     max_distance: float = at(0.03, "share", "of the score: training that explores comes this near to a ceiling"),
 ) -> Finding | Expected | NotMeasured | None:
-    if len(eval_score) < min_repeats:
-        return NotMeasured(f"{len(eval_score)} evaluations are too few to see a repetition (needs {min_repeats})")
+    enough(eval_score, min_repeats, "evaluations", "to see a repetition")
     last = float(eval_score.values[-1])
     different = np.flatnonzero(eval_score.values != last)
     start = int(different[-1]) + 1 if len(different) else 0

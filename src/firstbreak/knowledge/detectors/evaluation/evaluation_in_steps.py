@@ -15,7 +15,7 @@ References: https://stable-baselines3.readthedocs.io/en/master/guide/callbacks.h
 
 import numpy as np
 
-from firstbreak.engine.checks import at, seen_since, warning
+from firstbreak.engine.checks import at, enough, seen_since, warning
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.stats.points import distinct
 from firstbreak.model import Finding, NotMeasured, Role, Series
@@ -40,8 +40,7 @@ def detect(
     moved: float = at(0.05, "nats", "From its reference: nearer to it, the policy is hardly another one."),
     min_evaluations: int = at(8, "evaluations", "with fewer evaluations repetitions may be chance"),
 ) -> Finding | NotMeasured | None:
-    if len(eval_score) < min_evaluations:
-        return NotMeasured(f"{len(eval_score)} evaluations are too few to see repetitions (needs {min_evaluations})")
+    enough(eval_score, min_evaluations, "evaluations", "to see repetitions")
     curves = [
         eval_score,
         *([eval_reward.finite] if eval_reward is not None and len(eval_reward) == len(eval_score) else []),

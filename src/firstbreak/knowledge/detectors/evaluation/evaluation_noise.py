@@ -22,7 +22,7 @@ References: https://arxiv.org/abs/1709.06560 https://arxiv.org/abs/2108.13264
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, graded, seen_in, warning
+from firstbreak.engine.checks import at, enough, graded, seen_in, warning
 from firstbreak.engine.families import Method, Policy, without
 from firstbreak.engine.stats.agreement import shares
 from firstbreak.engine.stats.noise import noise_scale
@@ -50,8 +50,7 @@ def detect(
     min_evaluations: int = at(6, "evaluations", "with fewer evaluations their scatter is not known"),
     evaluations_warning: int = at(12, "evaluations", "with fewer their scatter is hardly known"),
 ) -> Finding | NotMeasured | None:
-    if len(eval_score) < min_evaluations:
-        return NotMeasured(f"{len(eval_score)} evaluations are too few to know their noise (needs {min_evaluations})")
+    enough(eval_score, min_evaluations, "evaluations", "to know their noise")
     if (
         np.all(eval_score.values == 1)
         and reward_mean is not None

@@ -33,7 +33,7 @@ from typing import NamedTuple
 import numpy as np
 
 from firstbreak.engine import environments, facts
-from firstbreak.engine.checks import at, seen_as, seen_in, seen_since, warning
+from firstbreak.engine.checks import at, enough, seen_as, seen_in, seen_since, warning
 from firstbreak.engine.families import Method, Policy, without
 from firstbreak.engine.stats.agreement import comparable
 from firstbreak.engine.stats.changes import Change, changes
@@ -92,8 +92,7 @@ def detect(
         return form
     if eval_score is None:
         return NotMeasured("no evaluation is logged")
-    if len(eval_score) < min_points:
-        return NotMeasured(f"{len(eval_score)} evaluations are too few to see a jump (needs {min_points})")
+    enough(eval_score, min_points, "evaluations", "to see a jump")
     if reward_mean is None or len(reward_mean.finite) < min_points:
         return NotMeasured("no training reward is logged, so nothing says whether a jump of the evaluation is skill")
     learned = shape_of(reward_mean).learned

@@ -15,7 +15,7 @@ References: https://arxiv.org/abs/2006.05990
 """
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in, warning
+from firstbreak.engine.checks import at, enough, seen_in, warning
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.stats.direction import rises
 from firstbreak.engine.stats.points import median
@@ -37,9 +37,7 @@ def detect(
     min_entropy: float = at(0.1, "nats", "A policy that starts nearly certain has little entropy to lose."),
     min_points: int = at(30, "points", "In a shorter run the entropy may yet fall."),
 ) -> Finding | NotMeasured | None:
-    entropy = policy_entropy.finite
-    if len(entropy) < min_points:
-        return NotMeasured(f"{len(entropy)} values of the entropy are too few (needs {min_points})")
+    entropy = enough(policy_entropy.finite, min_points, "values of the entropy")
     first = float(entropy.steps[0])
     if continued(entropy):
         return NotMeasured(f"the log begins at {facts.at(entropy, first)}: the entropy of the start is not in it")

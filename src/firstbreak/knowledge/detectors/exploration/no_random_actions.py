@@ -17,7 +17,7 @@ References: https://arxiv.org/abs/1312.5602 https://arxiv.org/abs/1706.10295
 import numpy as np
 
 from firstbreak.engine import environments, facts
-from firstbreak.engine.checks import at, graded, seen_in, seen_since
+from firstbreak.engine.checks import at, enough, graded, seen_in, seen_since
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Run, Series, Severity
 
@@ -42,9 +42,7 @@ def detect(
         if run.algorithm not in DETERMINISTIC or score is None or not len(score.finite):
             return NotMeasured("no share of random actions is logged")
         return _without_noise(config, score.finite, trajectory)
-    curve = epsilon.finite
-    if len(curve) < min_points:
-        return NotMeasured(f"{len(curve)} values of epsilon are too few to see a schedule (needs {min_points})")
+    curve = enough(epsilon.finite, min_points, "values of epsilon", "to see a schedule")
     highest, first = float(curve.values.max()), float(curve.steps[0])
     at_floor = highest <= floor and float(np.ptp(curve.values)) < 0.01 and first <= early * float(curve.steps[-1])
     if highest and not at_floor:

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, graded, seen_since
+from firstbreak.engine.checks import at, enough, graded, seen_since
 from firstbreak.engine.families import Family
 from firstbreak.engine.stats.onset import first_sustained, onset
 from firstbreak.engine.stats.points import late_median
@@ -70,9 +70,7 @@ def detect(
         limit = None  # ages that are logged say more than a default
     if data_age is None:
         return nothing_recorded(family, "the age of the data is")
-    ages = data_age.finite
-    if len(ages) < min_points:
-        return NotMeasured(f"{len(ages)} ages are too few (needs {min_points})")
+    ages = enough(data_age.finite, min_points, "ages")
     seen = (
         _over_limit(ages if staleness_max is None else staleness_max.finite, limit, slack, max_age)
         or _growing(ages, growth_warning, min_age)

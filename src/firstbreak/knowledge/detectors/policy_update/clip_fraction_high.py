@@ -17,11 +17,11 @@ References: https://arxiv.org/abs/1707.06347
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, from_point, graded, seen_since
+from firstbreak.engine.checks import at, enough, from_point, graded, seen_since
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.stats.changes import for_good, turned
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Config, Expected, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Config, Expected, Finding, Series, Severity
 
 EITHER_SCORE = True
 FAMILIES = without(Method.SUPERVISED)
@@ -37,10 +37,8 @@ def detect(
     lasting_share: float = at(0.6, "share", "Most updates, from some step on."),
     lasting_points: int = at(5, "points", "No healthy run of the lab is above it for so long.", "lab"),
     min_points: int = at(10, "points", "Fewer values show no level."),
-) -> Finding | Expected | NotMeasured | None:
-    clipped = policy_clip_fraction.finite
-    if len(clipped) < min_points:
-        return NotMeasured(f"{len(clipped)} values of the clip fraction are too few (needs {min_points})")
+) -> Finding | Expected | None:
+    clipped = enough(policy_clip_fraction.finite, min_points, "values of the clip fraction")
     if not clipped.values.any() and config.number("updates_per_batch") == 1:
         return Expected(
             "the clip fraction is 0 because each batch is used for one update: the ratio is 1 by construction"

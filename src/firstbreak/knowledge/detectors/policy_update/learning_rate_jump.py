@@ -17,9 +17,9 @@ References: https://arxiv.org/abs/1608.03983
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, from_point, seen_since, warning
+from firstbreak.engine.checks import at, enough, from_point, seen_since, warning
 from firstbreak.engine.stats.changes import adapted
-from firstbreak.model import Finding, NotMeasured, Series
+from firstbreak.model import Finding, Series
 
 
 def detect(
@@ -28,10 +28,8 @@ def detect(
     growth_warning: float = at(3.0, "ratio", "Schedules fall, or rise slowly: a threefold rise at once is neither."),
     within_points: int = at(2, "points", "A rise over more points is a planned part of a schedule."),
     warmup_points: int = at(8, "points", "The first points may belong to a warm-up."),
-) -> Finding | NotMeasured | None:
-    rates = lr.finite
-    if len(rates) < 2 * warmup_points:
-        return NotMeasured(f"{len(rates)} learning rates are too few (needs {2 * warmup_points})")
+) -> Finding | None:
+    rates = enough(lr.finite, 2 * warmup_points, "learning rates")
     if adapted(rates):
         return None
     values = rates.values

@@ -17,7 +17,7 @@ References: https://arxiv.org/abs/2503.14476
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, graded, seen_since
+from firstbreak.engine.checks import at, enough, graded, seen_since
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.points import median
 from firstbreak.knowledge.detectors._start import continued
@@ -38,9 +38,7 @@ def detect(
     first_share: float = at(0.05, "share", "Of the run: so early the policy has hardly learned anything."),
     min_points: int = at(12, "points", "Fewer rewards show no level."),
 ) -> Finding | Expected | NotMeasured | None:
-    rewards = reward_mean.finite
-    if len(rewards) < min_points:
-        return NotMeasured(f"{len(rewards)} rewards are too few (needs {min_points})")
+    rewards = enough(reward_mean.finite, min_points, "rewards")
     if rewards.values.min() < 0 or rewards.values.max() > 1:
         return NotMeasured("the reward does not lie between 0 and 1, so its highest value is unknown")
     first = float(np.mean(rewards.values[: max(3, round(first_share * len(rewards)))]))

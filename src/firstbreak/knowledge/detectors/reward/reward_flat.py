@@ -25,7 +25,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, graded, seen_in
+from firstbreak.engine.checks import at, enough, graded, seen_in
 from firstbreak.engine.stats.direction import departure, rises
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.shape import trajectory as shape_of
@@ -55,8 +55,7 @@ def detect(
     tolerance: float = at(1e-3, "share", "A smaller change is the last digits of a repeated evaluation."),
     min_points: int = at(10, "points", "Fewer scores do not show a flat curve."),
 ) -> Finding | Expected | NotMeasured | str | None:
-    if len(score) < min_points:
-        return NotMeasured(f"{len(score)} scores are too few to call a curve flat (needs {min_points})")
+    enough(score, min_points, "scores", "to call a curve flat")
     size = float(np.max(np.abs(score.values)))
     constant = float(np.ptp(score.values)) <= tolerance * size
     acting = [reward_mean, reward_episode] if score.name.startswith("eval.") else [score]  # evaluations do not explore

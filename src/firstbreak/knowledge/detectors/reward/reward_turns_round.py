@@ -19,10 +19,10 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, graded, seen_since
+from firstbreak.engine.checks import at, enough, graded, seen_since
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.points import median, medians
-from firstbreak.model import Confidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Finding, Role, Series, Severity
 
 ROLES = (Role.RELATION,)
 
@@ -40,10 +40,8 @@ def detect(
     min_share: float = at(0.95, "share", "What crosses 0 all the time has no sign to lose.", "lab"),
     max_kl_ratio: float = at(5.0, "ratio", "After more, the policy itself may have changed.", "lab"),
     min_points: int = at(20, "points", "Fewer points do not show the usual spread of the reward."),
-) -> Finding | NotMeasured | None:
-    rewards = reward_mean.finite
-    if len(rewards) < min_points:
-        return NotMeasured(f"{len(rewards)} mean rewards are too few (needs {min_points})")
+) -> Finding | None:
+    rewards = enough(reward_mean.finite, min_points, "mean rewards")
     at = _turn(rewards.values, tolerance, min_jump, min_share)
     if at is None:
         return None

@@ -18,7 +18,7 @@ Experiment: Score the reference answers themselves: each must get the full rewar
 References: https://arxiv.org/abs/2505.22203
 """
 
-from firstbreak.engine.checks import at, graded, seen_as
+from firstbreak.engine.checks import at, enough, graded, seen_as
 from firstbreak.engine.stats.proportion import wilson
 from firstbreak.knowledge.detectors.reward._verdicts import graded_samples
 from firstbreak.model import Finding, NotMeasured, Samples, Severity
@@ -36,9 +36,7 @@ def detect(
     compared = graded_samples(samples, max_grades, by_part=True)
     if not compared:
         return NotMeasured("no samples with a reward and a reference answer that could be compared")
-    right = [s for s in compared if s.right]
-    if len(right) < min_right:
-        return NotMeasured(f"{len(right)} right answers among the samples are too few (needs {min_right})")
+    right = enough([s for s in compared if s.right], min_right, "right answers among the samples")
     missed = [s for s in right if not s.rewarded]
     low, _ = wilson(len(missed), len(right))
     if low <= share_warning:

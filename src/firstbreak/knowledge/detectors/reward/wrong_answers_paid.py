@@ -26,7 +26,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from firstbreak.engine.checks import at, graded, seen_as
+from firstbreak.engine.checks import at, enough, graded, seen_as
 from firstbreak.engine.stats.proportion import wilson
 from firstbreak.knowledge.detectors.reward._verdicts import (
     GradedSample,
@@ -54,9 +54,7 @@ def detect(
     compared = graded_samples(samples, max_grades) or _several_paid(samples, max_grades, tolerance)
     if not compared:
         return NotMeasured("no samples with a reward and a reference answer that could be compared")
-    rewarded = [s for s in compared if s.rewarded]
-    if len(rewarded) < min_rewarded:
-        return NotMeasured(f"{len(rewarded)} rewarded samples are too few (needs {min_rewarded})")
+    rewarded = enough([s for s in compared if s.rewarded], min_rewarded, "rewarded samples")
     if not any(s.right for s in rewarded) and all(not s.present for s in rewarded):
         return NotMeasured("no rewarded sample contains its reference: the reward compares with something else")
     middle = (min(s.step for s in compared) + max(s.step for s in compared)) / 2

@@ -22,7 +22,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, critical, seen_in
+from firstbreak.engine.checks import at, critical, enough, seen_in
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.onset import first_sustained, onset, since_last
 from firstbreak.engine.stats.proportion import wilson
@@ -83,9 +83,7 @@ def detect(
         errors = _per_call(tool_error_count.finite, tool_call_freq.finite)
     if errors is None:
         return NotMeasured("no share of failed tool calls is logged")
-    curve = errors.finite
-    if len(curve) < min_points:
-        return NotMeasured(f"{len(curve)} values of the tool error share are too few (needs {min_points})")
+    curve = enough(errors.finite, min_points, "values of the tool error share")
     late, growing = float(np.mean(curve.tail(0.5).values)), trend(curve).rising
     if late < high / 2 or (late < high and not growing) or (trend(curve).falling and late < 2 * high):
         return None
