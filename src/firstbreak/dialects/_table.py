@@ -8,6 +8,8 @@ from typing import Any
 from firstbreak.dialects.signals import STATISTICS, lookup
 from firstbreak.values import dataclass, replace
 
+_CONSTANTS = {"True": True, "False": False, "None": None}
+
 
 def words(text: str) -> tuple[str, ...]:
     """Names written one behind the other, with "|" between them where some have blanks: forty of them take four lines."""
@@ -26,6 +28,20 @@ def spelled(same: str = "", /, **meanings: str) -> dict[str, str]:
     """
     own = {name: name for name in words(same)}
     return own | {name: meaning for meaning, names in meanings.items() for name in words(names)}
+
+
+def options(text: str) -> dict[str, Any]:
+    """Options with their values, written one behind the other: `gamma=0.99 kl_in_reward=False kl_estimator=k3`."""
+    return {name: _value(value) for name, _, value in (pair.partition("=") for pair in text.split())}
+
+
+def _value(written: str) -> Any:
+    if written in _CONSTANTS:
+        return _CONSTANTS[written]
+    try:
+        return int(written)
+    except ValueError:
+        return float(written) if written[0].isdigit() else written
 
 
 class Origin(enum.IntEnum):

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name, Older
-from firstbreak.dialects._table import spelled, word_set
+from firstbreak.dialects._table import options, spelled, word_set
 
 TITLE = "AReaL"
 WRITES_TEXT = True
@@ -204,27 +204,12 @@ CONFIG = spelled(
 )
 
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "": {
-        "learning_rate": 1e-3,
-        "grad_clip": 1.0,
-        "epochs_per_batch": 1,
-        "minibatches": 4,
-        "clip_range": 0.2,
-        "clip_range_value": 0.5,
-        "kl_coef": 0.1,
-        "kl_in_reward": True,
-        "kl_estimator": "k1",
-        "reward_clip": 20.0,
-        "mask_truncated": False,
-        "gae_lambda": 1.0,
-        "importance_level": "token",
-        "recompute_logprob": False,
-        "use_decoupled_loss": False,
-        "max_staleness": 0,
-        "group_size": 1,
-        "max_new_tokens": 16384,
-        "temperature": 1.0,
-    }
+    "": options("""
+        learning_rate=1e-3 grad_clip=1.0 epochs_per_batch=1 minibatches=4 clip_range=0.2 clip_range_value=0.5
+        kl_coef=0.1 kl_in_reward=True kl_estimator=k1 reward_clip=20.0 mask_truncated=False gae_lambda=1.0
+        importance_level=token recompute_logprob=False use_decoupled_loss=False max_staleness=0 group_size=1
+        max_new_tokens=16384 temperature=1.0
+    """)
 }
 
 OLDER = (  # areal/api/cli_args.py at the tags

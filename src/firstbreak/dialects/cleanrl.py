@@ -5,7 +5,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import spelled, word_set
+from firstbreak.dialects._table import options, spelled, word_set
 
 TITLE = "CleanRL"
 
@@ -87,20 +87,10 @@ CONFIG = spelled(
 )
 
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "ppo": {
-        "n_envs": 4,
-        "n_steps": 128,
-        "minibatches": 4,
-        "epochs_per_batch": 4,
-        "learning_rate": 2.5e-4,
-        "clip_range": 0.2,
-        "entropy_coef": 0.01,
-        "value_coef": 0.5,
-        "grad_clip": 0.5,
-        "gamma": 0.99,
-        "gae_lambda": 0.95,
-        "normalize_advantage": True,
-    }
+    "ppo": options("""
+        n_envs=4 n_steps=128 minibatches=4 epochs_per_batch=4 learning_rate=2.5e-4 clip_range=0.2 entropy_coef=0.01
+        value_coef=0.5 grad_clip=0.5 gamma=0.99 gae_lambda=0.95 normalize_advantage=True
+    """)
 }
 
 LOG = {

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import word_set
+from firstbreak.dialects._table import options, word_set
 
 TITLE = "NeMo-RL"
 WRITES_TEXT = True
@@ -164,19 +164,10 @@ CONFIG = {
 }
 
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "": {
-        "grad_clip": 1.0,
-        "kl_coef": 0.01,
-        "kl_estimator": "k3",
-        "kl_in_reward": False,
-        "clip_range": 0.2,
-        "clip_range_high": 0.2,
-        "group_size": 16,
-        "temperature": 1.0,
-        "mask_truncated": False,
-        "dynamic_sampling": False,
-        "is_correction": False,
-    }
+    "": options("""
+        grad_clip=1.0 kl_coef=0.01 kl_estimator=k3 kl_in_reward=False clip_range=0.2 clip_range_high=0.2 group_size=16
+        temperature=1.0 mask_truncated=False dynamic_sampling=False is_correction=False
+    """)
 }
 
 LOG = {

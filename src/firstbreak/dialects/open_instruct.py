@@ -4,7 +4,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import spelled, word_set
+from firstbreak.dialects._table import options, spelled, word_set
 
 TITLE = "open-instruct"
 WRITES_TEXT = True
@@ -168,20 +168,10 @@ CONFIG = spelled(
 )
 
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "": {
-        "kl_coef": 0.05,
-        "kl_estimator": 2,
-        "kl_in_reward": False,
-        "clip_range": 0.2,
-        "clip_range_high": 0.272,
-        "group_size": 4,
-        "minibatches": 1,
-        "max_new_tokens": 256,
-        "is_correction": True,
-        "is_cap": 2.0,
-        "max_staleness": 8,
-        "scale_rewards": "centered",
-    }
+    "": options("""
+        kl_coef=0.05 kl_estimator=2 kl_in_reward=False clip_range=0.2 clip_range_high=0.272 group_size=4 minibatches=1
+        max_new_tokens=256 is_correction=True is_cap=2.0 max_staleness=8 scale_rewards=centered
+    """)
 }
 
 LOG = {

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name, Older
-from firstbreak.dialects._table import spelled, word_set
+from firstbreak.dialects._table import options, spelled, word_set
 
 TITLE = "OpenRLHF"
 WRITES_TEXT = True
@@ -134,25 +134,11 @@ CONFIG = spelled(
 )
 
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "": {
-        "learning_rate": 1e-6,
-        "grad_clip": 1.0,
-        "kl_coef": 0.01,
-        "kl_estimator": "k1",
-        "kl_in_reward": True,
-        "clip_range": 0.2,
-        "group_size": 1,
-        "epochs_per_batch": 1,
-        "batch_size": 1024,
-        "minibatch_size": 128,
-        "temperature": 1.0,
-        "eval_temperature": 0.6,
-        "dynamic_sampling": False,
-        "is_correction": False,
-        "gamma": 1.0,
-        "gae_lambda": 1.0,
-        "clip_range_value": 0.5,
-    },
+    "": options("""
+        learning_rate=1e-6 grad_clip=1.0 kl_coef=0.01 kl_estimator=k1 kl_in_reward=True clip_range=0.2 group_size=1
+        epochs_per_batch=1 batch_size=1024 minibatch_size=128 temperature=1.0 eval_temperature=0.6
+        dynamic_sampling=False is_correction=False gamma=1.0 gae_lambda=1.0 clip_range_value=0.5
+    """),
     "dpo": {"kl_coef": 0.1, "kl_in_reward": False},
 }
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import spelled, word_set
+from firstbreak.dialects._table import options, spelled, word_set
 
 TITLE = "prime-rl"
 WRITES_TEXT = True
@@ -192,21 +192,11 @@ CONFIG = spelled(
 )
 
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "": {
-        "learning_rate": 1e-6,
-        "grad_clip": 1.0,
-        "clip_range": 0.2,
-        "clip_range_high": 0.2,
-        "kl_coef": 0.0,
-        "group_size": 1,
-        "max_total_tokens": 2048,
-        "updates_per_batch": 1,
-        "temperature": 1.0,
-        "max_staleness": 8,
-        "dynamic_sampling": True,
-        "is_correction": True,
-        "advantage_estimator": "grpo",
-    }
+    "": options("""
+        learning_rate=1e-6 grad_clip=1.0 clip_range=0.2 clip_range_high=0.2 kl_coef=0.0 group_size=1
+        max_total_tokens=2048 updates_per_batch=1 temperature=1.0 max_staleness=8 dynamic_sampling=True
+        is_correction=True advantage_estimator=grpo
+    """)
 }
 
 LOG = {

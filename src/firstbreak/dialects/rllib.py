@@ -7,7 +7,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import spelled, word_set
+from firstbreak.dialects._table import options, spelled, word_set
 
 TITLE = "RLlib"
 
@@ -216,17 +216,10 @@ CONFIG = spelled(
 
 DEFAULTS: dict[str, dict[str, Any]] = {
     "": {"gamma": 0.99},
-    "ppo": {
-        "learning_rate": 5e-5,
-        "batch_size": 4000,
-        "minibatch_size": 128,
-        "epochs_per_batch": 30,
-        "clip_range": 0.3,
-        "clip_range_value": 10.0,
-        "entropy_coef": 0.0,
-        "gae_lambda": 1.0,
-        "value_coef": 1.0,
-    },
+    "ppo": options("""
+        learning_rate=5e-5 batch_size=4000 minibatch_size=128 epochs_per_batch=30 clip_range=0.3 clip_range_value=10.0
+        entropy_coef=0.0 gae_lambda=1.0 value_coef=1.0
+    """),
 }
 
 LOG = {

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import spelled, word_set
+from firstbreak.dialects._table import options, spelled, word_set
 
 TITLE = "ROLL"
 WRITES_TEXT = True
@@ -191,14 +191,9 @@ CONFIG = spelled(
 )
 
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "": {
-        "clip_range": 0.2,
-        "kl_estimator": "kl",
-        "group_size": 1,
-        "epochs_per_batch": 1,
-        "max_staleness": 0,
-        "is_correction": False,
-    }
+    "": options("""
+        clip_range=0.2 kl_estimator=kl group_size=1 epochs_per_batch=1 max_staleness=0 is_correction=False
+    """)
 }
 
 LOG = {

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name, Older
-from firstbreak.dialects._table import spelled, word_set, words
+from firstbreak.dialects._table import options, spelled, word_set, words
 
 TITLE = "Stable-Baselines3"
 
@@ -123,24 +123,14 @@ _ON_POLICY = {"gamma": 0.99, "value_coef": 0.5, "grad_clip": 0.5, "entropy_coef"
 
 DEFAULTS: dict[str, dict[str, Any]] = {
     "ppo": _ON_POLICY
-    | {
-        "learning_rate": 3e-4,
-        "n_steps": 2048,
-        "minibatch_size": 64,
-        "epochs_per_batch": 10,
-        "gae_lambda": 0.95,
-        "clip_range": 0.2,
-        "normalize_advantage": True,
-    },
+    | options("""
+        learning_rate=3e-4 n_steps=2048 minibatch_size=64 epochs_per_batch=10 gae_lambda=0.95 clip_range=0.2
+        normalize_advantage=True
+    """),
     "a2c": _ON_POLICY
-    | {
-        "learning_rate": 7e-4,
-        "n_steps": 5,
-        "epochs_per_batch": 1,
-        "minibatches": 1,
-        "gae_lambda": 1.0,
-        "normalize_advantage": False,
-    },
+    | options("""
+        learning_rate=7e-4 n_steps=5 epochs_per_batch=1 minibatches=1 gae_lambda=1.0 normalize_advantage=False
+    """),
     "trpo": {"learning_rate": 1e-3, "n_steps": 2048, "minibatch_size": 128, "gae_lambda": 0.95, "target_kl": 0.01},
     "dqn": _Q_NETWORK
     | {"learning_rate": 1e-4, "exploration_fraction": 0.1, "exploration_final": 0.05, "grad_clip": 10.0},

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import word_set
+from firstbreak.dialects._table import options, word_set
 
 TITLE = "SkyRL"
 WRITES_TEXT = True
@@ -162,25 +162,11 @@ CONFIG = {
 }
 
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "": {
-        "learning_rate": 1e-6,
-        "value_learning_rate": 5e-6,
-        "clip_range": 0.2,
-        "clip_range_high": 0.2,
-        "kl_coef": 0.001,
-        "kl_estimator": "k3",
-        "kl_in_reward": False,
-        "group_size": 5,
-        "epochs_per_batch": 1,
-        "minibatch_size": 256,
-        "batch_size": 1024,
-        "max_new_tokens": 1024,
-        "temperature": 1.0,
-        "dynamic_sampling": False,
-        "is_correction": False,
-        "max_staleness": 4,
-        "advantage_estimator": "grpo",
-    }
+    "": options("""
+        learning_rate=1e-6 value_learning_rate=5e-6 clip_range=0.2 clip_range_high=0.2 kl_coef=0.001 kl_estimator=k3
+        kl_in_reward=False group_size=5 epochs_per_batch=1 minibatch_size=256 batch_size=1024 max_new_tokens=1024
+        temperature=1.0 dynamic_sampling=False is_correction=False max_staleness=4 advantage_estimator=grpo
+    """)
 }
 
 LOG = {

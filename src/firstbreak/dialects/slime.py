@@ -4,7 +4,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import word_set
+from firstbreak.dialects._table import options, word_set
 
 TITLE = "slime"
 WRITES_TEXT = True
@@ -164,19 +164,10 @@ CONFIG = {
 }
 
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "": {
-        "learning_rate": 1e-6,
-        "grad_clip": 1.0,
-        "clip_range": 0.2,
-        "kl_coef": 0.0,
-        "kl_estimator": "k1",
-        "entropy_coef": 0.0,
-        "group_size": 1,
-        "temperature": 1.0,
-        "is_correction": False,
-        "is_cap": 2.0,
-        "advantage_estimator": "grpo",
-    }
+    "": options("""
+        learning_rate=1e-6 grad_clip=1.0 clip_range=0.2 kl_coef=0.0 kl_estimator=k1 entropy_coef=0.0 group_size=1
+        temperature=1.0 is_correction=False is_cap=2.0 advantage_estimator=grpo
+    """)
 }
 
 LOG = {

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import spelled, word_set
+from firstbreak.dialects._table import options, spelled, word_set
 
 TITLE = "Spinning Up"
 
@@ -74,16 +74,10 @@ CONFIG = spelled(
 )
 
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "ppo": {
-        "learning_rate": 3e-4,
-        "value_learning_rate": 1e-3,
-        "batch_size": 4000,
-        "epochs_per_batch": 80,
-        "clip_range": 0.2,
-        "target_kl": 0.01,
-        "gamma": 0.99,
-        "gae_lambda": 0.97,
-    },
+    "ppo": options("""
+        learning_rate=3e-4 value_learning_rate=1e-3 batch_size=4000 epochs_per_batch=80 clip_range=0.2 target_kl=0.01
+        gamma=0.99 gae_lambda=0.97
+    """),
     "sac": {"learning_rate": 1e-3, "minibatch_size": 100, "entropy_coef": 0.2, "gamma": 0.99, "buffer_size": 1_000_000},
     "td3": {"learning_rate": 1e-3, "minibatch_size": 100, "action_noise": 0.1, "gamma": 0.99, "policy_delay": 2},
 }

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import spelled, word_set
+from firstbreak.dialects._table import options, spelled, word_set
 
 TITLE = "Tinker cookbook"
 WRITES_TEXT = True
@@ -108,14 +108,10 @@ CONFIG = spelled(
 )
 
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "": {
-        "kl_coef": 0.0,
-        "kl_in_reward": True,
-        "loss_type": "importance_sampling",
-        "updates_per_batch": 1,
-        "temperature": 1.0,
-        "dynamic_sampling": False,
-    }
+    "": options("""
+        kl_coef=0.0 kl_in_reward=True loss_type=importance_sampling updates_per_batch=1 temperature=1.0
+        dynamic_sampling=False
+    """)
 }
 
 LOG = {

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name, Older
-from firstbreak.dialects._table import spelled, word_set
+from firstbreak.dialects._table import options, spelled, word_set
 
 TITLE = "TRL"
 WRITES_TEXT = True
@@ -302,47 +302,19 @@ _ASYNCHRONOUS = frozenset(
 
 DEFAULTS: dict[str, dict[str, Any]] = {
     "": {"grad_clip": 1.0, "weight_decay": 0.0},
-    "grpo": {
-        "learning_rate": 1e-6,
-        "kl_coef": 0.0,
-        "kl_in_reward": False,
-        "clip_range": 0.2,
-        "group_size": 8,
-        "epochs_per_batch": 1,
-        "max_new_tokens": 512,
-        "temperature": 1.0,
-        "top_p": 1.0,
-        "mask_truncated": False,
-        "scale_rewards": "group",
-        "loss_type": "dapo",
-        "importance_level": "token",
-        "is_correction": True,
-        "is_cap": 3.0,
-    },
-    "rloo": {
-        "learning_rate": 1e-6,
-        "kl_coef": 0.05,
-        "kl_in_reward": True,
-        "clip_range": 0.2,
-        "group_size": 2,
-        "epochs_per_batch": 1,
-        "max_new_tokens": 512,
-        "temperature": 1.0,
-    },
-    "ppo": {
-        "learning_rate": 3e-6,
-        "kl_coef": 0.05,
-        "kl_in_reward": True,
-        "kl_estimator": "k1",
-        "clip_range": 0.2,
-        "clip_range_value": 0.2,
-        "value_coef": 0.1,
-        "gamma": 1.0,
-        "gae_lambda": 0.95,
-        "epochs_per_batch": 4,
-        "max_new_tokens": 53,
-        "temperature": 0.7,
-    },
+    "grpo": options("""
+        learning_rate=1e-6 kl_coef=0.0 kl_in_reward=False clip_range=0.2 group_size=8 epochs_per_batch=1
+        max_new_tokens=512 temperature=1.0 top_p=1.0 mask_truncated=False scale_rewards=group loss_type=dapo
+        importance_level=token is_correction=True is_cap=3.0
+    """),
+    "rloo": options("""
+        learning_rate=1e-6 kl_coef=0.05 kl_in_reward=True clip_range=0.2 group_size=2 epochs_per_batch=1
+        max_new_tokens=512 temperature=1.0
+    """),
+    "ppo": options("""
+        learning_rate=3e-6 kl_coef=0.05 kl_in_reward=True kl_estimator=k1 clip_range=0.2 clip_range_value=0.2
+        value_coef=0.1 gamma=1.0 gae_lambda=0.95 epochs_per_batch=4 max_new_tokens=53 temperature=0.7
+    """),
     "dpo": {"learning_rate": 1e-6, "kl_coef": 0.1, "loss_type": "sigmoid"},
     "kto": {"learning_rate": 1e-6, "kl_coef": 0.1},
     "online_dpo": {"learning_rate": 5e-7, "kl_coef": 0.1, "max_new_tokens": 64, "temperature": 0.9},

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name, Older
-from firstbreak.dialects._table import spelled, word_set
+from firstbreak.dialects._table import options, spelled, word_set
 
 TITLE = "verl"
 WRITES_TEXT = True
@@ -262,27 +262,12 @@ CONFIG = spelled(
 )
 
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "": {
-        "learning_rate": 1e-6,
-        "grad_clip": 1.0,
-        "clip_range": 0.2,
-        "dual_clip": 3.0,
-        "epochs_per_batch": 1,
-        "minibatch_size": 256,
-        "batch_size": 1024,
-        "group_size": 1,
-        "max_new_tokens": 512,
-        "temperature": 1.0,
-        "entropy_coef": 0.0,
-        "gamma": 1.0,
-        "gae_lambda": 1.0,
-        "loss_type": "token-mean",
-        "scale_rewards": True,
-        "dynamic_sampling": False,
-        "is_correction": False,
-        "kl_in_reward": False,
-        "kl_coef": 0.0,
-    }
+    "": options("""
+        learning_rate=1e-6 grad_clip=1.0 clip_range=0.2 dual_clip=3.0 epochs_per_batch=1 minibatch_size=256
+        batch_size=1024 group_size=1 max_new_tokens=512 temperature=1.0 entropy_coef=0.0 gamma=1.0 gae_lambda=1.0
+        loss_type=token-mean scale_rewards=True dynamic_sampling=False is_correction=False kl_in_reward=False
+        kl_coef=0.0
+    """)
 }
 
 LOG = {
