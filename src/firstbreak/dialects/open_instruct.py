@@ -41,9 +41,7 @@ NAMES: dict[str, str | Name] = {
     "objective/<dataset>_correct_rate": "reward.component.<dataset>.accuracy",
     "val/format_scores": "reward.component.format.mean",
     "batch/percent_solved_mean": "reward.accuracy@batch",
-    "batch/filtered_prompts_pct": Name(
-        "reward.zero_std_frac", note="prompts filtered for equal rewards over prompts seen"
-    ),
+    "batch/filtered_prompts_pct": Name("reward.zero_std_frac", note="prompts filtered for equal rewards over prompts seen"),
     "real_batch_size_ratio": Name("reward.effective_frac", note="shrinks as groups become all right or all wrong"),
     "unsolved_batch_size_ratio": Name("reward.unsolved_frac", note=_FINAL),
     "batch/filtered_prompts": "filter.zero_std_dropped",
@@ -80,12 +78,8 @@ NAMES: dict[str, str | Name] = {
     # lengths
     "val/sequence_lengths": "length.mean",
     "val/sequence_lengths_<stat>": "length.<stat>",
-    "val/sequence_lengths_solved": Name(
-        "length.correct.mean", note="solved is the highest score; 0 where there is none"
-    ),
-    "val/sequence_lengths_unsolved": Name(
-        "length.incorrect.mean", note="unsolved is a score of 0; 0 where there is none"
-    ),
+    "val/sequence_lengths_solved": Name("length.correct.mean", note="solved is the highest score; 0 where there is none"),
+    "val/sequence_lengths_unsolved": Name("length.incorrect.mean", note="unsolved is a score of 0; 0 where there is none"),
     "val/stop_rate": "length.terminated_frac",
     "val/num_total_tokens": "tokens.total",
     "val/num_step_tokens": "tokens.step",
@@ -129,7 +123,7 @@ NAMES: dict[str, str | Name] = {
     "learner_mfu": Name("perf.mfu.train", 0.01, "logged in percent"),
     "actor_mfu": Name("perf.mfu.infer", 0.01, "logged in percent"),
     "actor_mbu": Name("perf.mbu.infer", 0.01, "logged in percent"),
-}
+}  # fmt: skip
 
 NOT_CONVERTED = {
     **dict.fromkeys(
