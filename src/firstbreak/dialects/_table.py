@@ -2,7 +2,7 @@
 
 import enum
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from firstbreak.dialects.signals import STATISTICS, lookup
@@ -28,6 +28,17 @@ def spelled(same: str = "", /, **meanings: str) -> dict[str, str]:
     """
     own = {name: name for name in words(same)}
     return own | {name: meaning for meaning, names in meanings.items() for name in words(names)}
+
+
+def entries(text: str) -> Iterator[tuple[str, str]]:
+    """What stands before and behind the colon of each entry; the entries have "|" between them."""
+    pairs = (" ".join(entry.split()).partition(": ") for entry in text.split("|"))
+    return ((name, said) for name, _, said in pairs)
+
+
+def meanings(text: str) -> dict[str, str]:
+    """Name -> meaning, from entries of a meaning and its names; an entry without a colon is of names that say what they mean."""
+    return {name: meaning if names else name for meaning, names in entries(text) for name in (names or meaning).split()}
 
 
 def options(text: str) -> dict[str, Any]:

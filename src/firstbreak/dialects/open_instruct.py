@@ -4,7 +4,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import options, spelled, word_set
+from firstbreak.dialects._table import meanings, options, word_set
 
 TITLE = "open-instruct"
 WRITES_TEXT = True
@@ -134,32 +134,17 @@ NOT_CONVERTED = {
     "sample_completions": "a table of texts, read as samples",
 }
 
-CONFIG = spelled(
-    "learning_rate kl_estimator temperature seed",
-    grad_clip="max_grad_norm",
-    kl_coef="beta",
-    clip_range="clip_lower",
-    clip_range_high="clip_higher",
-    group_size="num_samples_per_prompt_rollout",
-    batch_size="num_unique_prompts_rollout",
-    epochs_per_batch="num_epochs",
-    minibatches="num_mini_batches",
-    max_new_tokens="response_length",
-    max_prompt_tokens="max_prompt_token_length",
-    top_p="vllm_top_p",
-    scale_rewards="advantage_normalization_type",
-    loss_type="loss_denominator",
-    mask_truncated="mask_truncated_completions",
-    max_staleness="async_steps",
-    is_correction="use_rho_correction",
-    is_cap="truncated_importance_sampling_ratio_cap",
-    dynamic_sampling="filter_zero_std_samples active_sampling",
-    total_steps="total_episodes",
-    model="model_name_or_path",
-    dataset="dataset_mixer_list",
-    eval_interval="local_eval_every",
-    save_interval="save_freq",
-)
+CONFIG = meanings("""
+    learning_rate kl_estimator temperature seed | grad_clip: max_grad_norm | kl_coef: beta | clip_range: clip_lower |
+    clip_range_high: clip_higher | group_size: num_samples_per_prompt_rollout |
+    batch_size: num_unique_prompts_rollout | epochs_per_batch: num_epochs | minibatches: num_mini_batches |
+    max_new_tokens: response_length | max_prompt_tokens: max_prompt_token_length | top_p: vllm_top_p |
+    scale_rewards: advantage_normalization_type | loss_type: loss_denominator |
+    mask_truncated: mask_truncated_completions | max_staleness: async_steps | is_correction: use_rho_correction |
+    is_cap: truncated_importance_sampling_ratio_cap | dynamic_sampling: filter_zero_std_samples active_sampling |
+    total_steps: total_episodes | model: model_name_or_path | dataset: dataset_mixer_list |
+    eval_interval: local_eval_every | save_interval: save_freq
+""")
 
 DEFAULTS: dict[str, dict[str, Any]] = {
     "": options("""

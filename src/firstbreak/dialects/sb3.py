@@ -10,7 +10,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name, Older
-from firstbreak.dialects._table import options, spelled, word_set, words
+from firstbreak.dialects._table import meanings, options, word_set, words
 
 TITLE = "Stable-Baselines3"
 
@@ -86,29 +86,16 @@ NAMES: dict[str, str | Name] = {
     "time/episodes": "progress.episodes",
 }
 
-CONFIG = spelled(
-    """
+CONFIG = meanings("""
     learning_rate n_envs n_steps gamma gae_lambda clip_range target_kl normalize_advantage target_entropy
-    exploration_fraction buffer_size learning_starts train_freq gradient_steps target_update_interval tau
-    policy_delay seed log_interval
-    """,
-    total_steps="n_timesteps total_timesteps",
-    minibatch_size="batch_size",
-    epochs_per_batch="n_epochs",
-    clip_range_value="clip_range_vf",
-    entropy_coef="ent_coef",
-    value_coef="vf_coef",
-    grad_clip="max_grad_norm",
-    normalize_observation="norm_obs",
-    normalize_reward="norm_reward",
-    reward_clip="clip_reward",
-    exploration_initial="exploration_initial_eps",
-    exploration_final="exploration_final_eps",
-    action_noise="noise_std",
-    env_id="env_id env",
-    eval_interval="eval_freq",
-    save_interval="save_freq",
-)
+        exploration_fraction buffer_size learning_starts train_freq gradient_steps target_update_interval tau
+        policy_delay seed log_interval | total_steps: n_timesteps total_timesteps | minibatch_size: batch_size |
+    epochs_per_batch: n_epochs | clip_range_value: clip_range_vf | entropy_coef: ent_coef | value_coef: vf_coef |
+    grad_clip: max_grad_norm | normalize_observation: norm_obs | normalize_reward: norm_reward |
+    reward_clip: clip_reward | exploration_initial: exploration_initial_eps |
+    exploration_final: exploration_final_eps | action_noise: noise_std | env_id: env_id env |
+    eval_interval: eval_freq | save_interval: save_freq
+""")
 
 _OFF_POLICY = {"buffer_size": 1_000_000, "learning_starts": 100, "gamma": 0.99, "gradient_steps": 1}
 _ACTOR_CRITIC = _OFF_POLICY | {"minibatch_size": 256, "tau": 0.005, "train_freq": 1}

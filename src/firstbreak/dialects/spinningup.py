@@ -4,7 +4,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import options, spelled, word_set
+from firstbreak.dialects._table import meanings, options, word_set
 
 TITLE = "Spinning Up"
 
@@ -54,24 +54,13 @@ NAMES: dict[str, str | Name] = {
     **dict.fromkeys(("AverageLogPi", "LogPi"), Name("policy.entropy", -1.0, "minus the mean log-probability")),
 }
 
-CONFIG = spelled(
-    "target_kl gamma policy_delay seed",
-    learning_rate="pi_lr lr",
-    value_learning_rate="vf_lr q_lr",
-    batch_size="steps_per_epoch",
-    minibatch_size="batch_size",
-    epochs_per_batch="train_pi_iters",
-    clip_range="clip_ratio",
-    gae_lambda="lam",
-    entropy_coef="alpha",
-    buffer_size="replay_size",
-    learning_starts="start_steps",
-    train_freq="update_every",
-    tau="polyak",
-    action_noise="act_noise",
-    total_epochs="epochs",
-    env_id="env_name env",
-)
+CONFIG = meanings("""
+    target_kl gamma policy_delay seed | learning_rate: pi_lr lr | value_learning_rate: vf_lr q_lr |
+    batch_size: steps_per_epoch | minibatch_size: batch_size | epochs_per_batch: train_pi_iters |
+    clip_range: clip_ratio | gae_lambda: lam | entropy_coef: alpha | buffer_size: replay_size |
+    learning_starts: start_steps | train_freq: update_every | tau: polyak | action_noise: act_noise |
+    total_epochs: epochs | env_id: env_name env
+""")
 
 DEFAULTS: dict[str, dict[str, Any]] = {
     "ppo": options("""

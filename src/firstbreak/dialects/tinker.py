@@ -4,7 +4,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import options, spelled, word_set
+from firstbreak.dialects._table import meanings, options, word_set
 
 TITLE = "Tinker cookbook"
 WRITES_TEXT = True
@@ -92,20 +92,13 @@ NAMES: dict[str, str | Name] = {
     "time/<span>:count": "time.<span>.count",
 }
 
-CONFIG = spelled(
-    "learning_rate temperature seed",
-    kl_coef="kl_penalty_coef",
-    loss_type="loss_fn",
-    group_size="group_size dataset_builder.group_size",
-    batch_size="groups_per_batch dataset_builder.batch_size",
-    updates_per_batch="num_substeps",
-    max_new_tokens="max_tokens",
-    max_staleness="async_config.max_steps_off_policy",
-    dynamic_sampling="remove_constant_reward_groups",
-    model="model_name",
-    eval_interval="eval_every",
-    save_interval="save_every",
-)
+CONFIG = meanings("""
+    learning_rate temperature seed | kl_coef: kl_penalty_coef | loss_type: loss_fn |
+    group_size: group_size dataset_builder.group_size | batch_size: groups_per_batch dataset_builder.batch_size |
+    updates_per_batch: num_substeps | max_new_tokens: max_tokens | max_staleness: async_config.max_steps_off_policy |
+    dynamic_sampling: remove_constant_reward_groups | model: model_name | eval_interval: eval_every |
+    save_interval: save_every
+""")
 
 DEFAULTS: dict[str, dict[str, Any]] = {
     "": options("""

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name, Older
-from firstbreak.dialects._table import options, spelled, word_set
+from firstbreak.dialects._table import meanings, options, word_set
 
 TITLE = "TRL"
 WRITES_TEXT = True
@@ -252,48 +252,24 @@ NOT_CONVERTED = {
     ),
 }
 
-CONFIG = spelled(
-    """
+CONFIG = meanings("""
     learning_rate warmup_steps weight_decay kl_estimator loss_type scale_rewards reward_weights
-    missing_eos_penalty gamma entropy_coef temperature top_p top_k min_p repetition_penalty max_staleness seed
-    """,
-    lr_schedule="lr_scheduler_type",
-    grad_clip="max_grad_norm",
-    minibatch_size="per_device_train_batch_size",
-    batch_size="generation_batch_size",
-    grad_accumulation="gradient_accumulation_steps",
-    total_steps="max_steps",
-    total_epochs="num_train_epochs",
-    epochs_per_batch="num_iterations num_ppo_epochs ppo_epochs",
-    minibatches="num_mini_batches",
-    kl_coef="beta kl_coef init_kl_coef",
-    target_kl="target_kl target",
-    clip_range="epsilon cliprange",
-    clip_range_high="epsilon_high",
-    clip_range_value="cliprange_value",
-    dual_clip="delta",
-    importance_level="importance_sampling_level",
-    group_size="num_generations rloo_k",
-    normalize_advantage="normalize_advantages",
-    normalize_reward="whiten_rewards",
-    reward_clip="reward_clip_range",
-    mask_truncated="mask_truncated_completions",
-    gae_lambda="lam",
-    value_coef="vf_coef",
-    max_new_tokens="max_completion_length response_length max_new_tokens",
-    max_prompt_tokens="max_prompt_length",
-    max_total_tokens="max_length",
-    is_correction="vllm_importance_sampling_correction",
-    is_cap="vllm_importance_sampling_clip_max vllm_importance_sampling_cap",
-    precision="bf16",
-    model="_name_or_path model_name_or_path model_name",
-    reference_model="ref_model",
-    dataset="dataset_name",
-    log_interval="logging_steps",
-    eval_interval="eval_steps",
-    eval_on_start="eval_on_start",
-    save_interval="save_steps",
-)
+        missing_eos_penalty gamma entropy_coef temperature top_p top_k min_p repetition_penalty max_staleness seed |
+    lr_schedule: lr_scheduler_type | grad_clip: max_grad_norm | minibatch_size: per_device_train_batch_size |
+    batch_size: generation_batch_size | grad_accumulation: gradient_accumulation_steps | total_steps: max_steps |
+    total_epochs: num_train_epochs | epochs_per_batch: num_iterations num_ppo_epochs ppo_epochs |
+    minibatches: num_mini_batches | kl_coef: beta kl_coef init_kl_coef | target_kl: target_kl target |
+    clip_range: epsilon cliprange | clip_range_high: epsilon_high | clip_range_value: cliprange_value |
+    dual_clip: delta | importance_level: importance_sampling_level | group_size: num_generations rloo_k |
+    normalize_advantage: normalize_advantages | normalize_reward: whiten_rewards | reward_clip: reward_clip_range |
+    mask_truncated: mask_truncated_completions | gae_lambda: lam | value_coef: vf_coef |
+    max_new_tokens: max_completion_length response_length max_new_tokens | max_prompt_tokens: max_prompt_length |
+    max_total_tokens: max_length | is_correction: vllm_importance_sampling_correction |
+    is_cap: vllm_importance_sampling_clip_max vllm_importance_sampling_cap | precision: bf16 |
+    model: _name_or_path model_name_or_path model_name | reference_model: ref_model | dataset: dataset_name |
+    log_interval: logging_steps | eval_interval: eval_steps | eval_on_start: eval_on_start |
+    save_interval: save_steps
+""")
 
 #: what only asynchronous GRPO logs
 _ASYNCHRONOUS = frozenset(
