@@ -18,10 +18,10 @@ References: https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-deta
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, critical, seen_since
+from firstbreak.engine.checks import Seen, at, critical, seen_since
 from firstbreak.engine.families import Method, only
 from firstbreak.engine.stats.points import distinct
-from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Config, Finding, NotMeasured, Role, Series
 from firstbreak.words import percent
 
 ROLES = (Role.RELATION,)
@@ -67,18 +67,13 @@ def detect(
         return NotMeasured("too few decimals of the policy loss are written")
     if solved or float(np.median(losses / reach)) >= least:
         return None
-    return Finding(
-        message=facts.tell(
-            "the policy loss is about {loss} while the policy moves by {kl} nats in an update: along advantages of size 1 such a "
-            "step changes the loss by about {reach}; print the shapes of ratio, advantages and loss before the mean",
-            loss=facts.median(loss),
-            kl=facts.median(kl),
-            reach=f"{0.05 * float(np.median(reach)):.2g}",
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        metric=policy_loss.name,
-        onset=float(loss.steps[0]),
+    return critical(
+        "the policy loss is about {loss} while the policy moves by {kl} nats in an update: along advantages of size 1 such a "
+        "step changes the loss by about {reach}; print the shapes of ratio, advantages and loss before the mean",
+        Seen(metric=policy_loss.name, onset=float(loss.steps[0]), interval=None, evidence=()),
+        loss=facts.median(loss),
+        kl=facts.median(kl),
+        reach=f"{0.05 * float(np.median(reach)):.2g}",
     )
 
 

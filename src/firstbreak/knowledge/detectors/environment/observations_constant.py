@@ -15,9 +15,9 @@ References: https://arxiv.org/abs/2101.00135
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, critical, enough, seen_in
+from firstbreak.engine.checks import Seen, at, critical, enough, seen_in
 from firstbreak.engine.families import Policy, only
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Run, Series, Severity
+from firstbreak.model import Evidence, Finding, NotMeasured, Role, Run, Series
 from firstbreak.values import replace
 
 FAMILIES = only(Policy.CONTROL, why="only for policies that act in an environment")
@@ -74,17 +74,16 @@ def _aliased(same: Series, min_same: float) -> Finding | None:
     share = float(same.values.mean())
     if share < min_same:
         return None
-    return Finding(
-        message=facts.tell(
-            "in {share:%} of {n} stored transitions the next observation is the observation: the environment may return its own "
-            "array, which later steps overwrite; copy observations before they are stored",
-            share=facts.mean(same),
-            n=facts.count(same),
+    return critical(
+        "in {share:%} of {n} stored transitions the next observation is the observation: the environment may return its own "
+        "array, which later steps overwrite; copy observations before they are stored",
+        Seen(
+            metric=same.name,
+            onset=0.0,
+            interval=None,
+            evidence=(Evidence(text="the next observation is the observation", series=same, level=min_same),),
         ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        metric=same.name,
-        onset=0.0,
-        evidence=(Evidence(text="the next observation is the observation", series=same, level=min_same),),
+        share=facts.mean(same),
+        n=facts.count(same),
         numbers={"share": share},
     )

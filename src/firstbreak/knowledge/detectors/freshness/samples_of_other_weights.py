@@ -24,11 +24,10 @@ References: https://arxiv.org/abs/2505.24298 https://huggingface.co/docs/trl/mai
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, critical, from_point, seen_as, seen_since
+from firstbreak.engine.checks import Seen, at, critical, from_point, seen_as, seen_since
 from firstbreak.engine.families import Method
 from firstbreak.knowledge.detectors._proof import summed
 from firstbreak.model import (
-    Confidence,
     Config,
     Event,
     Evidence,
@@ -39,7 +38,6 @@ from firstbreak.model import (
     Role,
     Run,
     Series,
-    Severity,
 )  # fmt: skip
 from firstbreak.words import number
 
@@ -147,18 +145,16 @@ def _negative(kl: Series, sure: float, below: float) -> Finding | None:
         return None
     since = float(kl.steps[np.flatnonzero(kl.values >= 0)[-1]]) if kl.values[0] >= 0 else None
     first = float(kl.steps[np.argmax(kl.values < 0)])
-    return Finding(
-        message=facts.tell(
-            "the divergence from the reference is {mean} over the second half, and over the policy's own samples it cannot be "
-            "below 0: the samples come from other weights, or from a sampler that changes the probabilities; compare the "
-            "log-probabilities of the trainer and the sampler",
-            mean=facts.mean(late),
+    return critical(
+        "the divergence from the reference is {mean} over the second half, and over the policy's own samples it cannot be "
+        "below 0: the samples come from other weights, or from a sampler that changes the probabilities; compare the "
+        "log-probabilities of the trainer and the sampler",
+        Seen(
+            metric=kl.name,
+            onset=first,
+            interval=None if since is None else (float(kl.steps[0]), max(first, since)),
+            evidence=(Evidence(text="divergence from the reference", series=kl, since=first, level=0.0),),
         ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        metric=kl.name,
-        onset=first,
-        interval=None if since is None else (float(kl.steps[0]), max(first, since)),
-        evidence=(Evidence(text="divergence from the reference", series=kl, since=first, level=0.0),),
+        mean=facts.mean(late),
         numbers={"mean": mean, "either": True},
     )

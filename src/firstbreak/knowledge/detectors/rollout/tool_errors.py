@@ -22,7 +22,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, critical, enough, seen_in
+from firstbreak.engine.checks import Seen, at, critical, enough, graded, seen_in
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.onset import first_sustained, onset, since_last
 from firstbreak.engine.stats.proportion import wilson
@@ -91,18 +91,18 @@ def detect(
     seen = first_sustained(curve, lambda values: values >= high)
     since = change.step if change else seen
     stuck = trajectory is not None and (trajectory.lost or trajectory.kind == "flat")
-    return Finding(
-        message=facts.tell(
-            "{late:%} of the tool calls fail{growing}: the score then depends on the tools; read ten failed calls first",
-            late=facts.mean(curve.tail(0.5)),
-            growing=" and the share grows" if growing else "",
+    return graded(
+        Severity.CRITICAL if stuck and late >= 2 * high else Severity.WARNING,
+        "{late:%} of the tool calls fail{growing}: the score then depends on the tools; read ten failed calls first",
+        Seen(
+            metric=curve.name,
+            onset=since,
+            interval=change.interval if change else None if seen is None else since_last(curve, seen),
+            evidence=(Evidence(text="share of failed calls", series=errors, since=since, level=high),),
         ),
-        severity=Severity.CRITICAL if stuck and late >= 2 * high else Severity.WARNING,
+        late=facts.mean(curve.tail(0.5)),
+        growing=" and the share grows" if growing else "",
         confidence=Confidence.HIGH if late >= 2 * high else Confidence.MEDIUM,
-        metric=curve.name,
-        onset=since,
-        interval=change.interval if change else None if seen is None else since_last(curve, seen),
-        evidence=(Evidence(text="share of failed calls", series=errors, since=since, level=high),),
     )
 
 
