@@ -12,11 +12,10 @@ Experiment: Train 20,000 steps with observations that are normalised: does the v
 References: https://stable-baselines3.readthedocs.io/en/master/guide/rl_tips.html https://arxiv.org/abs/2006.05990
 """
 
-import numpy as np
-
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, enough, seen_in, warning
 from firstbreak.engine.families import Policy, only
+from firstbreak.engine.stats.points import median
 from firstbreak.model import Confidence, Finding, Series
 
 FAMILIES = only(Policy.CONTROL, why="only for policies that act in an environment")
@@ -40,7 +39,7 @@ def detect(
     ):
         if curve is None or len(curve) < min_points:
             continue
-        levels = [float(np.median(part.values)) for part in (curve.head(0.25), curve.tail(0.25))]
+        levels = [median(part.values) for part in (curve.head(0.25), curve.tail(0.25))]
         if any(levels) and min(sign * (level - limit) for level in levels) > 0:
             return warning(
                 said
@@ -49,6 +48,6 @@ def detect(
                 seen_in(curve, "scale of the observations", level=limit),
                 typical=facts.median(curve),
                 confidence=Confidence.MEDIUM,
-                numbers={"typical": float(np.median(curve.values))},
+                numbers={"typical": median(curve.values)},
             )
     return None

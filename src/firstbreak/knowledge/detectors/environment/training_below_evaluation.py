@@ -13,11 +13,10 @@ Experiment: Put the evaluation's problems through one training rollout without a
 References: https://arxiv.org/abs/2503.20783
 """
 
-import numpy as np
-
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_in, warning
 from firstbreak.engine.families import Policy, only
+from firstbreak.engine.stats.points import median
 from firstbreak.knowledge.detectors._start import lowest_first, starts
 from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Role, Series
 
@@ -42,7 +41,7 @@ def detect(
     trained, evaluated, curve = found
     if evaluated - trained < min_gap or trained * min_ratio > evaluated:
         return None
-    if float(np.median(curve.tail(0.25).values)) * min_ratio > evaluated:
+    if median(curve.tail(0.25).values) * min_ratio > evaluated:
         return None  # one task: training, which samples, has come near to the evaluation since
     return warning(
         "at the start the policy scores {evaluated} in the evaluation and {trained} in training: training gives the "

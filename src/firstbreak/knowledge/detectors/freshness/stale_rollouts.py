@@ -20,13 +20,11 @@ https://verl.readthedocs.io/en/latest/advance/fully_async.html
 
 from typing import NamedTuple
 
-import numpy as np
-
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, enough, graded, seen_since
 from firstbreak.engine.families import Family
 from firstbreak.engine.stats.onset import first_sustained, onset
-from firstbreak.engine.stats.points import late_median
+from firstbreak.engine.stats.points import late_median, median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.trend import trend
 from firstbreak.knowledge.detectors.freshness._engines import nothing_recorded
@@ -104,7 +102,7 @@ def _over_limit(oldest: Series, limit: float | None, slack: float, max_age: floa
 
 def _growing(ages: Series, growth_warning: float, min_age: float) -> _Sight | None:
     # The first quarter fills the queue.
-    settled = float(np.median(ages.head(0.5).tail(0.5).values))
+    settled = median(ages.head(0.5).tail(0.5).values)
     if late_median(ages) < max(min_age, growth_warning * settled) or not trend(ages.tail(0.75)).rising:
         return None
     began = onset(ages, direction=1, kinds=("level", "ramp"))

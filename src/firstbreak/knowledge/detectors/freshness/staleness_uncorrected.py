@@ -16,11 +16,10 @@ the data was the reason.
 References: https://arxiv.org/abs/2505.24298
 """
 
-import numpy as np
-
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_as, warning
 from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Series
 
@@ -47,7 +46,7 @@ def detect(
     if decoupled and cap is not None and cap <= max_cap:
         return None
     ages = next((s.finite for s in (staleness_max, data_age) if s is not None and len(s.finite)), None)
-    if ages is not None and float(np.median(ages.tail(0.5).values)) < min_age:
+    if ages is not None and median(ages.tail(0.5).values) < min_age:
         return None
     since = first_sustained(ages, lambda values: values >= min_age) if ages is not None else None
     learned = solved or (

@@ -14,12 +14,11 @@ is not 0, the old log-probabilities are wrong.
 References: https://arxiv.org/abs/1707.06347
 """
 
-import numpy as np
-
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, enough, from_point, graded, seen_since
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.stats.changes import for_good, turned
+from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.model import Confidence, Config, Expected, Finding, Series, Severity
 
@@ -46,7 +45,7 @@ def detect(
     first = for_good(clipped.values >= high, lasting_share)
     if first is None or len(clipped) - first < lasting_points:
         return None
-    since, late = float(clipped.steps[first]), float(np.median(clipped.values[first:]))
+    since, late = float(clipped.steps[first]), median(clipped.values[first:])
     harmed = trajectory is not None and (trajectory.lost or trajectory.kind == "flat")
     return graded(
         Severity.CRITICAL if harmed else Severity.WARNING,

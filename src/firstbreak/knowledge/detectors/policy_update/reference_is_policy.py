@@ -19,6 +19,7 @@ import numpy as np
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, critical, from_point, seen_in, seen_since, warning
 from firstbreak.engine.families import Policy
+from firstbreak.engine.stats.points import median
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.knowledge.detectors._updates import without_effect
 from firstbreak.model import Config, Finding, NotMeasured, Role, Run, Series
@@ -78,11 +79,9 @@ def detect(
 def _returns(values: np.ndarray, i: int, left: float) -> bool:
     """Whether a steady level drops at once to less than a thousandth, and grows anew from there."""
     before, after = values[i - STEADY : i], values[i + 1 : i + 1 + STEADY]
-    level = float(np.median(before))
+    level = median(before)
     steady = level > left and float(before.min()) > 0.5 * level
-    return (
-        steady and 1000 * values[i] < level and float(np.median(after)) < level and float(values[i + 1 :].max()) > SAME
-    )
+    return steady and 1000 * values[i] < level and median(after) < level and float(values[i + 1 :].max()) > SAME
 
 
 def _taken_anew(kl: Series, left: float) -> Finding | None:

@@ -14,11 +14,10 @@ answers.
 References: https://arxiv.org/abs/2503.14476
 """
 
-import numpy as np
-
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, graded, seen_as
 from firstbreak.engine.families import SAMPLED, Method, Policy, only
+from firstbreak.engine.stats.points import median
 from firstbreak.model import Config, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 
 ROLES = (Role.RELATION,)
@@ -48,7 +47,7 @@ def detect(
     narrow = {"a temperature of {value}": ("temperature", too_cold), "a top-p of {value}": ("top_p", too_narrow)}
     what = (facts.tell(said, value=facts.setting(config, name)) for said, (name, holds) in narrow.items() if holds)
     groups = zero_variance_groups.finite if zero_variance_groups is not None else None
-    equal = groups is not None and len(groups) > 0 and float(np.median(groups.values)) >= min_equal
+    equal = groups is not None and len(groups) > 0 and median(groups.values) >= min_equal
     first = float(groups.steps[0]) if groups is not None and equal else None
     return graded(
         Severity.CRITICAL if equal else Severity.WARNING,

@@ -12,12 +12,11 @@ was the reason.
 References: https://arxiv.org/abs/2504.11536
 """
 
-import numpy as np
-
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, graded, seen_since
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.direction import departure, rises
+from firstbreak.engine.stats.points import median
 from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 
 
@@ -36,7 +35,7 @@ def detect(
     if calls is None:
         what = "neither tool calls nor turns per episode" if policy is Policy.TEXT else "no turns per episode"
         return NotMeasured(f"{what} are logged for {min_points} steps")
-    early, late = (float(np.median(part.values)) for part in (calls.head(0.15), calls.tail(0.25)))
+    early, late = (median(part.values) for part in (calls.head(0.15), calls.tail(0.25)))
     if (
         early <= 0 or late < max(growth_warning * early, 1 + 1e-9) or not rises(calls)
     ):  # up to one, the policy learns to call

@@ -29,11 +29,10 @@ https://arxiv.org/abs/2503.14476
 from collections.abc import Mapping
 from functools import partial
 
-import numpy as np
-
 from firstbreak.engine.checks import at, graded, most_serious, seen_since
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.engine.stats.points import median
 from firstbreak.knowledge.detectors.systems._shares import share, step_time, takes_over
 from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
@@ -106,10 +105,10 @@ def _tail(
     points = min(len(ratio), len(rollout))
     if points < min_points:
         return NotMeasured(f"{points} steps with lengths and times are too few (needs {min_points})")
-    late, taken = float(np.median(ratio.tail(0.5).values)), float(np.median(rollout.tail(0.5).values))
+    late, taken = median(ratio.tail(0.5).values), median(rollout.tail(0.5).values)
     if late < tail_ratio or taken < high:
         return None
-    grown = late >= growth * float(np.median(ratio.head(0.25).values))
+    grown = late >= growth * median(ratio.head(0.25).values)
     text, beside = "longest over mean completion", {"share of a step that generation takes": rollout}
     since = first_sustained(ratio, lambda values: values >= tail_ratio)
     return graded(

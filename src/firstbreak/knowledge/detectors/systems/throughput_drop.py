@@ -31,7 +31,7 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at, graded, seen_since, warning
 from firstbreak.engine.families import Method
 from firstbreak.engine.stats.changes import apart, changes, departed, settled
-from firstbreak.engine.stats.points import distinct
+from firstbreak.engine.stats.points import distinct, median
 from firstbreak.knowledge.detectors.systems._shares import PHASES, by_rounds, share, step_time
 from firstbreak.model import Confidence, Config, Finding, NotMeasured, Run, Series, Severity
 from firstbreak.values import replace
@@ -125,9 +125,7 @@ def detect(
     low, high = began.interval
     its = first >= low and (began.kind == "level" or first <= high)
     later = speed.between(began.step)
-    its &= now > (1 - drop_warning) * float(
-        np.median(later.head(1 / 3).values)
-    )  # it goes on to sink after the first update
+    its &= now > (1 - drop_warning) * median(later.head(1 / 3).values)  # it goes on to sink after the first update
     if its and began.step < (speed.steps[0] + speed.steps[-1]) / 2:
         return NotMeasured(
             f"{speed.name} fell at {facts.at(speed, began.step)}, and no update is logged before it: a run becomes "
