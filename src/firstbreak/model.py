@@ -420,9 +420,17 @@ class Fact:
 
 
 class Message(str):
-    """A text with the facts that it states (`engine.facts.tell` makes one)."""
+    """A text with the facts that it states."""
 
     facts: tuple[Fact, ...] = ()
+
+    @classmethod
+    def tell(cls, template: str, **parts: Fact | str) -> Message:
+        """The text with its parts filled in: `{late}`, as a share `{late:%}`. It carries the facts of its parts."""
+        message = cls(template.format(**parts))
+        for part in parts.values():
+            message.facts += (part,) if isinstance(part, Fact) else part.facts if isinstance(part, Message) else ()
+        return message
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

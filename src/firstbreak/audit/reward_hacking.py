@@ -25,6 +25,7 @@ import numpy as np
 
 from firstbreak.audit.scoring import OWN, Agreement, TruthCorrelation, TruthStore
 from firstbreak.audit.shift import RewardComponent, SideMetric, widened
+from firstbreak.engine.checks import graded, seen_as
 from firstbreak.engine.stats.direction import departure
 from firstbreak.engine.stats.noise import noise_scale, spread
 from firstbreak.engine.stats.normal import z_to_t
@@ -272,22 +273,25 @@ def _finding(hacking_test: RewardHackingTest, first: TruthComparison, late: Trut
     verb = {"fell": "fell", "stayed": "stayed"}.get(first.course, "does not clearly follow,")
     to = f"at {number(after)}" if first.course == "stayed" else f"from {number(before)} to {number(after)}"
     known = hacking_test.hacked_component or hacking_test.shifted
-    return Finding(
-        message=(
-            f"since step {number(first.step)} the reward rose from {number(first.proxy.before)} to "
-            f"{number(first.proxy.after)} while {first.truth.name} {verb} {to}: {named}. "
-            "Read and mark the samples with the highest rewards (`--format html`) before you continue"
+    return graded(
+        Severity.CRITICAL if fell else Severity.WARNING,
+        f"since step {number(first.step)} the reward rose from {number(first.proxy.before)} to "
+        f"{number(first.proxy.after)} while {first.truth.name} {verb} {to}: {named}. "
+        "Read and mark the samples with the highest rewards (`--format html`) before you continue",
+        seen_as(
+            first.truth.name,
+            first.step,
+            first.interval,
+            (
+                Evidence(text="the reward", series=hacking_test.proxy, since=first.step),
+                Evidence(text="an independent score", series=first.truth, since=first.step),
+                *(
+                    Evidence(text=side.meaning, series=_drawn(side), since=side.step)
+                    for side in hacking_test.shifted[:2]
+                ),
+            ),
         ),
-        severity=Severity.CRITICAL if fell else Severity.WARNING,
         confidence=Confidence.HIGH if fell and known else Confidence.MEDIUM,
-        metric=first.truth.name,
-        onset=first.step,
-        interval=first.interval,
-        evidence=(
-            Evidence(text="the reward", series=hacking_test.proxy, since=first.step),
-            Evidence(text="an independent score", series=first.truth, since=first.step),
-            *(Evidence(text=side.meaning, series=_drawn(side), since=side.step) for side in hacking_test.shifted[:2]),
-        ),
         numbers={
             "payer": component.name if (component := hacking_test.hacked_component) else None,
             "shifted": [side.metric.id for side in hacking_test.shifted],

@@ -17,11 +17,11 @@ from firstbreak.audit.bounded import Bins, Choice
 from firstbreak.audit.marks import HACK, KEEP, key_of
 from firstbreak.audit.metrics._answer import final_answer, plain
 from firstbreak.audit.metrics.empty_claim import outcome
-from firstbreak.audit.shift import finding
 from firstbreak.audit.split_truth import Oracle, PolicySample, split
 from firstbreak.audit.table import shortened
+from firstbreak.engine.checks import graded, seen_as
 from firstbreak.engine.stats.normal import quantile
-from firstbreak.model import Confidence, Finding, Interval, NotMeasured, Sample, Series, Severity
+from firstbreak.model import Finding, Interval, NotMeasured, Sample, Series, Severity
 from firstbreak.preflight.reward.distribution import ranks
 from firstbreak.reports.text import count
 from firstbreak.words import number
@@ -195,14 +195,13 @@ def disagreement(agreements: Sequence[Agreement]) -> Finding | NotMeasured | Non
     low, high = found.interval
     if high >= WEAK:
         return None
-    return finding(
+    return graded(
+        Severity.WARNING if found.source in ORDER[:2] else Severity.NOTICE,
         f"the reward does not agree with {TOLD[found.source]}: the correlation is only {number(found.correlation)} "
         f"(95 % {number(low)} to {number(high)}, {count(found.pairs, 'sample')}), and "
         f"{count(len(found.mismatches), 'bad sample')} {'has' if len(found.mismatches) == 1 else 'have'} a high reward. "
         "Read these samples first, then change the reward before you continue",
-        Severity.WARNING if found.source in ORDER[:2] else Severity.NOTICE,
-        Confidence.HIGH,
-        "reward",
+        seen_as("samples.reward"),
         numbers={"correlation": found.correlation, "source": found.source},
     )
 

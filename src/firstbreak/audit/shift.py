@@ -9,6 +9,7 @@ import numpy as np
 from firstbreak.audit.metrics import Metric, metrics
 from firstbreak.audit.split_truth import PolicySample
 from firstbreak.audit.table import COUNT, GROUPS, LARGEST, OWN, WITH_REWARD, MeanCurve, SampleTable, StepSums
+from firstbreak.engine.checks import graded, seen_as
 from firstbreak.engine.stats.direction import departure
 from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.engine.stats.normal import quantile
@@ -21,22 +22,6 @@ from firstbreak.values import dataclass, replace
 MATERIAL = 0.5  #: standard deviations of the first samples; smaller shifts are ignored
 REWARDED = 0.1  #: smallest correlation with the reward within groups that counts
 SURE = 0.99
-
-
-def finding(
-    message: str,
-    severity: Severity,
-    confidence: Confidence,
-    metric: str,
-    since: tuple[float | None, Interval | None] | None = None,
-    numbers: Mapping[str, Any] = EMPTY,
-) -> Finding:
-    """What was found in samples, of a metric of theirs, with its onset."""
-    onset, interval = since or (None, None)
-    found = Finding(
-        message=message, severity=severity, confidence=confidence, metric=f"samples.{metric}", numbers=numbers
-    )
-    return replace(found, onset=onset, interval=interval)
 
 
 def over_steps(name: str, points: Iterable[tuple[float, float]]) -> Series:
@@ -86,10 +71,13 @@ class SideMetric:
         """The meaning of the shift, in words. Empty where it has no meaning."""
         return self.metric.up if self.shifted > 0 else self.metric.down if self.shifted < 0 else ""
 
-    def finding(self, message: str, severity: Severity, confidence: Confidence, **numbers: Any) -> Finding:
+    def finding(
+        self, says: str, severity: Severity = Severity.WARNING, confidence: Confidence = Confidence.HIGH, **numbers: Any
+    ) -> Finding:
         """What was found of this metric, since its shift."""
         numbers = {"early": self.early, "late": self.late, **numbers}
-        return finding(message, severity, confidence, self.metric.id, (self.step, self.interval), numbers)
+        seen = seen_as(f"samples.{self.metric.id}", self.step, self.interval)
+        return graded(severity, says, seen, confidence=confidence, numbers=numbers)
 
     @property
     def rewarded(self) -> bool:

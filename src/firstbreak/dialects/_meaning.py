@@ -9,7 +9,7 @@ it. A wrong reading is worse than none.
 import re
 from collections.abc import Iterable, Iterator, Set
 
-from firstbreak.dialects._table import Name, Origin, spelled, word_set
+from firstbreak.dialects._table import Name, Origin, entries, spelled, word_set
 from firstbreak.dialects.signals import evaluation, lookup
 from firstbreak.model import Link
 from firstbreak.patterns import pattern
@@ -36,12 +36,6 @@ class Company:
     game: bool = False  #: only an environment, and no texts
     wordless: bool = False  #: no texts
     unpaired: bool = False  #: no answers of which one is chosen
-
-
-def entries(text: str) -> Iterator[tuple[str, str]]:
-    """What stands before and behind the colon of each entry."""
-    pairs = (" ".join(entry.split()).partition(": ") for entry in text.split("|"))
-    return ((name, said) for name, _, said in pairs)
 
 
 #: in which company a name that was taken for this is that

@@ -2,11 +2,13 @@
 
 import enum
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from firstbreak.dialects.signals import STATISTICS, lookup
 from firstbreak.values import dataclass, replace
+
+_CONSTANTS = {"True": True, "False": False, "None": None}
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -26,6 +28,31 @@ def spelled(same: str = "", /, **meanings: str) -> dict[str, str]:
     """
     own = {name: name for name in words(same)}
     return own | {name: meaning for meaning, names in meanings.items() for name in words(names)}
+
+
+def entries(text: str) -> Iterator[tuple[str, str]]:
+    """What stands before and behind the colon of each entry; the entries have "|" between them."""
+    pairs = (" ".join(entry.split()).partition(": ") for entry in text.split("|"))
+    return ((name, said) for name, _, said in pairs)
+
+
+def meanings(text: str) -> dict[str, str]:
+    """Name -> meaning, from entries of a meaning and its names; an entry without a colon is of names that say what they mean."""
+    return {name: meaning if names else name for meaning, names in entries(text) for name in (names or meaning).split()}
+
+
+def options(text: str) -> dict[str, Any]:
+    """Options with their values, written one behind the other: `gamma=0.99 kl_in_reward=False kl_estimator=k3`."""
+    return {name: _value(value) for name, _, value in (pair.partition("=") for pair in text.split())}
+
+
+def _value(written: str) -> Any:
+    if written in _CONSTANTS:
+        return _CONSTANTS[written]
+    try:
+        return int(written)
+    except ValueError:
+        return float(written) if written[0].isdigit() else written
 
 
 class Origin(enum.IntEnum):

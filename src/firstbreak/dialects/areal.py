@@ -8,7 +8,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name, Older
-from firstbreak.dialects._table import spelled, word_set
+from firstbreak.dialects._table import meanings, options, word_set
 
 TITLE = "AReaL"
 WRITES_TEXT = True
@@ -159,72 +159,32 @@ NOT_CONVERTED = {
     "rollout/rejected": "1.0 where any rollout was rejected: its count is stripped before logging",
 }
 
-CONFIG = spelled(
-    learning_rate="actor.optimizer.lr",
-    value_learning_rate="critic.optimizer.lr",
-    lr_schedule="actor.optimizer.lr_scheduler_type",
-    weight_decay="actor.optimizer.weight_decay",
-    grad_clip="actor.optimizer.gradient_clipping",
-    minibatches="actor.ppo_n_minibatches",
-    clip_range="actor.eps_clip",
-    clip_range_high="actor.eps_clip_higher",
-    dual_clip="actor.c_clip",
-    clip_range_value="critic.eps_clip",
-    kl_coef="actor.kl_ctl",
-    kl_estimator="actor.kl_estimator",
-    importance_level="actor.importance_sampling_level",
-    reward_clip="actor.reward_clip",
-    normalize_advantage="actor.adv_norm",
-    scale_rewards="actor.reward_norm",
-    mask_truncated="actor.mask_no_eos_with_zero",
-    gamma="actor.discount",
-    gae_lambda="actor.gae_lambda",
-    recompute_logprob="actor.recompute_logprob",
-    use_decoupled_loss="actor.use_decoupled_loss",
-    behave_weight_cap="actor.rejection_sampling.upper actor.behave_imp_weight_cap actor.behav_imp_weight_cap",
-    max_staleness="rollout.max_head_offpolicyness",
-    group_size="gconfig.n_samples",
-    max_new_tokens="gconfig.max_new_tokens",
-    temperature="gconfig.temperature",
-    top_p="gconfig.top_p",
-    top_k="gconfig.top_k",
-    eval_temperature="eval_gconfig.temperature",
-    batch_size="train_dataset.batch_size",
-    max_prompt_tokens="train_dataset.max_length",
-    dataset="train_dataset.path",
-    eval_dataset="valid_dataset.path",
-    model="actor.path",
-    reference_model="ref.path",
-    precision="actor.dtype",
-    total_epochs="total_train_epochs",
-    total_steps="total_train_steps",
-    eval_interval="evaluator.freq_steps",
-    save_interval="saver.freq_steps",
-    seed="seed",
-)
+CONFIG = meanings("""
+    learning_rate: actor.optimizer.lr | value_learning_rate: critic.optimizer.lr |
+    lr_schedule: actor.optimizer.lr_scheduler_type | weight_decay: actor.optimizer.weight_decay |
+    grad_clip: actor.optimizer.gradient_clipping | minibatches: actor.ppo_n_minibatches | clip_range: actor.eps_clip |
+    clip_range_high: actor.eps_clip_higher | dual_clip: actor.c_clip | clip_range_value: critic.eps_clip |
+    kl_coef: actor.kl_ctl | kl_estimator: actor.kl_estimator | importance_level: actor.importance_sampling_level |
+    reward_clip: actor.reward_clip | normalize_advantage: actor.adv_norm | scale_rewards: actor.reward_norm |
+    mask_truncated: actor.mask_no_eos_with_zero | gamma: actor.discount | gae_lambda: actor.gae_lambda |
+    recompute_logprob: actor.recompute_logprob | use_decoupled_loss: actor.use_decoupled_loss |
+    behave_weight_cap: actor.rejection_sampling.upper actor.behave_imp_weight_cap actor.behav_imp_weight_cap |
+    max_staleness: rollout.max_head_offpolicyness | group_size: gconfig.n_samples |
+    max_new_tokens: gconfig.max_new_tokens | temperature: gconfig.temperature | top_p: gconfig.top_p |
+    top_k: gconfig.top_k | eval_temperature: eval_gconfig.temperature | batch_size: train_dataset.batch_size |
+    max_prompt_tokens: train_dataset.max_length | dataset: train_dataset.path | eval_dataset: valid_dataset.path |
+    model: actor.path | reference_model: ref.path | precision: actor.dtype | total_epochs: total_train_epochs |
+    total_steps: total_train_steps | eval_interval: evaluator.freq_steps | save_interval: saver.freq_steps |
+    seed: seed
+""")
 
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "": {
-        "learning_rate": 1e-3,
-        "grad_clip": 1.0,
-        "epochs_per_batch": 1,
-        "minibatches": 4,
-        "clip_range": 0.2,
-        "clip_range_value": 0.5,
-        "kl_coef": 0.1,
-        "kl_in_reward": True,
-        "kl_estimator": "k1",
-        "reward_clip": 20.0,
-        "mask_truncated": False,
-        "gae_lambda": 1.0,
-        "importance_level": "token",
-        "recompute_logprob": False,
-        "use_decoupled_loss": False,
-        "max_staleness": 0,
-        "group_size": 1,
-        "max_new_tokens": 16384,
-        "temperature": 1.0,
-    }
+    "": options("""
+        learning_rate=1e-3 grad_clip=1.0 epochs_per_batch=1 minibatches=4 clip_range=0.2 clip_range_value=0.5
+        kl_coef=0.1 kl_in_reward=True kl_estimator=k1 reward_clip=20.0 mask_truncated=False gae_lambda=1.0
+        importance_level=token recompute_logprob=False use_decoupled_loss=False max_staleness=0 group_size=1
+        max_new_tokens=16384 temperature=1.0
+    """)
 }
 
 OLDER = (  # areal/api/cli_args.py at the tags

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import spelled, word_set, words
+from firstbreak.dialects._table import meanings, word_set, words
 
 TITLE = "OpenAI Baselines"
 
@@ -107,24 +107,12 @@ NAMES: dict[str, str | Name] = {
     "total/epochs": "progress.iterations",
 }
 
-CONFIG = spelled(
-    learning_rate="lr _pi_lr",
-    value_learning_rate="_Q_lr",
-    gamma="gamma",
-    gae_lambda="lam",
-    entropy_coef="ent_coef",
-    value_coef="vf_coef",
-    clip_range="cliprange",
-    n_steps="nsteps",
-    minibatches="nminibatches",
-    epochs_per_batch="noptepochs",
-    grad_clip="max_grad_norm",
-    buffer_size="buffer_size",
-    minibatch_size="batch_size",
-    total_steps="num_timesteps total_timesteps",
-    env_id="env env_name",
-    seed="seed",
-)
+CONFIG = meanings("""
+    learning_rate: lr _pi_lr | value_learning_rate: _Q_lr | gamma: gamma | gae_lambda: lam | entropy_coef: ent_coef |
+    value_coef: vf_coef | clip_range: cliprange | n_steps: nsteps | minibatches: nminibatches |
+    epochs_per_batch: noptepochs | grad_clip: max_grad_norm | buffer_size: buffer_size | minibatch_size: batch_size |
+    total_steps: num_timesteps total_timesteps | env_id: env env_name | seed: seed
+""")
 
 LOG = {
     "reward.mean": "wrap the environment in Monitor: the mean of its episodes is logged as eprewmean",

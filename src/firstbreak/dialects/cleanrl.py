@@ -5,7 +5,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import spelled, word_set
+from firstbreak.dialects._table import meanings, options, word_set
 
 TITLE = "CleanRL"
 
@@ -63,44 +63,21 @@ NAMES: dict[str, str | Name] = {
     "global_step": "progress.env_steps",
 }
 
-CONFIG = spelled(
-    "batch_size minibatch_size target_kl gamma gae_lambda buffer_size learning_starts tau exploration_fraction seed",
-    learning_rate="learning_rate policy_lr",
-    value_learning_rate="q_lr",
-    grad_clip="max_grad_norm",
-    n_envs="num_envs",
-    n_steps="num_steps",
-    minibatches="num_minibatches",
-    epochs_per_batch="update_epochs",
-    clip_range="clip_coef",
-    entropy_coef="ent_coef",
-    value_coef="vf_coef",
-    normalize_advantage="norm_adv",
-    train_freq="train_frequency",
-    policy_delay="policy_frequency",
-    target_update_interval="target_network_frequency",
-    action_noise="exploration_noise",
-    exploration_initial="start_e",
-    exploration_final="end_e",
-    total_steps="total_timesteps",
-    env_id="env_id gym_id",
-)
+CONFIG = meanings("""
+    batch_size minibatch_size target_kl gamma gae_lambda buffer_size learning_starts tau exploration_fraction
+        seed | learning_rate: learning_rate policy_lr | value_learning_rate: q_lr | grad_clip: max_grad_norm |
+    n_envs: num_envs | n_steps: num_steps | minibatches: num_minibatches | epochs_per_batch: update_epochs |
+    clip_range: clip_coef | entropy_coef: ent_coef | value_coef: vf_coef | normalize_advantage: norm_adv |
+    train_freq: train_frequency | policy_delay: policy_frequency | target_update_interval: target_network_frequency |
+    action_noise: exploration_noise | exploration_initial: start_e | exploration_final: end_e |
+    total_steps: total_timesteps | env_id: env_id gym_id
+""")
 
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "ppo": {
-        "n_envs": 4,
-        "n_steps": 128,
-        "minibatches": 4,
-        "epochs_per_batch": 4,
-        "learning_rate": 2.5e-4,
-        "clip_range": 0.2,
-        "entropy_coef": 0.01,
-        "value_coef": 0.5,
-        "grad_clip": 0.5,
-        "gamma": 0.99,
-        "gae_lambda": 0.95,
-        "normalize_advantage": True,
-    }
+    "ppo": options("""
+        n_envs=4 n_steps=128 minibatches=4 epochs_per_batch=4 learning_rate=2.5e-4 clip_range=0.2 entropy_coef=0.01
+        value_coef=0.5 grad_clip=0.5 gamma=0.99 gae_lambda=0.95 normalize_advantage=True
+    """)
 }
 
 LOG = {

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from firstbreak.dialects import _meaning
-from firstbreak.dialects._table import Name, Origin, spelled, word_set, words
+from firstbreak.dialects._table import Name, Origin, entries, meanings, spelled, word_set, words
 from firstbreak.dialects.signals import SIGNALS, STATISTICS, evaluation, lookup
 from firstbreak.patterns import pattern
 from firstbreak.values import replace
@@ -95,7 +95,7 @@ _SPELLED = """
     progress.updates: update updates num_updates n_updates | replay.is_beta: per_beta is_beta beta_per
 """
 _GROUPS: Mapping[str, str] = {
-    **dict(_meaning.entries(_SPELLED)),
+    **dict(entries(_SPELLED)),
     # what firstbreak's own recorder writes (live/guard/adapters/sb3_loop.py)
     **{
         f"env.{name}": name
@@ -487,9 +487,8 @@ _OPTIONS = """
     total_steps: total_timesteps max_steps total_steps total_env_steps max_train_steps train_steps n_timesteps |
     env_id: env_id env | model: model model_name
 """
-CONFIG = spelled(
-    "weight_decay top_p top_k gradient_steps tau target_entropy exploration_fraction seed",
-    **dict(_meaning.entries(_OPTIONS)),
+CONFIG = spelled("weight_decay top_p top_k gradient_steps tau target_entropy exploration_fraction seed") | meanings(
+    _OPTIONS
 )
 
 LOG = {

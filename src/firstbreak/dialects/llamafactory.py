@@ -4,6 +4,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name, trl
+from firstbreak.dialects._table import meanings
 
 TITLE = "LLaMA-Factory"
 WRITES_TEXT = True
@@ -28,16 +29,10 @@ NAMES: dict[str, str | Name] = {
 
 NOT_CONVERTED = {**trl.NOT_CONVERTED, "total_steps": "the planned length of training, repeated in every line"}
 
-CONFIG = {
-    **trl.CONFIG,
-    "pref_beta": "kl_coef",
-    "pref_loss": "loss_type",
-    "cutoff_len": "max_total_tokens",
-    "ppo_target": "target_kl",
-    "ppo_score_norm": "normalize_reward",
-    "model_name_or_path": "model",
-    "dataset": "dataset",
-}
+CONFIG = trl.CONFIG | meanings("""
+    kl_coef: pref_beta | loss_type: pref_loss | max_total_tokens: cutoff_len | target_kl: ppo_target |
+    normalize_reward: ppo_score_norm | model: model_name_or_path | dataset: dataset
+""")
 
 DEFAULTS: dict[str, dict[str, Any]] = {
     "": {"learning_rate": 5e-5, "grad_clip": 1.0},

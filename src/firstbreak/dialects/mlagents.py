@@ -8,7 +8,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import word_set
+from firstbreak.dialects._table import meanings, word_set
 
 TITLE = "ML-Agents"
 
@@ -55,19 +55,11 @@ NAMES: dict[str, str | Name] = {
     "Time Elapsed": "time.elapsed",
 }
 
-CONFIG = {
-    "learning_rate": "learning_rate",
-    "num_epoch": "epochs_per_batch",
-    "epsilon": "clip_range",
-    "beta": "entropy_coef",
-    "lambd": "gae_lambda",
-    "extrinsic.gamma": "gamma",
-    "max_steps": "total_steps",
-    "tau": "tau",
-    "num_envs": "n_envs",
-    "learning_rate_schedule": "lr_schedule",
-    "checkpoint_interval": "save_interval",
-}
+CONFIG = meanings("""
+    learning_rate: learning_rate | epochs_per_batch: num_epoch | clip_range: epsilon | entropy_coef: beta |
+    gae_lambda: lambd | gamma: extrinsic.gamma | total_steps: max_steps | tau: tau | n_envs: num_envs |
+    lr_schedule: learning_rate_schedule | save_interval: checkpoint_interval
+""")
 
 LOG = {
     "reward.mean": "logged every summary_freq steps, once an episode has ended: lower summary_freq, end episodes",

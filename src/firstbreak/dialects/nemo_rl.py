@@ -4,7 +4,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import word_set
+from firstbreak.dialects._table import meanings, options, word_set
 
 TITLE = "NeMo-RL"
 WRITES_TEXT = True
@@ -128,55 +128,28 @@ NAMES: dict[str, str | Name] = {
     "ray/node.<i>.mem_gb": "memory.cpu@node <i>",
 }
 
-CONFIG = {
-    "policy.optimizer.kwargs.lr": "learning_rate",
-    "policy.optimizer.kwargs.weight_decay": "weight_decay",
-    "policy.max_grad_norm": "grad_clip",
-    "loss_fn.reference_policy_kl_penalty": "kl_coef",
-    "loss_fn.reference_policy_kl_type": "kl_estimator",
-    "loss_fn.ratio_clip_min": "clip_range",
-    "loss_fn.ratio_clip_max": "clip_range_high",
-    "loss_fn.ratio_clip_c": "dual_clip",
-    "loss_fn.use_importance_sampling_correction": "is_correction",
-    "loss_fn.truncated_importance_sampling_ratio": "is_cap",
-    "loss_fn.token_level_loss": "loss_type",
-    "grpo.num_generations_per_prompt": "group_size",
-    "grpo.num_prompts_per_step": "batch_size",
-    "policy.train_global_batch_size": "minibatch_size",
-    "grpo.max_num_steps": "total_steps",
-    "grpo.max_rollout_turns": "max_turns",
-    "grpo.normalize_rewards": "scale_rewards",
-    "grpo.overlong_filtering": "mask_truncated",
-    "grpo.use_dynamic_sampling": "dynamic_sampling",
-    "grpo.async_grpo.max_trajectory_age_steps": "max_staleness",
-    "grpo.val_period": "eval_interval",
-    "grpo.val_at_start": "eval_on_start",
-    "grpo.seed": "seed",
-    "policy.max_total_sequence_length": "max_total_tokens",
-    "policy.generation.max_new_tokens": "max_new_tokens",
-    "policy.generation.temperature": "temperature",
-    "policy.generation.top_p": "top_p",
-    "policy.generation.top_k": "top_k",
-    "policy.model_name": "model",
-    "policy.precision": "precision",
-    "data.dataset_name": "dataset",
-    "checkpointing.save_period": "save_interval",
-}
+CONFIG = meanings("""
+    learning_rate: policy.optimizer.kwargs.lr | weight_decay: policy.optimizer.kwargs.weight_decay |
+    grad_clip: policy.max_grad_norm | kl_coef: loss_fn.reference_policy_kl_penalty |
+    kl_estimator: loss_fn.reference_policy_kl_type | clip_range: loss_fn.ratio_clip_min |
+    clip_range_high: loss_fn.ratio_clip_max | dual_clip: loss_fn.ratio_clip_c |
+    is_correction: loss_fn.use_importance_sampling_correction | is_cap: loss_fn.truncated_importance_sampling_ratio |
+    loss_type: loss_fn.token_level_loss | group_size: grpo.num_generations_per_prompt |
+    batch_size: grpo.num_prompts_per_step | minibatch_size: policy.train_global_batch_size |
+    total_steps: grpo.max_num_steps | max_turns: grpo.max_rollout_turns | scale_rewards: grpo.normalize_rewards |
+    mask_truncated: grpo.overlong_filtering | dynamic_sampling: grpo.use_dynamic_sampling |
+    max_staleness: grpo.async_grpo.max_trajectory_age_steps | eval_interval: grpo.val_period |
+    eval_on_start: grpo.val_at_start | seed: grpo.seed | max_total_tokens: policy.max_total_sequence_length |
+    max_new_tokens: policy.generation.max_new_tokens | temperature: policy.generation.temperature |
+    top_p: policy.generation.top_p | top_k: policy.generation.top_k | model: policy.model_name |
+    precision: policy.precision | dataset: data.dataset_name | save_interval: checkpointing.save_period
+""")
 
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "": {
-        "grad_clip": 1.0,
-        "kl_coef": 0.01,
-        "kl_estimator": "k3",
-        "kl_in_reward": False,
-        "clip_range": 0.2,
-        "clip_range_high": 0.2,
-        "group_size": 16,
-        "temperature": 1.0,
-        "mask_truncated": False,
-        "dynamic_sampling": False,
-        "is_correction": False,
-    }
+    "": options("""
+        grad_clip=1.0 kl_coef=0.01 kl_estimator=k3 kl_in_reward=False clip_range=0.2 clip_range_high=0.2 group_size=16
+        temperature=1.0 mask_truncated=False dynamic_sampling=False is_correction=False
+    """)
 }
 
 LOG = {

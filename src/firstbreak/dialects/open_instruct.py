@@ -4,7 +4,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import spelled, word_set
+from firstbreak.dialects._table import meanings, options, word_set
 
 TITLE = "open-instruct"
 WRITES_TEXT = True
@@ -41,9 +41,7 @@ NAMES: dict[str, str | Name] = {
     "objective/<dataset>_correct_rate": "reward.component.<dataset>.accuracy",
     "val/format_scores": "reward.component.format.mean",
     "batch/percent_solved_mean": "reward.accuracy@batch",
-    "batch/filtered_prompts_pct": Name(
-        "reward.zero_std_frac", note="prompts filtered for equal rewards over prompts seen"
-    ),
+    "batch/filtered_prompts_pct": Name("reward.zero_std_frac", note="prompts filtered for equal rewards over prompts seen"),
     "real_batch_size_ratio": Name("reward.effective_frac", note="shrinks as groups become all right or all wrong"),
     "unsolved_batch_size_ratio": Name("reward.unsolved_frac", note=_FINAL),
     "batch/filtered_prompts": "filter.zero_std_dropped",
@@ -80,12 +78,8 @@ NAMES: dict[str, str | Name] = {
     # lengths
     "val/sequence_lengths": "length.mean",
     "val/sequence_lengths_<stat>": "length.<stat>",
-    "val/sequence_lengths_solved": Name(
-        "length.correct.mean", note="solved is the highest score; 0 where there is none"
-    ),
-    "val/sequence_lengths_unsolved": Name(
-        "length.incorrect.mean", note="unsolved is a score of 0; 0 where there is none"
-    ),
+    "val/sequence_lengths_solved": Name("length.correct.mean", note="solved is the highest score; 0 where there is none"),
+    "val/sequence_lengths_unsolved": Name("length.incorrect.mean", note="unsolved is a score of 0; 0 where there is none"),
     "val/stop_rate": "length.terminated_frac",
     "val/num_total_tokens": "tokens.total",
     "val/num_step_tokens": "tokens.step",
@@ -129,7 +123,7 @@ NAMES: dict[str, str | Name] = {
     "learner_mfu": Name("perf.mfu.train", 0.01, "logged in percent"),
     "actor_mfu": Name("perf.mfu.infer", 0.01, "logged in percent"),
     "actor_mbu": Name("perf.mbu.infer", 0.01, "logged in percent"),
-}
+}  # fmt: skip
 
 NOT_CONVERTED = {
     **dict.fromkeys(
@@ -140,48 +134,23 @@ NOT_CONVERTED = {
     "sample_completions": "a table of texts, read as samples",
 }
 
-CONFIG = spelled(
-    "learning_rate kl_estimator temperature seed",
-    grad_clip="max_grad_norm",
-    kl_coef="beta",
-    clip_range="clip_lower",
-    clip_range_high="clip_higher",
-    group_size="num_samples_per_prompt_rollout",
-    batch_size="num_unique_prompts_rollout",
-    epochs_per_batch="num_epochs",
-    minibatches="num_mini_batches",
-    max_new_tokens="response_length",
-    max_prompt_tokens="max_prompt_token_length",
-    top_p="vllm_top_p",
-    scale_rewards="advantage_normalization_type",
-    loss_type="loss_denominator",
-    mask_truncated="mask_truncated_completions",
-    max_staleness="async_steps",
-    is_correction="use_rho_correction",
-    is_cap="truncated_importance_sampling_ratio_cap",
-    dynamic_sampling="filter_zero_std_samples active_sampling",
-    total_steps="total_episodes",
-    model="model_name_or_path",
-    dataset="dataset_mixer_list",
-    eval_interval="local_eval_every",
-    save_interval="save_freq",
-)
+CONFIG = meanings("""
+    learning_rate kl_estimator temperature seed | grad_clip: max_grad_norm | kl_coef: beta | clip_range: clip_lower |
+    clip_range_high: clip_higher | group_size: num_samples_per_prompt_rollout |
+    batch_size: num_unique_prompts_rollout | epochs_per_batch: num_epochs | minibatches: num_mini_batches |
+    max_new_tokens: response_length | max_prompt_tokens: max_prompt_token_length | top_p: vllm_top_p |
+    scale_rewards: advantage_normalization_type | loss_type: loss_denominator |
+    mask_truncated: mask_truncated_completions | max_staleness: async_steps | is_correction: use_rho_correction |
+    is_cap: truncated_importance_sampling_ratio_cap | dynamic_sampling: filter_zero_std_samples active_sampling |
+    total_steps: total_episodes | model: model_name_or_path | dataset: dataset_mixer_list |
+    eval_interval: local_eval_every | save_interval: save_freq
+""")
 
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "": {
-        "kl_coef": 0.05,
-        "kl_estimator": 2,
-        "kl_in_reward": False,
-        "clip_range": 0.2,
-        "clip_range_high": 0.272,
-        "group_size": 4,
-        "minibatches": 1,
-        "max_new_tokens": 256,
-        "is_correction": True,
-        "is_cap": 2.0,
-        "max_staleness": 8,
-        "scale_rewards": "centered",
-    }
+    "": options("""
+        kl_coef=0.05 kl_estimator=2 kl_in_reward=False clip_range=0.2 clip_range_high=0.272 group_size=4 minibatches=1
+        max_new_tokens=256 is_correction=True is_cap=2.0 max_staleness=8 scale_rewards=centered
+    """)
 }
 
 LOG = {

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name, Older
-from firstbreak.dialects._table import spelled, word_set
+from firstbreak.dialects._table import meanings, options, word_set
 
 TITLE = "OpenRLHF"
 WRITES_TEXT = True
@@ -97,62 +97,30 @@ NOT_CONVERTED = {
     "<extra_logs key>": "a reward function or agent may log any name: it is listed as recorded and not understood",
 }
 
-CONFIG = spelled(
-    learning_rate="actor.adam.lr actor_learning_rate learning_rate",
-    value_learning_rate="critic.adam.lr critic_learning_rate",
-    grad_clip="actor.max_norm max_norm",
-    kl_coef="algo.kl.init_coef init_kl_coef beta",
-    kl_estimator="algo.kl.estimator kl_estimator",
-    target_kl="algo.kl.target kl_target",
-    clip_range="actor.eps_clip eps_clip",
-    clip_range_value="value_clip",
-    dual_clip="actor.dual_clip",
-    entropy_coef="actor.entropy_coef entropy_loss_coef",
-    advantage_estimator="algo.advantage.estimator advantage_estimator",
-    gamma="algo.advantage.gamma gamma",
-    gae_lambda="algo.advantage.lambd lambd",
-    group_size="rollout.n_samples_per_prompt n_samples_per_prompt",
-    batch_size="rollout.batch_size rollout_batch_size",
-    minibatch_size="train.batch_size train_batch_size",
-    epochs_per_batch="train.max_epochs max_epochs",
-    max_total_tokens="data.max_len",
-    max_new_tokens="generate_max_len",
-    max_prompt_tokens="prompt_max_len",
-    temperature="rollout.temperature temperature",
-    top_p="rollout.top_p top_p",
-    eval_temperature="eval.temperature eval_temperature",
-    dynamic_sampling="algo.dynamic_filtering_enable dynamic_filtering",
-    is_correction="actor.is_correction_enable enable_vllm_is_correction",
-    reward_clip="reward_clip_range",
-    model="pretrain",
-    dataset="prompt_data",
-    max_prompts="data.max_samples max_samples",
-    total_epochs="num_episodes",
-    seed="seed",
-    eval_interval="eval_steps",
-    save_interval="save_steps",
-)
+CONFIG = meanings("""
+    learning_rate: actor.adam.lr actor_learning_rate learning_rate |
+    value_learning_rate: critic.adam.lr critic_learning_rate | grad_clip: actor.max_norm max_norm |
+    kl_coef: algo.kl.init_coef init_kl_coef beta | kl_estimator: algo.kl.estimator kl_estimator |
+    target_kl: algo.kl.target kl_target | clip_range: actor.eps_clip eps_clip | clip_range_value: value_clip |
+    dual_clip: actor.dual_clip | entropy_coef: actor.entropy_coef entropy_loss_coef |
+    advantage_estimator: algo.advantage.estimator advantage_estimator | gamma: algo.advantage.gamma gamma |
+    gae_lambda: algo.advantage.lambd lambd | group_size: rollout.n_samples_per_prompt n_samples_per_prompt |
+    batch_size: rollout.batch_size rollout_batch_size | minibatch_size: train.batch_size train_batch_size |
+    epochs_per_batch: train.max_epochs max_epochs | max_total_tokens: data.max_len | max_new_tokens: generate_max_len |
+    max_prompt_tokens: prompt_max_len | temperature: rollout.temperature temperature | top_p: rollout.top_p top_p |
+    eval_temperature: eval.temperature eval_temperature |
+    dynamic_sampling: algo.dynamic_filtering_enable dynamic_filtering |
+    is_correction: actor.is_correction_enable enable_vllm_is_correction | reward_clip: reward_clip_range |
+    model: pretrain | dataset: prompt_data | max_prompts: data.max_samples max_samples | total_epochs: num_episodes |
+    seed: seed | eval_interval: eval_steps | save_interval: save_steps
+""")
 
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "": {
-        "learning_rate": 1e-6,
-        "grad_clip": 1.0,
-        "kl_coef": 0.01,
-        "kl_estimator": "k1",
-        "kl_in_reward": True,
-        "clip_range": 0.2,
-        "group_size": 1,
-        "epochs_per_batch": 1,
-        "batch_size": 1024,
-        "minibatch_size": 128,
-        "temperature": 1.0,
-        "eval_temperature": 0.6,
-        "dynamic_sampling": False,
-        "is_correction": False,
-        "gamma": 1.0,
-        "gae_lambda": 1.0,
-        "clip_range_value": 0.5,
-    },
+    "": options("""
+        learning_rate=1e-6 grad_clip=1.0 kl_coef=0.01 kl_estimator=k1 kl_in_reward=True clip_range=0.2 group_size=1
+        epochs_per_batch=1 batch_size=1024 minibatch_size=128 temperature=1.0 eval_temperature=0.6
+        dynamic_sampling=False is_correction=False gamma=1.0 gae_lambda=1.0 clip_range_value=0.5
+    """),
     "dpo": {"kl_coef": 0.1, "kl_in_reward": False},
 }
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import spelled, word_set
+from firstbreak.dialects._table import meanings, options, word_set
 
 TITLE = "prime-rl"
 WRITES_TEXT = True
@@ -166,47 +166,24 @@ NAMES: dict[str, str | Name] = {
     "Error": "tool.error_frac",
 }
 
-CONFIG = spelled(
-    learning_rate="trainer.optim.lr optim.lr",
-    weight_decay="optim.weight_decay",
-    grad_clip="optim.max_norm",
-    clip_range="loss.dppo_mask_low",
-    clip_range_high="loss.dppo_mask_high",
-    kl_coef="loss.kl_tau",
-    group_size="orchestrator.group_size orchestrator.rollouts_per_example",
-    batch_size="orchestrator.batch_size",
-    max_total_tokens="orchestrator.seq_len",
-    max_new_tokens="sampling.max_completion_tokens sampling.max_tokens",
-    temperature="sampling.temperature",
-    top_p="sampling.top_p",
-    eval_temperature="eval.sampling.temperature",
-    max_staleness="max_off_policy_steps orchestrator.max_off_policy_steps",
-    behave_weight_cap="trainer.loss.ratio_clip loss.ratio_clip",
-    dynamic_sampling="train.filter_zero_advantages",
-    advantage_estimator="algo",
-    total_steps="max_steps",
-    model="model.name",
-    eval_interval="eval.interval",
-    save_interval="ckpt.interval",
-    seed="seed",
-)
+CONFIG = meanings("""
+    learning_rate: trainer.optim.lr optim.lr | weight_decay: optim.weight_decay | grad_clip: optim.max_norm |
+    clip_range: loss.dppo_mask_low | clip_range_high: loss.dppo_mask_high | kl_coef: loss.kl_tau |
+    group_size: orchestrator.group_size orchestrator.rollouts_per_example | batch_size: orchestrator.batch_size |
+    max_total_tokens: orchestrator.seq_len | max_new_tokens: sampling.max_completion_tokens sampling.max_tokens |
+    temperature: sampling.temperature | top_p: sampling.top_p | eval_temperature: eval.sampling.temperature |
+    max_staleness: max_off_policy_steps orchestrator.max_off_policy_steps |
+    behave_weight_cap: trainer.loss.ratio_clip loss.ratio_clip | dynamic_sampling: train.filter_zero_advantages |
+    advantage_estimator: algo | total_steps: max_steps | model: model.name | eval_interval: eval.interval |
+    save_interval: ckpt.interval | seed: seed
+""")
 
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "": {
-        "learning_rate": 1e-6,
-        "grad_clip": 1.0,
-        "clip_range": 0.2,
-        "clip_range_high": 0.2,
-        "kl_coef": 0.0,
-        "group_size": 1,
-        "max_total_tokens": 2048,
-        "updates_per_batch": 1,
-        "temperature": 1.0,
-        "max_staleness": 8,
-        "dynamic_sampling": True,
-        "is_correction": True,
-        "advantage_estimator": "grpo",
-    }
+    "": options("""
+        learning_rate=1e-6 grad_clip=1.0 clip_range=0.2 clip_range_high=0.2 kl_coef=0.0 group_size=1
+        max_total_tokens=2048 updates_per_batch=1 temperature=1.0 max_staleness=8 dynamic_sampling=True
+        is_correction=True advantage_estimator=grpo
+    """)
 }
 
 LOG = {

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import word_set
+from firstbreak.dialects._table import meanings, word_set
 
 TITLE = "rl_games"
 
@@ -62,26 +62,16 @@ NAMES: dict[str, str | Name] = {
     "performance/step_time": "time.env",
 }
 
-CONFIG = {
-    "params.config.learning_rate": "learning_rate",
-    "params.config.grad_norm": "grad_clip",
-    "params.config.num_actors": "n_envs",
-    "params.config.horizon_length": "n_steps",
-    "params.config.minibatch_size": "minibatch_size",
-    "params.config.mini_epochs": "epochs_per_batch",
-    "params.config.e_clip": "clip_range",
-    "params.config.kl_threshold": "target_kl",
-    "params.config.lr_schedule": "lr_schedule",
-    "params.config.entropy_coef": "entropy_coef",
-    "params.config.critic_coef": "value_coef",
-    "params.config.gamma": "gamma",
-    "params.config.tau": "gae_lambda",
-    "params.config.normalize_advantage": "normalize_advantage",
-    "params.config.normalize_input": "normalize_observation",
-    "params.config.max_epochs": "total_steps",
-    "params.config.env_name": "env_id",
-    "params.seed": "seed",
-}
+CONFIG = meanings("""
+    learning_rate: params.config.learning_rate | grad_clip: params.config.grad_norm |
+    n_envs: params.config.num_actors | n_steps: params.config.horizon_length |
+    minibatch_size: params.config.minibatch_size | epochs_per_batch: params.config.mini_epochs |
+    clip_range: params.config.e_clip | target_kl: params.config.kl_threshold | lr_schedule: params.config.lr_schedule |
+    entropy_coef: params.config.entropy_coef | value_coef: params.config.critic_coef | gamma: params.config.gamma |
+    gae_lambda: params.config.tau | normalize_advantage: params.config.normalize_advantage |
+    normalize_observation: params.config.normalize_input | total_steps: params.config.max_epochs |
+    env_id: params.config.env_name | seed: params.seed
+""")
 
 LOG = {
     "policy.clip_fraction": "set use_diagnostics: True",

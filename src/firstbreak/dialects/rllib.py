@@ -7,7 +7,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import spelled, word_set
+from firstbreak.dialects._table import meanings, options, word_set
 
 TITLE = "RLlib"
 
@@ -190,43 +190,25 @@ NOT_CONVERTED = {
     "iterations_since_restore": "starts again at every restore",
 }
 
-CONFIG = spelled(
-    "grad_clip gamma tau target_entropy exploration_fraction seed",
-    learning_rate="lr actor_lr",
-    value_learning_rate="critic_lr",
-    batch_size="train_batch_size_per_learner train_batch_size",
-    minibatch_size="minibatch_size sgd_minibatch_size",
-    epochs_per_batch="num_epochs num_sgd_iter",
-    clip_range="clip_param",
-    clip_range_value="vf_clip_param",
-    target_kl="kl_target",
-    entropy_coef="entropy_coeff",
-    value_coef="vf_loss_coeff",
-    gae_lambda="lambda_ lambda",
-    reward_clip="clip_rewards",
-    n_steps="rollout_fragment_length sample_batch_size",
-    n_step_returns="n_step",
-    buffer_size="replay_buffer_config.capacity buffer_size",
-    learning_starts="num_steps_sampled_before_learning_starts learning_starts",
-    target_update_interval="target_network_update_freq",
-    exploration_final="exploration_final_eps",
-    env_id="env",
-    eval_interval="evaluation_interval",
-)
+CONFIG = meanings("""
+    grad_clip gamma tau target_entropy exploration_fraction seed | learning_rate: lr actor_lr |
+    value_learning_rate: critic_lr | batch_size: train_batch_size_per_learner train_batch_size |
+    minibatch_size: minibatch_size sgd_minibatch_size | epochs_per_batch: num_epochs num_sgd_iter |
+    clip_range: clip_param | clip_range_value: vf_clip_param | target_kl: kl_target | entropy_coef: entropy_coeff |
+    value_coef: vf_loss_coeff | gae_lambda: lambda_ lambda | reward_clip: clip_rewards |
+    n_steps: rollout_fragment_length sample_batch_size | n_step_returns: n_step |
+    buffer_size: replay_buffer_config.capacity buffer_size |
+    learning_starts: num_steps_sampled_before_learning_starts learning_starts |
+    target_update_interval: target_network_update_freq | exploration_final: exploration_final_eps | env_id: env |
+    eval_interval: evaluation_interval
+""")
 
 DEFAULTS: dict[str, dict[str, Any]] = {
     "": {"gamma": 0.99},
-    "ppo": {
-        "learning_rate": 5e-5,
-        "batch_size": 4000,
-        "minibatch_size": 128,
-        "epochs_per_batch": 30,
-        "clip_range": 0.3,
-        "clip_range_value": 10.0,
-        "entropy_coef": 0.0,
-        "gae_lambda": 1.0,
-        "value_coef": 1.0,
-    },
+    "ppo": options("""
+        learning_rate=5e-5 batch_size=4000 minibatch_size=128 epochs_per_batch=30 clip_range=0.3 clip_range_value=10.0
+        entropy_coef=0.0 gae_lambda=1.0 value_coef=1.0
+    """),
 }
 
 LOG = {

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import spelled, word_set
+from firstbreak.dialects._table import meanings, options, word_set
 
 TITLE = "ROLL"
 WRITES_TEXT = True
@@ -152,53 +152,25 @@ NAMES: dict[str, str | Name] = {
     "memory/<path:place>": "memory.gpu@<place>",
 }
 
-CONFIG = spelled(
-    learning_rate="training_args.learning_rate actor_train.training_args.learning_rate",
-    weight_decay="actor_train.training_args.weight_decay",
-    grad_clip="max_grad_norm",
-    clip_range="pg_clip pg_clip_low",
-    clip_range_high="pg_clip_high",
-    clip_range_value="value_clip",
-    dual_clip="dual_clip_loss",
-    kl_coef="kl_loss_coef init_kl_coef",
-    kl_in_reward="add_token_level_kl",
-    kl_estimator="kl_penalty",
-    target_kl="target_kl",
-    entropy_coef="entropy_loss_coef",
-    advantage_estimator="adv_estimator",
-    normalize_advantage="whiten_advantages",
-    reward_clip="reward_clip",
-    gamma="gamma",
-    gae_lambda="lambd",
-    epochs_per_batch="ppo_epochs",
-    batch_size="rollout_batch_size",
-    group_size="num_return_sequences_in_group",
-    max_new_tokens="response_length",
-    max_prompt_tokens="prompt_length",
-    temperature="actor_infer.generating_args.temperature",
-    top_p="actor_infer.generating_args.top_p",
-    top_k="actor_infer.generating_args.top_k",
-    mask_truncated="max_len_mask",
-    max_staleness="async_generation_ratio",
-    is_correction="train_infer_correction",
-    loss_type="loss_agg_mode",
-    importance_level="importance_sampling",
-    model="pretrain",
-    total_steps="max_steps",
-    eval_interval="eval_steps",
-    save_interval="save_steps",
-    seed="seed",
-)
+CONFIG = meanings("""
+    learning_rate: training_args.learning_rate actor_train.training_args.learning_rate |
+    weight_decay: actor_train.training_args.weight_decay | grad_clip: max_grad_norm | clip_range: pg_clip pg_clip_low |
+    clip_range_high: pg_clip_high | clip_range_value: value_clip | dual_clip: dual_clip_loss |
+    kl_coef: kl_loss_coef init_kl_coef | kl_in_reward: add_token_level_kl | kl_estimator: kl_penalty |
+    target_kl: target_kl | entropy_coef: entropy_loss_coef | advantage_estimator: adv_estimator |
+    normalize_advantage: whiten_advantages | reward_clip: reward_clip | gamma: gamma | gae_lambda: lambd |
+    epochs_per_batch: ppo_epochs | batch_size: rollout_batch_size | group_size: num_return_sequences_in_group |
+    max_new_tokens: response_length | max_prompt_tokens: prompt_length |
+    temperature: actor_infer.generating_args.temperature | top_p: actor_infer.generating_args.top_p |
+    top_k: actor_infer.generating_args.top_k | mask_truncated: max_len_mask | max_staleness: async_generation_ratio |
+    is_correction: train_infer_correction | loss_type: loss_agg_mode | importance_level: importance_sampling |
+    model: pretrain | total_steps: max_steps | eval_interval: eval_steps | save_interval: save_steps | seed: seed
+""")
 
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "": {
-        "clip_range": 0.2,
-        "kl_estimator": "kl",
-        "group_size": 1,
-        "epochs_per_batch": 1,
-        "max_staleness": 0,
-        "is_correction": False,
-    }
+    "": options("""
+        clip_range=0.2 kl_estimator=kl group_size=1 epochs_per_batch=1 max_staleness=0 is_correction=False
+    """)
 }
 
 LOG = {

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name, Older
-from firstbreak.dialects._table import spelled, word_set, words
+from firstbreak.dialects._table import meanings, options, word_set, words
 
 TITLE = "Stable-Baselines3"
 
@@ -86,29 +86,16 @@ NAMES: dict[str, str | Name] = {
     "time/episodes": "progress.episodes",
 }
 
-CONFIG = spelled(
-    """
+CONFIG = meanings("""
     learning_rate n_envs n_steps gamma gae_lambda clip_range target_kl normalize_advantage target_entropy
-    exploration_fraction buffer_size learning_starts train_freq gradient_steps target_update_interval tau
-    policy_delay seed log_interval
-    """,
-    total_steps="n_timesteps total_timesteps",
-    minibatch_size="batch_size",
-    epochs_per_batch="n_epochs",
-    clip_range_value="clip_range_vf",
-    entropy_coef="ent_coef",
-    value_coef="vf_coef",
-    grad_clip="max_grad_norm",
-    normalize_observation="norm_obs",
-    normalize_reward="norm_reward",
-    reward_clip="clip_reward",
-    exploration_initial="exploration_initial_eps",
-    exploration_final="exploration_final_eps",
-    action_noise="noise_std",
-    env_id="env_id env",
-    eval_interval="eval_freq",
-    save_interval="save_freq",
-)
+        exploration_fraction buffer_size learning_starts train_freq gradient_steps target_update_interval tau
+        policy_delay seed log_interval | total_steps: n_timesteps total_timesteps | minibatch_size: batch_size |
+    epochs_per_batch: n_epochs | clip_range_value: clip_range_vf | entropy_coef: ent_coef | value_coef: vf_coef |
+    grad_clip: max_grad_norm | normalize_observation: norm_obs | normalize_reward: norm_reward |
+    reward_clip: clip_reward | exploration_initial: exploration_initial_eps |
+    exploration_final: exploration_final_eps | action_noise: noise_std | env_id: env_id env |
+    eval_interval: eval_freq | save_interval: save_freq
+""")
 
 _OFF_POLICY = {"buffer_size": 1_000_000, "learning_starts": 100, "gamma": 0.99, "gradient_steps": 1}
 _ACTOR_CRITIC = _OFF_POLICY | {"minibatch_size": 256, "tau": 0.005, "train_freq": 1}
@@ -123,24 +110,14 @@ _ON_POLICY = {"gamma": 0.99, "value_coef": 0.5, "grad_clip": 0.5, "entropy_coef"
 
 DEFAULTS: dict[str, dict[str, Any]] = {
     "ppo": _ON_POLICY
-    | {
-        "learning_rate": 3e-4,
-        "n_steps": 2048,
-        "minibatch_size": 64,
-        "epochs_per_batch": 10,
-        "gae_lambda": 0.95,
-        "clip_range": 0.2,
-        "normalize_advantage": True,
-    },
+    | options("""
+        learning_rate=3e-4 n_steps=2048 minibatch_size=64 epochs_per_batch=10 gae_lambda=0.95 clip_range=0.2
+        normalize_advantage=True
+    """),
     "a2c": _ON_POLICY
-    | {
-        "learning_rate": 7e-4,
-        "n_steps": 5,
-        "epochs_per_batch": 1,
-        "minibatches": 1,
-        "gae_lambda": 1.0,
-        "normalize_advantage": False,
-    },
+    | options("""
+        learning_rate=7e-4 n_steps=5 epochs_per_batch=1 minibatches=1 gae_lambda=1.0 normalize_advantage=False
+    """),
     "trpo": {"learning_rate": 1e-3, "n_steps": 2048, "minibatch_size": 128, "gae_lambda": 0.95, "target_kl": 0.01},
     "dqn": _Q_NETWORK
     | {"learning_rate": 1e-4, "exploration_fraction": 0.1, "exploration_final": 0.05, "grad_clip": 10.0},

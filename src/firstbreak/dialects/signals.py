@@ -76,12 +76,7 @@ _ENVIRONMENT: tuple[_Row, ...] = (
     _less("env.transition_unchanged", "whether the next observation of a stored transition is the observation"),
     _less("env.observation_constant", "share of an observation's components that never change in a window"),
     ("env.observation_size", None, "", "root mean square of the largest component of the observation"),
-    (
-        "env.observation_offset",
-        None,
-        "ratio",
-        "mean over spread of a component of the observation that lies far from 0",
-    ),
+    ("env.observation_offset", None, "ratio", "mean over spread of a component of the observation that lies far from 0"),
     ("env.action_use", None, "fraction", "size of the actions over half of the range that they may have"),
     ("env.action_shown_any", "up", "fraction", "most of a component's change that actions explain, in whatever state"),
     ("env.episodes_ended", None, "episodes", "episodes that ended among the transitions that were looked at"),
@@ -96,24 +91,12 @@ _ENVIRONMENT: tuple[_Row, ...] = (
     ("env.reward_size", None, "reward", "root mean square of the rewards of single steps"),
     ("custom.<name>", None, "", "a number that the user's own code logs"),
     _less("proof.prompt_repeated", "share of the training rows that hold one of the four most frequent prompts"),
-    _less(
-        "proof.prompt_unlike", "share of the training prompts without the common beginning or end of the evaluation's"
-    ),
-    _less(
-        "proof.prompt_cut", "share of the training prompts that lack the common end of the evaluation's and are shorter"
-    ),
-    _less(
-        "proof.prompt_unseen",
-        "share of the evaluation's prompts with a character that no training prompt has, beyond chance",
-    ),
+    _less("proof.prompt_unlike", "share of the training prompts without the common beginning or end of the evaluation's"),
+    _less("proof.prompt_cut", "share of the training prompts that lack the common end of the evaluation's and are shorter"),
+    _less("proof.prompt_unseen", "share of the evaluation's prompts with a character that no training prompt has, beyond chance"),
     ("proof.prompt_everywhere", "down", "fraction", "share of a batch's groups that have its most frequent prompt"),
     _less("proof.prompt_torn", "of the prompts that occur more than once, share with several right answers"),
-    (
-        "proof.own_lift",
-        "up",
-        "standard deviations",
-        "what a completion gets more against its own prompt's answer than another's",
-    ),
+    ("proof.own_lift", "up", "standard deviations", "what a completion gets more against its own prompt's answer than another's"),
     ("proof.own_error", None, "standard deviations", "standard error of proof.own_lift"),
     (
         "proof.own_agreement",
@@ -121,10 +104,7 @@ _ENVIRONMENT: tuple[_Row, ...] = (
         "fraction",
         "how much more alike the last words of two completions are where they have one prompt",
     ),
-    _less(
-        "proof.answer_elsewhere",
-        "of the prompts whose completions agree, share whose answer is another prompt's in the data",
-    ),
+    _less("proof.answer_elsewhere", "of the prompts whose completions agree, share whose answer is another prompt's in the data"),
     ("proof.batch_repeated", "down", "count", "batches before that had the prompts of this one, in the same order"),
     ("proof.action_other", "down", "fraction", "share of the stored actions that are not those that were executed"),
     ("proof.steps", None, "environment steps", "steps of an environment that a call of the recorder was given"),
@@ -135,7 +115,7 @@ _ENVIRONMENT: tuple[_Row, ...] = (
     ),
     ("proof.pairs_equal", "down", "fraction", "share of preference pairs whose two texts are one"),
     ("proof.pairs_swapped", "down", "fraction", "share of preference texts on the other side than in the data"),
-)
+)  # fmt: skip
 
 _EVALUATION: tuple[_Row, ...] = (
     ("eval.reward", "up", "reward", "mean reward or return on held-out prompts or evaluation episodes"),
@@ -290,25 +270,17 @@ _REWARD: tuple[_Row, ...] = (
     ("proof.right_rows", None, "count", "right completions that were found"),
     ("proof.mixed_prompts", None, "count", "prompts with right and wrong completions"),
     ("proof.reward_turned", "down", "fraction", "share of prompts whose right answer gets less than an empty text"),
-    _less(
-        "proof.reward_open",
-        "share of prompts whose empty text gets as much as the right answer and the best completions",
-    ),
+    _less("proof.reward_open", "share of prompts whose empty text gets as much as the right answer and the best completions"),
     _less("proof.reward_unpaid", "share of right completions that get no more than wrong ones on average"),
     _less("proof.reward_deaf", "share of prompts of which all texts get one score, where prompts differ in it"),
     _less("proof.reward_unread", "share of prompts whose right answer gets no more than another prompt's"),
     ("proof.reward_longer", "down", "fraction", "share of completions that get more when they are repeated"),
-    _less(
-        "proof.reference_elsewhere",
-        "of completions that are a right answer, the share for which it is another prompt's",
-    ),
+    _less("proof.reference_elsewhere", "of completions that are a right answer, the share for which it is another prompt's"),
     _less("proof.reward_clipped", "of the groups with different rewards, share with one reward after clipping"),
-    _less(
-        "proof.reward_twins", "of completions that are equal to one before in their group, share with another reward"
-    ),
+    _less("proof.reward_twins", "of completions that are equal to one before in their group, share with another reward"),
     _less("proof.reward_blind", "of the prompts with right and wrong completions, share for which all get one reward"),
     ("proof.reference_split", "down", "fraction", "share of the groups of one prompt with several right answers"),
-)
+)  # fmt: skip
 
 _ADVANTAGE: tuple[_Row, ...] = (
     ("advantage.mean", None, "", "advantage that weights the policy loss"),
@@ -362,9 +334,7 @@ _ADVANTAGE: tuple[_Row, ...] = (
 )
 
 _POLICY_UPDATE: tuple[_Row, ...] = (
-    _less(
-        "proof.gradient_one_sided", "whether only good or only bad tokens have a gradient in a first update: 1 or 0", ""
-    ),
+    _less("proof.gradient_one_sided", "whether only good or only bad tokens have a gradient in a first update: 1 or 0", ""),
     ("kl.ref", None, "nats per token", "divergence of the policy from the reference model"),
     ("kl.ref.seq_sum", None, "nats per sequence", "divergence from the reference model, summed over a completion"),
     ("kl.ref_baseline", None, "nats per sequence", "KTO's baseline: log ratio on mismatched pairs, not a divergence"),
@@ -451,20 +421,11 @@ _POLICY_UPDATE: tuple[_Row, ...] = (
     ("proof.rows_trained", None, "fraction", "share of a rollout's rows that were in its minibatches"),
     ("proof.ratio_first", "down", "", "mean distance of the ratio from 1 before the first update on a batch"),
     ("proof.dropout", "down", "nats", "mean distance of log-probabilities between training and evaluation mode"),
-    (
-        "proof.step_gain",
-        "up",
-        "",
-        "advantage times change of log-probability in an update, over its size: from -1 to 1",
-    ),
+    ("proof.step_gain", "up", "", "advantage times change of log-probability in an update, over its size: from -1 to 1"),
     ("proof.step_size", None, "nats", "mean change of a token's log-probability in one update"),
     _less("proof.untrained", "share of the trainable weights without a gradient or outside the optimizer"),
     ("proof.frozen", "down", "fraction", "share of an adapter's weights that are not trainable"),
-    _less(
-        "proof.changed_between",
-        "times but the first that something else than the optimizer changed the weights",
-        "count",
-    ),
+    _less("proof.changed_between", "times but the first that something else than the optimizer changed the weights", "count"),
     ("proof.returned", "down", "count", "times so far that the weights of an earlier update came back"),
     _less("proof.decaying", "of the weights' sizes, share from which weight decay takes more than a step gives"),
     ("proof.trainable", None, "fraction", "share of the weights that are trainable, of a model without adapters"),
@@ -480,7 +441,7 @@ _POLICY_UPDATE: tuple[_Row, ...] = (
     ),
     ("proof.reference_gap", None, "nats", "mean distance between policy and reference on a fresh batch, a token"),
     ("proof.reference_shared", "down", "fraction", "share of the weights that policy and reference have in common"),
-)
+)  # fmt: skip
 
 _EXPLORATION: tuple[_Row, ...] = (
     ("policy.entropy", None, "nats", "entropy of the policy, per token or action"),

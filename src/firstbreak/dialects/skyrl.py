@@ -4,7 +4,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import word_set
+from firstbreak.dialects._table import meanings, options, word_set
 
 TITLE = "SkyRL"
 WRITES_TEXT = True
@@ -116,71 +116,37 @@ NAMES: dict[str, str | Name] = {
     "trainer/tokens_per_second_per_gpu": "throughput.tok_s_gpu",
 }
 
-CONFIG = {
-    "trainer.policy.optimizer_config.lr": "learning_rate",
-    "trainer.critic.optimizer_config.lr": "value_learning_rate",
-    "trainer.policy.optimizer_config.max_grad_norm": "grad_clip",
-    "trainer.policy.optimizer_config.weight_decay": "weight_decay",
-    "trainer.algorithm.eps_clip_low": "clip_range",
-    "trainer.algorithm.eps_clip_high": "clip_range_high",
-    "trainer.algorithm.clip_ratio_c": "dual_clip",
-    "trainer.algorithm.value_clip": "clip_range_value",
-    "trainer.algorithm.kl_loss_coef": "kl_coef",
-    "trainer.algorithm.kl_estimator_type": "kl_estimator",
-    "trainer.algorithm.use_kl_in_reward": "kl_in_reward",
-    "trainer.algorithm.entropy_loss_coef": "entropy_coef",
-    "trainer.algorithm.advantage_estimator": "advantage_estimator",
-    "trainer.algorithm.advantage_batch_normalize": "normalize_advantage",
-    "trainer.algorithm.grpo_norm_by_std": "scale_rewards",
-    "trainer.algorithm.loss_reduction": "loss_type",
-    "trainer.algorithm.gamma": "gamma",
-    "trainer.algorithm.lambd": "gae_lambda",
-    "trainer.algorithm.zero_variance_filter": "dynamic_sampling",
-    "trainer.algorithm.off_policy_correction.tis_ratio_type": "is_correction",
-    "trainer.algorithm.use_tis": "is_correction",
-    "trainer.update_epochs_per_batch": "epochs_per_batch",
-    "trainer.policy_mini_batch_size": "minibatch_size",
-    "trainer.train_batch_size": "batch_size",
-    "trainer.fully_async.max_staleness_steps": "max_staleness",
-    "trainer.max_prompt_length": "max_prompt_tokens",
-    "trainer.epochs": "total_epochs",
-    "trainer.eval_interval": "eval_interval",
-    "trainer.eval_before_train": "eval_on_start",
-    "data.train_data": "dataset",
-    "data.val_data": "eval_dataset",
-    "trainer.ckpt_interval": "save_interval",
-    "trainer.policy.model.path": "model",
-    "trainer.seed": "seed",
-    "generator.n_samples_per_prompt": "group_size",
-    "generator.sampling_params.max_generate_length": "max_new_tokens",
-    "generator.sampling_params.temperature": "temperature",
-    "generator.sampling_params.top_p": "top_p",
-    "generator.eval_sampling_params.temperature": "eval_temperature",
-    "generator.max_turns": "max_turns",
-    "generator.apply_overlong_filtering": "mask_truncated",
-    "environment.env_class": "env_id",
-}
+CONFIG = meanings("""
+    learning_rate: trainer.policy.optimizer_config.lr | value_learning_rate: trainer.critic.optimizer_config.lr |
+    grad_clip: trainer.policy.optimizer_config.max_grad_norm |
+    weight_decay: trainer.policy.optimizer_config.weight_decay | clip_range: trainer.algorithm.eps_clip_low |
+    clip_range_high: trainer.algorithm.eps_clip_high | dual_clip: trainer.algorithm.clip_ratio_c |
+    clip_range_value: trainer.algorithm.value_clip | kl_coef: trainer.algorithm.kl_loss_coef |
+    kl_estimator: trainer.algorithm.kl_estimator_type | kl_in_reward: trainer.algorithm.use_kl_in_reward |
+    entropy_coef: trainer.algorithm.entropy_loss_coef | advantage_estimator: trainer.algorithm.advantage_estimator |
+    normalize_advantage: trainer.algorithm.advantage_batch_normalize |
+    scale_rewards: trainer.algorithm.grpo_norm_by_std | loss_type: trainer.algorithm.loss_reduction |
+    gamma: trainer.algorithm.gamma | gae_lambda: trainer.algorithm.lambd |
+    dynamic_sampling: trainer.algorithm.zero_variance_filter |
+    is_correction: trainer.algorithm.off_policy_correction.tis_ratio_type trainer.algorithm.use_tis |
+    epochs_per_batch: trainer.update_epochs_per_batch | minibatch_size: trainer.policy_mini_batch_size |
+    batch_size: trainer.train_batch_size | max_staleness: trainer.fully_async.max_staleness_steps |
+    max_prompt_tokens: trainer.max_prompt_length | total_epochs: trainer.epochs |
+    eval_interval: trainer.eval_interval | eval_on_start: trainer.eval_before_train | dataset: data.train_data |
+    eval_dataset: data.val_data | save_interval: trainer.ckpt_interval | model: trainer.policy.model.path |
+    seed: trainer.seed | group_size: generator.n_samples_per_prompt |
+    max_new_tokens: generator.sampling_params.max_generate_length |
+    temperature: generator.sampling_params.temperature | top_p: generator.sampling_params.top_p |
+    eval_temperature: generator.eval_sampling_params.temperature | max_turns: generator.max_turns |
+    mask_truncated: generator.apply_overlong_filtering | env_id: environment.env_class
+""")
 
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "": {
-        "learning_rate": 1e-6,
-        "value_learning_rate": 5e-6,
-        "clip_range": 0.2,
-        "clip_range_high": 0.2,
-        "kl_coef": 0.001,
-        "kl_estimator": "k3",
-        "kl_in_reward": False,
-        "group_size": 5,
-        "epochs_per_batch": 1,
-        "minibatch_size": 256,
-        "batch_size": 1024,
-        "max_new_tokens": 1024,
-        "temperature": 1.0,
-        "dynamic_sampling": False,
-        "is_correction": False,
-        "max_staleness": 4,
-        "advantage_estimator": "grpo",
-    }
+    "": options("""
+        learning_rate=1e-6 value_learning_rate=5e-6 clip_range=0.2 clip_range_high=0.2 kl_coef=0.001 kl_estimator=k3
+        kl_in_reward=False group_size=5 epochs_per_batch=1 minibatch_size=256 batch_size=1024 max_new_tokens=1024
+        temperature=1.0 dynamic_sampling=False is_correction=False max_staleness=4 advantage_estimator=grpo
+    """)
 }
 
 LOG = {

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import word_set
+from firstbreak.dialects._table import meanings, options, word_set
 
 TITLE = "slime"
 WRITES_TEXT = True
@@ -124,59 +124,26 @@ NAMES: dict[str, str | Name] = {
     "rollout/spec_accept_length": "spec.accept_length",
 }
 
-CONFIG = {
-    "--lr": "learning_rate",
-    "--critic-lr": "value_learning_rate",
-    "--weight-decay": "weight_decay",
-    "--clip-grad": "grad_clip",
-    "--eps-clip": "clip_range",
-    "--eps-clip-high": "clip_range_high",
-    "--eps-clip-c": "dual_clip",
-    "--value-clip": "clip_range_value",
-    "--kl-loss-coef": "kl_coef",
-    "--kl-coef": "kl_coef",
-    "--kl-loss-type": "kl_estimator",
-    "--entropy-coef": "entropy_coef",
-    "--advantage-estimator": "advantage_estimator",
-    "--normalize-advantages": "normalize_advantage",
-    "--gamma": "gamma",
-    "--lambd": "gae_lambda",
-    "--n-samples-per-prompt": "group_size",
-    "--rollout-batch-size": "batch_size",
-    "--global-batch-size": "minibatch_size",
-    "--num-steps-per-rollout": "updates_per_batch",
-    "--num-rollout": "total_steps",
-    "--rollout-max-response-len": "max_new_tokens",
-    "--rollout-max-prompt-len": "max_prompt_tokens",
-    "--rollout-temperature": "temperature",
-    "--rollout-top-p": "top_p",
-    "--rollout-top-k": "top_k",
-    "--eval-temperature": "eval_temperature",
-    "--use-tis": "is_correction",
-    "--tis-clip": "is_cap",
-    "--update-weights-interval": "max_staleness",
-    "--hf-checkpoint": "model",
-    "--ref-load": "reference_model",
-    "--prompt-data": "dataset",
-    "--eval-interval": "eval_interval",
-    "--save-interval": "save_interval",
-    "--seed": "seed",
-}
+CONFIG = meanings("""
+    learning_rate: --lr | value_learning_rate: --critic-lr | weight_decay: --weight-decay | grad_clip: --clip-grad |
+    clip_range: --eps-clip | clip_range_high: --eps-clip-high | dual_clip: --eps-clip-c |
+    clip_range_value: --value-clip | kl_coef: --kl-loss-coef --kl-coef | kl_estimator: --kl-loss-type |
+    entropy_coef: --entropy-coef | advantage_estimator: --advantage-estimator |
+    normalize_advantage: --normalize-advantages | gamma: --gamma | gae_lambda: --lambd |
+    group_size: --n-samples-per-prompt | batch_size: --rollout-batch-size | minibatch_size: --global-batch-size |
+    updates_per_batch: --num-steps-per-rollout | total_steps: --num-rollout |
+    max_new_tokens: --rollout-max-response-len | max_prompt_tokens: --rollout-max-prompt-len |
+    temperature: --rollout-temperature | top_p: --rollout-top-p | top_k: --rollout-top-k |
+    eval_temperature: --eval-temperature | is_correction: --use-tis | is_cap: --tis-clip |
+    max_staleness: --update-weights-interval | model: --hf-checkpoint | reference_model: --ref-load |
+    dataset: --prompt-data | eval_interval: --eval-interval | save_interval: --save-interval | seed: --seed
+""")
 
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "": {
-        "learning_rate": 1e-6,
-        "grad_clip": 1.0,
-        "clip_range": 0.2,
-        "kl_coef": 0.0,
-        "kl_estimator": "k1",
-        "entropy_coef": 0.0,
-        "group_size": 1,
-        "temperature": 1.0,
-        "is_correction": False,
-        "is_cap": 2.0,
-        "advantage_estimator": "grpo",
-    }
+    "": options("""
+        learning_rate=1e-6 grad_clip=1.0 clip_range=0.2 kl_coef=0.0 kl_estimator=k1 entropy_coef=0.0 group_size=1
+        temperature=1.0 is_correction=False is_cap=2.0 advantage_estimator=grpo
+    """)
 }
 
 LOG = {

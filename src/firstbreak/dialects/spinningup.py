@@ -4,7 +4,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import spelled, word_set
+from firstbreak.dialects._table import meanings, options, word_set
 
 TITLE = "Spinning Up"
 
@@ -54,36 +54,19 @@ NAMES: dict[str, str | Name] = {
     **dict.fromkeys(("AverageLogPi", "LogPi"), Name("policy.entropy", -1.0, "minus the mean log-probability")),
 }
 
-CONFIG = spelled(
-    "target_kl gamma policy_delay seed",
-    learning_rate="pi_lr lr",
-    value_learning_rate="vf_lr q_lr",
-    batch_size="steps_per_epoch",
-    minibatch_size="batch_size",
-    epochs_per_batch="train_pi_iters",
-    clip_range="clip_ratio",
-    gae_lambda="lam",
-    entropy_coef="alpha",
-    buffer_size="replay_size",
-    learning_starts="start_steps",
-    train_freq="update_every",
-    tau="polyak",
-    action_noise="act_noise",
-    total_epochs="epochs",
-    env_id="env_name env",
-)
+CONFIG = meanings("""
+    target_kl gamma policy_delay seed | learning_rate: pi_lr lr | value_learning_rate: vf_lr q_lr |
+    batch_size: steps_per_epoch | minibatch_size: batch_size | epochs_per_batch: train_pi_iters |
+    clip_range: clip_ratio | gae_lambda: lam | entropy_coef: alpha | buffer_size: replay_size |
+    learning_starts: start_steps | train_freq: update_every | tau: polyak | action_noise: act_noise |
+    total_epochs: epochs | env_id: env_name env
+""")
 
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "ppo": {
-        "learning_rate": 3e-4,
-        "value_learning_rate": 1e-3,
-        "batch_size": 4000,
-        "epochs_per_batch": 80,
-        "clip_range": 0.2,
-        "target_kl": 0.01,
-        "gamma": 0.99,
-        "gae_lambda": 0.97,
-    },
+    "ppo": options("""
+        learning_rate=3e-4 value_learning_rate=1e-3 batch_size=4000 epochs_per_batch=80 clip_range=0.2 target_kl=0.01
+        gamma=0.99 gae_lambda=0.97
+    """),
     "sac": {"learning_rate": 1e-3, "minibatch_size": 100, "entropy_coef": 0.2, "gamma": 0.99, "buffer_size": 1_000_000},
     "td3": {"learning_rate": 1e-3, "minibatch_size": 100, "action_noise": 0.1, "gamma": 0.99, "policy_delay": 2},
 }

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name
-from firstbreak.dialects._table import spelled, word_set
+from firstbreak.dialects._table import meanings, options, word_set
 
 TITLE = "Tinker cookbook"
 WRITES_TEXT = True
@@ -92,30 +92,19 @@ NAMES: dict[str, str | Name] = {
     "time/<span>:count": "time.<span>.count",
 }
 
-CONFIG = spelled(
-    "learning_rate temperature seed",
-    kl_coef="kl_penalty_coef",
-    loss_type="loss_fn",
-    group_size="group_size dataset_builder.group_size",
-    batch_size="groups_per_batch dataset_builder.batch_size",
-    updates_per_batch="num_substeps",
-    max_new_tokens="max_tokens",
-    max_staleness="async_config.max_steps_off_policy",
-    dynamic_sampling="remove_constant_reward_groups",
-    model="model_name",
-    eval_interval="eval_every",
-    save_interval="save_every",
-)
+CONFIG = meanings("""
+    learning_rate temperature seed | kl_coef: kl_penalty_coef | loss_type: loss_fn |
+    group_size: group_size dataset_builder.group_size | batch_size: groups_per_batch dataset_builder.batch_size |
+    updates_per_batch: num_substeps | max_new_tokens: max_tokens | max_staleness: async_config.max_steps_off_policy |
+    dynamic_sampling: remove_constant_reward_groups | model: model_name | eval_interval: eval_every |
+    save_interval: save_every
+""")
 
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "": {
-        "kl_coef": 0.0,
-        "kl_in_reward": True,
-        "loss_type": "importance_sampling",
-        "updates_per_batch": 1,
-        "temperature": 1.0,
-        "dynamic_sampling": False,
-    }
+    "": options("""
+        kl_coef=0.0 kl_in_reward=True loss_type=importance_sampling updates_per_batch=1 temperature=1.0
+        dynamic_sampling=False
+    """)
 }
 
 LOG = {

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name, Older
-from firstbreak.dialects._table import spelled, word_set
+from firstbreak.dialects._table import meanings, options, word_set
 
 TITLE = "TRL"
 WRITES_TEXT = True
@@ -252,48 +252,24 @@ NOT_CONVERTED = {
     ),
 }
 
-CONFIG = spelled(
-    """
+CONFIG = meanings("""
     learning_rate warmup_steps weight_decay kl_estimator loss_type scale_rewards reward_weights
-    missing_eos_penalty gamma entropy_coef temperature top_p top_k min_p repetition_penalty max_staleness seed
-    """,
-    lr_schedule="lr_scheduler_type",
-    grad_clip="max_grad_norm",
-    minibatch_size="per_device_train_batch_size",
-    batch_size="generation_batch_size",
-    grad_accumulation="gradient_accumulation_steps",
-    total_steps="max_steps",
-    total_epochs="num_train_epochs",
-    epochs_per_batch="num_iterations num_ppo_epochs ppo_epochs",
-    minibatches="num_mini_batches",
-    kl_coef="beta kl_coef init_kl_coef",
-    target_kl="target_kl target",
-    clip_range="epsilon cliprange",
-    clip_range_high="epsilon_high",
-    clip_range_value="cliprange_value",
-    dual_clip="delta",
-    importance_level="importance_sampling_level",
-    group_size="num_generations rloo_k",
-    normalize_advantage="normalize_advantages",
-    normalize_reward="whiten_rewards",
-    reward_clip="reward_clip_range",
-    mask_truncated="mask_truncated_completions",
-    gae_lambda="lam",
-    value_coef="vf_coef",
-    max_new_tokens="max_completion_length response_length max_new_tokens",
-    max_prompt_tokens="max_prompt_length",
-    max_total_tokens="max_length",
-    is_correction="vllm_importance_sampling_correction",
-    is_cap="vllm_importance_sampling_clip_max vllm_importance_sampling_cap",
-    precision="bf16",
-    model="_name_or_path model_name_or_path model_name",
-    reference_model="ref_model",
-    dataset="dataset_name",
-    log_interval="logging_steps",
-    eval_interval="eval_steps",
-    eval_on_start="eval_on_start",
-    save_interval="save_steps",
-)
+        missing_eos_penalty gamma entropy_coef temperature top_p top_k min_p repetition_penalty max_staleness seed |
+    lr_schedule: lr_scheduler_type | grad_clip: max_grad_norm | minibatch_size: per_device_train_batch_size |
+    batch_size: generation_batch_size | grad_accumulation: gradient_accumulation_steps | total_steps: max_steps |
+    total_epochs: num_train_epochs | epochs_per_batch: num_iterations num_ppo_epochs ppo_epochs |
+    minibatches: num_mini_batches | kl_coef: beta kl_coef init_kl_coef | target_kl: target_kl target |
+    clip_range: epsilon cliprange | clip_range_high: epsilon_high | clip_range_value: cliprange_value |
+    dual_clip: delta | importance_level: importance_sampling_level | group_size: num_generations rloo_k |
+    normalize_advantage: normalize_advantages | normalize_reward: whiten_rewards | reward_clip: reward_clip_range |
+    mask_truncated: mask_truncated_completions | gae_lambda: lam | value_coef: vf_coef |
+    max_new_tokens: max_completion_length response_length max_new_tokens | max_prompt_tokens: max_prompt_length |
+    max_total_tokens: max_length | is_correction: vllm_importance_sampling_correction |
+    is_cap: vllm_importance_sampling_clip_max vllm_importance_sampling_cap | precision: bf16 |
+    model: _name_or_path model_name_or_path model_name | reference_model: ref_model | dataset: dataset_name |
+    log_interval: logging_steps | eval_interval: eval_steps | eval_on_start: eval_on_start |
+    save_interval: save_steps
+""")
 
 #: what only asynchronous GRPO logs
 _ASYNCHRONOUS = frozenset(
@@ -302,47 +278,19 @@ _ASYNCHRONOUS = frozenset(
 
 DEFAULTS: dict[str, dict[str, Any]] = {
     "": {"grad_clip": 1.0, "weight_decay": 0.0},
-    "grpo": {
-        "learning_rate": 1e-6,
-        "kl_coef": 0.0,
-        "kl_in_reward": False,
-        "clip_range": 0.2,
-        "group_size": 8,
-        "epochs_per_batch": 1,
-        "max_new_tokens": 512,
-        "temperature": 1.0,
-        "top_p": 1.0,
-        "mask_truncated": False,
-        "scale_rewards": "group",
-        "loss_type": "dapo",
-        "importance_level": "token",
-        "is_correction": True,
-        "is_cap": 3.0,
-    },
-    "rloo": {
-        "learning_rate": 1e-6,
-        "kl_coef": 0.05,
-        "kl_in_reward": True,
-        "clip_range": 0.2,
-        "group_size": 2,
-        "epochs_per_batch": 1,
-        "max_new_tokens": 512,
-        "temperature": 1.0,
-    },
-    "ppo": {
-        "learning_rate": 3e-6,
-        "kl_coef": 0.05,
-        "kl_in_reward": True,
-        "kl_estimator": "k1",
-        "clip_range": 0.2,
-        "clip_range_value": 0.2,
-        "value_coef": 0.1,
-        "gamma": 1.0,
-        "gae_lambda": 0.95,
-        "epochs_per_batch": 4,
-        "max_new_tokens": 53,
-        "temperature": 0.7,
-    },
+    "grpo": options("""
+        learning_rate=1e-6 kl_coef=0.0 kl_in_reward=False clip_range=0.2 group_size=8 epochs_per_batch=1
+        max_new_tokens=512 temperature=1.0 top_p=1.0 mask_truncated=False scale_rewards=group loss_type=dapo
+        importance_level=token is_correction=True is_cap=3.0
+    """),
+    "rloo": options("""
+        learning_rate=1e-6 kl_coef=0.05 kl_in_reward=True clip_range=0.2 group_size=2 epochs_per_batch=1
+        max_new_tokens=512 temperature=1.0
+    """),
+    "ppo": options("""
+        learning_rate=3e-6 kl_coef=0.05 kl_in_reward=True kl_estimator=k1 clip_range=0.2 clip_range_value=0.2
+        value_coef=0.1 gamma=1.0 gae_lambda=0.95 epochs_per_batch=4 max_new_tokens=53 temperature=0.7
+    """),
     "dpo": {"learning_rate": 1e-6, "kl_coef": 0.1, "loss_type": "sigmoid"},
     "kto": {"learning_rate": 1e-6, "kl_coef": 0.1},
     "online_dpo": {"learning_rate": 5e-7, "kl_coef": 0.1, "max_new_tokens": 64, "temperature": 0.9},

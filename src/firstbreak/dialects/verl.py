@@ -8,7 +8,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from firstbreak.dialects import Name, Older
-from firstbreak.dialects._table import spelled, word_set
+from firstbreak.dialects._table import meanings, options, word_set
 
 TITLE = "verl"
 WRITES_TEXT = True
@@ -214,75 +214,34 @@ NOT_CONVERTED = {
     "val/generations": "a table of texts, read as samples",
 }
 
-CONFIG = spelled(
-    learning_rate="actor.optim.lr",
-    value_learning_rate="critic.optim.lr",
-    warmup_steps="actor.optim.lr_warmup_steps",
-    weight_decay="actor.optim.weight_decay",
-    grad_clip="actor.grad_clip actor.optim.clip_grad",
-    clip_range="actor.clip_ratio_low actor.clip_ratio",
-    clip_range_high="actor.clip_ratio_high",
-    dual_clip="actor.clip_ratio_c",
-    clip_range_value="critic.cliprange_value",
-    entropy_coef="actor.entropy_coeff",
-    loss_type="actor.loss_agg_mode",
-    epochs_per_batch="actor.ppo_epochs",
-    minibatch_size="actor.ppo_mini_batch_size",
-    batch_size="data.train_batch_size",
-    kl_in_reward="algorithm.use_kl_in_reward",
-    kl_coef="actor.kl_loss_coef",
-    kl_estimator="actor.kl_loss_type",
-    target_kl="algorithm.kl_ctrl.target_kl",
-    advantage_estimator="algorithm.adv_estimator",
-    scale_rewards="algorithm.norm_adv_by_std_in_grpo",
-    gamma="algorithm.gamma",
-    gae_lambda="algorithm.lam",
-    dynamic_sampling="algorithm.filter_groups.enable",
-    group_size="rollout.n",
-    temperature="rollout.temperature",
-    top_p="rollout.top_p",
-    top_k="rollout.top_k",
-    eval_temperature="rollout.val_kwargs.temperature",
-    max_turns="rollout.multi_turn.max_assistant_turns",
-    max_new_tokens="data.max_response_length",
-    max_prompt_tokens="data.max_prompt_length",
-    is_correction="algorithm.rollout_correction.rollout_is",
-    is_cap="algorithm.rollout_correction.rollout_is_threshold actor.tis_imp_ratio_cap",
-    max_staleness="async_training.staleness_threshold",
-    model="actor_rollout_ref.model.path",
-    dataset="data.train_files",
-    eval_dataset="data.val_files",
-    max_prompts="data.train_max_samples",
-    total_steps="trainer.total_training_steps",
-    total_epochs="trainer.total_epochs",
-    eval_interval="trainer.test_freq",
-    eval_on_start="trainer.val_before_train",
-    save_interval="trainer.save_freq",
-    seed="data.seed",
-)
+CONFIG = meanings("""
+    learning_rate: actor.optim.lr | value_learning_rate: critic.optim.lr | warmup_steps: actor.optim.lr_warmup_steps |
+    weight_decay: actor.optim.weight_decay | grad_clip: actor.grad_clip actor.optim.clip_grad |
+    clip_range: actor.clip_ratio_low actor.clip_ratio | clip_range_high: actor.clip_ratio_high |
+    dual_clip: actor.clip_ratio_c | clip_range_value: critic.cliprange_value | entropy_coef: actor.entropy_coeff |
+    loss_type: actor.loss_agg_mode | epochs_per_batch: actor.ppo_epochs | minibatch_size: actor.ppo_mini_batch_size |
+    batch_size: data.train_batch_size | kl_in_reward: algorithm.use_kl_in_reward | kl_coef: actor.kl_loss_coef |
+    kl_estimator: actor.kl_loss_type | target_kl: algorithm.kl_ctrl.target_kl |
+    advantage_estimator: algorithm.adv_estimator | scale_rewards: algorithm.norm_adv_by_std_in_grpo |
+    gamma: algorithm.gamma | gae_lambda: algorithm.lam | dynamic_sampling: algorithm.filter_groups.enable |
+    group_size: rollout.n | temperature: rollout.temperature | top_p: rollout.top_p | top_k: rollout.top_k |
+    eval_temperature: rollout.val_kwargs.temperature | max_turns: rollout.multi_turn.max_assistant_turns |
+    max_new_tokens: data.max_response_length | max_prompt_tokens: data.max_prompt_length |
+    is_correction: algorithm.rollout_correction.rollout_is |
+    is_cap: algorithm.rollout_correction.rollout_is_threshold actor.tis_imp_ratio_cap |
+    max_staleness: async_training.staleness_threshold | model: actor_rollout_ref.model.path |
+    dataset: data.train_files | eval_dataset: data.val_files | max_prompts: data.train_max_samples |
+    total_steps: trainer.total_training_steps | total_epochs: trainer.total_epochs | eval_interval: trainer.test_freq |
+    eval_on_start: trainer.val_before_train | save_interval: trainer.save_freq | seed: data.seed
+""")
 
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "": {
-        "learning_rate": 1e-6,
-        "grad_clip": 1.0,
-        "clip_range": 0.2,
-        "dual_clip": 3.0,
-        "epochs_per_batch": 1,
-        "minibatch_size": 256,
-        "batch_size": 1024,
-        "group_size": 1,
-        "max_new_tokens": 512,
-        "temperature": 1.0,
-        "entropy_coef": 0.0,
-        "gamma": 1.0,
-        "gae_lambda": 1.0,
-        "loss_type": "token-mean",
-        "scale_rewards": True,
-        "dynamic_sampling": False,
-        "is_correction": False,
-        "kl_in_reward": False,
-        "kl_coef": 0.0,
-    }
+    "": options("""
+        learning_rate=1e-6 grad_clip=1.0 clip_range=0.2 dual_clip=3.0 epochs_per_batch=1 minibatch_size=256
+        batch_size=1024 group_size=1 max_new_tokens=512 temperature=1.0 entropy_coef=0.0 gamma=1.0 gae_lambda=1.0
+        loss_type=token-mean scale_rewards=True dynamic_sampling=False is_correction=False kl_in_reward=False
+        kl_coef=0.0
+    """)
 }
 
 LOG = {

@@ -8,28 +8,34 @@ report, never the report.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sized
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypedDict, TypeVar
 
 from firstbreak.engine.families import EVERY, OF_LINK, Families, Family
 from firstbreak.model import (
     EMPTY,
+    Confidence,
     Evidence,
     Expected,
+    Fact,
     Finding,
     Interval,
     Link,
+    Message,
     NotApplicable,
     NotMeasured,
     Outcome,
     Role,
     Series,
+    Severity,
     Status,
 )
 from firstbreak.values import dataclass, field
 
 T = TypeVar("T", int, float)
+Points = TypeVar("Points", bound=Sized)
 
 Answer = Finding | Expected | NotApplicable | NotMeasured | str | None
 
@@ -63,9 +69,9 @@ def at(default: T, unit: str, reason: str, source: str = "convention") -> T:
 
 
 class Seen(TypedDict):
-    """The fields of a finding that say where it is seen: `Finding(message=..., severity=..., **seen_since(...))`."""
+    """The fields of a finding that say where it is seen: `warning("...", seen_since(...))`."""
 
-    metric: str
+    metric: str | None
     onset: float | None
     interval: Interval | None
     evidence: tuple[Evidence, ...]
@@ -87,10 +93,8 @@ def seen_since(
     `text` says what the curve is; further recorded curves by such a text stand in `along`, where the step is marked in them too,
     or `beside`. `metric`: the signal that shows it, where it is not the curve's own name. `level`: a line across the plot.
     """
-    if interval is None and onset is not None:
-        interval = (onset, onset)
     drawn = (Evidence(text=text, series=curve, since=onset, level=level), *_others(along, onset), *_others(beside))
-    return Seen(metric=metric or curve.name, onset=onset, interval=interval, evidence=drawn)
+    return seen_as(metric or curve.name, onset, interval, drawn)
 
 
 def seen_in(
@@ -107,6 +111,50 @@ def seen_in(
     seen = seen_since(curve, text, float(curve.steps[0]) if onset is None else onset, interval, metric=metric)
     seen["evidence"] = (Evidence(text=text, series=curve, level=level), *_others(beside))
     return seen
+
+
+def seen_as(
+    metric: str | None = None,
+    onset: float | None = None,
+    interval: Interval | None = None,
+    drawn: Mapping[str, Series | None] | tuple[Evidence, ...] = (),
+) -> Seen:
+    """Seen in no single curve. The interval, where none is given, is the step of the onset itself."""
+    if interval is None and onset is not None:
+        interval = (onset, onset)
+    evidence = drawn if isinstance(drawn, tuple) else tuple(_others(drawn))
+    return Seen(metric=metric, onset=onset, interval=interval, evidence=evidence)
+
+
+def graded(
+    severity: Severity,
+    says: str,
+    seen: Seen,
+    /,
+    confidence: Confidence = Confidence.HIGH,
+    sudden: bool = False,
+    numbers: Mapping[str, Any] = EMPTY,
+    **parts: Fact | str,
+) -> Finding:
+    """A finding: what it says, as a template of `parts` where there are any, and where it is seen. It is sure by default."""
+    message = Message.tell(says, **parts) if parts else says
+    return Finding(message=message, severity=severity, confidence=confidence, sudden=sudden, numbers=numbers, **seen)
+
+
+critical = partial(graded, Severity.CRITICAL)
+warning = partial(graded, Severity.WARNING)
+notice = partial(graded, Severity.NOTICE)
+
+
+class TooFew(Exception):
+    """What a check raises whose inputs were recorded and are too short: the answer is a `NotMeasured` with these words."""
+
+
+def enough(points: Points, least: int, what: str, why: str = "") -> Points:
+    """The points of a curve, where there are so many; else the check ends here, as one that could not look."""
+    if len(points) < least:
+        raise TooFew(f"{len(points)} {what} are too few{why and ' '}{why} (needs {least})")
+    return points
 
 
 def from_point(curve: Series, i: int) -> tuple[float, Interval]:
@@ -166,6 +214,8 @@ def run_check(check: Check, about: Asked | None = None, thresholds: Mapping[str,
     answer: Answer | Exception
     try:
         answer = check.ask() if about is None else _answer(check, about, thresholds)
+    except TooFew as few:
+        answer = NotMeasured(str(few))
     except Exception as error:  # one bad check must not hide what the others see
         answer = error
     return _outcome(check, answer)

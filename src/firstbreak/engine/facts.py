@@ -20,23 +20,14 @@ STRAY = 0.15  #: of a curve's range: a last value so far from the last level is 
 ROUNDING = 1e-3  #: relative difference of two numbers that are one: four digits are written
 
 
-def tell(template: str, **parts: Fact | str) -> Message:
-    """The text with its parts filled in: `{late}`, as a share `{late:%}`. It carries the facts of its parts."""
-    message = Message(template.format(**parts))
-    message.facts = tuple(
-        fact
-        for part in parts.values()
-        for fact in ((part,) if isinstance(part, Fact) else part.facts if isinstance(part, Message) else ())
-    )
-    return message
-
-
 def of(kind: Statistic, part: Series, against: float = 0.0) -> Fact:
     """A statistic of a stretch of a curve: `of(Statistic.MEDIAN, loss.tail(0.5))`."""
     window = (float(part.steps[0]), float(part.steps[-1])) if len(part) else WHOLE
     value = statistic(kind, part, window, against)
     return Fact(curve=part.name, statistic=kind, value=value, window=window, against=against, axis=part.axis)
 
+
+tell = Message.tell
 
 #: one number of a stretch: `median(loss.tail(0.5))`; `count`: how many numbers it holds
 median = partial(of, Statistic.MEDIAN)

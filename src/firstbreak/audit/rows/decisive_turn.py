@@ -12,9 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from firstbreak.audit.rows import AuditInputs, Found
-from firstbreak.audit.shift import finding
 from firstbreak.audit.split_truth import PolicySample
-from firstbreak.model import Confidence, Link, NotApplicable, NotMeasured, Severity
+from firstbreak.engine.checks import notice, seen_as
+from firstbreak.model import Confidence, Link, NotApplicable, NotMeasured
 from firstbreak.words import percent
 
 LINK = Link.ADVANTAGE
@@ -51,14 +51,13 @@ def examine(evidence: AuditInputs) -> Found:
     if share < INFORMATIVE or np.mean(told.max(axis=0) >= told[best, 0]) > SURE:
         return None
     turn, word = words[best]
-    return finding(
+    return notice(
         f"turn {turn + 1} of up to {max(len(turns) for turns, _ in episodes)} "
         f"(whether it holds “{word}”) "
         f"explains {percent(share)} of whether an episode has a reward above the median. Read this turn in ten good and ten "
         "bad episodes, and give the credit to it",
-        Severity.NOTICE,
-        Confidence.MEDIUM,
-        "decisive-turn",
+        seen_as("samples.decisive-turn"),
+        confidence=Confidence.MEDIUM,
         numbers={"turn": turn + 1, "share": share, "word": word},
     )
 

@@ -7,10 +7,10 @@ there, and the reward does not tell what it finds apart. Harmless where the rewa
 import numpy as np
 
 from firstbreak.audit.rows import AuditInputs, Found
-from firstbreak.audit.shift import finding
 from firstbreak.audit.table import REWARD
+from firstbreak.engine.checks import seen_as, warning
 from firstbreak.engine.stats.direction import falls, rises
-from firstbreak.model import Confidence, Link, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Link, NotMeasured, Series
 from firstbreak.words import number, percent
 
 LINK = Link.EXPLORATION
@@ -39,13 +39,11 @@ def examine(evidence: AuditInputs) -> Found:
         return None
     if spread > SMALL * abs(level) or any(s.in_group and s.in_group.sure > TOLD for s in evidence.sides.values()):
         return None
-    return finding(
+    return warning(
         f"behaviour stays diverse ({number(strategies)} strategies in effect at a step) and the reward stays at "
         f"{number(level)} with a spread of {percent(spread / abs(level))}: no strategy is paid more than another. "
         "Score by hand a good and a bad completion of one prompt: the reward must tell them apart",
-        Severity.WARNING,
-        Confidence.MEDIUM,
-        "strategies",
-        (float(reward.steps[0]), (float(reward.steps[0]), float(reward.steps[0]))),
-        {"strategies": strategies, "reward": level, "spread": spread},
+        seen_as("samples.strategies", float(reward.steps[0])),
+        confidence=Confidence.MEDIUM,
+        numbers={"strategies": strategies, "reward": level, "spread": spread},
     )

@@ -5,12 +5,13 @@ are wrong, or the reward cannot tell them apart. Harmless where the task is solv
 """
 
 from firstbreak.audit.rows import AuditInputs, Found
-from firstbreak.audit.shift import finding, over_steps
+from firstbreak.audit.shift import over_steps
 from firstbreak.audit.table import REWARD
+from firstbreak.engine.checks import seen_as, warning
 from firstbreak.engine.stats.direction import rises
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.proportion import wilson
-from firstbreak.model import Confidence, Expected, Link, NotMeasured, Severity
+from firstbreak.model import Expected, Link, NotMeasured
 from firstbreak.words import percent
 
 LINK = Link.ADVANTAGE
@@ -37,12 +38,9 @@ def examine(evidence: AuditInputs) -> Found:
         return Expected(f"{said}, and the reward rises on the others")
     share = over_steps("equal-groups", ((step, row.equal / row.groups) for step, row in rows))
     since = first_sustained(share, lambda values: values > MOST)
-    return finding(
+    return warning(
         f"in {percent(equal / groups)} of the late groups all completions of a prompt have the same reward, so that they "
         "teach nothing. Read three such groups: all right, all wrong, or a reward that cannot tell them apart",
-        Severity.WARNING,
-        Confidence.HIGH,
-        "equal-groups",
-        (since, None if since is None else (since, since)),
-        {"share": equal / groups, "groups": groups},
+        seen_as("samples.equal-groups", since),
+        numbers={"share": equal / groups, "groups": groups},
     )

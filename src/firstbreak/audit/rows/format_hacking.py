@@ -6,7 +6,7 @@ answers later. In this case the share falls, or right answers become more freque
 
 from firstbreak.audit.rows import AuditInputs, Found
 from firstbreak.engine.stats.direction import rises
-from firstbreak.model import Confidence, Link, NotMeasured, Severity
+from firstbreak.model import Link, NotMeasured
 from firstbreak.words import percent
 
 LINK = Link.REWARD
@@ -21,7 +21,5 @@ def examine(evidence: AuditInputs) -> Found:
         return None
     return hollow.finding(
         f"{percent(hollow.late)} of the late samples have the right format and a wrong answer, {percent(hollow.early)} "
-        "of the early ones. Reward the format only where the answer is right",
-        Severity.WARNING,
-        Confidence.HIGH,
+        "of the early ones. Reward the format only where the answer is right"
     )

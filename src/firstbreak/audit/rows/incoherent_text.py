@@ -10,10 +10,11 @@ import numpy as np
 
 from firstbreak.audit.metrics.incoherence import against
 from firstbreak.audit.rows import AuditInputs, Found
-from firstbreak.audit.shift import finding, over_steps
+from firstbreak.audit.shift import over_steps
 from firstbreak.audit.split_truth import PolicySample
+from firstbreak.engine.checks import seen_as, warning
 from firstbreak.engine.stats.direction import departure
-from firstbreak.model import Confidence, Link, NotMeasured, Severity
+from firstbreak.model import Confidence, Link, NotMeasured
 from firstbreak.words import number, percent
 
 LINK = Link.REWARD
@@ -42,15 +43,13 @@ def examine(evidence: AuditInputs) -> Found:
     since = departure(share)
     paid = gain is not None and gain > 0
     bits = float(np.median([b for _, found in rows[-max(1, len(rows) // 4) :] for b, _ in found if b > limit]))
-    return finding(
+    return warning(
         f"{percent(late)} of the late completions are incoherent, {percent(before)} of the first ones: their letters "
         f"({number(bits)} bits each) are no words of the beginning, of English or of code"
         f"{f', and they get {number(gain)} more reward than the others' if paid else ''}. Read three of them",
-        Severity.WARNING,
-        Confidence.HIGH if paid else Confidence.MEDIUM,
-        "incoherence",
-        since,
-        {"share": late, "gain": gain},
+        seen_as("samples.incoherence", *(since or (None, None))),
+        confidence=Confidence.HIGH if paid else Confidence.MEDIUM,
+        numbers={"share": late, "gain": gain},
     )
 
 

@@ -6,7 +6,7 @@ both a little in any case.
 """
 
 from firstbreak.audit.rows import AuditInputs, Found
-from firstbreak.model import Confidence, Link, NotMeasured, Severity
+from firstbreak.model import Confidence, Link, NotMeasured
 from firstbreak.words import number
 
 LINK = Link.REWARD
@@ -29,6 +29,5 @@ def examine(evidence: AuditInputs) -> Found:
         f"completions get longer and carry less information: they compress to {number(density.late)} of their size "
         f"({number(density.early)} in the beginning){''.join(confirmed)}. More text is rewarded, not more content: "
         "shorten answers by a third and score them again",
-        Severity.WARNING,
-        Confidence.HIGH if len(confirmed) == len(CONFIRMING) else Confidence.MEDIUM,
+        confidence=Confidence.HIGH if len(confirmed) == len(CONFIRMING) else Confidence.MEDIUM,
     )

@@ -6,7 +6,7 @@ an episode with tool calls is that of its calls. One text with two rewards in a 
 """
 
 from firstbreak.audit.rows import AuditInputs, Found
-from firstbreak.audit.shift import finding
+from firstbreak.engine.checks import seen_as, warning
 from firstbreak.engine.stats.proportion import wilson
 from firstbreak.model import Confidence, Finding, Link, NotMeasured, Severity
 from firstbreak.words import number, percent
@@ -49,11 +49,9 @@ def _word_for_word(evidence: AuditInputs) -> Finding | None:
     twice, differ = (sum(getattr(row, name) for _, row in evidence.table.rows) for name in ("twice", "differ"))
     if wilson(differ, twice)[0] <= CHANCE:
         return None
-    return finding(
+    return warning(
         f"{differ} of {twice} completions that a prompt got twice in one step ({percent(differ / twice)}) have different "
         "rewards, word for word the same: the reward has noise, or is that of another row. Score one of them alone, twice",
-        Severity.WARNING,
-        Confidence.HIGH,
-        "reward",
+        seen_as("samples.reward"),
         numbers={"twice": twice, "differ": differ},
     )

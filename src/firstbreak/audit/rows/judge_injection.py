@@ -8,9 +8,9 @@ import re
 from collections.abc import Sequence
 
 from firstbreak.audit.rows import AuditInputs, Found
-from firstbreak.audit.shift import finding
 from firstbreak.audit.split_truth import PolicySample
-from firstbreak.model import Confidence, Link, NotMeasured, Severity
+from firstbreak.engine.checks import seen_as, warning
+from firstbreak.model import Confidence, Link, NotMeasured
 from firstbreak.words import percent
 
 LINK = Link.REWARD
@@ -51,12 +51,11 @@ def examine(evidence: AuditInputs) -> Found:
         return None
     before = [sample for sample in baseline if attacks(sample.completion, templated)]
     share = len(seen) / len(evidence.latest)
-    return finding(
+    return warning(
         f"{percent(share)} of the latest completions address a judge (“{seen[0][:60]}”), "
         f"{percent(len(before) / max(1, len(baseline)))} of the first ones. "
         "Put delimiters around the text before a model grades it, and read the grades of these completions",
-        Severity.WARNING,
-        Confidence.MEDIUM,
-        "judge-injection",
+        seen_as("samples.judge-injection"),
+        confidence=Confidence.MEDIUM,
         numbers={"share": share},
     )

@@ -7,7 +7,7 @@ length is rewarded.
 import numpy as np
 
 from firstbreak.audit.rows import AuditInputs, Found
-from firstbreak.model import Confidence, Expected, Link, NotMeasured, Severity
+from firstbreak.model import Expected, Link, NotMeasured, Severity
 from firstbreak.words import number, percent
 
 LINK = Link.REWARD
@@ -34,7 +34,6 @@ def examine(evidence: AuditInputs) -> Found:
         f"({number(usual)} characters){', and longer completions get a higher reward' if paid else ''}. "
         "Pad twenty answers with filler and score them again",
         Severity.WARNING if paid else Severity.NOTICE,
-        Confidence.HIGH,
         share=share,
         baseline=usual,
     )

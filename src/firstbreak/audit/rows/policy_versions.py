@@ -6,8 +6,8 @@ few versions works at that limit by design.
 """
 
 from firstbreak.audit.rows import AuditInputs, Found
-from firstbreak.audit.shift import finding
-from firstbreak.model import Confidence, Link, NotMeasured, Severity
+from firstbreak.engine.checks import seen_as, warning
+from firstbreak.model import Link, NotMeasured
 from firstbreak.words import number
 
 LINK = Link.FRESHNESS
@@ -24,13 +24,10 @@ def examine(evidence: AuditInputs) -> Found:
     if age.late <= OLD:
         return f"samples record their policy version: {number(age.early)} updates old at first, {number(age.late)} at the end"
     grows = age.shifted > 0
-    since = age.step if grows else float(age.curve.steps[0])
-    return finding(
+    since, interval = (age.step, age.interval) if grows else (float(age.curve.steps[0]), None)
+    return warning(
         f"late samples were made by a policy version {number(age.late)} updates before the one that trains on them "
         f"({number(age.early)} at first). Deliver the weights more often, or lower the limit of the staleness",
-        Severity.WARNING,
-        Confidence.HIGH,
-        "policy-age",
-        (since, age.interval if grows else (float(age.curve.steps[0]), float(age.curve.steps[0]))),
-        {"early": age.early, "late": age.late},
+        seen_as("samples.policy-age", since, interval),
+        numbers={"early": age.early, "late": age.late},
     )

@@ -8,9 +8,10 @@ import numpy as np
 
 from firstbreak.audit.metrics.empty_claim import claims
 from firstbreak.audit.rows import AuditInputs, Found
-from firstbreak.audit.shift import finding, over_steps
+from firstbreak.audit.shift import over_steps
+from firstbreak.engine.checks import seen_as, warning
 from firstbreak.engine.stats.direction import departure, rises
-from firstbreak.model import Confidence, Finding, Link, NotMeasured, Severity
+from firstbreak.model import Confidence, Finding, Link, NotMeasured
 from firstbreak.words import percent
 
 LINK = Link.REWARD
@@ -28,9 +29,7 @@ def examine(evidence: AuditInputs) -> Found:
         return None
     return claim.finding(
         f"{percent(claim.late)} of the late samples wrongly claim success, {percent(claim.early)} of the "
-        f"early ones{', and the claim is rewarded' if claim.rewarded else ''}. Check success on the final state",
-        Severity.WARNING,
-        Confidence.HIGH,
+        f"early ones{', and the claim is rewarded' if claim.rewarded else ''}. Check success on the final state"
     )
 
 
@@ -49,12 +48,9 @@ def _by_grades(evidence: AuditInputs) -> Finding | None:
     best = over_steps("best", ((s, float(np.mean([r == grades[-1] for r, _ in kept]))) for s, kept in rows if kept))
     if late < max(OFTEN, 2 * early) or not rises(share) or rises(best):
         return None
-    since = departure(share)
-    return finding(
+    return warning(
         f"{percent(late)} of the late samples claim success, and are paid without the best reward, {percent(early)} of the "
         "early ones, while the best reward does not become more frequent. Check success on the final state, and record it",
-        Severity.WARNING,
-        Confidence.MEDIUM,
-        "empty-claim",
-        since,
+        seen_as("samples.empty-claim", *(departure(share) or (None, None))),
+        confidence=Confidence.MEDIUM,
     )

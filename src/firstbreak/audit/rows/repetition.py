@@ -8,7 +8,7 @@ import numpy as np
 
 from firstbreak.audit.metrics.repetition import measure
 from firstbreak.audit.rows import AuditInputs, Found
-from firstbreak.model import Confidence, Link, Severity
+from firstbreak.model import Confidence, Link
 from firstbreak.words import percent
 
 LINK = Link.ROLLOUT
@@ -25,8 +25,7 @@ def examine(evidence: AuditInputs) -> Found:
     return side.finding(
         f"{percent(now)} of the latest completions repeat themselves, {percent(before)} in the beginning"
         f"{', and repetition is rewarded' if side.rewarded else ''}. Read three of them to the end",
-        Severity.WARNING,
-        Confidence.HIGH if side.shifted > 0 else Confidence.MEDIUM,
+        confidence=Confidence.HIGH if side.shifted > 0 else Confidence.MEDIUM,
         share=now,
         baseline=before,
     )

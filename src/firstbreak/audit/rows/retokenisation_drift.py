@@ -9,9 +9,9 @@ from itertools import pairwise
 from typing import Any
 
 from firstbreak.audit.rows import AuditInputs, Found
-from firstbreak.audit.shift import finding
 from firstbreak.audit.split_truth import PolicySample
-from firstbreak.model import Confidence, Link, NotMeasured, Severity
+from firstbreak.engine.checks import seen_as, warning
+from firstbreak.model import Link, NotMeasured
 from firstbreak.words import percent
 
 LINK = Link.ROLLOUT
@@ -27,12 +27,10 @@ def examine(evidence: AuditInputs) -> Found:
     broken = [at for at in pairs if at is not None]
     if not broken:
         return None
-    return finding(
+    return warning(
         f"{percent(len(broken) / len(pairs))} of {len(pairs)} turns do not begin with the tokens of the turn before "
         f"(the first difference is at token {min(broken)}). Append the sampled ids, and never encode the text again",
-        Severity.WARNING,
-        Confidence.HIGH,
-        "retokenisation-drift",
+        seen_as("samples.retokenisation-drift"),
         numbers={"share": len(broken) / len(pairs)},
     )
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from firstbreak.audit.metrics.empty_claim import outcome
 from firstbreak.audit.rows import AuditInputs, Found
-from firstbreak.audit.shift import finding, over_steps
+from firstbreak.audit.shift import over_steps
+from firstbreak.engine.checks import graded, seen_as
 from firstbreak.engine.stats.direction import rises
 from firstbreak.model import Confidence, Link, NotApplicable, Series, Severity
 from firstbreak.words import number
@@ -43,14 +44,13 @@ def examine(evidence: AuditInputs) -> Found:
     else:
         why = "episodes with more calls get a higher reward"
     bare = same_end or bool(success)
-    return finding(
+    return graded(
+        Severity.WARNING if wasted or (bare and not succeeds) else Severity.NOTICE,
         f"tool calls went from {number(calls.early)} to {number(calls.late)} per episode, and {why}"
         f"{'' if succeeds or not success else ', while success does not rise'}. "
         "Reward the effect of calls, not the calls",
-        Severity.WARNING if wasted or (bare and not succeeds) else Severity.NOTICE,
-        Confidence.MEDIUM,
-        "tool-calls",
-        ((wasted or [calls])[0].step, (wasted or [calls])[0].interval),
+        seen_as("samples.tool-calls", (wasted or [calls])[0].step, (wasted or [calls])[0].interval),
+        confidence=Confidence.MEDIUM,
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from firstbreak.audit.rows import AuditInputs, Found
 from firstbreak.audit.split_truth import PolicySample
-from firstbreak.model import Confidence, Link, NotApplicable, Severity
+from firstbreak.model import Link, NotApplicable
 from firstbreak.readers.tool_turns import tool_use
 from firstbreak.words import number, percent
 
@@ -30,9 +30,7 @@ def examine(evidence: AuditInputs) -> Found:
     return failures.finding(
         f"{percent(failures.late)} of the tool calls of late samples fail, {percent(failures.early)} of the early ones"
         f"{', and such episodes get a higher reward' if failures.rewarded else ''} ({told}). "
-        "Read the errors of the first ten that fail, and leave episodes out whose tools were unavailable",
-        Severity.WARNING,
-        Confidence.HIGH,
+        "Read the errors of the first ten that fail, and leave episodes out whose tools were unavailable"
     )
 
 

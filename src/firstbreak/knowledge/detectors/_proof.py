@@ -3,10 +3,10 @@
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import seen_since
+from firstbreak.engine.checks import critical, seen_since
 from firstbreak.engine.stats.normal import t_to_z
 from firstbreak.engine.stats.proportion import wilson
-from firstbreak.model import Confidence, Config, Fact, Finding, Interval, Series, Severity
+from firstbreak.model import Config, Fact, Finding, Interval, Series
 from firstbreak.words import number
 
 LASTING = 0.5  #: share of the measurements since the first that failed which must fail (convention)
@@ -74,7 +74,7 @@ def _finding(points: Series, config: Config, what: str, value: Fact, interval: I
         place=f": {place.rpartition(' (step ')[0]}" if isinstance(place, str) else "",
     )
     seen = seen_since(points, points.name.removeprefix("proof.").replace("_", " "), step, interval)
-    return Finding(message=message, severity=Severity.CRITICAL, confidence=Confidence.HIGH, **seen)
+    return critical(message, seen)
 
 
 def total(curve: Series) -> np.ndarray:
@@ -97,11 +97,9 @@ def summed(curve: Series, gap: Series | None, limit: float) -> Finding | None:
         f"together {number(float((sign * total(points)).max()))} standard errors: compare sampler and trainer. Proved at {{step}}"
     )
     message = facts.tell(what, side="less" if sign > 0 else "more", gap=facts.mean(sizes), step=facts.at(points, step))
-    return Finding(
-        message=message,
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        **seen_since(
+    return critical(
+        message,
+        seen_since(
             points, "surprise less entropy, in standard errors", step, (float(points.steps[0]), step), level=0.0
         ),
     )

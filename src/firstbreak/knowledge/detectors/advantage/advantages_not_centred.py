@@ -23,10 +23,10 @@ from itertools import islice
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, seen_since, warning
 from firstbreak.engine.families import UNKNOWN, Method, only
 from firstbreak.engine.stats.onset import first_sustained
-from firstbreak.model import Confidence, Config, Finding, NotApplicable, NotMeasured, Role, Samples, Series, Severity
+from firstbreak.model import Config, Finding, NotApplicable, NotMeasured, Role, Samples, Series
 
 ROLES = (Role.RELATION,)
 MOST = 4000  #: samples that are read
@@ -70,18 +70,14 @@ def detect(
     if late <= limit:
         return None
     since = first_sustained(rest, lambda values: values > limit)
-    return Finding(
-        message=facts.tell(
-            "the largest mean advantage of a prompt's completions is typically {late}{beside} instead of 0: completions are "
-            "compared with those of other prompts; check the index that assigns completions to groups",
-            late=facts.median(rest.tail(0.5)),
-            beside=facts.tell(" (spread {spread})", spread=facts.median(advantage_std.finite.head(early_share)))
-            if advantage_std is not None and len(advantage_std.finite)
-            else "",
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_since(rest, "largest mean advantage of a prompt", since, level=limit),
+    return warning(
+        "the largest mean advantage of a prompt's completions is typically {late}{beside} instead of 0: completions are "
+        "compared with those of other prompts; check the index that assigns completions to groups",
+        seen_since(rest, "largest mean advantage of a prompt", since, level=limit),
+        late=facts.median(rest.tail(0.5)),
+        beside=facts.tell(" (spread {spread})", spread=facts.median(advantage_std.finite.head(early_share)))
+        if advantage_std is not None and len(advantage_std.finite)
+        else "",
         numbers={"rest": late / scale if scale > 0 else late},
     )
 

@@ -18,10 +18,10 @@ References: https://arxiv.org/abs/1506.02438 https://iclr-blog-track.github.io/2
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, critical, enough, seen_since
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.onset import first_sustained, since_last
-from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Finding, Series
 
 
 def detect(
@@ -32,10 +32,8 @@ def detect(
     tolerance: float = at(0.02, "share", "Rounding gives a smaller distance."),
     min_share: float = at(0.7, "share", "Batches in which no episode ends hide a wrong done mask."),
     min_points: int = at(3, "points", "One or two batches can be special, as the first one is."),
-) -> Finding | NotMeasured | None:
-    error = advantage_error.finite
-    if len(error) < min_points:
-        return NotMeasured(f"{len(error)} batches are too few (needs {min_points})")
+) -> Finding | None:
+    error = enough(advantage_error.finite, min_points, "batches")
     step = first_sustained(error, lambda values: values > tolerance, min_points)
     if step is None or float(np.mean(error.between(step).values > tolerance)) < min_share:
         return None
@@ -43,16 +41,12 @@ def detect(
         return None  # advantages-turned-round reports this
     size = float(np.median(error.between(step).values))
     sample = "completion" if policy is Policy.TEXT else "episode"
-    return Finding(
-        message=facts.tell(
-            "the advantages differ by {size:%} from those of the recorded rewards, values and ends, from {step} on: check "
-            "the done mask, and compute the advantages of one short {sample} by hand",
-            size=facts.median(error.between(step)),
-            step=facts.at(error, step),
-            sample=sample,
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        **seen_since(error, "distance of the advantages", step, since_last(error, step), level=0.0),
+    return critical(
+        "the advantages differ by {size:%} from those of the recorded rewards, values and ends, from {step} on: check "
+        "the done mask, and compute the advantages of one short {sample} by hand",
+        seen_since(error, "distance of the advantages", step, since_last(error, step), level=0.0),
+        size=facts.median(error.between(step)),
+        step=facts.at(error, step),
+        sample=sample,
         numbers={"error": size},
     )

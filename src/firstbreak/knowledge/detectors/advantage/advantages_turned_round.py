@@ -12,9 +12,9 @@ References: https://arxiv.org/abs/1506.02438
 """
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, critical, enough, seen_since
 from firstbreak.engine.stats.onset import first_sustained, since_last
-from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Finding, Series
 
 
 def detect(
@@ -22,21 +22,15 @@ def detect(
     *,
     min_share: float = at(0.9, "share", "Rounding can give single advantages near 0 the other sign."),
     min_points: int = at(3, "points", "One or two batches can be special, as the first one is."),
-) -> Finding | NotMeasured | None:
-    turned = advantage_turned.finite
-    if len(turned) < min_points:
-        return NotMeasured(f"{len(turned)} batches are too few (needs {min_points})")
+) -> Finding | None:
+    turned = enough(advantage_turned.finite, min_points, "batches")
     step = first_sustained(turned, lambda values: values > min_share, min_points)
     if step is None:
         return None
-    return Finding(
-        message=facts.tell(
-            "{share:%} of the advantages have the wrong sign from {step} on: the policy learns what was worse than expected; "
-            "look for a wrong minus sign between rewards and loss",
-            share=facts.mean(turned.between(step)),
-            step=facts.at(turned, step),
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        **seen_since(turned, "advantages with the wrong sign", step, since_last(turned, step), level=0.0),
+    return critical(
+        "{share:%} of the advantages have the wrong sign from {step} on: the policy learns what was worse than expected; "
+        "look for a wrong minus sign between rewards and loss",
+        seen_since(turned, "advantages with the wrong sign", step, since_last(turned, step), level=0.0),
+        share=facts.mean(turned.between(step)),
+        step=facts.at(turned, step),
     )

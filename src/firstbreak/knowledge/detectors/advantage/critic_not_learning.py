@@ -22,10 +22,10 @@ References: https://arxiv.org/abs/1506.02438
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in
+from firstbreak.engine.checks import at, enough, seen_in, warning
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Config, Finding, Message, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Config, Finding, Message, Role, Series
 from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
@@ -49,10 +49,8 @@ def detect(
     far_returns: float = at(200.0, "ratio", "Of the value clip: so many updates on one batch nobody makes."),
     pinned: float = at(0.8, "share", "Of the value clip: nearly all squared errors are beyond it."),
     min_points: int = at(20, "points", "Fewer points do not show two levels."),
-) -> Finding | NotMeasured | None:
-    loss = value_loss.finite
-    if len(loss) < min_points:
-        return NotMeasured(f"{len(loss)} values of the critic's loss are too few (needs {min_points})")
+) -> Finding | None:
+    loss = enough(value_loss.finite, min_points, "values of the critic's loss")
     early, late = (float(np.median(part.values)) for part in (loss.head(early_share), loss.tail(0.5)))
     explained = _late(value_explained_variance, min_points)
     clip = None if config is not None and config.get("normalize_reward") else _clip(config, value_clip_range)
@@ -93,19 +91,14 @@ def detect(
             explained=facts.median(value_explained_variance.finite.tail(0.5)),
         )
     )
-    return Finding(
-        message=facts.tell(
-            "the value loss was {early} at first and is {late} in the second half, and {beside}: the critic has not fitted "
-            "the returns; train the critic alone on a frozen batch, and compare the scale of rewards and values",
-            early=facts.median(loss.head(early_share)),
-            late=facts.median(loss.tail(0.5)),
-            beside=beside,
-        ),
-        severity=Severity.WARNING,
+    return warning(
+        "the value loss was {early} at first and is {late} in the second half, and {beside}: the critic has not fitted "
+        "the returns; train the critic alone on a frozen batch, and compare the scale of rewards and values",
+        seen_in(value_loss, "value loss", *where, level=early, beside={"explained variance": value_explained_variance}),
+        early=facts.median(loss.head(early_share)),
+        late=facts.median(loss.tail(0.5)),
+        beside=beside,
         confidence=Confidence.LOW if explained is None else Confidence.MEDIUM,
-        **seen_in(
-            value_loss, "value loss", *where, level=early, beside={"explained variance": value_explained_variance}
-        ),
         numbers={"ratio": late / early if early > 0 else np.inf},
     )
 
@@ -118,7 +111,7 @@ def _clip(config: Config | None, logged: Series | None) -> float | None:
 
 def _clipped(loss: Series, said: Message) -> Finding:
     """The clip of the value function keeps the critic from learning."""
-    return Finding(message=said, severity=Severity.WARNING, confidence=Confidence.HIGH, **seen_in(loss, "value loss"))
+    return warning(said, seen_in(loss, "value loss"))
 
 
 def _fitted(explained: Series | None, least: float) -> bool:

@@ -24,11 +24,11 @@ References: https://arxiv.org/abs/1506.02438
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, from_point, seen_since
+from firstbreak.engine.checks import at, enough, from_point, seen_since, warning
 from firstbreak.engine.stats.changes import for_good, turned
 from firstbreak.engine.stats.direction import rises
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Expected, Finding, NotMeasured, Role, Series, Severity, Statistic
+from firstbreak.model import Confidence, Expected, Finding, Role, Series, Statistic
 from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
@@ -51,10 +51,8 @@ def detect(
     max_loss_left: float = at(1e-3, "share of its largest", "What is left has no variance to explain.", "population"),
     was_good: float = at(0.1, "share", "Of the variance explained before: more than chance."),
     min_points: int = at(10, "points", "Fewer points do not show more than the first updates."),
-) -> Finding | Expected | NotMeasured | None:
-    variance = value_explained_variance.finite
-    if len(variance) < min_points:
-        return NotMeasured(f"{len(variance)} values of explained variance are too few (needs {min_points})")
+) -> Finding | Expected | None:
+    variance = enough(value_explained_variance.finite, min_points, "values of explained variance")
     late = variance.tail(0.5)
     share = float(np.mean(late.values < max_explained_variance))
     near_zero = float(np.mean(np.abs(late.values) < tolerance))
@@ -84,15 +82,14 @@ def detect(
     since, interval = (None, None) if first is None else from_point(variance, first)
     sure = share >= min_share_sure and value_loss is not None and _errs(value_loss, min_value_loss)
     harmful = trajectory is not None and (trajectory.lost or trajectory.kind in ("flat", "oscillating"))
-    return Finding(
-        message=_constant(late)
+    return warning(
+        _constant(late)
         if constant
         else _lost(variance, since)
         if was_better and since is not None
         else _worse(late, max_explained_variance),
-        severity=Severity.WARNING,
+        seen_since(variance, "explained variance", since, interval, level=0.0),
         confidence=Confidence.HIGH if harmful or was_better else Confidence.MEDIUM if sure else Confidence.LOW,
-        **seen_since(variance, "explained variance", since, interval, level=0.0),
     )
 
 

@@ -20,9 +20,9 @@ References: https://arxiv.org/abs/1506.02438
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in
+from firstbreak.engine.checks import at, seen_in, warning
 from firstbreak.engine.families import Method, Policy, without
-from firstbreak.model import Confidence, Config, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Config, Finding, NotApplicable, NotMeasured, Series
 from firstbreak.words import number
 
 FAMILIES = without(
@@ -55,18 +55,15 @@ def detect(
     enough = min(max_share * length, usual_horizon) if lengths.name == "episode.length" else max_share * length
     if horizon > 0.99 * enough or solved:
         return None
-    return Finding(
-        message=facts.tell(
-            "a discount of {gamma} looks {horizon} steps ahead, and {samples} have up to {length}: later rewards count for "
-            "nothing; try {other}",
-            gamma=facts.setting(config, "gamma"),
-            horizon=number(horizon),
-            samples=samples,
-            length=facts.highest(lengths),
-            other="1" if policy is Policy.TEXT else "0.99",
-        ),
-        severity=Severity.WARNING,
+    return warning(
+        "a discount of {gamma} looks {horizon} steps ahead, and {samples} have up to {length}: later rewards count for "
+        "nothing; try {other}",
+        seen_in(lengths, f"length of {samples}", level=horizon),
+        gamma=facts.setting(config, "gamma"),
+        horizon=number(horizon),
+        samples=samples,
+        length=facts.highest(lengths),
+        other="1" if policy is Policy.TEXT else "0.99",
         confidence=Confidence.HIGH if horizon < max_share * length / 2 else Confidence.MEDIUM,
-        **seen_in(lengths, f"length of {samples}", level=horizon),
         numbers={"horizon": horizon, "length": length},
     )

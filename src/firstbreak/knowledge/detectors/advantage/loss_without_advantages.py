@@ -18,10 +18,10 @@ References: https://iclr-blog-track.github.io/2022/03/25/ppo-implementation-deta
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import Seen, at, critical, seen_since
 from firstbreak.engine.families import Method, only
 from firstbreak.engine.stats.points import distinct
-from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Config, Finding, NotMeasured, Role, Series
 from firstbreak.words import percent
 
 ROLES = (Role.RELATION,)
@@ -67,18 +67,13 @@ def detect(
         return NotMeasured("too few decimals of the policy loss are written")
     if solved or float(np.median(losses / reach)) >= least:
         return None
-    return Finding(
-        message=facts.tell(
-            "the policy loss is about {loss} while the policy moves by {kl} nats in an update: along advantages of size 1 such a "
-            "step changes the loss by about {reach}; print the shapes of ratio, advantages and loss before the mean",
-            loss=facts.median(loss),
-            kl=facts.median(kl),
-            reach=f"{0.05 * float(np.median(reach)):.2g}",
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        metric=policy_loss.name,
-        onset=float(loss.steps[0]),
+    return critical(
+        "the policy loss is about {loss} while the policy moves by {kl} nats in an update: along advantages of size 1 such a "
+        "step changes the loss by about {reach}; print the shapes of ratio, advantages and loss before the mean",
+        Seen(metric=policy_loss.name, onset=float(loss.steps[0]), interval=None, evidence=()),
+        loss=facts.median(loss),
+        kl=facts.median(kl),
+        reach=f"{0.05 * float(np.median(reach)):.2g}",
     )
 
 
@@ -96,18 +91,14 @@ def _of_all_pairs(advantages: Series, values: Series, explained: Series, predict
         return None
     since = float(steps[np.argmax(known)])
     late = advantages.finite.between(since)
-    return Finding(
-        message=facts.tell(
-            "advantages have a deviation of {a} and values one of {v}, where the critic explains {share} of the returns: "
-            "they vary as each return minus each value does, and not as the return minus the value of one sample; print the "
-            "shapes of returns, values and advantages: (n, 1) beside (n,) makes a table of all with all",
-            a=facts.median(late),
-            v=facts.median(values.between(since)),
-            share=percent(float(np.median(share[known]))),
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        **seen_since(advantages, "standard deviation of the advantages", since, beside={"that of the values": values}),
+    return critical(
+        "advantages have a deviation of {a} and values one of {v}, where the critic explains {share} of the returns: "
+        "they vary as each return minus each value does, and not as the return minus the value of one sample; print the "
+        "shapes of returns, values and advantages: (n, 1) beside (n,) makes a table of all with all",
+        seen_since(advantages, "standard deviation of the advantages", since, beside={"that of the values": values}),
+        a=facts.median(late),
+        v=facts.median(values.between(since)),
+        share=percent(float(np.median(share[known]))),
         numbers={"ratio": ratio},
     )
 

@@ -19,9 +19,9 @@ References: https://arxiv.org/abs/2503.20783
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, from_point, seen_in, seen_since
+from firstbreak.engine.checks import at, critical, from_point, seen_in, seen_since, warning
 from firstbreak.engine.families import Method
-from firstbreak.model import Confidence, Config, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Config, Finding, NotMeasured, Series
 from firstbreak.words import number
 
 LARGEST_GROUP = 1024  #: completions, where the size of a group is not recorded
@@ -64,16 +64,13 @@ def detect(
     if not 0 < ratio < max_spread or float(np.median(size.finite.tail(0.5).values)) < min_advantage:
         return None
     since = float(late.steps[0])
-    return Finding(
-        message=facts.tell(
-            "within a group, rewards differ by {late} where their range is {room}, and the advantages are of full size: the "
-            "division by the spread makes noise large; add a constant of about a hundredth of the range to the divisor",
-            late=facts.median(late),
-            room=number(room),
-        ),
-        severity=Severity.WARNING,
+    return warning(
+        "within a group, rewards differ by {late} where their range is {room}, and the advantages are of full size: the "
+        "division by the spread makes noise large; add a constant of about a hundredth of the range to the divisor",
+        seen_in(spread, "spread within groups", since, (float(spread.finite.steps[0]), since)),
+        late=facts.median(late),
+        room=number(room),
         confidence=Confidence.MEDIUM,
-        **seen_in(spread, "spread within groups", since, (float(spread.finite.steps[0]), since)),
     )
 
 
@@ -85,19 +82,15 @@ def _beyond(largest: Series, reward: Series, group: float) -> Finding | None:
     above = np.flatnonzero(np.abs(largest.values) > limit)
     if len(above) < max(MIN_BEYOND, SOME * len(largest)):
         return None
-    return Finding(
-        message=facts.tell(
-            "{name} is {level} in {n} of {all} rows, and the rewards of a group are at most {bound} standard deviations from "
-            "their mean: some group is divided by nearly 0; add a constant of about a hundredth of the range to the divisor",
-            name=largest.raw or largest.name,
-            level=number(float(np.median(largest.values[above]))),
-            n=f"{len(above)}",
-            all=f"{len(largest)}",
-            bound=number(group**0.5),
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        **seen_since(largest, "largest advantages", *from_point(largest, int(above[0])), level=limit),
+    return critical(
+        "{name} is {level} in {n} of {all} rows, and the rewards of a group are at most {bound} standard deviations from "
+        "their mean: some group is divided by nearly 0; add a constant of about a hundredth of the range to the divisor",
+        seen_since(largest, "largest advantages", *from_point(largest, int(above[0])), level=limit),
+        name=largest.raw or largest.name,
+        level=number(float(np.median(largest.values[above]))),
+        n=f"{len(above)}",
+        all=f"{len(largest)}",
+        bound=number(group**0.5),
     )
 
 
@@ -113,14 +106,10 @@ def _gone(share: Series, at: int, min_points: int) -> Finding:
     """Zero-variance groups that are there no longer."""
     since = float(share.steps[at])
     earlier = share.between(float(share.steps[max(0, at - min_points // 2)]), float(share.steps[at - 1]))
-    return Finding(
-        message=facts.tell(
-            "{before:%} of the groups had equal rewards until {since}, and none has since: something adds tiny "
-            "differences, and the division by the group's spread makes them large; first round the rewards",
-            before=facts.median(earlier),
-            since=facts.at(share, since),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_since(share, "share of zero-variance groups", *from_point(share, at), metric="reward.zero_std_frac"),
+    return warning(
+        "{before:%} of the groups had equal rewards until {since}, and none has since: something adds tiny "
+        "differences, and the division by the group's spread makes them large; first round the rewards",
+        seen_since(share, "share of zero-variance groups", *from_point(share, at), metric="reward.zero_std_frac"),
+        before=facts.median(earlier),
+        since=facts.at(share, since),
     )

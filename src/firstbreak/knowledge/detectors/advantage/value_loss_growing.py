@@ -16,11 +16,11 @@ References: https://arxiv.org/abs/1812.02648
 """
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, enough, seen_since, warning
 from firstbreak.engine.stats.changes import changes
 from firstbreak.engine.stats.direction import departure, rises
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, Series
 
 HARMED = frozenset({"peaked", "collapsed", "declining", "flat", "oscillating"})
 
@@ -32,10 +32,8 @@ def detect(
     *,
     growth_warning: float = at(5.0, "ratio", "A smaller growth occurs while the policy improves."),
     min_points: int = at(20, "points", "Fewer points do not show a growth that lasts."),
-) -> Finding | NotMeasured | None:
-    loss = value_loss.finite
-    if len(loss) < min_points:
-        return NotMeasured(f"{len(loss)} values of the critic's loss are too few (needs {min_points})")
+) -> Finding | None:
+    loss = enough(value_loss.finite, min_points, "values of the critic's loss")
     if solved or (trajectory is not None and trajectory.kind not in HARMED) or loss.values.min() <= 0:
         return None
     grown = (c for c in changes(loss, kinds=("level", "slope"), log=True) if c.direction > 0 and c.lasting)
@@ -51,17 +49,14 @@ def detect(
     if late < growth_warning * early:
         return None
     beside = "the score did not rise" if trajectory is not None else "no score shows whether returns grew too"
-    return Finding(
-        message=facts.tell(
-            "the value loss grew by a factor of {times}, from {early} to {late}, and {beside}: the critic's targets may be "
-            "wrong; check the scale of returns and the bootstrap target",
-            times=facts.times(now, past),
-            early=past,
-            late=now,
-            beside=beside,
-        ),
-        severity=Severity.WARNING,
+    return warning(
+        "the value loss grew by a factor of {times}, from {early} to {late}, and {beside}: the critic's targets may be "
+        "wrong; check the scale of returns and the bootstrap target",
+        seen_since(value_loss, "value loss", *since),
+        times=facts.times(now, past),
+        early=past,
+        late=now,
+        beside=beside,
         confidence=Confidence.MEDIUM if trajectory is not None else Confidence.LOW,
-        **seen_since(value_loss, "value loss", *since),
         numbers={"growth": late / early},
     )

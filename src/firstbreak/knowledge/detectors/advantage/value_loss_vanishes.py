@@ -21,10 +21,10 @@ References: https://arxiv.org/abs/1712.00378 https://github.com/DLR-RM/stable-ba
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, enough, seen_since, warning
 from firstbreak.engine.families import UNKNOWN, Method, Policy, only
 from firstbreak.engine.stats.onset import first_sustained
-from firstbreak.model import Confidence, Expected, Finding, NotApplicable, NotMeasured, Series, Severity, Statistic
+from firstbreak.model import Expected, Finding, NotApplicable, NotMeasured, Series, Statistic
 from firstbreak.words import number
 
 FAMILIES = only(Method.ACTOR_CRITIC, UNKNOWN, why="only where a critic learns the returns")
@@ -46,9 +46,7 @@ def detect(
     top_quantile: float = at(0.99, "quantile", "In a long run, the first updates of an untrained critic are no level."),
     min_points: int = at(20, "points", "Fewer points do not show a highest level and a late one."),
 ) -> Finding | Expected | NotApplicable | NotMeasured | None:
-    loss = value_loss.finite
-    if len(loss) < min_points:
-        return NotMeasured(f"{len(loss)} value losses are too few (needs {min_points})")
+    loss = enough(value_loss.finite, min_points, "value losses")
     ends = next(
         (s.finite for s in (reward_episode, episode_length) if s is not None and len(s.finite) >= min_points), None
     )
@@ -68,18 +66,14 @@ def detect(
     if len(known) and np.median(known) > max_explained_variance:
         return Expected(f"the value loss fell to {number(late)} because the critic explains the returns")
     since = first_sustained(loss, lambda values: values * 10 < top)
-    return Finding(
-        message=facts.tell(
-            "the value loss fell from {top} to {late} although returns still vary by {apart}: the critic's targets do not "
-            "depend on how {sample} ends; print the target at one such end",
-            top=facts.of(Statistic.QUANTILE, loss, top_quantile),
-            late=facts.of(Statistic.QUANTILE, loss.tail(0.25), late_quantile),
-            apart=number(apart),
-            sample="a completion" if policy is Policy.TEXT else "an episode",
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_since(value_loss, "value loss", since, None if since is None else (float(loss.steps[0]), since)),
+    return warning(
+        "the value loss fell from {top} to {late} although returns still vary by {apart}: the critic's targets do not "
+        "depend on how {sample} ends; print the target at one such end",
+        seen_since(value_loss, "value loss", since, None if since is None else (float(loss.steps[0]), since)),
+        top=facts.of(Statistic.QUANTILE, loss, top_quantile),
+        late=facts.of(Statistic.QUANTILE, loss.tail(0.25), late_quantile),
+        apart=number(apart),
+        sample="a completion" if policy is Policy.TEXT else "an episode",
         numbers={"times": top / late if late > 0 else np.inf},
     )
 

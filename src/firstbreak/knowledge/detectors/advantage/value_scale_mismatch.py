@@ -22,11 +22,11 @@ References: https://arxiv.org/abs/1602.07714
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, from_point, seen_in, seen_since
+from firstbreak.engine.checks import at, from_point, seen_in, seen_since, warning
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.stats.changes import for_good
 from firstbreak.engine.stats.points import median, quantile
-from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Series
 from firstbreak.values import replace
 from firstbreak.words import number
 
@@ -94,33 +94,26 @@ def detect(
     start = float(values.steps[0])
     harm = "its targets are wrong too" if method is Method.VALUE_BASED else "all advantages have the same sign"
     interval = (float(value_mean.steps[0]), start)
-    return Finding(
-        message=facts.tell(
-            "values are {values} where returns are {returns}: the critic has the wrong scale, so {harm}; normalise rewards or "
-            "returns",
-            values=facts.median(values),
-            returns=facts.median(returns),
-            harm=harm,
-        ),
-        severity=Severity.WARNING,
+    return warning(
+        "values are {values} where returns are {returns}: the critic has the wrong scale, so {harm}; normalise rewards or "
+        "returns",
+        seen_in(value_mean, "values", start, interval, metric="value.mean", beside={"returns": returns_mean}),
+        values=facts.median(values),
+        returns=facts.median(returns),
+        harm=harm,
         confidence=Confidence.MEDIUM,
-        **seen_in(value_mean, "values", start, interval, metric="value.mean", beside={"returns": returns_mean}),
     )
 
 
 def _clipped(value_mean: Series, returns_mean: Series, values: Series, returns: Series, clip: float) -> Finding:
     start = float(values.steps[0])
-    return Finding(
-        message=facts.tell(
-            "values are {values} where returns are {returns}, and an update moves a value by {clip} at most: the critic cannot "
-            "follow; normalise the rewards, or turn the clip of the value loss off",
-            values=facts.median(values),
-            returns=facts.median(returns),
-            clip=number(clip),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_in(value_mean, "values", start, (float(value_mean.steps[0]), start), beside={"returns": returns_mean}),
+    return warning(
+        "values are {values} where returns are {returns}, and an update moves a value by {clip} at most: the critic cannot "
+        "follow; normalise the rewards, or turn the clip of the value loss off",
+        seen_in(value_mean, "values", start, (float(value_mean.steps[0]), start), beside={"returns": returns_mean}),
+        values=facts.median(values),
+        returns=facts.median(returns),
+        clip=number(clip),
     )
 
 
@@ -135,17 +128,13 @@ def _outside_support(config: Config, returns: Series, length: Series | None) -> 
     worth = shrunk * median(returns.values)
     if low <= worth <= high:
         return None
-    return Finding(
-        message=facts.tell(
-            "the values that the critic can hold go from {low} to {high}, and episodes return about {worth}, discounted: most "
-            "states get the value of the bound; set v_min and v_max to what episodes can return",
-            low=number(low),
-            high=number(high),
-            worth=number(worth),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_in(returns, "return"),
+    return warning(
+        "the values that the critic can hold go from {low} to {high}, and episodes return about {worth}, discounted: most "
+        "states get the value of the bound; set v_min and v_max to what episodes can return",
+        seen_in(returns, "return"),
+        low=number(low),
+        high=number(high),
+        worth=number(worth),
     )
 
 
@@ -158,18 +147,14 @@ def _of_other_sign(values: Series, returns: Series, soft: float, min_points: int
     first = for_good(values.values * sign < -least, 0.9)
     if first is None or len(values) - first < 3:
         return None
-    return Finding(
-        message=facts.tell(
-            "the mean value is {value}, and every episode returns {side} 0: the critic believes its own predictions; check the "
-            "scale of the observations and the ends of episodes in the targets; with fixed data, stay closer to them",
-            value=facts.settled(values),
-            side="less than" if sign < 0 else "more than",
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_since(
+    return warning(
+        "the mean value is {value}, and every episode returns {side} 0: the critic believes its own predictions; check the "
+        "scale of the observations and the ends of episodes in the targets; with fixed data, stay closer to them",
+        seen_since(
             values, "values", *from_point(values, first), metric="value.mean", beside={"return of episodes": returns}
         ),
+        value=facts.settled(values),
+        side="less than" if sign < 0 else "more than",
     )
 
 
@@ -216,19 +201,16 @@ def _beyond_episodes(
     if first is None or len(values) - first < (min_points // 2 if plain else min_points):
         return None
     late = facts.settled(values)
-    return Finding(
-        message=facts.tell(
-            "the mean value is {value}, and episodes return {returned}{worth}: no state is worth more than its whole episode; "
-            "check that targets stop at the end of an episode and have one factor gamma for each step, and that next "
-            "observations in the buffer are copies",
-            value=late,
-            returned=facts.settled(returns),
-            worth=worth,
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH if late.value >= far * most else Confidence.MEDIUM,
-        **seen_since(
+    return warning(
+        "the mean value is {value}, and episodes return {returned}{worth}: no state is worth more than its whole episode; "
+        "check that targets stop at the end of an episode and have one factor gamma for each step, and that next "
+        "observations in the buffer are copies",
+        seen_since(
             values, "values", *from_point(values, first), metric="value.mean", beside={"return of episodes": returns}
         ),
+        value=late,
+        returned=facts.settled(returns),
+        worth=worth,
+        confidence=Confidence.HIGH if late.value >= far * most else Confidence.MEDIUM,
         numbers={"most": most},
     )

@@ -27,7 +27,7 @@ import enum
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, from_point, seen_since
+from firstbreak.engine.checks import at, from_point, graded, seen_since, warning
 from firstbreak.engine.stats.changes import turned
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.points import median, quantile
@@ -125,15 +125,13 @@ def detect(
     sure = share >= share_critical or began is not None or stuck
     confidence = Confidence.LOW if few else Confidence.HIGH if sure else Confidence.MEDIUM
     said = f"zero-variance groups, {number(share)} on average in the second half"
-    return Finding(
-        message=facts.tell(
-            "in {share:%} of the groups all rewards are equal, so these groups teach nothing; {advice}",
-            share=facts.mean(late),
-            advice=ADVICE[place],
-        ),
-        severity=severity,
+    return graded(
+        severity,
+        "in {share:%} of the groups all rewards are equal, so these groups teach nothing; {advice}",
+        seen_since(zero_variance_groups, said, onset, level=share_critical, beside={"mean reward": reward_mean}),
+        share=facts.mean(late),
+        advice=ADVICE[place],
         confidence=confidence,
-        **seen_since(zero_variance_groups, said, onset, level=share_critical, beside={"mean reward": reward_mean}),
         numbers={"share": share},
     )
 
@@ -155,17 +153,13 @@ def _faded(spread: Series, equal: Series, normal: float, faded: float) -> Findin
     share = median(left.values) if len(left) else 0.0
     if median(spread.values[first:]) > 0.5 * (1 - share) ** 0.5:
         return None  # so many groups are equal
-    return Finding(
-        message=facts.tell(
-            "the standard deviation of the advantages was {before} and is {now} since {since}: the rewards within groups hardly "
-            "differ any more, or the advantages are divided by something large; print the rewards of one group",
-            before=facts.median(spread.between(-np.inf, float(spread.steps[first - 1]))),
-            now=facts.median(spread.between(since)),
-            since=facts.at(spread, since),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_since(spread, "spread of the advantages", *from_point(spread, first)),
+    return warning(
+        "the standard deviation of the advantages was {before} and is {now} since {since}: the rewards within groups hardly "
+        "differ any more, or the advantages are divided by something large; print the rewards of one group",
+        seen_since(spread, "spread of the advantages", *from_point(spread, first)),
+        before=facts.median(spread.between(-np.inf, float(spread.steps[first - 1]))),
+        now=facts.median(spread.between(since)),
+        since=facts.at(spread, since),
     )
 
 

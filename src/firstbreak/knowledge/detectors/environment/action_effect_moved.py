@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, critical, seen_since
 from firstbreak.engine.families import Policy, only
 from firstbreak.knowledge.detectors.environment._moved import moved
-from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Finding, NotMeasured, Series
 from firstbreak.values import replace
 from firstbreak.words import number
 
@@ -71,16 +71,12 @@ def detect(
         change = moved(curve, lambda values, level: (level <= max_spread) & (values - level > min_change), **over)
     if change is None:
         return None
-    return Finding(
-        message=facts.tell(
-            "from {step} on, " + what + ": the environment changed; "
-            "compare its version and settings before and after that step",
-            step=facts.at(curve, change.step),
-            after=number(change.after),
-            before=number(change.before),
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        **seen_since(curve, "effect of an action", change.step, change.interval, level=change.before),
+    return critical(
+        "from {step} on, " + what + ": the environment changed; "
+        "compare its version and settings before and after that step",
+        seen_since(curve, "effect of an action", change.step, change.interval, level=change.before),
+        step=facts.at(curve, change.step),
+        after=number(change.after),
+        before=number(change.before),
         numbers={"before": change.before, "after": change.after},
     )

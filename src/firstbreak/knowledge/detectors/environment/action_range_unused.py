@@ -23,10 +23,10 @@ import re
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in
+from firstbreak.engine.checks import at, enough, seen_in, warning
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Run, Series, Severity
+from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Run, Series
 from firstbreak.patterns import pattern
 from firstbreak.values import replace
 from firstbreak.words import number
@@ -68,21 +68,16 @@ def detect(
             return NotMeasured("neither the actions, nor their spread beside a recorded range, are known")
         rising = trajectory is not None and trajectory.kind == "rising"
         return None if solved or rising else _beside(size.finite, highest, max_use_flat if flat else max_use)
-    used = env_action_use.finite
-    if len(used) < min_points:
-        return NotMeasured(f"{len(used)} windows of transitions are too few (needs {min_points})")
+    used = enough(env_action_use.finite, min_points, "windows of transitions")
     early = used.head(0.25)
     if float(np.max(early.values)) > max_use:
         return None
-    return Finding(
-        message=facts.tell(
-            "at first, the actions have {most:%} of the size of their range at most: the policy explores next to nothing of what "
-            "it may do; declare actions between -1 and 1, and rescale them inside of the environment",
-            most=facts.highest(early),
-        ),
-        severity=Severity.WARNING,
+    return warning(
+        "at first, the actions have {most:%} of the size of their range at most: the policy explores next to nothing of what "
+        "it may do; declare actions between -1 and 1, and rescale them inside of the environment",
+        seen_in(used, "size of the actions over their range", level=max_use),
+        most=facts.highest(early),
         confidence=Confidence.MEDIUM,
-        **seen_in(used, "size of the actions over their range", level=max_use),
         numbers={"use": float(np.max(early.values))},
     )
 
@@ -116,18 +111,14 @@ def _unscaled(run: Run, low: float, high: float, far: float) -> Finding | None:
         return None
     if not (-1.01 <= float(least.values.min()) <= -0.9 and 0.9 <= float(most.values.max()) <= 1.01):
         return None
-    return Finding(
-        message=facts.tell(
-            "actions lie between {least} and {most}, and their range is from {low} to {high}: what the policy returns, between "
-            "-1 and 1, is not rescaled; rescale them inside of the environment",
-            least=facts.lowest(least),
-            most=facts.highest(most),
-            low=number(low),
-            high=number(high),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_in(most, "largest action", level=high),
+    return warning(
+        "actions lie between {least} and {most}, and their range is from {low} to {high}: what the policy returns, between "
+        "-1 and 1, is not rescaled; rescale them inside of the environment",
+        seen_in(most, "largest action", level=high),
+        least=facts.lowest(least),
+        most=facts.highest(most),
+        low=number(low),
+        high=number(high),
         numbers={"use": float(most.values.max()) / high},
     )
 
@@ -136,16 +127,12 @@ def _beside(spread: Series, highest: float, max_use: float) -> Finding | None:
     """The spread of a Gaussian policy, or its largest actions, against the range of its actions."""
     if float(np.max(spread.values)) > max_use * highest:
         return None
-    return Finding(
-        message=facts.tell(
-            "the actions {are} {spread} at most, in a range of {highest} to each side of its middle: the policy explores "
-            "next to nothing of what it may do; declare actions between -1 and 1, and rescale them inside of the environment",
-            are="spread by" if spread.name == "action.std" else "are",
-            spread=facts.highest(spread),
-            highest=number(highest),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_in(spread, "spread of the actions"),
+    return warning(
+        "the actions {are} {spread} at most, in a range of {highest} to each side of its middle: the policy explores "
+        "next to nothing of what it may do; declare actions between -1 and 1, and rescale them inside of the environment",
+        seen_in(spread, "spread of the actions"),
+        are="spread by" if spread.name == "action.std" else "are",
+        spread=facts.highest(spread),
+        highest=number(highest),
         numbers={"use": float(np.max(spread.values)) / highest},
     )

@@ -20,9 +20,9 @@ References: https://arxiv.org/abs/2101.00135
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in
+from firstbreak.engine.checks import at, enough, seen_in, warning
 from firstbreak.engine.families import Policy, only
-from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity, Statistic
+from firstbreak.model import Confidence, Finding, Series, Statistic
 
 FAMILIES = only(Policy.CONTROL)
 
@@ -36,39 +36,31 @@ def detect(
     max_disconnected: float = at(0.06, "share", "chance explains so much, and nothing is left"),
     first_share: float = at(0.25, "share", "the policy explores most here; the share falls later anyway"),
     min_points: int = at(6, "points", "with fewer windows no level is known"),
-) -> Finding | NotMeasured | None:
-    curve = env_action_shown.finite
-    if len(curve) < min_points:
-        return NotMeasured(f"{len(curve)} windows of transitions are too few (needs {min_points})")
+) -> Finding | None:
+    curve = enough(env_action_shown.finite, min_points, "windows of transitions")
     share = float(np.quantile(curve.head(first_share).values, 0.9))
     anyhow = None if env_action_shown_any is None else env_action_shown_any.finite.head(first_share)
     if anyhow is not None and len(anyhow) and float(np.quantile(anyhow.values, 0.9)) < max_disconnected:
         return _disconnected(env_action_shown_any or curve, anyhow)
     if not min_explained < share < max_explained:
         return None
-    return Finding(
-        message=facts.tell(
-            "at first, actions explain {share:%} of the change of what they move or less, nine times out of ten: the "
-            "environment may not execute the actions that the policy chose; log the action that the environment executes",
-            share=facts.of(Statistic.QUANTILE, curve.head(first_share), 0.9),
-        ),
-        severity=Severity.WARNING,
+    return warning(
+        "at first, actions explain {share:%} of the change of what they move or less, nine times out of ten: the "
+        "environment may not execute the actions that the policy chose; log the action that the environment executes",
+        seen_in(curve, "explained by actions"),
+        share=facts.of(Statistic.QUANTILE, curve.head(first_share), 0.9),
         confidence=Confidence.LOW,
-        **seen_in(curve, "explained by actions"),
         numbers={"share": share},
     )
 
 
 def _disconnected(curve: Series, first: Series) -> Finding:
     start = float(curve.finite.steps[0])
-    return Finding(
-        message=facts.tell(
-            "actions explain {share:%} of what changes or less, in whatever state: the environment does not execute the actions "
-            "that the policy chose, or nothing that is observed depends on them; log the action that the environment executes",
-            share=facts.of(Statistic.QUANTILE, first, 0.9),
-        ),
-        severity=Severity.WARNING,
+    return warning(
+        "actions explain {share:%} of what changes or less, in whatever state: the environment does not execute the actions "
+        "that the policy chose, or nothing that is observed depends on them; log the action that the environment executes",
+        seen_in(curve, "explained by actions, in whatever state", start),
+        share=facts.of(Statistic.QUANTILE, first, 0.9),
         confidence=Confidence.MEDIUM,
-        **seen_in(curve, "explained by actions, in whatever state", start),
         numbers={"share": float(np.quantile(first.values, 0.9))},
     )

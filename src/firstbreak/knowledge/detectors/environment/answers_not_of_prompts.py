@@ -20,9 +20,9 @@ References: https://arxiv.org/abs/2505.22203
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, critical, seen_since
 from firstbreak.knowledge.detectors._proof import proved
-from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Config, Finding, NotMeasured, Role, Series
 from firstbreak.words import number
 
 ROLES = (Role.PROOF,)
@@ -56,14 +56,10 @@ def detect(
     if agreement < min_agreement or mean - either > 0 or max(mean + either, late) > max_share * agreement:
         return None
     began, step = float(lift.steps[0]), float(lift.steps[-1])
-    return Finding(
-        message=facts.tell(
-            "completions get {lift} standard deviations more against their own answer than another prompt's (at most "
-            f"{number(mean + either)}), and agree with each other {{alike:%}} more within a prompt: answer five prompts by hand",
-            lift=facts.mean(lift),
-            alike=facts.mean(proof_own_agreement.finite),
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        **seen_since(lift, "gain of a completion against its own answer", began, (began, step), level=0.0),
+    return critical(
+        "completions get {lift} standard deviations more against their own answer than another prompt's (at most "
+        f"{number(mean + either)}), and agree with each other {{alike:%}} more within a prompt: answer five prompts by hand",
+        seen_since(lift, "gain of a completion against its own answer", began, (began, step), level=0.0),
+        lift=facts.mean(lift),
+        alike=facts.mean(proof_own_agreement.finite),
     )

@@ -21,10 +21,10 @@ from collections import Counter, defaultdict
 
 import numpy as np
 
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_as, warning
 from firstbreak.knowledge.detectors._start import starts
 from firstbreak.knowledge.detectors.reward._verdicts import answer_and_reference, first
-from firstbreak.model import Confidence, Config, Finding, NotMeasured, Samples, Series, Severity
+from firstbreak.model import Config, Finding, NotMeasured, Samples, Series
 from firstbreak.words import number, percent
 
 
@@ -63,17 +63,11 @@ def detect(
     if high >= max_ratio * score**2:
         return None
     start = float(curve.steps[0])
-    return Finding(
-        message=(
-            f"two answers to one training prompt are equal in {percent(float(shares.mean()))} of the pairs; a policy that "
-            f"scores {number(score)} in the evaluation gives equal answers in at least {percent(score**2)}: training and "
-            "evaluation build their prompts in different ways; print one prompt of each as token ids"
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        metric=curve.name,
-        onset=start,
-        interval=(start, start),
+    return warning(
+        f"two answers to one training prompt are equal in {percent(float(shares.mean()))} of the pairs; a policy that "
+        f"scores {number(score)} in the evaluation gives equal answers in at least {percent(score**2)}: training and "
+        "evaluation build their prompts in different ways; print one prompt of each as token ids",
+        seen_as(curve.name, start),
         numbers={"agree": float(shares.mean()), "least": score**2},
     )
 

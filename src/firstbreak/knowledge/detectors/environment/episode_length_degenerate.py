@@ -22,7 +22,7 @@ https://stable-baselines3.readthedocs.io/en/master/guide/rl_tips.html https://ar
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in, seen_since
+from firstbreak.engine.checks import at, graded, seen_in, seen_since
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.shape import Trajectory
@@ -74,16 +74,14 @@ def _at_once(lengths: Series, score: Series, early: float, late: float, max_step
         if policy is Policy.TEXT
         else "step the environment by hand, and check which condition ends the episode"
     )
-    return Finding(
-        message=facts.tell(
-            "episodes end after {late} steps{before} and the score does not improve; {first}",
-            late=facts.median(lengths.finite.tail(0.25)),
-            before=facts.tell(" ({early} at first)", early=facts.first(lengths.finite)) if fell else "",
-            first=first,
-        ),
-        severity=Severity.CRITICAL if fell else Severity.WARNING,
+    return graded(
+        Severity.CRITICAL if fell else Severity.WARNING,
+        "episodes end after {late} steps{before} and the score does not improve; {first}",
+        seen_since(lengths, f"episode length {number(late)}", onset, level=max_steps, beside={"score": score}),
+        late=facts.median(lengths.finite.tail(0.25)),
+        before=facts.tell(" ({early} at first)", early=facts.first(lengths.finite)) if fell else "",
+        first=first,
         confidence=Confidence.HIGH if fell else Confidence.MEDIUM,
-        **seen_since(lengths, f"episode length {number(late)}", onset, level=max_steps, beside={"score": score}),
         numbers={"length": late, "fell": fell},
     )
 
@@ -95,15 +93,13 @@ def _never(lengths: Series, score: Series, length: float, policy: Policy) -> Fin
         if policy is Policy.TEXT
         else "check by hand that the goal can be reached, then make the reward denser"
     )
-    return Finding(
-        message=facts.tell(
-            "every episode lasts exactly {length} steps and the score {course}: no episode reached a goal or failed; {first}",
-            length=facts.highest(lengths),
-            course="has not left its first level" if rewarded else "has never changed",
-            first=first,
-        ),
-        severity=Severity.NOTICE if rewarded else Severity.WARNING,
+    return graded(
+        Severity.NOTICE if rewarded else Severity.WARNING,
+        "every episode lasts exactly {length} steps and the score {course}: no episode reached a goal or failed; {first}",
+        seen_in(lengths, f"always {number(length)} steps", level=length, beside={"score": score}),
+        length=facts.highest(lengths),
+        course="has not left its first level" if rewarded else "has never changed",
+        first=first,
         confidence=Confidence.LOW if rewarded else Confidence.MEDIUM,
-        **seen_in(lengths, f"always {number(length)} steps", level=length, beside={"score": score}),
         numbers={"length": length, "fell": False},
     )

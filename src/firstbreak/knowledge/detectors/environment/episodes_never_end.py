@@ -17,9 +17,9 @@ References: https://gymnasium.farama.org/tutorials/gymnasium_basics/handling_tim
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in
+from firstbreak.engine.checks import at, seen_in, warning
 from firstbreak.engine.families import Policy, only
-from firstbreak.model import Confidence, Finding, NotMeasured, Role, Run, Series, Severity
+from firstbreak.model import Finding, NotMeasured, Role, Run, Series
 from firstbreak.values import replace
 
 ROLES = (Role.RELATION,)
@@ -61,14 +61,10 @@ def detect(
     lengths = episode_length.finite.values if episode_length is not None else np.empty(0)
     if len(lengths) and lengths.max() < 0.5 * age.values.max():
         return NotMeasured("episodes have a length, so that they ended: the count is that of something else")
-    return Finding(
-        message=facts.tell(
-            "no episode ended in the whole run, and the current ones are {age} steps old: no return is ever complete; check what "
-            "sets terminated and truncated, and add a time limit",
-            age=facts.highest(age),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_in(age, "steps since an episode began", level=min_age),
+    return warning(
+        "no episode ended in the whole run, and the current ones are {age} steps old: no return is ever complete; check what "
+        "sets terminated and truncated, and add a time limit",
+        seen_in(age, "steps since an episode began", level=min_age),
+        age=facts.highest(age),
         numbers={"age": float(np.max(age.values))},
     )

@@ -18,9 +18,9 @@ https://doi.org/10.1038/nature14236 https://arxiv.org/abs/2004.07219
 import numpy as np
 
 from firstbreak.engine import environments, facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_as, warning
 from firstbreak.engine.families import Policy, only
-from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Role, Series
 from firstbreak.words import number, percent
 
 ROLES = (Role.RELATION,)
@@ -63,19 +63,15 @@ def detect(
                 ended=facts.mean(points.tail(last_share)),
             )
         )
-    return Finding(
-        message=facts.tell(
-            "{score} ends at {ended}: {way} of the way from random actions ({random}) to the score that counts as solved "
-            "({solved}); check what the policy sees and does with `firstbreak check env`",
-            score=score.name,
-            ended=facts.mean(points.tail(last_share)),
-            way=percent(max(way, 0.0)),
-            random=number(random),
-            solved=number(solved),
-        ),
-        severity=Severity.WARNING,
+    return warning(
+        "{score} ends at {ended}: {way} of the way from random actions ({random}) to the score that counts as solved "
+        "({solved}); check what the policy sees and does with `firstbreak check env`",
+        seen_as(score.name, drawn=(Evidence(text="score", series=score, level=solved),)),
+        score=score.name,
+        ended=facts.mean(points.tail(last_share)),
+        way=percent(max(way, 0.0)),
+        random=number(random),
+        solved=number(solved),
         confidence=Confidence.HIGH if way < min_progress / 2 else Confidence.MEDIUM,
-        metric=score.name,
-        evidence=(Evidence(text="score", series=score, level=solved),),
         numbers={"way": way},
     )

@@ -15,9 +15,9 @@ References: https://arxiv.org/abs/2101.00135
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in
+from firstbreak.engine.checks import Seen, at, critical, enough, seen_in
 from firstbreak.engine.families import Policy, only
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Run, Series, Severity
+from firstbreak.model import Evidence, Finding, NotMeasured, Role, Run, Series
 from firstbreak.values import replace
 
 FAMILIES = only(Policy.CONTROL, why="only for policies that act in an environment")
@@ -41,21 +41,15 @@ def detect(
         return _aliased(same, min_same)
     if env_observation_constant is None:
         return NotMeasured("neither the recorder nor a dump of transitions shows observations")
-    constant = env_observation_constant.finite
-    if len(constant) < min_points:
-        return NotMeasured(f"{len(constant)} windows of transitions are too few (needs {min_points})")
+    constant = enough(env_observation_constant.finite, min_points, "windows of transitions")
     if float(np.min(constant.values)) < min_share:
         return None
-    return Finding(
-        message=facts.tell(
-            "{share:%} or more of the observation's components never change within {n} windows: the policy sees nothing that it "
-            "could react to; print ten observations of an episode behind all wrappers",
-            share=facts.lowest(constant),
-            n=str(len(constant)),
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        **seen_in(constant, "constant components", level=min_share),
+    return critical(
+        "{share:%} or more of the observation's components never change within {n} windows: the policy sees nothing that it "
+        "could react to; print ten observations of an episode behind all wrappers",
+        seen_in(constant, "constant components", level=min_share),
+        share=facts.lowest(constant),
+        n=str(len(constant)),
         numbers={"share": float(np.min(constant.values))},
     )
 
@@ -80,17 +74,16 @@ def _aliased(same: Series, min_same: float) -> Finding | None:
     share = float(same.values.mean())
     if share < min_same:
         return None
-    return Finding(
-        message=facts.tell(
-            "in {share:%} of {n} stored transitions the next observation is the observation: the environment may return its own "
-            "array, which later steps overwrite; copy observations before they are stored",
-            share=facts.mean(same),
-            n=facts.count(same),
+    return critical(
+        "in {share:%} of {n} stored transitions the next observation is the observation: the environment may return its own "
+        "array, which later steps overwrite; copy observations before they are stored",
+        Seen(
+            metric=same.name,
+            onset=0.0,
+            interval=None,
+            evidence=(Evidence(text="the next observation is the observation", series=same, level=min_same),),
         ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        metric=same.name,
-        onset=0.0,
-        evidence=(Evidence(text="the next observation is the observation", series=same, level=min_same),),
+        share=facts.mean(same),
+        n=facts.count(same),
         numbers={"share": share},
     )

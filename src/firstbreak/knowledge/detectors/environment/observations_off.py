@@ -27,10 +27,10 @@ from functools import partial
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, critical, seen_since
 from firstbreak.engine.families import Policy, only
 from firstbreak.knowledge.detectors.environment._moved import Moved, moved
-from firstbreak.model import Confidence, Finding, Message, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.model import Finding, Message, NotApplicable, NotMeasured, Series
 from firstbreak.words import number, percent
 
 FAMILIES = only(Policy.CONTROL, why="only for policies that act in an environment")
@@ -82,7 +82,7 @@ def detect(
 
 def _moved(told: Message, curve: Series, what: str, moves: Moved, numbers: dict[str, float]) -> Finding:
     seen = seen_since(curve, what, moves.step, moves.interval, level=moves.before)
-    return Finding(message=told, severity=Severity.CRITICAL, confidence=Confidence.HIGH, **seen, numbers=numbers)
+    return critical(told, seen, numbers=numbers)
 
 
 def _late(later: Series, at_once: Series, min_gap: float, min_share: float) -> Finding | None:
@@ -91,15 +91,11 @@ def _late(later: Series, at_once: Series, min_gap: float, min_share: float) -> F
         return None
     first = float(later.steps[np.flatnonzero(gap > min_gap)[0]])
     soon, late = float(np.median(at_once.values)), float(np.median(later.values))
-    return Finding(
-        message=facts.tell(
-            "the last action explains {soon:%} of what changes, and the actions of the last steps explain {late:%}: "
-            "observations or actions come late; step the environment by hand, and count the steps until an action shows",
-            soon=facts.median(at_once),
-            late=facts.median(later),
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        **seen_since(later, "explained by actions of the last steps", first, (float(later.steps[0]), first)),
+    return critical(
+        "the last action explains {soon:%} of what changes, and the actions of the last steps explain {late:%}: "
+        "observations or actions come late; step the environment by hand, and count the steps until an action shows",
+        seen_since(later, "explained by actions of the last steps", first, (float(later.steps[0]), first)),
+        soon=facts.median(at_once),
+        late=facts.median(later),
         numbers={"at_once": soon, "later": late},
     )

@@ -12,12 +12,11 @@ Experiment: Train 20,000 steps with observations that are normalised: does the v
 References: https://stable-baselines3.readthedocs.io/en/master/guide/rl_tips.html https://arxiv.org/abs/2006.05990
 """
 
-import numpy as np
-
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in
+from firstbreak.engine.checks import at, enough, seen_in, warning
 from firstbreak.engine.families import Policy, only
-from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
+from firstbreak.engine.stats.points import median
+from firstbreak.model import Confidence, Finding, Series
 
 FAMILIES = only(Policy.CONTROL, why="only for policies that act in an environment")
 
@@ -30,10 +29,8 @@ def detect(
     min_size: float = at(0.02, "observation units", "a fiftieth of what layers are drawn for"),
     max_offset: float = at(100.0, "ratio", "of the mean, a hundredth is all that the state changes"),
     min_points: int = at(4, "points", "with fewer windows no level is known"),
-) -> Finding | NotMeasured | None:
-    size = env_observation_size.finite
-    if len(size) < min_points:
-        return NotMeasured(f"{len(size)} windows of transitions are too few (needs {min_points})")
+) -> Finding | None:
+    size = enough(env_observation_size.finite, min_points, "windows of transitions")
     offset = None if env_observation_offset is None else env_observation_offset.finite
     for curve, sign, limit, said in (
         (offset, 1, max_offset, "a component of the observation lies {typical} times its spread away from 0"),
@@ -42,18 +39,15 @@ def detect(
     ):
         if curve is None or len(curve) < min_points:
             continue
-        levels = [float(np.median(part.values)) for part in (curve.head(0.25), curve.tail(0.25))]
+        levels = [median(part.values) for part in (curve.head(0.25), curve.tail(0.25))]
         if any(levels) and min(sign * (level - limit) for level in levels) > 0:
-            return Finding(
-                message=facts.tell(
-                    said
-                    + ": the network cannot use such observations; normalise them with running statistics, and save these "
-                    "with the model",
-                    typical=facts.median(curve),
-                ),
-                severity=Severity.WARNING,
+            return warning(
+                said
+                + ": the network cannot use such observations; normalise them with running statistics, and save these "
+                "with the model",
+                seen_in(curve, "scale of the observations", level=limit),
+                typical=facts.median(curve),
                 confidence=Confidence.MEDIUM,
-                **seen_in(curve, "scale of the observations", level=limit),
-                numbers={"typical": float(np.median(curve.values))},
+                numbers={"typical": median(curve.values)},
             )
     return None

@@ -35,7 +35,7 @@ import re
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in
+from firstbreak.engine.checks import at, critical, graded, seen_as, seen_in, warning
 from firstbreak.engine.families import Method, only
 from firstbreak.engine.stats.granularity import problems
 from firstbreak.engine.stats.onset import first_sustained
@@ -106,25 +106,28 @@ def detect(
     accuracy, margin = wrong[0]
     onset = first_sustained(accuracy, lambda values: values < 0.5)
     sure = late_median(accuracy) < accuracy_critical and margin is not None
-    return Finding(
-        message=facts.tell(
-            "{name} is {late:%} in the last quarter, where a coin reaches 50 %{fell}: the policy learns to prefer the rejected "
-            "answers; print ten pairs, and check which answer is called chosen",
-            name=accuracy.name,
-            late=facts.median(accuracy.finite.tail(0.25)),
-            fell=facts.tell(", and the margin fell to {margin}", margin=facts.median(margin.finite.tail(0.25)))
-            if margin is not None
-            else "",
+    return graded(
+        Severity.CRITICAL if sure else Severity.WARNING,
+        "{name} is {late:%} in the last quarter, where a coin reaches 50 %{fell}: the policy learns to prefer the rejected "
+        "answers; print ten pairs, and check which answer is called chosen",
+        seen_as(
+            accuracy.name,
+            onset,
+            drawn=(
+                Evidence(text="share of pairs in the right order", series=accuracy, since=onset, level=0.5),
+                *(
+                    [Evidence(text="margin: chosen minus rejected", series=margin, level=0.0)]
+                    if margin is not None
+                    else []
+                ),
+            ),
         ),
-        severity=Severity.CRITICAL if sure else Severity.WARNING,
+        name=accuracy.name,
+        late=facts.median(accuracy.finite.tail(0.25)),
+        fell=facts.tell(", and the margin fell to {margin}", margin=facts.median(margin.finite.tail(0.25)))
+        if margin is not None
+        else "",
         confidence=Confidence.HIGH if sure else Confidence.MEDIUM,
-        metric=accuracy.name,
-        onset=onset,
-        interval=None if onset is None else (onset, onset),
-        evidence=(
-            Evidence(text="share of pairs in the right order", series=accuracy, since=onset, level=0.5),
-            *([Evidence(text="margin: chosen minus rejected", series=margin, level=0.0)] if margin is not None else []),
-        ),
         numbers={"accuracy": late_median(accuracy)},
     )
 
@@ -172,28 +175,16 @@ def _refusals(run: Run, wrong: Series) -> Finding:
 def _in_data(run: Run, message: Message, text: str, pairs: Series, share: float) -> Finding:
     """The finding in a data file beside the run, which holds since its first step."""
     first = run.first_step
-    return Finding(
-        message=message,
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        onset=first,
-        interval=None if first is None else (first, first),
-        evidence=(Evidence(text=text, series=pairs),),
-        numbers={"share": share},
-    )
+    return critical(message, seen_as(onset=first, drawn={text: pairs}), numbers={"share": share})
 
 
 def _teach_wrong(score: Series) -> Finding:
-    return Finding(
-        message=facts.tell(
-            "{name} fell to {late} while the chosen answers of held-out pairs became more probable: the chosen answers are not "
-            "the right ones; read ten pairs",
-            name=score.name,
-            late=facts.median(score.tail(0.5)),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_in(score, "score on held-out data"),
+    return warning(
+        "{name} fell to {late} while the chosen answers of held-out pairs became more probable: the chosen answers are not "
+        "the right ones; read ten pairs",
+        seen_in(score, "score on held-out data"),
+        name=score.name,
+        late=facts.median(score.tail(0.5)),
     )
 
 
@@ -206,16 +197,12 @@ def _tied(accuracy: Series, margin: Series) -> bool:
 
 
 def _same_twice(accuracy: Series) -> Finding:
-    return Finding(
-        message=facts.tell(
-            "{name} is {late:%} beside a margin above 0: in many pairs both answers have the same reward, as after a cut at "
-            "a length limit that leaves no difference; print ten pairs as the collator delivers them",
-            name=accuracy.name,
-            late=facts.median(accuracy.finite.tail(0.25)),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_in(accuracy.finite, "share of pairs in the right order", level=0.5),
+    return warning(
+        "{name} is {late:%} beside a margin above 0: in many pairs both answers have the same reward, as after a cut at "
+        "a length limit that leaves no difference; print ten pairs as the collator delivers them",
+        seen_in(accuracy.finite, "share of pairs in the right order", level=0.5),
+        name=accuracy.name,
+        late=facts.median(accuracy.finite.tail(0.25)),
     )
 
 

@@ -26,7 +26,7 @@ import math
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, graded, seen_as
 from firstbreak.engine.families import Method, only
 from firstbreak.model import (
     Confidence,
@@ -94,19 +94,16 @@ def detect(
     if whole is None and ratio > 1 and any(_both_start_at_0(*pair, max_start_reward) for pair in pairs):
         return NotApplicable("the implicit rewards start at 0, as DPO demands: the loss contains another term")
     summed = f" ({whole} times that: the trainer may sum the loss over {whole} batches)" if whole else ""
-    return Finding(
-        message=facts.tell(
-            "the first loss is {first} instead of ln 2 = 0.6931{summed}: policy and reference model differ before any update; "
-            "decode one batch as the collator made it, before you change a hyperparameter",
-            first=facts.first(loss.finite),
-            summed=summed,
+    return graded(
+        Severity.CRITICAL if certain and off >= ratio_critical else Severity.WARNING,
+        "the first loss is {first} instead of ln 2 = 0.6931{summed}: policy and reference model differ before any update; "
+        "decode one batch as the collator made it, before you change a hyperparameter",
+        seen_as(
+            loss.name, step, drawn=(Evidence(text=f"first loss {number(first)}", series=loss, until=step, level=START),)
         ),
-        severity=Severity.CRITICAL if certain and off >= ratio_critical else Severity.WARNING,
+        first=facts.first(loss.finite),
+        summed=summed,
         confidence=Confidence.HIGH if certain else Confidence.MEDIUM,
-        metric=loss.name,
-        onset=step,
-        interval=(step, step),
-        evidence=(Evidence(text=f"first loss {number(first)}", series=loss, until=step, level=START),),
         numbers={"first": first, "ratio": ratio},
     )
 

@@ -20,7 +20,7 @@ References: https://verl.readthedocs.io/en/latest/examples/config.html https://h
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in, seen_since
+from firstbreak.engine.checks import at, critical, graded, seen_in, seen_since, warning
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.model import Confidence, Config, Expected, Finding, NotApplicable, NotMeasured, Role, Series, Severity
@@ -76,17 +76,15 @@ def detect(
     if length and given.get("truncation") not in CUTS:
         return Expected(f"every prompt has {number(length)} tokens, and the limit is the same number: no prompt is cut")
     onset = first_sustained(length_prompt_clipped_ratio, lambda values: values >= share_warning)
-    return Finding(
-        message=facts.tell(
-            "{share:%} of the prompts are {what} the limit: the policy {sees} the whole question; raise the prompt "
-            "limit, or drop the prompts that do not fit",
-            share=facts.mean(late),
-            what="exactly as long as" if length else "cut at",
-            sees="may not see" if length else "does not see",
-        ),
-        severity=Severity.CRITICAL if share >= share_critical and not length else Severity.WARNING,
+    return graded(
+        Severity.CRITICAL if share >= share_critical and not length else Severity.WARNING,
+        "{share:%} of the prompts are {what} the limit: the policy {sees} the whole question; raise the prompt "
+        "limit, or drop the prompts that do not fit",
+        seen_since(length_prompt_clipped_ratio, f"{percent(share)} cut", onset, level=share_warning),
+        share=facts.mean(late),
+        what="exactly as long as" if length else "cut at",
+        sees="may not see" if length else "does not see",
         confidence=Confidence.HIGH if len(late) >= min_points_sure else Confidence.MEDIUM,
-        **seen_since(length_prompt_clipped_ratio, f"{percent(share)} cut", onset, level=share_warning),
         numbers={"share": share},
     )
 
@@ -109,17 +107,13 @@ def _equal_pairs(
     ):
         return None
     first = float(accuracy.steps[0])
-    return Finding(
-        message=facts.tell(
-            "{share} of the pairs are not told apart, and the loss ({loss}) is ln 2 for each of these and next to nothing for "
-            "the others: they are equal texts after the tokeniser, cut at the limit; compare the tokens of twenty pairs, and "
-            "raise the limit or cut at the other end",
-            share=percent(share),
-            loss=facts.mean(late),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_in(accuracy, "accuracy on pairs", first, (first, first), beside={"loss": loss, "margin": margin}),
+    return warning(
+        "{share} of the pairs are not told apart, and the loss ({loss}) is ln 2 for each of these and next to nothing for "
+        "the others: they are equal texts after the tokeniser, cut at the limit; compare the tokens of twenty pairs, and "
+        "raise the limit or cut at the other end",
+        seen_in(accuracy, "accuracy on pairs", first, (first, first), beside={"loss": loss, "margin": margin}),
+        share=percent(share),
+        loss=facts.mean(late),
         numbers={"share": share},
     )
 
@@ -138,17 +132,13 @@ def _always_at_limit(config: Config, longest: Series | None, shortest: Series | 
     if not limits or not cuts:
         return None
     first = float(points.steps[0])
-    return Finding(
-        message=facts.tell(
-            "the longest prompt of each of the {n} steps has {length} tokens, which is {option}: longer ones are cut, and the "
-            "policy does not see the whole question; raise it, and read three prompts of that length",
-            n=facts.count(points),
-            length=facts.last(points),
-            option=limits[0],
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_in(longest, "longest prompt", first, (first, first), level=float(points.values[0])),
+    return warning(
+        "the longest prompt of each of the {n} steps has {length} tokens, which is {option}: longer ones are cut, and the "
+        "policy does not see the whole question; raise it, and read three prompts of that length",
+        seen_in(longest, "longest prompt", first, (first, first), level=float(points.values[0])),
+        n=facts.count(points),
+        length=facts.last(points),
+        option=limits[0],
     )
 
 
@@ -163,16 +153,12 @@ def _all_at_limit(
     if float(np.quantile(np.abs(samples / number_of - 1), 0.9)) > rounding:
         return None
     first = float(total.steps[0])
-    return Finding(
-        message=facts.tell(
-            "the tokens of every step are {n} x ({limit} + the mean length): every prompt is as long as the limit, "
-            "so prompts are cut; raise the prompt limit, and read the first words of three prompts",
-            n=str(number_of),
-            limit=number(limit),
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        **seen_in(total, "tokens", first, (first, first)),
+    return critical(
+        "the tokens of every step are {n} x ({limit} + the mean length): every prompt is as long as the limit, "
+        "so prompts are cut; raise the prompt limit, and read the first words of three prompts",
+        seen_in(total, "tokens", first, (first, first)),
+        n=str(number_of),
+        limit=number(limit),
         numbers={"share": 1.0},
     )
 

@@ -21,7 +21,7 @@ References: https://arxiv.org/abs/2101.00135 https://arxiv.org/abs/1709.06560
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in
+from firstbreak.engine.checks import at, graded, seen_in
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.stats.direction import recovers
 from firstbreak.engine.stats.onset import onset
@@ -58,19 +58,17 @@ def detect(
     back = recovers(score, trajectory.start, first)
     nearly = back and recovers(score, trajectory.start, first, mostly)
     certain = trajectory.drop_sigma >= sigma_critical and not back
-    return Finding(
-        message=facts.tell(
-            "{score} fell from {start} to {end} and {course}: the updates do harm from the first one on; check {first}, then "
-            "the learning rate",
-            score=score.name,
-            start=facts.start(score, trajectory),
-            end=facts.end(score, trajectory),
-            course=_above(score, trajectory),
-            first=_first(policy, method),
-        ),
-        severity=Severity.CRITICAL if certain else Severity.WARNING,
+    return graded(
+        Severity.CRITICAL if certain else Severity.WARNING,
+        "{score} fell from {start} to {end} and {course}: the updates do harm from the first one on; check {first}, then "
+        "the learning rate",
+        seen_in(score, "score, with its first level", *where, level=trajectory.start),
+        score=score.name,
+        start=facts.start(score, trajectory),
+        end=facts.end(score, trajectory),
+        course=_above(score, trajectory),
+        first=_first(policy, method),
         confidence=Confidence.HIGH if certain else Confidence.LOW if nearly else Confidence.MEDIUM,
-        **seen_in(score, "score, with its first level", *where, level=trajectory.start),
         numbers={"drop": trajectory.drop, "drop_sigma": trajectory.drop_sigma},
     )
 

@@ -20,11 +20,11 @@ References: https://github.com/DLR-RM/stable-baselines3/issues/870
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, critical, seen_since, warning
 from firstbreak.engine.families import Family, Policy
 from firstbreak.engine.stats.onset import onset
 from firstbreak.engine.stats.points import median
-from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Role, Series
 from firstbreak.values import replace
 from firstbreak.words import number, percent
 
@@ -72,19 +72,16 @@ def detect(
         lost < min_drop or blamed or came_back
     ):  # without a size of the updates, a fall that came back may be any policy's
         return None
-    return Finding(
-        message=facts.tell(
-            "the return fell from {before} to {after} ({lost}) at once near {step}{usual}; find what changed in the "
-            "environment at {step}: its version, wrappers or normalisation statistics",
-            before=number(before),
-            after=number(after),
-            lost=percent(lost),
-            step=facts.at(returns, shift.step),
-            usual=", after updates of the usual size" if blamed is not None else "",
-        ),
-        severity=Severity.WARNING,
+    return warning(
+        "the return fell from {before} to {after} ({lost}) at once near {step}{usual}; find what changed in the "
+        "environment at {step}: its version, wrappers or normalisation statistics",
+        seen_since(returns, "return", shift.step, shift.interval),
+        before=number(before),
+        after=number(after),
+        lost=percent(lost),
+        step=facts.at(returns, shift.step),
+        usual=", after updates of the usual size" if blamed is not None else "",
         confidence=Confidence.HIGH if blamed is not None else Confidence.LOW,
-        **seen_since(returns, "return", shift.step, shift.interval),
         sudden=True,
         numbers={"lost": lost},
     )
@@ -99,17 +96,13 @@ def _unanswered(runtime: Series, slower: float, alike: float, least: int) -> Fin
         return None
     quick = int(np.flatnonzero(runtime.values < late / 2)[-1])
     before, first = float(runtime.steps[quick]), float(runtime.steps[quick + 1])
-    return Finding(
-        message=facts.tell(
-            "a call of a tool takes {late} s, the same in every step, from {first} on, and took {usual} s before: the calls run "
-            "into their limit, and the policy gets no answers; ask the tool's service one question by hand",
-            late=number(late),
-            first=facts.at(runtime, first),
-            usual=number(usual),
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        **seen_since(runtime, "time in tools", first, (before, first), level=usual),
+    return critical(
+        "a call of a tool takes {late} s, the same in every step, from {first} on, and took {usual} s before: the calls run "
+        "into their limit, and the policy gets no answers; ask the tool's service one question by hand",
+        seen_since(runtime, "time in tools", first, (before, first), level=usual),
+        late=number(late),
+        first=facts.at(runtime, first),
+        usual=number(usual),
         sudden=True,
         numbers={"times": late / usual},
     )

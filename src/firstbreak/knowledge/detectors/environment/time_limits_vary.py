@@ -20,10 +20,10 @@ import re
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in, seen_since
+from firstbreak.engine.checks import at, enough, seen_in, seen_since, warning
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.points import median
-from firstbreak.model import Confidence, Finding, NotMeasured, Role, Run, Series, Severity, Statistic
+from firstbreak.model import Finding, NotMeasured, Role, Run, Series, Statistic
 from firstbreak.patterns import pattern
 from firstbreak.words import number
 
@@ -42,23 +42,17 @@ def detect(
 ) -> Finding | NotMeasured | None:
     if env_limits_early is None:
         return _stored(run, min_points)
-    curve = env_limits_early.finite
-    if len(curve) < min_points:
-        return NotMeasured(f"{len(curve)} windows of transitions are too few (needs {min_points})")
+    curve = enough(env_limits_early.finite, min_points, "windows of transitions")
     early = curve.values > 0
     if float(np.mean(early)) < min_share:
         return None
     first = float(curve.steps[np.flatnonzero(early)[0]])
-    return Finding(
-        message=facts.tell(
-            "in {share:%} of the windows, episodes were reported as truncated by a time limit before the limit was reached "
-            "({each} in each on average): failures are reported as limits; check terminated and truncated",
-            share=facts.of(Statistic.ABOVE, curve, 0.0),
-            each=facts.mean(curve),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_since(curve, "time limits that came early", first, (float(curve.steps[0]), first), level=0.0),
+    return warning(
+        "in {share:%} of the windows, episodes were reported as truncated by a time limit before the limit was reached "
+        "({each} in each on average): failures are reported as limits; check terminated and truncated",
+        seen_since(curve, "time limits that came early", first, (float(curve.steps[0]), first), level=0.0),
+        share=facts.of(Statistic.ABOVE, curve, 0.0),
+        each=facts.mean(curve),
         numbers={"share": float(np.mean(early))},
     )
 
@@ -77,14 +71,10 @@ def _stored(run: Run, min_points: int) -> Finding | NotMeasured | None:
     expected = 1 / max(median(length.values), 1.0)
     if ended.values.any() or not 0.5 * expected < float(done.values.mean()) < 2 * expected:
         return None
-    return Finding(
-        message=facts.tell(
-            "no episode terminates, and {done:%} of the transitions in the batch are ends, one in each {length} steps: the time "
-            "limit is stored as the end of the task, and the value after it is taken for 0; store terminated, not done",
-            done=facts.mean(done),
-            length=number(median(length.values)),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_in(done, "share of ends in the batch", beside={"terminated": ended}),
+    return warning(
+        "no episode terminates, and {done:%} of the transitions in the batch are ends, one in each {length} steps: the time "
+        "limit is stored as the end of the task, and the value after it is taken for 0; store terminated, not done",
+        seen_in(done, "share of ends in the batch", beside={"terminated": ended}),
+        done=facts.mean(done),
+        length=number(median(length.values)),
     )

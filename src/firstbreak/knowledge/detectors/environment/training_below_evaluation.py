@@ -13,13 +13,12 @@ Experiment: Put the evaluation's problems through one training rollout without a
 References: https://arxiv.org/abs/2503.20783
 """
 
-import numpy as np
-
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in
+from firstbreak.engine.checks import at, seen_in, warning
 from firstbreak.engine.families import Policy, only
+from firstbreak.engine.stats.points import median
 from firstbreak.knowledge.detectors._start import lowest_first, starts
-from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Role, Series
 
 ROLES = (Role.RELATION,)
 FAMILIES = only(Policy.TEXT, why="only where training and evaluation grade answers alike")
@@ -42,17 +41,14 @@ def detect(
     trained, evaluated, curve = found
     if evaluated - trained < min_gap or trained * min_ratio > evaluated:
         return None
-    if float(np.median(curve.tail(0.25).values)) * min_ratio > evaluated:
+    if median(curve.tail(0.25).values) * min_ratio > evaluated:
         return None  # one task: training, which samples, has come near to the evaluation since
-    return Finding(
-        message=facts.tell(
-            "at the start the policy scores {evaluated} in the evaluation and {trained} in training: training gives the "
-            "policy another task; put the evaluation's problems through one training rollout, and compare the scores",
-            evaluated=facts.first(lowest_first((eval_score, eval_reward))),
-            trained=facts.mean(curve.head(max(first_points, round(first_share * len(curve))) / len(curve))),
-        ),
-        severity=Severity.WARNING,
+    return warning(
+        "at the start the policy scores {evaluated} in the evaluation and {trained} in training: training gives the "
+        "policy another task; put the evaluation's problems through one training rollout, and compare the scores",
+        seen_in(curve, "training", beside={"evaluation": eval_score}),
+        evaluated=facts.first(lowest_first((eval_score, eval_reward))),
+        trained=facts.mean(curve.head(max(first_points, round(first_share * len(curve))) / len(curve))),
         confidence=Confidence.MEDIUM,
-        **seen_in(curve, "training", beside={"evaluation": eval_score}),
         numbers={"trained": trained, "evaluated": evaluated},
     )

@@ -24,7 +24,7 @@ https://github.com/huggingface/trl/issues/5312
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, from_point, seen_since
+from firstbreak.engine.checks import at, enough, from_point, graded, seen_since
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.inputs import AT_CEILING
 from firstbreak.engine.stats.trend import trend
@@ -47,8 +47,7 @@ def detect(
     min_change: float = at(0.06, "share", "of the reward's level: it changes a little at a ceiling"),
     max_distance: float = at(0.03, "share", "of the score: training that explores comes this near to a ceiling"),
 ) -> Finding | Expected | NotMeasured | None:
-    if len(eval_score) < min_repeats:
-        return NotMeasured(f"{len(eval_score)} evaluations are too few to see a repetition (needs {min_repeats})")
+    enough(eval_score, min_repeats, "evaluations", "to see a repetition")
     last = float(eval_score.values[-1])
     different = np.flatnonzero(eval_score.values != last)
     start = int(different[-1]) + 1 if len(different) else 0
@@ -81,17 +80,10 @@ def detect(
         return Expected(_all(eval_score, start, "and the training reward stays as well: the policy has settled"))
     if not moving or (reward is not None and not _changed(reward, min_change, min_points)):
         return None  # at a ceiling the same few problems stay unsolved, and the score stays the same
-    return Finding(
-        message=facts.tell(
-            "{repeated} changes: {reason}; evaluate once in the trainer's own process, and compare",
-            repeated=_all(eval_score, start, f"while {moving[0].name}"),
-            reason="the evaluation does not use the current weights"
-            if not natural
-            else "the score has not left its first level, or the evaluation does not use the current weights",
-        ),
-        severity=Severity.NOTICE if natural else Severity.WARNING,
-        confidence=Confidence.LOW if natural else Confidence.HIGH,
-        **seen_since(
+    return graded(
+        Severity.NOTICE if natural else Severity.WARNING,
+        "{repeated} changes: {reason}; evaluate once in the trainer's own process, and compare",
+        seen_since(
             eval_score,
             f"{same} times {number(last)}",
             since,
@@ -99,6 +91,11 @@ def detect(
             level=last,
             along={"training goes on": moving[0]},
         ),
+        repeated=_all(eval_score, start, f"while {moving[0].name}"),
+        reason="the evaluation does not use the current weights"
+        if not natural
+        else "the score has not left its first level, or the evaluation does not use the current weights",
+        confidence=Confidence.LOW if natural else Confidence.HIGH,
         numbers={"value": last, "repeats": same},
     )
 

@@ -15,10 +15,10 @@ References: https://stable-baselines3.readthedocs.io/en/master/guide/callbacks.h
 
 import numpy as np
 
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, enough, seen_since, warning
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.stats.points import distinct
-from firstbreak.model import Confidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Finding, NotMeasured, Role, Series
 from firstbreak.words import percent
 
 ROLES = (Role.RELATION,)
@@ -40,8 +40,7 @@ def detect(
     moved: float = at(0.05, "nats", "From its reference: nearer to it, the policy is hardly another one."),
     min_evaluations: int = at(8, "evaluations", "with fewer evaluations repetitions may be chance"),
 ) -> Finding | NotMeasured | None:
-    if len(eval_score) < min_evaluations:
-        return NotMeasured(f"{len(eval_score)} evaluations are too few to see repetitions (needs {min_evaluations})")
+    enough(eval_score, min_evaluations, "evaluations", "to see repetitions")
     curves = [
         eval_score,
         *([eval_reward.finite] if eval_reward is not None and len(eval_reward) == len(eval_score) else []),
@@ -63,15 +62,11 @@ def detect(
         return None  # a policy that hardly moves answers the same again
     first = float(eval_score.steps[int(np.argmax(repeated))])
     interval = (float(eval_score.steps[0]), float(eval_score.steps[int(np.argmax(repeated)) + 1]))
-    return Finding(
-        message=(
-            f"{percent(float(np.mean(repeated)))} of the evaluations repeat the one before to the last digit, and the "
-            f"score changes {int(np.sum(changed))} times: the evaluation uses new weights only now and then; "
-            "log the version of the weights beside each score"
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_since(eval_score, "evaluation", first, interval),
+    return warning(
+        f"{percent(float(np.mean(repeated)))} of the evaluations repeat the one before to the last digit, and the "
+        f"score changes {int(np.sum(changed))} times: the evaluation uses new weights only now and then; "
+        "log the version of the weights beside each score",
+        seen_since(eval_score, "evaluation", first, interval),
         numbers={"share": float(np.mean(repeated))},
     )
 

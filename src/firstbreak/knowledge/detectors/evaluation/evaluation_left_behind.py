@@ -21,12 +21,12 @@ References: https://stable-baselines3.readthedocs.io/en/master/guide/vec_envs.ht
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in
+from firstbreak.engine.checks import at, seen_in, warning
 from firstbreak.engine.families import SAMPLED, Policy, only
 from firstbreak.engine.stats.agreement import comparable
 from firstbreak.engine.stats.changes import for_good
 from firstbreak.engine.stats.shape import trajectory
-from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
+from firstbreak.model import Finding, NotApplicable, NotMeasured, Role, Series
 
 CLOSE = 0.1  #: of the best episode's return: nearer is the difference of a mean and a maximum (convention)
 FIRST = 3  #: returns of the untrained policy: the smoothed start of a fast learner has left them behind (convention)
@@ -79,18 +79,14 @@ def detect(
     if float(np.mean(gap > min_gap * gain)) < min_share:
         return None
     first = float(scores.steps[0])
-    return Finding(
-        message=facts.tell(
-            "training returns rose from {start} to {end}, and the evaluation stays at {late}: the evaluation environment "
-            "differs from the training environment; evaluate once in the training environment, with its normalisation "
-            "statistics",
-            start=facts.start(trained, training),
-            end=facts.end(trained, training),
-            late=facts.median(late),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_in(scores, "evaluation", first, (first, float(late.steps[0])), beside={"training return": trained}),
+    return warning(
+        "training returns rose from {start} to {end}, and the evaluation stays at {late}: the evaluation environment "
+        "differs from the training environment; evaluate once in the training environment, with its normalisation "
+        "statistics",
+        seen_in(scores, "evaluation", first, (first, float(late.steps[0])), beside={"training return": trained}),
+        start=facts.start(trained, training),
+        end=facts.end(trained, training),
+        late=facts.median(late),
         numbers={"gap": float(np.median(gap))},
     )
 
@@ -110,46 +106,34 @@ def _built_otherwise(trained: Series, late: Series, deviation: Series | None, la
     if first is None or len(late) - first < LEAST:
         return None
     since = float(late.steps[first])
-    return Finding(
-        message=facts.tell(
-            "training returns {trained}, the evaluation {late} at the same steps, and only the training environment has {lacks}: "
-            "the policy is evaluated on what it has never seen; build both environments with one function, and share the "
-            "normalisation statistics",
-            trained=facts.median(trained.between(since)),
-            late=facts.median(late.between(since)),
-            lacks=lacks,
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_in(late, "evaluation", since, (float(trained.steps[0]), since), beside={"training return": trained}),
+    return warning(
+        "training returns {trained}, the evaluation {late} at the same steps, and only the training environment has {lacks}: "
+        "the policy is evaluated on what it has never seen; build both environments with one function, and share the "
+        "normalisation statistics",
+        seen_in(late, "evaluation", since, (float(trained.steps[0]), since), beside={"training return": trained}),
+        trained=facts.median(trained.between(since)),
+        late=facts.median(late.between(since)),
+        lacks=lacks,
     )
 
 
 def _one_episode(late: Series, trained: Series) -> Finding:
-    return Finding(
-        message=facts.tell(
-            "the episodes of each evaluation return one and the same number, {late}, above every training return ({highest} at "
-            "most): all of them start from one state; give each episode of the evaluation another seed",
-            late=facts.median(late),
-            highest=facts.highest(trained),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_in(late, "evaluation", beside={"training return": trained}),
+    return warning(
+        "the episodes of each evaluation return one and the same number, {late}, above every training return ({highest} at "
+        "most): all of them start from one state; give each episode of the evaluation another seed",
+        seen_in(late, "evaluation", beside={"training return": trained}),
+        late=facts.median(late),
+        highest=facts.highest(trained),
     )
 
 
 def _apart(trained: Series, best: Series, scores: Series, since: float) -> Finding:
-    return Finding(
-        message=facts.tell(
-            "training returns {trained} on average, and the best episode of each of {n} evaluations returns {best}: the "
-            "evaluation environment differs from the training environment; evaluate once in the training environment, with its "
-            "normalisation statistics",
-            trained=facts.median(trained.between(since)),
-            n=facts.count(best),
-            best=facts.median(best),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_in(scores, "evaluation", since, (float(trained.steps[0]), since), beside={"training return": trained}),
+    return warning(
+        "training returns {trained} on average, and the best episode of each of {n} evaluations returns {best}: the "
+        "evaluation environment differs from the training environment; evaluate once in the training environment, with its "
+        "normalisation statistics",
+        seen_in(scores, "evaluation", since, (float(trained.steps[0]), since), beside={"training return": trained}),
+        trained=facts.median(trained.between(since)),
+        n=facts.count(best),
+        best=facts.median(best),
     )

@@ -22,7 +22,7 @@ References: https://arxiv.org/abs/1709.06560 https://arxiv.org/abs/2108.13264
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in
+from firstbreak.engine.checks import at, enough, graded, seen_in, warning
 from firstbreak.engine.families import Method, Policy, without
 from firstbreak.engine.stats.agreement import shares
 from firstbreak.engine.stats.noise import noise_scale
@@ -50,8 +50,7 @@ def detect(
     min_evaluations: int = at(6, "evaluations", "with fewer evaluations their scatter is not known"),
     evaluations_warning: int = at(12, "evaluations", "with fewer their scatter is hardly known"),
 ) -> Finding | NotMeasured | None:
-    if len(eval_score) < min_evaluations:
-        return NotMeasured(f"{len(eval_score)} evaluations are too few to know their noise (needs {min_evaluations})")
+    enough(eval_score, min_evaluations, "evaluations", "to know their noise")
     if (
         np.all(eval_score.values == 1)
         and reward_mean is not None
@@ -68,18 +67,16 @@ def detect(
     if gain is None or min(noise, late) < max_noise * gain:
         return None
     more = np.ceil((noise / (wanted_noise * gain)) ** 2)  # the noise of a mean falls with the square root
-    return Finding(
-        message=facts.tell(
-            "the evaluation is too noisy: one is uncertain by {noise}, and has to show a change of {gain}, so that the curve "
-            "shows neither a regression nor the best checkpoint; evaluate on {more} times as many {samples}",
-            noise=facts.median(score_error.finite) if known and score_error else facts.of(Statistic.NOISE, eval_score),
-            gain=number(gain),
-            more=f"about {number(more)}" if more <= MANY else f"more than {MANY}",
-            samples="prompts" if policy is Policy.TEXT else "episodes",
-        ),
-        severity=Severity.NOTICE if len(eval_score) < evaluations_warning else Severity.WARNING,
+    return graded(
+        Severity.NOTICE if len(eval_score) < evaluations_warning else Severity.WARNING,
+        "the evaluation is too noisy: one is uncertain by {noise}, and has to show a change of {gain}, so that the curve "
+        "shows neither a regression nor the best checkpoint; evaluate on {more} times as many {samples}",
+        seen_in(eval_score, f"evaluations, noise {number(noise)}", beside={"training reward": reward_mean}),
+        noise=facts.median(score_error.finite) if known and score_error else facts.of(Statistic.NOISE, eval_score),
+        gain=number(gain),
+        more=f"about {number(more)}" if more <= MANY else f"more than {MANY}",
+        samples="prompts" if policy is Policy.TEXT else "episodes",
         confidence=Confidence.LOW if len(eval_score) < evaluations_warning else Confidence.MEDIUM,
-        **seen_in(eval_score, f"evaluations, noise {number(noise)}", beside={"training reward": reward_mean}),
         numbers={"noise": noise, "gain": gain},
     )
 
@@ -91,17 +88,13 @@ def _too_easy(scores: Series, rewards: Series) -> Finding | None:
         return None
     if scores.steps[0] > rewards.steps[1]:
         return None  # solved since, as far as is known
-    return Finding(
-        message=facts.tell(
-            "all of {n} evaluations are exactly 1, while training rose from {start} to {end}: their problems were solved before "
-            "training began, so that they measure nothing; evaluate on problems as hard as those of training",
-            n=facts.count(scores),
-            start=facts.start(rewards, training),
-            end=facts.end(rewards, training),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_in(scores, "evaluation", level=1.0, beside={"training reward": rewards}),
+    return warning(
+        "all of {n} evaluations are exactly 1, while training rose from {start} to {end}: their problems were solved before "
+        "training began, so that they measure nothing; evaluate on problems as hard as those of training",
+        seen_in(scores, "evaluation", level=1.0, beside={"training reward": rewards}),
+        n=facts.count(scores),
+        start=facts.start(rewards, training),
+        end=facts.end(rewards, training),
     )
 
 

@@ -33,7 +33,7 @@ from typing import NamedTuple
 import numpy as np
 
 from firstbreak.engine import environments, facts
-from firstbreak.engine.checks import at, seen_in, seen_since
+from firstbreak.engine.checks import at, enough, seen_as, seen_in, seen_since, warning
 from firstbreak.engine.families import Method, Policy, without
 from firstbreak.engine.stats.agreement import comparable
 from firstbreak.engine.stats.changes import Change, changes
@@ -43,7 +43,7 @@ from firstbreak.engine.stats.onset import MIN_POINTS
 from firstbreak.engine.stats.shape import trajectory as shape_of
 from firstbreak.engine.stats.smooth import smooth
 from firstbreak.engine.stats.trend import trend
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Run, Samples, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Role, Run, Samples, Series
 from firstbreak.patterns import pattern
 from firstbreak.values import replace
 from firstbreak.words import number, percent
@@ -92,8 +92,7 @@ def detect(
         return form
     if eval_score is None:
         return NotMeasured("no evaluation is logged")
-    if len(eval_score) < min_points:
-        return NotMeasured(f"{len(eval_score)} evaluations are too few to see a jump (needs {min_points})")
+    enough(eval_score, min_points, "evaluations", "to see a jump")
     if reward_mean is None or len(reward_mean.finite) < min_points:
         return NotMeasured("no training reward is logged, so nothing says whether a jump of the evaluation is skill")
     learned = shape_of(reward_mean).learned
@@ -123,22 +122,19 @@ def detect(
     of_training = eval_score.name == "eval.reward" or (in_one_unit and beside is None)
     if unmoved is None and of_training and _reached(score, reward_mean, jump):
         return None
-    return Finding(
-        message=facts.tell(
-            "{score} jumped from {before} to {after} at {step}{beside} and the training reward {unmoved}did not: the "
-            "evaluation may have another protocol since then; evaluate an old checkpoint with today's protocol",
-            score=eval_score.name,
-            before=number(score.before_mean),
-            after=number(score.after_mean),
-            step=facts.at(eval_score, jump.step),
-            beside=f", {beside.name} jumped as well," if beside is not None else "",
-            unmoved=f"and {unmoved.name} " if unmoved is not None else "",
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.MEDIUM if beside is None and unmoved is None else Confidence.HIGH,
-        **seen_since(
+    return warning(
+        "{score} jumped from {before} to {after} at {step}{beside} and the training reward {unmoved}did not: the "
+        "evaluation may have another protocol since then; evaluate an old checkpoint with today's protocol",
+        seen_since(
             eval_score, "evaluation", jump.step, jump.interval, along={"training reward": reward_mean, "length": beside}
         ),
+        score=eval_score.name,
+        before=number(score.before_mean),
+        after=number(score.after_mean),
+        step=facts.at(eval_score, jump.step),
+        beside=f", {beside.name} jumped as well," if beside is not None else "",
+        unmoved=f"and {unmoved.name} " if unmoved is not None else "",
+        confidence=Confidence.MEDIUM if beside is None and unmoved is None else Confidence.HIGH,
         numbers={"before": score.before_mean, "after": score.after_mean},
     )
 
@@ -157,18 +153,12 @@ def _other_form(samples: Samples, min_form: float, least: int) -> Finding | None
     training, held_out = (sum(marks[key]) / len(marks[key]) for key in (False, True))
     if max(training, held_out) < min_form or min(training, held_out) > 1 - min_form:
         return None
-    return Finding(
-        message=facts.tell(
-            "{training} of the prompts of training have the marks of a chat template, and {held_out} of those of the evaluation: "
-            "they ask in two forms; build the prompts of both with the same function",
-            training=percent(training),
-            held_out=percent(held_out),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        onset=first,
-        interval=None if first is None else (first, first),
-        evidence=(Evidence(text="prompts in the dumped samples", series=None),),
+    return warning(
+        "{training} of the prompts of training have the marks of a chat template, and {held_out} of those of the evaluation: "
+        "they ask in two forms; build the prompts of both with the same function",
+        seen_as(onset=first, drawn=(Evidence(text="prompts in the dumped samples", series=None),)),
+        training=percent(training),
+        held_out=percent(held_out),
     )
 
 
@@ -300,18 +290,14 @@ def _other_references(run: Run) -> Finding | None:
     share = (paid.values - low) / (high - low)
     if any(np.nanmedian(np.abs(score.values - unit * share)) < 0.02 * unit for unit in (1, 100)):
         return None
-    return Finding(
-        message=facts.tell(
-            "the normalised score is {score} where episodes return {paid}, and the references of {data} ({low} and {high}) "
-            "give {right}: it uses those of another data set",
-            score=facts.median(score),
-            paid=facts.median(paid.finite),
-            data=data[0],
-            low=number(low),
-            high=number(high),
-            right=number(100 * float(np.nanmedian(share))),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_in(score, "normalised score", beside={"return": paid}),
+    return warning(
+        "the normalised score is {score} where episodes return {paid}, and the references of {data} ({low} and {high}) "
+        "give {right}: it uses those of another data set",
+        seen_in(score, "normalised score", beside={"return": paid}),
+        score=facts.median(score),
+        paid=facts.median(paid.finite),
+        data=data[0],
+        low=number(low),
+        high=number(high),
+        right=number(100 * float(np.nanmedian(share))),
     )

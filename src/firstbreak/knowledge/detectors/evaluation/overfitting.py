@@ -18,9 +18,9 @@ References: https://arxiv.org/abs/2203.02155 https://arxiv.org/abs/2212.10560
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, enough, seen_since, warning
 from firstbreak.engine.families import Method, only
-from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, Series
 from firstbreak.words import axis_word, number, percent
 
 FAMILIES = only(Method.SUPERVISED)
@@ -34,10 +34,8 @@ def detect(
     min_rise: float = at(0.05, "nats per token", "5 % more perplexity: a noisy set hardly makes this twice in a row"),
     min_evaluations: int = at(4, "evaluations", "with fewer held-out losses no turn is known"),
     min_points: int = at(8, "points", "with fewer training losses their course after the turn is not known"),
-) -> Finding | NotMeasured | None:
-    losses = eval_loss.finite
-    if len(losses) < min_evaluations:
-        return NotMeasured(f"{len(losses)} held-out losses are too few (needs {min_evaluations})")
+) -> Finding | None:
+    losses = enough(eval_loss.finite, min_evaluations, "held-out losses")
     lowest = int(np.argmin(losses.values))
     best, last = float(losses.values[lowest]), float(losses.values[-2:].min())
     if last - best < min_rise:
@@ -49,20 +47,17 @@ def detect(
         return None
     falls = f" while the training loss went from {number(before)} to {number(after)}" if np.isfinite(after) else ""
     now = losses.between(float(losses.steps[-2]))
-    return Finding(
-        message=facts.tell(
-            "the held-out loss was {best} at {step} and is at least {last} in the last two evaluations{falls}: the perplexity "
-            "on held-out text is {higher} higher; go back to the checkpoint of that {axis}, or train fewer epochs",
-            best=facts.lowest(losses),
-            step=facts.at(losses, since),
-            last=facts.lowest(now),
-            falls=falls,
-            higher=percent(np.exp(last - best) - 1),
-            axis=axis_word(losses.axis),
-        ),
-        severity=Severity.WARNING,
+    return warning(
+        "the held-out loss was {best} at {step} and is at least {last} in the last two evaluations{falls}: the perplexity "
+        "on held-out text is {higher} higher; go back to the checkpoint of that {axis}, or train fewer epochs",
+        seen_since(losses, "held-out loss", since, (since, float(losses.steps[lowest + 1])), level=best),
+        best=facts.lowest(losses),
+        step=facts.at(losses, since),
+        last=facts.lowest(now),
+        falls=falls,
+        higher=percent(np.exp(last - best) - 1),
+        axis=axis_word(losses.axis),
         confidence=Confidence.HIGH if np.isfinite(after) else Confidence.MEDIUM,
-        **seen_since(losses, "held-out loss", since, (since, float(losses.steps[lowest + 1])), level=best),
         numbers={"rise": last - best},
     )
 

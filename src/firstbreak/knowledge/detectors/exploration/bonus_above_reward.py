@@ -18,11 +18,11 @@ References: https://arxiv.org/abs/1812.05905
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in
+from firstbreak.engine.checks import at, seen_in, warning
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.model import Finding, NotApplicable, NotMeasured, Series
 from firstbreak.words import number
 
 FAMILIES = only(Policy.CONTROL, why="the temperature of a sampler is no entropy coefficient")
@@ -56,16 +56,12 @@ def detect(
         )
     if level <= ratio_warning * step:
         return None
-    return Finding(
-        message=facts.tell(
-            "a nat of entropy is worth {level} during the whole run, and a step of the task {step}: acting at random earns "
-            "more than the task; let the entropy coefficient be tuned",
-            level=facts.first(fixed),
-            step=number(step),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_in(fixed, "entropy coefficient", level=step),
+    return warning(
+        "a nat of entropy is worth {level} during the whole run, and a step of the task {step}: acting at random earns "
+        "more than the task; let the entropy coefficient be tuned",
+        seen_in(fixed, "entropy coefficient", level=step),
+        level=facts.first(fixed),
+        step=number(step),
         numbers={"temperature": level, "step_reward": step},
     )
 
@@ -77,17 +73,13 @@ def _tuned(alpha: Series, entropy: Series, step: float, most: float, min_points:
     falls = median(alpha.tail(0.25).values) < median(late.head(0.5).values)
     if len(alpha) < min_points or bonus <= most * step or falls:
         return None
-    return Finding(
-        message=facts.tell(
-            "a step earns {bonus} for its entropy and {step} from the task, and the coefficient that is tuned does not fall "
-            "({alpha}): its target lies at the entropy of random actions; lower the target entropy",
-            bonus=number(bonus),
-            step=number(step),
-            alpha=facts.median(alpha.tail(0.25)),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_in(alpha, "entropy coefficient", float(late.steps[0]), (float(alpha.steps[0]), float(late.steps[0]))),
+    return warning(
+        "a step earns {bonus} for its entropy and {step} from the task, and the coefficient that is tuned does not fall "
+        "({alpha}): its target lies at the entropy of random actions; lower the target entropy",
+        seen_in(alpha, "entropy coefficient", float(late.steps[0]), (float(alpha.steps[0]), float(late.steps[0]))),
+        bonus=number(bonus),
+        step=number(step),
+        alpha=facts.median(alpha.tail(0.25)),
         numbers={"bonus": bonus, "step_reward": step},
     )
 

@@ -19,12 +19,12 @@ import math
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in
+from firstbreak.engine.checks import at, seen_in, warning
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.knowledge.detectors._start import continued
 from firstbreak.knowledge.detectors.exploration._words import entropy_weight
-from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
+from firstbreak.model import Finding, NotApplicable, NotMeasured, Role, Series
 from firstbreak.words import percent
 
 ROLES = (Role.RELATION,)
@@ -56,16 +56,12 @@ def detect(
         return None
     first = float(entropy.steps[0])
     interval = (first, float(entropy.steps[len(entropy) // 2]))
-    return Finding(
-        message=facts.tell(
-            "entropy is {late} nats at the end of {n} logged updates, {share} of the entropy of random actions, although the "
-            "score has changed; lower the {weight}",
-            late=facts.median(entropy.tail(0.2)),
-            n=facts.count(entropy),
-            share=percent(late / uniform),
-            weight=entropy_weight(method),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_in(policy_entropy, "entropy", first, interval, metric="policy.entropy", level=uniform),
+    return warning(
+        "entropy is {late} nats at the end of {n} logged updates, {share} of the entropy of random actions, although the "
+        "score has changed; lower the {weight}",
+        seen_in(policy_entropy, "entropy", first, interval, metric="policy.entropy", level=uniform),
+        late=facts.median(entropy.tail(0.2)),
+        n=facts.count(entropy),
+        share=percent(late / uniform),
+        weight=entropy_weight(method),
     )

@@ -21,7 +21,7 @@ References: https://arxiv.org/abs/2505.22617 https://arxiv.org/abs/1602.01783
 import numpy as np
 
 from firstbreak.engine import environments, facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, enough, graded, seen_since
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.stats.changes import settled, turned
 from firstbreak.engine.stats.direction import rises
@@ -59,9 +59,7 @@ def detect(
     most: float = at(0.5, "share", "Of the gain: what is learned afterwards was not prevented."),
     min_points: int = at(10, "points", "Fewer values show no fall."),
 ) -> Finding | Expected | NotMeasured | None:
-    entropy = policy_entropy.finite
-    if len(entropy) < min_points:
-        return NotMeasured(f"{len(entropy)} values of the entropy are too few (needs {min_points})")
+    entropy = enough(policy_entropy.finite, min_points, "values of the entropy")
     if not entropy.values.any() and reward_group_std is not None and reward_group_std.finite.values.any():
         return NotMeasured("the entropy is 0 in every row, but the answers to one prompt differ: it was not computed")
     discrete = bool(np.all(entropy.values >= -1e-9))
@@ -78,10 +76,10 @@ def detect(
     fall = facts.tell("entropy fell from {start} to {late}", start=_first(entropy), late=facts.settled(entropy))
     if solved:
         return Expected(facts.tell("{fall} because the task is solved", fall=fall))
-    if score is not None and (enough := _enough(score, config)) is not None:
-        what = "{fall}, and {score} of {end} is above {enough}, which counts as solved"
+    if score is not None and (solves := _enough(score, config)) is not None:
+        what = "{fall}, and {score} of {end} is above {solves}, which counts as solved"
         end = facts.settled(score)
-        return Expected(facts.tell(what, fall=fall, score=score.name, end=end, enough=number(enough)))
+        return Expected(facts.tell(what, fall=fall, score=score.name, end=end, solves=number(solves)))
     floor = max(max_share * start, low)
     since, interval = _fall(entropy, start, floor)
     longer = max((c.finite for c in (reward_mean, score) if c is not None), key=len, default=None)
@@ -89,16 +87,15 @@ def detect(
     learned = improving and _learned_after(longer, interval[1], most)
     if improving and not dead and not (low_score and not _still_gains(longer, material, min_points)):
         return None
-    return Finding(
-        message=facts.tell(
-            "entropy is {late} nats (it began at {start}) and the score {course}: the policy always does nearly the same; "
-            "raise the {weight} or lower the learning rate",
-            late=facts.settled(entropy),
-            start=_first(entropy),
-            course=_course(stuck, improving and not dead, learned),
-            weight=entropy_weight(method),
-        ),
-        severity=Severity.CRITICAL if stuck or _ended(longer, interval, min_points) else Severity.WARNING,
+    return graded(
+        Severity.CRITICAL if stuck or _ended(longer, interval, min_points) else Severity.WARNING,
+        "entropy is {late} nats (it began at {start}) and the score {course}: the policy always does nearly the same; "
+        "raise the {weight} or lower the learning rate",
+        seen_since(policy_entropy, "entropy", since, interval, metric="policy.entropy", level=floor),
+        late=facts.settled(entropy),
+        start=_first(entropy),
+        course=_course(stuck, improving and not dead, learned),
+        weight=entropy_weight(method),
         confidence=Confidence.HIGH
         if dead and stuck
         else Confidence.LOW
@@ -106,7 +103,6 @@ def detect(
         else Confidence.HIGH
         if turned(entropy.values <= no_share * start) is not None
         else Confidence.MEDIUM,
-        **seen_since(policy_entropy, "entropy", since, interval, metric="policy.entropy", level=floor),
         numbers={"start": start, "late": late},
     )
 

@@ -12,7 +12,8 @@ References: https://arxiv.org/abs/1602.01783
 """
 
 from firstbreak.engine import facts
-from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Run, Series, Severity
+from firstbreak.engine.checks import seen_as, warning
+from firstbreak.model import Config, Finding, NotMeasured, Role, Run, Series
 
 ROLES = (Role.RELATION,)
 
@@ -24,16 +25,10 @@ def detect(run: Run, config: Config, policy_entropy: Series | None = None) -> Fi
     if weight >= 0:
         return None
     first = run.first_step
-    return Finding(
-        message=facts.tell(
-            "the entropy coefficient is {weight}: the policy is rewarded for certainty; set the coefficient to 0 or above, and "
-            "check whether its sign was turned round twice",
-            weight=facts.setting(config, "entropy_coef"),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        metric="entropy_coef" if policy_entropy is None else policy_entropy.name,
-        onset=first,
-        interval=None if first is None else (first, first),
+    return warning(
+        "the entropy coefficient is {weight}: the policy is rewarded for certainty; set the coefficient to 0 or above, and "
+        "check whether its sign was turned round twice",
+        seen_as("entropy_coef" if policy_entropy is None else policy_entropy.name, first),
+        weight=facts.setting(config, "entropy_coef"),
         numbers={"entropy_coef": weight},
     )

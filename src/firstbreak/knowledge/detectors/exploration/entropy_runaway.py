@@ -21,7 +21,7 @@ References: https://arxiv.org/abs/2006.05990
 import math
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, graded, seen_since
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.stats.direction import departure, rises
 from firstbreak.engine.stats.points import median
@@ -73,17 +73,15 @@ def detect(
         since = departure(curve)
         if wild and not (lost or noise) and (since is None or _gains(eval_score, since[0])):
             continue
-        return Finding(
-            message=facts.tell(
-                "{curve} grew from {start} to {late} {meanwhile}",
-                curve=curve.name,
-                start=facts.median(curve.head(FIRST / len(curve))),
-                late=facts.median(curve.tail(0.2)),
-                meanwhile=_meanwhile(trajectory, lost, wild, wide and not noise, method),
-            ),
-            severity=Severity.CRITICAL if lost else Severity.WARNING,
+        return graded(
+            Severity.CRITICAL if lost else Severity.WARNING,
+            "{curve} grew from {start} to {late} {meanwhile}",
+            seen_since(curve, curve.name, *(since or (None, None))),
+            curve=curve.name,
+            start=facts.median(curve.head(FIRST / len(curve))),
+            late=facts.median(curve.tail(0.2)),
+            meanwhile=_meanwhile(trajectory, lost, wild, wide and not noise, method),
             confidence=Confidence.HIGH if wide or late >= growth_certain * start else Confidence.MEDIUM,
-            **seen_since(curve, curve.name, *(since or (None, None))),
         )
     return None
 

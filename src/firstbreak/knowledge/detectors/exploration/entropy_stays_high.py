@@ -15,13 +15,13 @@ References: https://arxiv.org/abs/2006.05990
 """
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in
+from firstbreak.engine.checks import at, enough, seen_in, warning
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.stats.direction import rises
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.knowledge.detectors._start import continued
-from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Series
 from firstbreak.words import percent
 
 FAMILIES = without(Method.SUPERVISED, Method.PREFERENCE, why="no policy acts in this kind of training")
@@ -37,9 +37,7 @@ def detect(
     min_entropy: float = at(0.1, "nats", "A policy that starts nearly certain has little entropy to lose."),
     min_points: int = at(30, "points", "In a shorter run the entropy may yet fall."),
 ) -> Finding | NotMeasured | None:
-    entropy = policy_entropy.finite
-    if len(entropy) < min_points:
-        return NotMeasured(f"{len(entropy)} values of the entropy are too few (needs {min_points})")
+    entropy = enough(policy_entropy.finite, min_points, "values of the entropy")
     first = float(entropy.steps[0])
     if continued(entropy):
         return NotMeasured(f"the log begins at {facts.at(entropy, first)}: the entropy of the start is not in it")
@@ -49,16 +47,13 @@ def detect(
     if second_score is not None and rises(second_score):  # something was learned, which a few noisy evaluations hide
         return None
     interval = (first, float(entropy.steps[len(entropy) // 2]))
-    return Finding(
-        message=facts.tell(
-            "entropy is {late} nats at the end of {n} logged updates, {share} of its start, and the score is flat: the policy "
-            "is as undecided as at its start; check that good and bad behaviour get different rewards, then raise the "
-            "learning rate or use larger batches",
-            late=facts.median(entropy.tail(0.2)),
-            n=facts.count(entropy),
-            share=percent(late / start),
-        ),
-        severity=Severity.WARNING,
+    return warning(
+        "entropy is {late} nats at the end of {n} logged updates, {share} of its start, and the score is flat: the policy "
+        "is as undecided as at its start; check that good and bad behaviour get different rewards, then raise the "
+        "learning rate or use larger batches",
+        seen_in(policy_entropy, "entropy", first, interval, metric="policy.entropy", level=start),
+        late=facts.median(entropy.tail(0.2)),
+        n=facts.count(entropy),
+        share=percent(late / start),
         confidence=Confidence.MEDIUM,
-        **seen_in(policy_entropy, "entropy", first, interval, metric="policy.entropy", level=start),
     )

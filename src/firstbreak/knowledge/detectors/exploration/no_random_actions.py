@@ -17,7 +17,7 @@ References: https://arxiv.org/abs/1312.5602 https://arxiv.org/abs/1706.10295
 import numpy as np
 
 from firstbreak.engine import environments, facts
-from firstbreak.engine.checks import at, seen_in, seen_since
+from firstbreak.engine.checks import at, enough, graded, seen_in, seen_since
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Run, Series, Severity
 
@@ -42,24 +42,20 @@ def detect(
         if run.algorithm not in DETERMINISTIC or score is None or not len(score.finite):
             return NotMeasured("no share of random actions is logged")
         return _without_noise(config, score.finite, trajectory)
-    curve = epsilon.finite
-    if len(curve) < min_points:
-        return NotMeasured(f"{len(curve)} values of epsilon are too few to see a schedule (needs {min_points})")
+    curve = enough(epsilon.finite, min_points, "values of epsilon", "to see a schedule")
     highest, first = float(curve.values.max()), float(curve.steps[0])
     at_floor = highest <= floor and float(np.ptp(curve.values)) < 0.01 and first <= early * float(curve.steps[-1])
     if highest and not at_floor:
         return None
     learned = trajectory is not None and trajectory.learned
-    return Finding(
-        message=facts.tell(
-            "the share of random actions is {highest} at most from {first} on: the policy only does what it takes for the best; "
-            "let epsilon begin at 1 and fall",
-            highest=facts.highest(curve),
-            first=facts.at(curve, first),
-        ),
-        severity=Severity.NOTICE if learned else Severity.WARNING,
+    return graded(
+        Severity.NOTICE if learned else Severity.WARNING,
+        "the share of random actions is {highest} at most from {first} on: the policy only does what it takes for the best; "
+        "let epsilon begin at 1 and fall",
+        seen_since(curve, "share of random actions", first),
+        highest=facts.highest(curve),
+        first=facts.at(curve, first),
         confidence=Confidence.MEDIUM if learned else Confidence.HIGH,
-        **seen_since(curve, "share of random actions", first),
     )
 
 
@@ -74,13 +70,11 @@ def _without_noise(config: Config, score: Series, trajectory: Trajectory | None)
     task, first = environments.known(config), float(score.steps[0])
     near = task is not None and float(score.tail(0.2).values.mean()) < task.random + FAR * (task.solved - task.random)
     learned = trajectory is not None and trajectory.learned and not near
-    return Finding(
-        message=facts.tell(
-            "the policy is deterministic, and its actions have no noise ({option}), so it tries nothing new: add noise of a "
-            "tenth to a third of the action range",
-            option=config.option("action_noise"),
-        ),
-        severity=Severity.NOTICE if learned else Severity.WARNING,
+    return graded(
+        Severity.NOTICE if learned else Severity.WARNING,
+        "the policy is deterministic, and its actions have no noise ({option}), so it tries nothing new: add noise of a "
+        "tenth to a third of the action range",
+        seen_in(score, "score", first),
+        option=config.option("action_noise"),
         confidence=Confidence.MEDIUM if learned else Confidence.HIGH,
-        **seen_in(score, "score", first),
     )

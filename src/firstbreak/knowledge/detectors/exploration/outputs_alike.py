@@ -21,7 +21,7 @@ References: https://arxiv.org/abs/2310.06452
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, graded, seen_since, warning
 from firstbreak.engine.families import Policy
 from firstbreak.engine.inputs import SampledDiversity
 from firstbreak.engine.stats.onset import first_sustained
@@ -85,11 +85,12 @@ def detect(
     if solved:
         return Expected(f"{what} because the task is solved")
     read = "read ten completions of one prompt" if policy is Policy.TEXT else "watch ten episodes"
-    return Finding(
-        message=facts.tell("{what}: the policy has one strategy left; {read}", what=what, read=read),
-        severity=Severity.WARNING,
+    return warning(
+        "{what}: the policy has one strategy left; {read}",
+        seen_since(curve, curve.name, since),
+        what=what,
+        read=read,
         confidence=Confidence.MEDIUM,
-        **seen_since(curve, curve.name, since),
     )
 
 
@@ -101,17 +102,15 @@ def _in_samples(found: SampledDiversity) -> Finding | NotMeasured | None:
     first, last = (
         (f"{percent(float(share))} different texts" for share in texts.values[[0, -1]]) if len(texts) else ("", "")
     )
-    return Finding(
-        message=(
-            f"{percent(found.share)} of the completions follow one strategy at the end "
-            f"({number(float(found.strategies.values[-1]))} in effect, {number(float(found.strategies.values[0]))} at first)"
-            f"{f', and those of one prompt are {last}, {first} at first' if first else ''}"
-            f"{f'; {percent(found.one_text)} of the prompts get one and the same text' if whatever else ''}: "
-            "read ten completions of one prompt"
-        ),
-        severity=Severity.WARNING if whatever else Severity.NOTICE,
+    return graded(
+        Severity.WARNING if whatever else Severity.NOTICE,
+        f"{percent(found.share)} of the completions follow one strategy at the end "
+        f"({number(float(found.strategies.values[-1]))} in effect, {number(float(found.strategies.values[0]))} at first)"
+        f"{f', and those of one prompt are {last}, {first} at first' if first else ''}"
+        f"{f'; {percent(found.one_text)} of the prompts get one and the same text' if whatever else ''}: "
+        "read ten completions of one prompt",
+        seen_since(found.texts, "share of different texts", found.step, found.interval),
         confidence=Confidence.MEDIUM,
-        **seen_since(found.texts, "share of different texts", found.step, found.interval),
     )
 
 

@@ -18,10 +18,10 @@ References: https://arxiv.org/abs/1312.5602
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, from_point, seen_since
+from firstbreak.engine.checks import at, enough, from_point, seen_since, warning
 from firstbreak.engine.stats.changes import for_good
 from firstbreak.engine.stats.direction import fell_since
-from firstbreak.model import Confidence, Finding, Interval, Message, NotMeasured, Role, Series, Severity
+from firstbreak.model import Finding, Interval, Message, Role, Series
 from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
@@ -39,10 +39,8 @@ def detect(
     rise: float = at(0.2, "share", "No schedule rises again; restarts rise less."),
     carried: float = at(10.0, "ratio", "The first updates of a run come late, never early."),
     min_points: int = at(8, "points", "Fewer values show no schedule."),
-) -> Finding | NotMeasured | None:
-    curve = epsilon.finite
-    if len(curve) < min_points:
-        return NotMeasured(f"{len(curve)} values of epsilon are too few to see a schedule (needs {min_points})")
+) -> Finding | None:
+    curve = enough(epsilon.finite, min_points, "values of epsilon", "to see a schedule")
     again = np.flatnonzero(np.diff(curve.values) > rise) + 1
     if len(again) >= RESTARTS:
         step = float(curve.steps[again[0]])
@@ -113,10 +111,6 @@ def _updates_before(updates: Series | None, carried: float) -> float:
 
 def _finding(curve: Series, said: Message, onset: tuple[float, Interval]) -> Finding:
     since, interval = onset
-    return Finding(
-        message=said,
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_since(curve, "share of random actions", since, interval),
-        numbers={"last": float(curve.values[-1])},
+    return warning(
+        said, seen_since(curve, "share of random actions", since, interval), numbers={"last": float(curve.values[-1])}
     )

@@ -18,12 +18,12 @@ References: https://arxiv.org/abs/1904.09751
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, enough, seen_since, warning
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.changes import settled, turned
 from firstbreak.engine.stats.direction import departure, rises
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, Series
 from firstbreak.words import percent
 
 EITHER_SCORE = True
@@ -38,10 +38,8 @@ def detect(
     growth_warning: float = at(2.0, "ratio", "Twice the early share: more than longer answers explain."),
     sure_share: float = at(0.3, "share", "A third of the completions is no accident, whatever the score does."),
     min_points: int = at(20, "points", "Fewer values show no trend."),
-) -> Finding | NotMeasured | None:
-    share = text_repetition_frac.finite
-    if len(share) < min_points:
-        return NotMeasured(f"{len(share)} shares of repetitive completions are too few (needs {min_points})")
+) -> Finding | None:
+    share = enough(text_repetition_frac.finite, min_points, "shares of repetitive completions")
     late = settled(share)
     if late < min_share or not rises(share):
         return None
@@ -52,15 +50,12 @@ def detect(
     if late < growth_warning * early:
         return None
     lost = trajectory is not None and trajectory.lost
-    return Finding(
-        message=facts.tell(
-            "{late:%} of the completions repeat themselves, {early} did before; read ten of them, and compare their rewards "
-            "with those of the others",
-            late=facts.settled(share),
-            early=facts.tell("{before:%}", before=facts.median(before)) if len(before) else percent(early),
-        ),
-        severity=Severity.WARNING,
+    return warning(
+        "{late:%} of the completions repeat themselves, {early} did before; read ten of them, and compare their rewards "
+        "with those of the others",
+        seen_since(share, "share of repetitive completions", since, began[1] if began else None, level=min_share),
+        late=facts.settled(share),
+        early=facts.tell("{before:%}", before=facts.median(before)) if len(before) else percent(early),
         confidence=Confidence.HIGH if lost or turned(share.values >= sure_share) is not None else Confidence.MEDIUM,
-        **seen_since(share, "share of repetitive completions", since, began[1] if began else None, level=min_share),
         numbers={"early": early, "late": late},
     )

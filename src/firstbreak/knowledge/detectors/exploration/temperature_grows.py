@@ -24,12 +24,12 @@ import re
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, graded, seen_since
 from firstbreak.engine.stats.changes import for_good
 from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Config, Finding, Message, NotMeasured, Role, Run, Series, Severity
+from firstbreak.model import Config, Finding, Message, NotMeasured, Role, Run, Series, Severity
 from firstbreak.patterns import pattern
 from firstbreak.words import number
 
@@ -124,11 +124,10 @@ def _wrong_way(alpha: Series, apart: np.ndarray, min_points: int, share: float, 
 
 
 def _finding(alpha: Series, what: Message, step: float, growth: float, critical: bool) -> Finding:
-    return Finding(
-        message=what,
-        severity=Severity.CRITICAL if critical else Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_since(alpha, "temperature", step),
+    return graded(
+        Severity.CRITICAL if critical else Severity.WARNING,
+        what,
+        seen_since(alpha, "temperature", step),
         numbers={"growth": growth},
     )
 

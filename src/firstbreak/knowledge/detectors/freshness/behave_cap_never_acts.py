@@ -15,10 +15,10 @@ References: https://arxiv.org/abs/2505.24298
 """
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, seen_since, warning
 from firstbreak.engine.families import Policy
 from firstbreak.knowledge.detectors._unbound import unbound
-from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Series, Severity, Statistic
+from firstbreak.model import Config, Finding, NotMeasured, Role, Series, Statistic
 from firstbreak.words import number, percent
 
 ROLES = (Role.RELATION,)
@@ -48,19 +48,15 @@ def detect(
     since, lasting = found
     samples = "tokens" if policy is Policy.TEXT else "samples"
     interval = (float(largest.steps[0]), since)
-    return Finding(
-        message=facts.tell(
-            "the largest behaviour weight of a batch is up to {top} and above {limit} in {share:%} of the batches, and in "
-            "{lasting} of those none is capped: single {samples} decide the update; set a cap of 2 to 5, and lower the age of "
-            "the data",
-            top=facts.highest(largest),
-            limit=number(limit),
-            share=facts.of(Statistic.ABOVE, largest, limit),
-            lasting=percent(lasting),
-            samples=samples,
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_since(largest, "largest weight", since, interval, level=cap, beside={"share of capped weights": capped}),
+    return warning(
+        "the largest behaviour weight of a batch is up to {top} and above {limit} in {share:%} of the batches, and in "
+        "{lasting} of those none is capped: single {samples} decide the update; set a cap of 2 to 5, and lower the age of "
+        "the data",
+        seen_since(largest, "largest weight", since, interval, level=cap, beside={"share of capped weights": capped}),
+        top=facts.highest(largest),
+        limit=number(limit),
+        share=facts.of(Statistic.ABOVE, largest, limit),
+        lasting=percent(lasting),
+        samples=samples,
         numbers={"share": lasting},
     )

@@ -26,7 +26,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in
+from firstbreak.engine.checks import at, critical, graded, seen_in
 from firstbreak.engine.families import Method, without
 from firstbreak.model import Confidence, Config, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 from firstbreak.words import number
@@ -75,18 +75,16 @@ def detect(
     if off <= (tolerance if updates == 1 else several):
         return None
     certain = updates == 1 and "updates_per_batch" not in config.defaulted and off > clear
-    return Finding(
-        message=facts.tell(
-            "{curve} is {value} at the first steps, and {must} be {perfect}: the first data do not come from this policy; run "
-            "one batch with a learning rate of 0, and compare the log-probabilities of sampler and trainer",
-            curve=curve.name,
-            value=facts.median(curve.finite.head(first_points / len(curve.finite))),
-            must="must" if updates == 1 else "should",
-            perfect=number(perfect),
-        ),
-        severity=Severity.CRITICAL if off > deviation_critical and certain else Severity.WARNING,
+    return graded(
+        Severity.CRITICAL if off > deviation_critical and certain else Severity.WARNING,
+        "{curve} is {value} at the first steps, and {must} be {perfect}: the first data do not come from this policy; run "
+        "one batch with a learning rate of 0, and compare the log-probabilities of sampler and trainer",
+        seen_in(curve, f"{number(value)} at the first steps", step, level=perfect),
+        curve=curve.name,
+        value=facts.median(curve.finite.head(first_points / len(curve.finite))),
+        must="must" if updates == 1 else "should",
+        perfect=number(perfect),
         confidence=Confidence.HIGH if certain else Confidence.LOW,
-        **seen_in(curve, f"{number(value)} at the first steps", step, level=perfect),
         numbers={"off": off, "updates": updates},
     )
 
@@ -99,17 +97,13 @@ def _without_updates(recorded: Sequence[tuple[Series, float]], lr: Series, limit
         still = curve.finite.between(-np.inf, np.nextafter(until, -np.inf))
         if not len(lr) or len(still) < points or not np.all(np.abs(still.values - perfect) > limit):
             continue
-        return Finding(
-            message=facts.tell(
-                "{curve} is {value} while the learning rate is 0, and must be {perfect}: sampler and trainer compute different "
-                "log-probabilities, or run other weights; compare the log-probabilities of one batch",
-                curve=curve.name,
-                value=facts.median(still),
-                perfect=number(perfect),
-            ),
-            severity=Severity.CRITICAL,
-            confidence=Confidence.HIGH,
-            **seen_in(curve, "without an update", float(still.steps[0]), level=perfect),
+        return critical(
+            "{curve} is {value} while the learning rate is 0, and must be {perfect}: sampler and trainer compute different "
+            "log-probabilities, or run other weights; compare the log-probabilities of one batch",
+            seen_in(curve, "without an update", float(still.steps[0]), level=perfect),
+            curve=curve.name,
+            value=facts.median(still),
+            perfect=number(perfect),
             numbers={"off": float(np.median(still.values)) - perfect, "updates": 0},
         )
     return None
@@ -119,16 +113,13 @@ def _apart(curve: Series, tolerance: float, first_ratio_critical: float, first_p
     off, step = _first(curve, first_points), float(curve.steps[0])
     if off <= tolerance:
         return None
-    return Finding(
-        message=facts.tell(
-            "{curve} is {off} at the first steps, before anything was learned, and must be 0: sampler and trainer compute "
-            "different log-probabilities; run one batch with a learning rate of 0, and compare these log-probabilities",
-            curve=curve.name,
-            off=facts.median(curve.head(first_points / len(curve))),
-        ),
-        severity=Severity.CRITICAL if off > first_ratio_critical else Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_in(curve, f"{number(off)} at the first steps", step, level=0.0),
+    return graded(
+        Severity.CRITICAL if off > first_ratio_critical else Severity.WARNING,
+        "{curve} is {off} at the first steps, before anything was learned, and must be 0: sampler and trainer compute "
+        "different log-probabilities; run one batch with a learning rate of 0, and compare these log-probabilities",
+        seen_in(curve, f"{number(off)} at the first steps", step, level=0.0),
+        curve=curve.name,
+        off=facts.median(curve.head(first_points / len(curve))),
         numbers={"off": off, "updates": 1},
     )
 

@@ -30,7 +30,7 @@ https://arxiv.org/abs/2110.00641
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, graded, seen_since
 from firstbreak.engine.families import Family, Policy
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.points import late_median
@@ -96,15 +96,13 @@ def detect(
             late=facts.median(weights.tail(0.5)),
         )
     severe = off >= deviation_critical or share >= share_critical
-    return Finding(
-        message=facts.tell(
-            "{what}: the data are too old, or come from another distribution; train 20 steps on fresh data only, and check "
-            "whether the value returns",
-            what=what,
-        ),
-        severity=Severity.CRITICAL if severe else Severity.WARNING,
+    return graded(
+        Severity.CRITICAL if severe else Severity.WARNING,
+        "{what}: the data are too old, or come from another distribution; train 20 steps on fresh data only, and check "
+        "whether the value returns",
+        seen_since(curve, what, onset, level=limit, beside={"age of the data": staleness_mean}),
+        what=what,
         confidence=Confidence.HIGH if severe or off >= sure else Confidence.MEDIUM,
-        **seen_since(curve, what, onset, level=limit, beside={"age of the data": staleness_mean}),
         numbers={"off": off, "capped": share},
     )
 
@@ -116,18 +114,16 @@ def _of_update(ratios: Series, config: Config, policy: Policy, allowed: float, d
     severe = abs(late - 1) >= deviation_critical
     certain = severe or (single and "updates_per_batch" not in config.defaulted)
     began = first_sustained(ratios, lambda values: np.abs(values - 1) > allowed)
-    return Finding(
-        message=facts.tell(
-            "the importance weight averages {late} in the second half and {should}: the old log-probabilities do not belong "
-            "to the policy that made the data{few}; {remedy}",
-            late=facts.median(ratios.tail(0.5)),
-            should="must be exactly 1 with one step per batch" if single else "should be 1 on average",
-            few="" if single else ", or a few samples decide the batch",
-            remedy=_remedy(recorded_updates(config), policy),
-        ),
-        severity=Severity.CRITICAL if severe else Severity.WARNING,
+    return graded(
+        Severity.CRITICAL if severe else Severity.WARNING,
+        "the importance weight averages {late} in the second half and {should}: the old log-probabilities do not belong "
+        "to the policy that made the data{few}; {remedy}",
+        seen_since(ratios, f"mean ratio {number(late)}", began, level=1.0),
+        late=facts.median(ratios.tail(0.5)),
+        should="must be exactly 1 with one step per batch" if single else "should be 1 on average",
+        few="" if single else ", or a few samples decide the batch",
+        remedy=_remedy(recorded_updates(config), policy),
         confidence=Confidence.HIGH if certain else Confidence.MEDIUM,
-        **seen_since(ratios, f"mean ratio {number(late)}", began, level=1.0),
         numbers={"ratio": late, "single_update": single},
     )
 

@@ -24,11 +24,10 @@ References: https://arxiv.org/abs/2505.24298 https://huggingface.co/docs/trl/mai
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, from_point, seen_since
+from firstbreak.engine.checks import Seen, at, critical, from_point, seen_as, seen_since
 from firstbreak.engine.families import Method
 from firstbreak.knowledge.detectors._proof import summed
 from firstbreak.model import (
-    Confidence,
     Config,
     Event,
     Evidence,
@@ -39,7 +38,6 @@ from firstbreak.model import (
     Role,
     Run,
     Series,
-    Severity,
 )  # fmt: skip
 from firstbreak.words import number
 
@@ -107,50 +105,36 @@ def _still(values: np.ndarray, least: int) -> int | None:
 
 def _refused(run: Run, events: list[Event]) -> Finding:
     first = events[0].step if events[0].step is not None else run.first_step  # other files count other rows
-    return Finding(
-        message=facts.tell(
-            '{source} says {n} times "{line}": the updates do not reach the weights that sample; send the weights by a '
-            "route that the server has, and end the run where it refuses them",
-            source=events[0].source,
-            n=str(len(events)),
-            line=events[0].text,
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        onset=first,
-        interval=None if first is None else (first, first),
-        evidence=(Evidence(text=f"{events[0].source}: {events[0].text}", series=None),),
+    return critical(
+        '{source} says {n} times "{line}": the updates do not reach the weights that sample; send the weights by a '
+        "route that the server has, and end the run where it refuses them",
+        seen_as(onset=first, drawn=(Evidence(text=f"{events[0].source}: {events[0].text}", series=None),)),
+        source=events[0].source,
+        n=str(len(events)),
+        line=events[0].text,
     )
 
 
 def _not_sent(version: Series, first: int) -> Finding:
     since = version.between(float(version.steps[first]))
-    return Finding(
-        message=facts.tell(
-            "the weights that sample have version {version} in all {n} updates{since}: the updates do not reach them; check that "
-            "the weights are sent to the sampler",
-            version=facts.last(version),
-            n=facts.count(since),
-            since=facts.tell(" from {step} on", step=facts.at(version, float(since.steps[0]))) if first else "",
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        **seen_since(version, "version of the weights that sample", *from_point(version, first)),
+    return critical(
+        "the weights that sample have version {version} in all {n} updates{since}: the updates do not reach them; check that "
+        "the weights are sent to the sampler",
+        seen_since(version, "version of the weights that sample", *from_point(version, first)),
+        version=facts.last(version),
+        n=facts.count(since),
+        since=facts.tell(" from {step} on", step=facts.at(version, float(since.steps[0]))) if first else "",
     )
 
 
 def _aging(age: Series, first: int) -> Finding:
-    return Finding(
-        message=facts.tell(
-            "the age of the data grows by {by} in each row from {since} on, to {last}: the weights that sample stand still while "
-            "the learner goes on; check that the weights are sent to the sampler",
-            by=number(float(np.median(np.diff(age.values[first:])))),
-            since=facts.at(age, float(age.steps[first])),
-            last=facts.last(age),
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        **seen_since(age, "age of the data", *from_point(age, first)),
+    return critical(
+        "the age of the data grows by {by} in each row from {since} on, to {last}: the weights that sample stand still while "
+        "the learner goes on; check that the weights are sent to the sampler",
+        seen_since(age, "age of the data", *from_point(age, first)),
+        by=number(float(np.median(np.diff(age.values[first:])))),
+        since=facts.at(age, float(age.steps[first])),
+        last=facts.last(age),
     )
 
 
@@ -161,18 +145,16 @@ def _negative(kl: Series, sure: float, below: float) -> Finding | None:
         return None
     since = float(kl.steps[np.flatnonzero(kl.values >= 0)[-1]]) if kl.values[0] >= 0 else None
     first = float(kl.steps[np.argmax(kl.values < 0)])
-    return Finding(
-        message=facts.tell(
-            "the divergence from the reference is {mean} over the second half, and over the policy's own samples it cannot be "
-            "below 0: the samples come from other weights, or from a sampler that changes the probabilities; compare the "
-            "log-probabilities of the trainer and the sampler",
-            mean=facts.mean(late),
+    return critical(
+        "the divergence from the reference is {mean} over the second half, and over the policy's own samples it cannot be "
+        "below 0: the samples come from other weights, or from a sampler that changes the probabilities; compare the "
+        "log-probabilities of the trainer and the sampler",
+        Seen(
+            metric=kl.name,
+            onset=first,
+            interval=None if since is None else (float(kl.steps[0]), max(first, since)),
+            evidence=(Evidence(text="divergence from the reference", series=kl, since=first, level=0.0),),
         ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        metric=kl.name,
-        onset=first,
-        interval=None if since is None else (float(kl.steps[0]), max(first, since)),
-        evidence=(Evidence(text="divergence from the reference", series=kl, since=first, level=0.0),),
+        mean=facts.mean(late),
         numbers={"mean": mean, "either": True},
     )

@@ -20,13 +20,11 @@ https://verl.readthedocs.io/en/latest/advance/fully_async.html
 
 from typing import NamedTuple
 
-import numpy as np
-
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, enough, graded, seen_since
 from firstbreak.engine.families import Family
 from firstbreak.engine.stats.onset import first_sustained, onset
-from firstbreak.engine.stats.points import late_median
+from firstbreak.engine.stats.points import late_median, median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.trend import trend
 from firstbreak.knowledge.detectors.freshness._engines import nothing_recorded
@@ -70,9 +68,7 @@ def detect(
         limit = None  # ages that are logged say more than a default
     if data_age is None:
         return nothing_recorded(family, "the age of the data is")
-    ages = data_age.finite
-    if len(ages) < min_points:
-        return NotMeasured(f"{len(ages)} ages are too few (needs {min_points})")
+    ages = enough(data_age.finite, min_points, "ages")
     seen = (
         _over_limit(ages if staleness_max is None else staleness_max.finite, limit, slack, max_age)
         or _growing(ages, growth_warning, min_age)
@@ -81,13 +77,12 @@ def detect(
     )
     if seen is None:
         return None
-    return Finding(
-        message=facts.tell(
-            "{what}; train 20 steps with a staleness limit of 0, and check whether the reward recovers", what=seen.what
-        ),
-        severity=seen.severity,
+    return graded(
+        seen.severity,
+        "{what}; train 20 steps with a staleness limit of 0, and check whether the reward recovers",
+        seen_since(data_age, seen.what, seen.onset, seen.interval, level=limit),
+        what=seen.what,
         confidence=Confidence.MEDIUM if limit is None and late_median(ages) <= FAR * max_age else Confidence.HIGH,
-        **seen_since(data_age, seen.what, seen.onset, seen.interval, level=limit),
         numbers={"age": late_median(ages), "limit": limit},
     )
 
@@ -107,7 +102,7 @@ def _over_limit(oldest: Series, limit: float | None, slack: float, max_age: floa
 
 def _growing(ages: Series, growth_warning: float, min_age: float) -> _Sight | None:
     # The first quarter fills the queue.
-    settled = float(np.median(ages.head(0.5).tail(0.5).values))
+    settled = median(ages.head(0.5).tail(0.5).values)
     if late_median(ages) < max(min_age, growth_warning * settled) or not trend(ages.tail(0.75)).rising:
         return None
     began = onset(ages, direction=1, kinds=("level", "ramp"))

@@ -16,13 +16,12 @@ the data was the reason.
 References: https://arxiv.org/abs/2505.24298
 """
 
-import numpy as np
-
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_as, warning
 from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Config, Evidence, Finding, NotApplicable, NotMeasured, Series
 
 
 def detect(
@@ -47,25 +46,23 @@ def detect(
     if decoupled and cap is not None and cap <= max_cap:
         return None
     ages = next((s.finite for s in (staleness_max, data_age) if s is not None and len(s.finite)), None)
-    if ages is not None and float(np.median(ages.tail(0.5).values)) < min_age:
+    if ages is not None and median(ages.tail(0.5).values) < min_age:
         return None
     since = first_sustained(ages, lambda values: values >= min_age) if ages is not None else None
     learned = solved or (
         trajectory is not None and trajectory.learned and not trajectory.lost
     )  # a setting that did no harm
     what = "the weights of old data have no cap" if decoupled else "the loss treats old data as fresh"
-    return Finding(
-        message=facts.tell(
-            "data may be {limit} versions old and {what}; decouple the loss and cap its weights at 5, or train 20 steps on "
-            "fresh data and compare",
-            limit=facts.setting(config, "max_staleness"),
-            what=what,
+    return warning(
+        "data may be {limit} versions old and {what}; decouple the loss and cap its weights at 5, or train 20 steps on "
+        "fresh data and compare",
+        seen_as(
+            None if ages is None else ages.name,
+            since,
+            drawn=(Evidence(text="age of the data", series=ages, level=limit),) if ages is not None else (),
         ),
-        severity=Severity.WARNING,
+        limit=facts.setting(config, "max_staleness"),
+        what=what,
         confidence=Confidence.MEDIUM if decoupled or learned else Confidence.HIGH,
-        metric=None if ages is None else ages.name,
-        onset=since,
-        interval=None if since is None else (since, since),
-        evidence=(Evidence(text="age of the data", series=ages, level=limit),) if ages is not None else (),
         numbers={"limit": limit, "decoupled": bool(decoupled)},
     )

@@ -35,7 +35,7 @@ https://github.com/PrimeIntellect-ai/prime-rl/issues/1650 https://github.com/all
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, graded, seen_as, seen_since
 from firstbreak.engine.families import Family, Policy
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.shape import Trajectory
@@ -130,26 +130,25 @@ def detect(
         else ""
     )
     onset = first_sustained(worst.distance, lambda values: values > 1)
-    return Finding(
-        message=facts.tell(
-            "{curve} is {value} in the second half, {times} times as far from {perfect} as in runs that are known to train "
-            "well{doubt}; score one generated batch with the trainer before any update, and compare {one_by_one}",
-            curve=worst.series.name,
-            value=facts.median(worst.series.finite.tail(0.5)),
-            times=number(_level(worst)),
-            perfect=number(worst.perfect),
-            doubt=doubt,
-            one_by_one="token by token" if text else "action by action",
+    return graded(
+        severity,
+        "{curve} is {value} in the second half, {times} times as far from {perfect} as in runs that are known to train "
+        "well{doubt}; score one generated batch with the trainer before any update, and compare {one_by_one}",
+        seen_as(
+            worst.series.name,
+            onset,
+            drawn=tuple(
+                Evidence(text=f"{r.series.name}, {number(_level(r))} times the distance that is fine", series=r.series)
+                for r in long_enough
+            ),
         ),
-        severity=severity,
+        curve=worst.series.name,
+        value=facts.median(worst.series.finite.tail(0.5)),
+        times=number(_level(worst)),
+        perfect=number(worst.perfect),
+        doubt=doubt,
+        one_by_one="token by token" if text else "action by action",
         confidence=Confidence.LOW if alone else Confidence.HIGH if len(long_enough) > 1 else Confidence.MEDIUM,
-        metric=worst.series.name,
-        onset=onset,
-        interval=None if onset is None else (onset, onset),
-        evidence=tuple(
-            Evidence(text=f"{r.series.name}, {number(_level(r))} times the distance that is fine", series=r.series)
-            for r in long_enough
-        ),
         numbers={"level": _level(worst), "alone": alone},
     )
 
@@ -198,14 +197,12 @@ def _drift(
         return None
     what = f"grew {number(worst.times)} times" if np.isfinite(worst.times) else "appeared, after it had been 0"
     growing = Severity.CRITICAL if worst.times >= growth_critical and worst.late > 1 else Severity.WARNING
-    return Finding(
-        message=(
-            f"{between} ({reading.series.name}) {what}, to {number(worst.late)} times what is known to train well; compare a "
-            "checksum of the weights on both sides after a synchronisation"
-        ),
-        severity=max(growing, level, key=lambda severity: severity.rank),
+    return graded(
+        max(growing, level, key=lambda severity: severity.rank),
+        f"{between} ({reading.series.name}) {what}, to {number(worst.late)} times what is known to train well; compare a "
+        "checksum of the weights on both sides after a synchronisation",
+        seen_since(reading.series, what, *began),
         confidence=Confidence.HIGH if len(grown) > 1 or worst.late > 1 else Confidence.MEDIUM,
-        **seen_since(reading.series, what, *began),
         numbers={"growth": worst.times, "level": worst.late},
     )
 

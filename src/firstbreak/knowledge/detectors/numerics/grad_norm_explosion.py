@@ -22,7 +22,7 @@ References: https://arxiv.org/abs/1211.5063 https://arxiv.org/abs/2006.05990
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in, seen_since
+from firstbreak.engine.checks import at, critical, graded, seen_in, seen_since, warning
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.changes import Change, changes, departed
 from firstbreak.engine.stats.direction import falls, fell_since
@@ -107,18 +107,14 @@ def _stands(since: float, scores: Scores, min_points: int, material: float) -> b
 
 def _unpaid(norms: Series, grown: Change) -> Finding:
     """Growth to the end of the run that the score has nothing of."""
-    return Finding(
-        message=facts.tell(
-            "the gradient norm grew {times} times since {since}, from {before} to {after}, while the score gained next to "
-            "nothing; check the batch of the largest norm, then lower the learning rate, before the policy is lost",
-            times=number(grown.ratio),
-            since=facts.at(norms, grown.step),
-            before=number(grown.before),
-            after=number(grown.after),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_since(norms, "gradient norm", grown.step, grown.interval, level=grown.before),
+    return warning(
+        "the gradient norm grew {times} times since {since}, from {before} to {after}, while the score gained next to "
+        "nothing; check the batch of the largest norm, then lower the learning rate, before the policy is lost",
+        seen_since(norms, "gradient norm", grown.step, grown.interval, level=grown.before),
+        times=number(grown.ratio),
+        since=facts.at(norms, grown.step),
+        before=number(grown.before),
+        after=number(grown.after),
         numbers={"growth": grown.ratio},
     )
 
@@ -129,17 +125,14 @@ def _out_of_range(norms: Series, loss: Series, norm_critical: float, max_loss: f
     norm = median(norms.values) if len(norms) else 0.0
     if norm < norm_critical or size > max_loss:
         return None
-    return Finding(
-        message=facts.tell(
-            "the gradient norm is {norm} although the size of the loss is {size}: a loss scale that is not removed, a sum in "
-            "place of a mean, or one token with an extreme log-probability; check the loss scale, the reduction and "
-            "the tokens: with clipping every update has the full length, whatever the batch contains",
-            norm=facts.median(norms),
-            size=facts.of(Statistic.SIZE, loss),
-        ),
-        severity=Severity.CRITICAL,
+    return critical(
+        "the gradient norm is {norm} although the size of the loss is {size}: a loss scale that is not removed, a sum in "
+        "place of a mean, or one token with an extreme log-probability; check the loss scale, the reduction and "
+        "the tokens: with clipping every update has the full length, whatever the batch contains",
+        seen_in(norms, "gradient norm"),
+        norm=facts.median(norms),
+        size=facts.of(Statistic.SIZE, loss),
         confidence=Confidence.MEDIUM,
-        **seen_in(norms, "gradient norm"),
         numbers={"norm": norm},
     )
 
@@ -161,18 +154,16 @@ def _grown(
         return None
     since, interval = began
     lost = worse or (trajectory is not None and trajectory.lost)
-    return Finding(
-        message=facts.tell(
-            "the gradient norm grew {times} times, from {early} to {late}, and the score {course}; check the batch of the "
-            "largest norm, then lower the learning rate",
-            times=times,
-            early=norms.before,
-            late=norms.after,
-            course="fell" if lost else "did not rise",
-        ),
-        severity=Severity.CRITICAL if lost and norms.times >= growth_critical else Severity.WARNING,
+    return graded(
+        Severity.CRITICAL if lost and norms.times >= growth_critical else Severity.WARNING,
+        "the gradient norm grew {times} times, from {early} to {late}, and the score {course}; check the batch of the "
+        "largest norm, then lower the learning rate",
+        seen_since(norms.curve, f"grew {times} times", since, interval),
+        times=times,
+        early=norms.before,
+        late=norms.after,
+        course="fell" if lost else "did not rise",
         confidence=Confidence.LOW if trajectory is None else Confidence.HIGH if lost else Confidence.MEDIUM,
-        **seen_since(norms.curve, f"grew {times} times", since, interval),
         numbers={"growth": norms.times},
     )
 
@@ -189,14 +180,10 @@ def _jumped(norms: Series, ratio: float, scores: Scores) -> Finding | None:
     jump = next((c for c in jumps if c.lasting and c.ratio >= ratio), None)
     if jump is None or not fell_since(jump.step, *scores):
         return None
-    return Finding(
-        message=(
-            f"the gradient norm jumped from {number(jump.before)} to {number(jump.after)} at step {number(jump.step)} and the "
-            "score fell from there on; check what changed in the data at that step, then lower the learning rate"
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_since(norms, "gradient norm", jump.step, jump.interval, level=jump.before),
+    return warning(
+        f"the gradient norm jumped from {number(jump.before)} to {number(jump.after)} at step {number(jump.step)} and the "
+        "score fell from there on; check what changed in the data at that step, then lower the learning rate",
+        seen_since(norms, "gradient norm", jump.step, jump.interval, level=jump.before),
         sudden=True,
         numbers={"growth": jump.ratio},
     )
@@ -218,19 +205,17 @@ def _heavy(
     first = float(norms.steps[np.argmax(norms.values >= level)])
     clip = config.number("grad_clip")
     bounded = clip is not None and 0 < clip < far_ratio * usual  # no batch counts so much more than the others
-    return Finding(
-        message=facts.tell(
-            "{share} above {level}, and the largest, {top}, is {times} times the median{clipped}{decide}; check the batch of the "
-            "largest norm",
-            share=f"{int(far.sum())} gradient norms are" if many else "one gradient norm in twenty is",
-            level=number(level),
-            top=facts.highest(norms),
-            times=number(float(norms.values.max()) / usual),
-            clipped=facts.tell(" (clipped at {clip})", clip=facts.setting(config, "grad_clip")) if clip else "",
-            decide="" if bounded else ": a few batches decide the direction",
-        ),
-        severity=Severity.WARNING if many else Severity.NOTICE,
+    return graded(
+        Severity.WARNING if many else Severity.NOTICE,
+        "{share} above {level}, and the largest, {top}, is {times} times the median{clipped}{decide}; check the batch of the "
+        "largest norm",
+        seen_in(norms, "gradient norm", first, (float(norms.steps[0]), first), level=level),
+        share=f"{int(far.sum())} gradient norms are" if many else "one gradient norm in twenty is",
+        level=number(level),
+        top=facts.highest(norms),
+        times=number(float(norms.values.max()) / usual),
+        clipped=facts.tell(" (clipped at {clip})", clip=facts.setting(config, "grad_clip")) if clip else "",
+        decide="" if bounded else ": a few batches decide the direction",
         confidence=Confidence.HIGH if many else Confidence.MEDIUM,
-        **seen_in(norms, "gradient norm", first, (float(norms.steps[0]), first), level=level),
         numbers={"p95_ratio": upper.p95_ratio, "far": int(far.sum())},
     )

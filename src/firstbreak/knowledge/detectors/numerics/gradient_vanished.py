@@ -20,12 +20,12 @@ References: https://github.com/huggingface/trl/issues/3857 https://arxiv.org/abs
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, enough, seen_since, warning
 from firstbreak.engine.families import Method
 from firstbreak.engine.stats.changes import departed, for_good
 from firstbreak.engine.stats.direction import rises
 from firstbreak.engine.stats.points import median
-from firstbreak.model import Confidence, Expected, Finding, NotMeasured, Series, Severity, Statistic
+from firstbreak.model import Confidence, Expected, Finding, Series, Statistic
 from firstbreak.values import replace
 
 AT_ONCE = 0.05  #: of the run, within which half of the fall is done (convention)
@@ -45,10 +45,8 @@ def detect(
     min_end: float = at(0.1, "share", "Of the updates: the last few of a schedule are no loss."),
     min_zero_variance_share: float = at(0.8, "share", "So many zero-variance groups explain a missing gradient."),
     min_points: int = at(10, "points", "Fewer norms show no level."),
-) -> Finding | Expected | NotMeasured | None:
-    norms = _with_a_signal(grad_norm.finite, zero_variance_groups, min_points)
-    if len(norms) < min_points:
-        return NotMeasured(f"{len(norms)} gradient norms are too few (needs {min_points})")
+) -> Finding | Expected | None:
+    norms = enough(_with_a_signal(grad_norm.finite, zero_variance_groups, min_points), min_points, "gradient norms")
     early = median(norms.head(0.25).values)
     end = max(min_points, min_end * len(norms))
     first = for_good(norms.values <= max_share * early, min_zero_share)
@@ -77,17 +75,14 @@ def detect(
         zeros=facts.of(Statistic.EQUAL, norms.between(onset)),
         onset=facts.at(norms, onset),
     )
-    return Finding(
-        message=facts.tell(
-            "the gradient norm {course} and the task is not solved: these updates change nothing; check {place}",
-            course=exact if zeros >= min_zero_share else fell,
-            place=_first_place(method),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH if zeros >= min_zero_share else Confidence.MEDIUM,
-        **seen_since(
+    return warning(
+        "the gradient norm {course} and the task is not solved: these updates change nothing; check {place}",
+        seen_since(
             grad_norm, "gradient norm", onset, level=0.0, beside={"share of zero-variance groups": zero_variance_groups}
         ),
+        course=exact if zeros >= min_zero_share else fell,
+        place=_first_place(method),
+        confidence=Confidence.HIGH if zeros >= min_zero_share else Confidence.MEDIUM,
         numbers={"zeros": zeros},
     )
 

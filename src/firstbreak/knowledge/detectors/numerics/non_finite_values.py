@@ -36,7 +36,7 @@ from typing import NamedTuple
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, from_point, seen_in, seen_since
+from firstbreak.engine.checks import at, from_point, graded, seen_as, seen_in, seen_since, warning
 from firstbreak.engine.stats.spikes import period
 from firstbreak.model import (
     Confidence,
@@ -129,16 +129,17 @@ def detect(
             beside=beside,
             back=", and came back" if np.isfinite(first.series.values[-1]) else "",
         )
-    return Finding(
-        message=message,
-        severity=Severity.CRITICAL if first.lasting else Severity.WARNING,
-        confidence=Confidence.HIGH,
-        metric=first.series.name,
-        onset=first.step,
-        interval=(first.before, first.step),
-        evidence=tuple(
-            Evidence(text=f"{b.series.name}: {b.points} points not finite", series=b.series, since=b.step)
-            for b in broken
+    return graded(
+        Severity.CRITICAL if first.lasting else Severity.WARNING,
+        message,
+        seen_as(
+            first.series.name,
+            first.step,
+            (first.before, first.step),
+            drawn=tuple(
+                Evidence(text=f"{b.series.name}: {b.points} points not finite", series=b.series, since=b.step)
+                for b in broken
+            ),
         ),
         numbers={"lasting": first.lasting, "metrics": [first.series.name, *also]},
     )
@@ -167,12 +168,11 @@ def _never(watched: list[Series], run: Run) -> Finding | None:
     norm = next((s for s in watched if len(s) >= rows.get(s.name, np.inf) and not len(s.finite)), None)
     if norm is None:
         return None
-    return Finding(
-        message=f"{norm.name} holds no number in {'its one row' if len(norm) == 1 else f'any of its {len(norm)} rows'}: it is "
+    return warning(
+        f"{norm.name} holds no number in {'its one row' if len(norm) == 1 else f'any of its {len(norm)} rows'}: it is "
         "logged and not computed, or every update is lost; compute the norm of one gradient by hand",
-        severity=Severity.WARNING,
+        seen_in(norm, norm.name),
         confidence=Confidence.LOW,
-        **seen_in(norm, norm.name),
     )
 
 
@@ -202,17 +202,14 @@ def _out_of_scale(run: Run, lasting_points: int) -> Finding | None:
         )
         for leap in found
     )
-    return Finding(
-        message=facts.tell(
-            "{sizes}, since {since}: no update of ordinary size gives such numbers; keep the checkpoint before, and look at the "
-            "batch of that step{then}",
-            sizes=facts.joined(sizes),
-            since=facts.at(first.series, since),
-            then="" if lasting else ", and at the next rows, before you go on",
-        ),
-        severity=Severity.CRITICAL if lasting else Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_since(first.series, first.series.name, since, interval, along={s.name: s for s in others}),
+    return graded(
+        Severity.CRITICAL if lasting else Severity.WARNING,
+        "{sizes}, since {since}: no update of ordinary size gives such numbers; keep the checkpoint before, and look at the "
+        "batch of that step{then}",
+        seen_since(first.series, first.series.name, since, interval, along={s.name: s for s in others}),
+        sizes=facts.joined(sizes),
+        since=facts.at(first.series, since),
+        then="" if lasting else ", and at the next rows, before you go on",
         sudden=True,
         numbers={"metrics": [leap.series.name for leap in found]},
     )

@@ -18,9 +18,9 @@ References: https://pytorch.org/docs/stable/amp.html https://arxiv.org/abs/1710.
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, from_point, seen_since
+from firstbreak.engine.checks import at, critical, from_point, graded, seen_since, warning
 from firstbreak.engine.stats.changes import for_good
-from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Finding, NotMeasured, Series, Severity
 from firstbreak.words import percent
 
 LARGE = 1024.0  #: scales that trainers begin with are larger (convention)
@@ -48,14 +48,11 @@ def _skipped(applied: Series, share_warning: float, share_critical: float) -> Fi
     if share < share_warning:
         return None
     first = float(applied.steps[np.argmax(applied.values < 1)])
-    return Finding(
-        message=(
-            f"{percent(share)} of the optimizer steps of the second half are skipped because their gradient is not finite; "
-            "run one skipped batch alone in fp32"
-        ),
-        severity=Severity.CRITICAL if share >= share_critical else Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_since(applied, "share of steps applied", first, level=1.0),
+    return graded(
+        Severity.CRITICAL if share >= share_critical else Severity.WARNING,
+        f"{percent(share)} of the optimizer steps of the second half are skipped because their gradient is not finite; "
+        "run one skipped batch alone in fp32",
+        seen_since(applied, "share of steps applied", first, level=1.0),
         numbers={"skipped": share},
     )
 
@@ -67,16 +64,12 @@ def _overflowing(scale: Series, min_halvings: float) -> Finding | None:
     start, end = float(late.values[0]), float(late.values[-1])
     if not 0 < end < start or (end > 1 and np.log2(start / end) < min_halvings):
         return None
-    return Finding(
-        message=facts.tell(
-            "the loss scale fell from {start} to {end} in the second half of the run: gradients overflow again and again; "
-            "train in bf16 instead of fp16",
-            start=facts.first(late),
-            end=facts.last(late),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_since(scale, "loss scale", float(late.steps[0]), (float(late.steps[0]), float(late.steps[-1]))),
+    return warning(
+        "the loss scale fell from {start} to {end} in the second half of the run: gradients overflow again and again; "
+        "train in bf16 instead of fp16",
+        seen_since(scale, "loss scale", float(late.steps[0]), (float(late.steps[0]), float(late.steps[-1]))),
+        start=facts.first(late),
+        end=facts.last(late),
         numbers={"scale": end},
     )
 
@@ -86,16 +79,12 @@ def _at_lowest(scale: Series) -> Finding | None:
     first = for_good(scale.values <= 1, 0.9)
     if first is None or len(scale) - first < SETTLED or scale.values.max() < LARGE:
         return None
-    return Finding(
-        message=facts.tell(
-            "the loss scale fell from {top} to {end} and stays there from {since} on: half precision overflows whatever the "
-            "scale, and steps are skipped; compute log-probabilities and losses in fp32, and train in bf16",
-            top=facts.highest(scale),
-            end=facts.last(scale),
-            since=facts.at(scale, float(scale.steps[first])),
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        **seen_since(scale, "loss scale", *from_point(scale, first)),
+    return critical(
+        "the loss scale fell from {top} to {end} and stays there from {since} on: half precision overflows whatever the "
+        "scale, and steps are skipped; compute log-probabilities and losses in fp32, and train in bf16",
+        seen_since(scale, "loss scale", *from_point(scale, first)),
+        top=facts.highest(scale),
+        end=facts.last(scale),
+        since=facts.at(scale, float(scale.steps[first])),
         numbers={"scale": float(scale.values[-1])},
     )

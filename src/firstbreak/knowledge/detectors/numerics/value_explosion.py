@@ -20,8 +20,7 @@ https://github.com/tensorflow/agents/issues/316
 
 import numpy as np
 
-from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, graded, seen_as
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.knowledge.detectors._growth import Growth, growth
@@ -71,23 +70,25 @@ def detect(
     judged = trajectory is not None and trajectory.kind != "too_short"
     ends = "the ends of completions" if policy is Policy.TEXT else "terminated episodes"
     beside = "the score did not rise" if judged else "no score shows that the returns grew"
-    return Finding(
-        message=facts.tell(
-            "{name} grew {times} times, from {early} to {late}, and {beside}: the critic follows its own wrong predictions; "
-            "check the bootstrap target and the mask for {ends}",
-            name=name,
-            times=times,
-            early=worst.before,
-            late=worst.after,
-            beside=beside,
-            ends=ends,
+    return graded(
+        Severity.CRITICAL if judged and worst.times**power >= growth_critical else Severity.WARNING,
+        "{name} grew {times} times, from {early} to {late}, and {beside}: the critic follows its own wrong predictions; "
+        "check the bootstrap target and the mask for {ends}",
+        seen_as(
+            name,
+            since,
+            interval,
+            drawn=tuple(
+                Evidence(text=s.name, series=s, since=since) for s in (value_loss, value_mean) if s is not None
+            ),
         ),
-        severity=Severity.CRITICAL if judged and worst.times**power >= growth_critical else Severity.WARNING,
+        name=name,
+        times=times,
+        early=worst.before,
+        late=worst.after,
+        beside=beside,
+        ends=ends,
         confidence=Confidence.HIGH if judged else Confidence.LOW,
-        metric=name,
-        onset=since,
-        interval=interval,
-        evidence=tuple(Evidence(text=s.name, series=s, since=since) for s in (value_loss, value_mean) if s is not None),
         numbers={"growth": worst.times},
     )
 

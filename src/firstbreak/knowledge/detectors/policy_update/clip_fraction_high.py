@@ -14,14 +14,13 @@ is not 0, the old log-probabilities are wrong.
 References: https://arxiv.org/abs/1707.06347
 """
 
-import numpy as np
-
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, from_point, seen_since
+from firstbreak.engine.checks import at, enough, from_point, graded, seen_since
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.stats.changes import for_good, turned
+from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Config, Expected, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Config, Expected, Finding, Series, Severity
 
 EITHER_SCORE = True
 FAMILIES = without(Method.SUPERVISED)
@@ -37,10 +36,8 @@ def detect(
     lasting_share: float = at(0.6, "share", "Most updates, from some step on."),
     lasting_points: int = at(5, "points", "No healthy run of the lab is above it for so long.", "lab"),
     min_points: int = at(10, "points", "Fewer values show no level."),
-) -> Finding | Expected | NotMeasured | None:
-    clipped = policy_clip_fraction.finite
-    if len(clipped) < min_points:
-        return NotMeasured(f"{len(clipped)} values of the clip fraction are too few (needs {min_points})")
+) -> Finding | Expected | None:
+    clipped = enough(policy_clip_fraction.finite, min_points, "values of the clip fraction")
     if not clipped.values.any() and config.number("updates_per_batch") == 1:
         return Expected(
             "the clip fraction is 0 because each batch is used for one update: the ratio is 1 by construction"
@@ -48,18 +45,16 @@ def detect(
     first = for_good(clipped.values >= high, lasting_share)
     if first is None or len(clipped) - first < lasting_points:
         return None
-    since, late = float(clipped.steps[first]), float(np.median(clipped.values[first:]))
+    since, late = float(clipped.steps[first]), median(clipped.values[first:])
     harmed = trajectory is not None and (trajectory.lost or trajectory.kind == "flat")
-    return Finding(
-        message=facts.tell(
-            "{late:%} of the samples are clipped since {since}: the updates are too large; lower the learning rate first",
-            late=facts.median(clipped.between(since)),
-            since=facts.at(clipped, since),
-        ),
-        severity=Severity.CRITICAL if harmed else Severity.WARNING,
+    return graded(
+        Severity.CRITICAL if harmed else Severity.WARNING,
+        "{late:%} of the samples are clipped since {since}: the updates are too large; lower the learning rate first",
+        seen_since(clipped, "clip fraction", *from_point(clipped, first), level=high),
+        late=facts.median(clipped.between(since)),
+        since=facts.at(clipped, since),
         confidence=Confidence.HIGH
         if harmed or late >= hardly_any or turned(clipped.values >= high) is not None
         else Confidence.MEDIUM,
-        **seen_since(clipped, "clip fraction", *from_point(clipped, first), level=high),
         numbers={"level": late},
     )

@@ -18,10 +18,10 @@ References: https://arxiv.org/abs/1707.06347 https://github.com/openai/spinningu
 """
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, seen_since, warning
 from firstbreak.engine.families import Method, without
 from firstbreak.knowledge.detectors._unbound import unbound
-from firstbreak.model import Confidence, Config, Finding, NotApplicable, NotMeasured, Role, Series, Severity
+from firstbreak.model import Config, Finding, NotApplicable, NotMeasured, Role, Series
 from firstbreak.words import number, percent
 
 ROLES = (Role.RELATION,)
@@ -62,19 +62,13 @@ def detect(
         since, share = found
         far = "ratios reach {top}" if reach.name == "policy.ratio.max" else "updates move the policy by {top} nats"
         along = {"clip fraction": clipped}
-        return Finding(
-            message=facts.tell(
-                far + " with a clip range of {width}, and in {share} of the updates that pass it nothing is clipped: "
-                "the clip does not act; print the clip range that the loss receives",
-                top=facts.highest(reach.between(since)),
-                width=number(width),
-                share=percent(share),
-            ),
-            severity=Severity.WARNING,
-            confidence=Confidence.HIGH,
-            **seen_since(
-                reach, "how far the ratios go", since, metric="policy.clip_fraction", level=level, along=along
-            ),
+        return warning(
+            far + " with a clip range of {width}, and in {share} of the updates that pass it nothing is clipped: "
+            "the clip does not act; print the clip range that the loss receives",
+            seen_since(reach, "how far the ratios go", since, metric="policy.clip_fraction", level=level, along=along),
+            top=facts.highest(reach.between(since)),
+            width=number(width),
+            share=percent(share),
             numbers={"share": share},
         )
     return None

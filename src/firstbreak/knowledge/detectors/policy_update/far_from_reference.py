@@ -19,7 +19,7 @@ References: https://arxiv.org/abs/2210.10760 https://huggingface.co/docs/trl/grp
 """
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, critical, graded, seen_since
 from firstbreak.engine.families import Method, Policy, only
 from firstbreak.engine.stats.onset import first_sustained, since_last
 from firstbreak.engine.stats.points import median
@@ -58,15 +58,13 @@ def detect(
     interval = None if since is None else (float(curve.steps[0]), since)
     # it pays so far: to be watched, and no break
     gains = trajectory is not None and trajectory.learned and not trajectory.lost
-    return Finding(
-        message=facts.tell(
-            "the divergence from the reference model is {late} nats per token at the end, the median of half of the run: the "
-            "policy no longer writes the reference's text; go back, and lower the learning rate or raise the penalty",
-            late=facts.median(late),
-        ),
-        severity=Severity.WARNING if gains else Severity.CRITICAL,
+    return graded(
+        Severity.WARNING if gains else Severity.CRITICAL,
+        "the divergence from the reference model is {late} nats per token at the end, the median of half of the run: the "
+        "policy no longer writes the reference's text; go back, and lower the learning rate or raise the penalty",
+        seen_since(curve, "divergence", since, interval, level=max_divergence),
+        late=facts.median(late),
         confidence=Confidence.MEDIUM if gains else Confidence.HIGH,
-        **seen_since(curve, "divergence", since, interval, level=max_divergence),
     )
 
 
@@ -84,16 +82,12 @@ def _text_lost(accuracy: Series, chosen: Series, min_kept: float, min_points: in
     ):
         return None
     along = {"log-probability of chosen answers": chosen}
-    return Finding(
-        message=facts.tell(
-            "the model predicts {late:%} of the tokens of the chosen answers, after {first:%} at the start, and their "
-            "log-probability fell from {before} to {after}: the updates destroy the text; divide the learning rate by ten",
-            late=facts.median(accuracy.tail(0.5)),
-            first=facts.first(accuracy),
-            before=facts.first(chosen),
-            after=facts.last(chosen),
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        **seen_since(accuracy, "token accuracy", since, since_last(accuracy, since), along=along),
+    return critical(
+        "the model predicts {late:%} of the tokens of the chosen answers, after {first:%} at the start, and their "
+        "log-probability fell from {before} to {after}: the updates destroy the text; divide the learning rate by ten",
+        seen_since(accuracy, "token accuracy", since, since_last(accuracy, since), along=along),
+        late=facts.median(accuracy.tail(0.5)),
+        first=facts.first(accuracy),
+        before=facts.first(chosen),
+        after=facts.last(chosen),
     )

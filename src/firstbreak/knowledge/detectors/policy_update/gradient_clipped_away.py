@@ -12,9 +12,9 @@ References: https://docs.pytorch.org/docs/stable/generated/torch.optim.Adam.html
 """
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, critical, seen_since
 from firstbreak.engine.stats.points import median
-from firstbreak.model import Confidence, Config, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Config, Finding, NotMeasured, Series
 from firstbreak.words import number
 
 
@@ -33,14 +33,10 @@ def detect(
     if not 0 < limit <= max_limit or usual < min_ratio * limit:  # 0 is no limit to most trainers
         return None
     start = float(norms.steps[0])
-    return Finding(
-        message=facts.tell(
-            "the gradient's norm is {usual}, and is clipped to {limit} ({option}); raise the limit",
-            usual=facts.median(norms),
-            limit=number(limit),
-            option=config.option("grad_clip"),
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        **seen_since(norms, "norm of the gradient", start, level=limit),
+    return critical(
+        "the gradient's norm is {usual}, and is clipped to {limit} ({option}); raise the limit",
+        seen_since(norms, "norm of the gradient", start, level=limit),
+        usual=facts.median(norms),
+        limit=number(limit),
+        option=config.option("grad_clip"),
     )

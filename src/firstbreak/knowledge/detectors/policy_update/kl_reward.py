@@ -19,14 +19,14 @@ References: https://arxiv.org/abs/2210.10760
 """
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, critical, graded, seen_as, warning
 from firstbreak.engine.families import Method, Policy, without
 from firstbreak.engine.stats.agreement import GOES_ON, together, won_late
 from firstbreak.engine.stats.changes import settled
 from firstbreak.engine.stats.direction import LIKELY, SURE, departure, fall_from_best, fell_since, rises
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import IMMATERIAL, Trajectory
-from firstbreak.model import Confidence, Config, Evidence, Expected, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Config, Expected, Finding, NotMeasured, Role, Series, Severity
 from firstbreak.words import quoted
 
 ROLES = (Role.DRIFT_UNREWARDED,)
@@ -67,38 +67,27 @@ def detect(
     if len(kl) < min_points or len(points) < (min_points if reward_mean is None else min_evaluations):
         return NotMeasured(f"{min(len(kl), len(points))} points are too few to see two trends (needs {min_points})")
     early, late = (median(part.values) for part in (kl.head(0.5).tail(0.5), kl.tail(0.25)))
-    evidence = (
-        Evidence(text="KL divergence from the reference", series=divergence),
-        Evidence(text="score", series=score),
-    )
+    drawn = {"KL divergence from the reference": divergence, "score": score}
     if not rises(kl) or late < growth_warning * early or late < min_divergence:
         return None
     grown = facts.tell(
         "from {early} to {late}", early=facts.median(kl.head(0.5).tail(0.5)), late=facts.median(kl.tail(0.25))
     )
-    start = departure(kl)
-    left = start[0] if start else None
+    left, began = departure(kl) or (None, None)
     fell = left is not None and fell_since(left, eval_score, training_score, errors=SURE)
     if trajectory.lost or (fell and trajectory.drop_fraction > IMMATERIAL and not solved):
         since, interval = fall_from_best(points, trajectory.best_step)
-        return Finding(
-            message=facts.tell(
-                "the KL divergence grew {grown} while the score fell from {best} to {end}: the better policy is that of {step}",
-                grown=grown,
-                best=facts.best(score, trajectory),
-                end=facts.end(score, trajectory),
-                step=facts.at(score, trajectory.best_step),
-            ),
-            severity=Severity.CRITICAL,
-            confidence=Confidence.HIGH,
-            metric=divergence.name,
-            onset=since,
-            interval=interval,
-            evidence=evidence,
+        return critical(
+            "the KL divergence grew {grown} while the score fell from {best} to {end}: the better policy is that of {step}",
+            seen_as(divergence.name, since, interval, drawn),
+            grown=grown,
+            best=facts.best(score, trajectory),
+            end=facts.end(score, trajectory),
+            step=facts.at(score, trajectory.best_step),
             numbers={"cell": "rising/declining"},
         )
     if settled(kl) >= max(blow_up * early, blown):
-        return _blown_up(divergence, kl, evidence)
+        return _blown_up(divergence, kl, drawn)
     if trajectory.kind not in ("flat", "plateau") or solved:
         return None
     paid = trajectory.kind == "plateau"  # what was gained before
@@ -112,43 +101,31 @@ def detect(
             return None
     doubtful = paid and late < sure_growth * early and _may_gain(points, score_error, second_score, material)
     samples = "completions" if policy is Policy.TEXT else "episodes"
-    return Finding(
-        message=facts.tell(
-            "the KL divergence grew {grown} without a gain{hidden}: the score is {end} now, and was {before} at {when}; check "
-            "what changes in the {samples}, and lower the learning rate or stop",
-            hidden=" that the noise shows" if doubtful else "" if paid else " larger than its noise",
-            grown=grown,
-            before=facts.best(score, trajectory) if paid else facts.start(score, trajectory),
-            when=facts.at(score, trajectory.best_step) if paid else "first",
-            end=facts.end(score, trajectory),
-            samples=samples,
-        ),
-        severity=Severity.NOTICE if paid and at_top else Severity.WARNING,
+    return graded(
+        Severity.NOTICE if paid and at_top else Severity.WARNING,
+        "the KL divergence grew {grown} without a gain{hidden}: the score is {end} now, and was {before} at {when}; check "
+        "what changes in the {samples}, and lower the learning rate or stop",
+        seen_as(divergence.name, left, began, drawn),
+        hidden=" that the noise shows" if doubtful else "" if paid else " larger than its noise",
+        grown=grown,
+        before=facts.best(score, trajectory) if paid else facts.start(score, trajectory),
+        when=facts.at(score, trajectory.best_step) if paid else "first",
+        end=facts.end(score, trajectory),
+        samples=samples,
         confidence=Confidence.LOW if doubtful else Confidence.MEDIUM,
-        metric=divergence.name,
-        onset=start[0] if start else None,
-        interval=start[1] if start else None,
-        evidence=evidence,
         numbers={"cell": "rising/flat"},
     )
 
 
-def _blown_up(divergence: Series, kl: Series, evidence: tuple[Evidence, ...]) -> Finding:
+def _blown_up(divergence: Series, kl: Series, drawn: dict[str, Series]) -> Finding:
     """A divergence that grows ever faster: no gain of a score is worth tenfold the distance."""
     step, interval = departure(kl) or (float(kl.steps[0]), (float(kl.steps[0]), float(kl.steps[-1])))
-    return Finding(
-        message=facts.tell(
-            "the KL divergence grew ever faster, from {early} to {late}: the updates are too large, or the penalty too weak; "
-            "lower the learning rate, or raise the coefficient of the penalty",
-            early=facts.median(kl.head(0.5).tail(0.5)),
-            late=facts.settled(kl),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        metric=divergence.name,
-        onset=step,
-        interval=interval,
-        evidence=evidence,
+    return warning(
+        "the KL divergence grew ever faster, from {early} to {late}: the updates are too large, or the penalty too weak; "
+        "lower the learning rate, or raise the coefficient of the penalty",
+        seen_as(divergence.name, step, interval, drawn),
+        early=facts.median(kl.head(0.5).tail(0.5)),
+        late=facts.settled(kl),
         numbers={"cell": "blown up"},
     )
 

@@ -21,7 +21,7 @@ References: http://joschu.net/blog/kl-approx.html
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, graded, seen_since, warning
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.changes import Change, changes, for_good
 from firstbreak.engine.stats.direction import fell_since
@@ -78,19 +78,17 @@ def detect(
             if harmful
             else "check that batch if the score fell at the same time"
         )
-        return Finding(
-            message=facts.tell(
-                "{spikes} of {curve}, the largest {size} at {step}{back}: {advice}",
-                spikes=spikes_,
-                curve=curve.name,
-                size=facts.highest(curve.between(float(steps[top]), float(steps[top]))),
-                step=facts.at(curve, float(steps[top])),
-                back="" if high_again * np.max(curve.values[-3:]) > values[top] else ", that came back",  # high again
-                advice=advice,
-            ),
-            severity=Severity.WARNING if extreme or harmful else Severity.NOTICE,
+        return graded(
+            Severity.WARNING if extreme or harmful else Severity.NOTICE,
+            "{spikes} of {curve}, the largest {size} at {step}{back}: {advice}",
+            seen_since(curve, curve.name, float(steps[0])),
+            spikes=spikes_,
+            curve=curve.name,
+            size=facts.highest(curve.between(float(steps[top]), float(steps[top]))),
+            step=facts.at(curve, float(steps[top])),
+            back="" if high_again * np.max(curve.values[-3:]) > values[top] else ", that came back",  # high again
+            advice=advice,
             confidence=Confidence.LOW if extreme and not harmful else Confidence.MEDIUM,  # of harm: it came back
-            **seen_since(curve, curve.name, float(steps[0])),
             numbers={"count": len(steps)},
         )
     return None
@@ -105,18 +103,15 @@ def _at_once(curve: Series, jump: Change, min_jump: float) -> bool:
 
 
 def _stayed(curve: Series, jump: Change) -> Finding:
-    return Finding(
-        message=facts.tell(
-            "{curve} jumped from {before} to {after} at {step} and stayed there: the policy is another one since then; check "
-            "that batch and what changed there, then lower the learning rate or strengthen the KL penalty",
-            curve=curve.name,
-            before=facts.settled(curve, jump.step),
-            after=facts.changed(curve, jump.step),
-            step=facts.at(curve, jump.step),
-        ),
-        severity=Severity.WARNING,
+    return warning(
+        "{curve} jumped from {before} to {after} at {step} and stayed there: the policy is another one since then; check "
+        "that batch and what changed there, then lower the learning rate or strengthen the KL penalty",
+        seen_since(curve, curve.name, jump.step, jump.interval, level=jump.after),
+        curve=curve.name,
+        before=facts.settled(curve, jump.step),
+        after=facts.changed(curve, jump.step),
+        step=facts.at(curve, jump.step),
         confidence=Confidence.MEDIUM,
-        **seen_since(curve, curve.name, jump.step, jump.interval, level=jump.after),
         sudden=True,
         numbers={"ratio": jump.ratio},
     )

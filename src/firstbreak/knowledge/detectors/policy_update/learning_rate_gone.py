@@ -20,9 +20,9 @@ https://stable-baselines3.readthedocs.io/en/master/guide/examples.html#learning-
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, from_point, seen_since
+from firstbreak.engine.checks import at, enough, from_point, graded, seen_since
 from firstbreak.engine.stats.changes import rounded_away
-from firstbreak.model import Confidence, Expected, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Expected, Finding, Role, Series, Severity
 from firstbreak.words import percent
 
 ROLES = (Role.RELATION,)
@@ -36,10 +36,8 @@ def detect(
     min_rest: float = at(0.2, "share", "Of the run: a cosine to 0 is this small for 7 %."),
     min_rest_zero: float = at(0.1, "share", "Of the run, at a rate of exactly 0, where a schedule only ends."),
     min_points: int = at(10, "points", "Fewer rates do not show a schedule."),
-) -> Finding | Expected | NotMeasured | None:
-    rates = lr.finite
-    if len(rates) < min_points:
-        return NotMeasured(f"{len(rates)} learning rates are too few (needs {min_points})")
+) -> Finding | Expected | None:
+    rates = enough(lr.finite, min_points, "learning rates")
     steps, values = rates.steps, rates.values
     used = np.flatnonzero(values > max_share * values.max())
     if not len(used) or used[-1] == len(values) - 1 or rounded_away(values):
@@ -59,13 +57,10 @@ def detect(
     )
     if solved:
         return Expected(what)
-    return Finding(
-        message=facts.tell(
-            "{what}: updates of this size leave the policy as it is; compare the length of the schedule with that of the run",
-            what=what,
-        ),
-        severity=Severity.WARNING if values[first:].any() else Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        **seen_since(rates, "learning rate", *from_point(rates, first)),
+    return graded(
+        Severity.WARNING if values[first:].any() else Severity.CRITICAL,
+        "{what}: updates of this size leave the policy as it is; compare the length of the schedule with that of the run",
+        seen_since(rates, "learning rate", *from_point(rates, first)),
+        what=what,
         numbers={"rest": rest},
     )

@@ -17,9 +17,9 @@ References: https://arxiv.org/abs/1608.03983
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, from_point, seen_since
+from firstbreak.engine.checks import at, enough, from_point, seen_since, warning
 from firstbreak.engine.stats.changes import adapted
-from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Finding, Series
 
 
 def detect(
@@ -28,10 +28,8 @@ def detect(
     growth_warning: float = at(3.0, "ratio", "Schedules fall, or rise slowly: a threefold rise at once is neither."),
     within_points: int = at(2, "points", "A rise over more points is a planned part of a schedule."),
     warmup_points: int = at(8, "points", "The first points may belong to a warm-up."),
-) -> Finding | NotMeasured | None:
-    rates = lr.finite
-    if len(rates) < 2 * warmup_points:
-        return NotMeasured(f"{len(rates)} learning rates are too few (needs {2 * warmup_points})")
+) -> Finding | None:
+    rates = enough(lr.finite, 2 * warmup_points, "learning rates")
     if adapted(rates):
         return None
     values = rates.values
@@ -43,16 +41,12 @@ def detect(
     step = np.argmax(values[start + 1 : start + within_points + 1] > values[start])
     at = start + 1 + int(step)
     since, was, now = float(rates.steps[at]), float(values[at - 1]), float(np.max(values[at : at + within_points]))
-    return Finding(
-        message=facts.tell(
-            "the learning rate went from {was} to {now} at {since}; check whether a restart lost the schedule, and resume from "
-            "before the jump with the old learning rate",
-            was=facts.last(rates.between(float(rates.steps[at - 1]), float(rates.steps[at - 1]))),
-            now=facts.highest(rates.between(since, float(rates.steps[min(at + within_points, len(rates)) - 1]))),
-            since=facts.at(rates, since),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_since(rates, "learning rate", *from_point(rates, at)),
+    return warning(
+        "the learning rate went from {was} to {now} at {since}; check whether a restart lost the schedule, and resume from "
+        "before the jump with the old learning rate",
+        seen_since(rates, "learning rate", *from_point(rates, at)),
+        was=facts.last(rates.between(float(rates.steps[at - 1]), float(rates.steps[at - 1]))),
+        now=facts.highest(rates.between(since, float(rates.steps[min(at + within_points, len(rates)) - 1]))),
+        since=facts.at(rates, since),
         numbers={"times": now / was if was > 0 else np.inf},
     )

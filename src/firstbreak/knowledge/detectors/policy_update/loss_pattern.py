@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, graded, seen_since
 from firstbreak.engine.families import Method
 from firstbreak.engine.stats.breaks import CALMING
 from firstbreak.engine.stats.changes import changes
@@ -242,6 +242,4 @@ def _about_zero(loss: Series, near_zero: float) -> bool:
 def _finding(
     loss: Series, message: str, severity: Severity, step: float, confidence: Confidence = Confidence.MEDIUM
 ) -> Finding:
-    return Finding(
-        message=message, severity=severity, confidence=confidence, **seen_since(loss, "policy loss", step, level=0.0)
-    )
+    return graded(severity, message, seen_since(loss, "policy loss", step, level=0.0), confidence=confidence)

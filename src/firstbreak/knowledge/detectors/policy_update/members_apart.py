@@ -15,10 +15,10 @@ References: https://arxiv.org/abs/1709.06560 https://arxiv.org/abs/2108.13264
 """
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_as, warning
 from firstbreak.engine.stats.direction import fall_from_best
 from firstbreak.engine.stats.shape import trajectory
-from firstbreak.model import Confidence, Evidence, Finding, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, Series
 
 SHOWN = 3
 
@@ -48,18 +48,17 @@ def detect(
     )
     falls = [fall_from_best(members[name], shape.best_step) for name, shape in fell.items()]
     earliest = min(falls, key=lambda fall: fall[0])
-    return Finding(
-        message=facts.tell(
-            "{fell} of {n} members lost much of what they had learned ({shown}); diagnose each of these members alone",
-            fell=f"{len(fell)}",
-            n=f"{len(shapes)}",
-            shown=shown,
+    return warning(
+        "{fell} of {n} members lost much of what they had learned ({shown}); diagnose each of these members alone",
+        seen_as(
+            members[worst[0]].name,
+            earliest[0],
+            earliest[1],
+            drawn=tuple(Evidence(text=name, series=members[name], level=fell[name].best) for name in worst),
         ),
-        severity=Severity.WARNING,
+        fell=f"{len(fell)}",
+        n=f"{len(shapes)}",
+        shown=shown,
         confidence=Confidence.MEDIUM,
-        metric=members[worst[0]].name,
-        onset=earliest[0],
-        interval=earliest[1],
-        evidence=tuple(Evidence(text=name, series=members[name], level=fell[name].best) for name in worst),
         numbers={"fell": tuple(fell), "share": len(fell) / len(shapes)},
     )

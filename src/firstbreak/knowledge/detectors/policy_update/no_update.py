@@ -36,14 +36,14 @@ import re
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, graded, seen_since
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.changes import for_good, rounded_away
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.trend import trend
 from firstbreak.knowledge.detectors._updates import OWN, several, without_effect
-from firstbreak.model import Confidence, Config, Expected, Finding, NotMeasured, Role, Run, Series, Severity, Statistic
+from firstbreak.model import Config, Expected, Finding, NotMeasured, Role, Run, Series, Severity, Statistic
 from firstbreak.patterns import pattern
 from firstbreak.words import number, percent
 
@@ -311,9 +311,9 @@ def _never_began(run: Run, epsilon: Series, min_idle_share: float, min_points: i
 
 
 def _finding(curve: Series, what: str, since: float, severity: Severity = Severity.CRITICAL) -> Finding:
-    return Finding(
-        message=facts.tell("{what}; compare the weights before and after an update", what=what),
-        severity=severity,
-        confidence=Confidence.HIGH,
-        **seen_since(curve, curve.name, since, level=0.0),
+    return graded(
+        severity,
+        "{what}; compare the weights before and after an update",
+        seen_since(curve, curve.name, since, level=0.0),
+        what=what,
     )

@@ -15,9 +15,9 @@ References: https://arxiv.org/abs/2305.18290
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, seen_since, warning
 from firstbreak.engine.families import Method, only
-from firstbreak.model import Confidence, Config, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Config, Finding, NotMeasured, Series
 from firstbreak.words import number
 
 FAMILIES = only(Method.PREFERENCE)
@@ -42,14 +42,10 @@ def detect(
     if highest > max_accuracy:
         return _hardly_moved(pref_reward_margin, config, moved, min_points)
     began, step = float(points.steps[0]), float(late.steps[0])
-    return Finding(
-        message=facts.tell(
-            "the training pairs are told apart in {share:%} of the cases, as by chance; label twenty by hand and compare",
-            share=facts.mean(late),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_since(curve, "accuracy on training pairs", began, (began, step), level=0.5),
+    return warning(
+        "the training pairs are told apart in {share:%} of the cases, as by chance; label twenty by hand and compare",
+        seen_since(curve, "accuracy on training pairs", began, (began, step), level=0.5),
+        share=facts.mean(late),
     )
 
 
@@ -62,15 +58,11 @@ def _hardly_moved(margin: Series | None, config: Config, moved: float, min_point
     nats = float(np.median(np.abs(points.tail(0.25).values))) / beta
     if nats >= moved or last < 0.5 * planned:
         return None
-    return Finding(
-        message=facts.tell(
-            "chosen and rejected answers are {nats} nats apart after {last}, although {beta} allows more: the policy has hardly "
-            "moved; raise the learning rate, and train weights in 32 bits, or from copies in 32 bits",
-            nats=number(nats),
-            last=facts.at(margin, last),
-            beta=facts.setting(config, "kl_coef"),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_since(margin, "margin", float(points.steps[0])),
+    return warning(
+        "chosen and rejected answers are {nats} nats apart after {last}, although {beta} allows more: the policy has hardly "
+        "moved; raise the learning rate, and train weights in 32 bits, or from copies in 32 bits",
+        seen_since(margin, "margin", float(points.steps[0])),
+        nats=number(nats),
+        last=facts.at(margin, last),
+        beta=facts.setting(config, "kl_coef"),
     )

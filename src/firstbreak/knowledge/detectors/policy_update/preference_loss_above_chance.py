@@ -18,10 +18,10 @@ References: https://arxiv.org/abs/2305.18290
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in
+from firstbreak.engine.checks import at, critical, seen_in
 from firstbreak.engine.families import Method, only
 from firstbreak.knowledge.detectors.environment.preference_loss_start import LOGISTIC, START, loss_kinds
-from firstbreak.model import Confidence, Config, Finding, NotApplicable, NotMeasured, Role, Run, Series, Severity
+from firstbreak.model import Config, Finding, NotApplicable, NotMeasured, Role, Run, Series
 
 ROLES = (Role.RELATION,)
 FAMILIES = only(Method.PREFERENCE)
@@ -51,14 +51,10 @@ def detect(
     if float(np.median(late.values)) <= limit or float(np.mean(late.values > limit)) < min_share:
         return None
     first = float(loss.steps[int(np.argmax(loss.values > limit))])
-    return Finding(
-        message=facts.tell(
-            "{curve} is {late} in the second half, above ln 2 = 0.6931: the model is worse on these pairs than before training; "
-            "lower the learning rate, and check some pairs",
-            curve=loss.name,
-            late=facts.median(late),
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        **seen_in(loss, "loss", first, (float(loss.steps[0]), first), level=START),
+    return critical(
+        "{curve} is {late} in the second half, above ln 2 = 0.6931: the model is worse on these pairs than before training; "
+        "lower the learning rate, and check some pairs",
+        seen_in(loss, "loss", first, (float(loss.steps[0]), first), level=START),
+        curve=loss.name,
+        late=facts.median(late),
     )

@@ -20,10 +20,10 @@ import re
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in
+from firstbreak.engine.checks import at, seen_in, warning
 from firstbreak.engine.stats.changes import adapted, rounded_away
 from firstbreak.knowledge.detectors._proof import proved
-from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Config, Finding, NotMeasured, Role, Series
 from firstbreak.patterns import pattern
 from firstbreak.words import number
 
@@ -65,16 +65,12 @@ def detect(
     first, warmup = float(rates.steps[0]), config.number("warmup_steps")
     steps = f" of {number(warmup)} steps" if warmup else ""
     why = f"shorten the warm-up{steps}, or find what changes the rate" if share < 1 else "find what sets it"
-    return Finding(
-        message=facts.tell(
-            "the learning rate is {highest} at its highest, and configured as {configured}: {why}",
-            highest=facts.highest(rates),
-            configured=number(configured),
-            why=why,
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_in(rates, "learning rate", first, level=configured),
+    return warning(
+        "the learning rate is {highest} at its highest, and configured as {configured}: {why}",
+        seen_in(rates, "learning rate", first, level=configured),
+        highest=facts.highest(rates),
+        configured=number(configured),
+        why=why,
         numbers={"share": share},
     )
 
@@ -89,16 +85,12 @@ def _turned(config: Config, rates: Series) -> Finding | None:
     middle = float(values[len(values) // 2])
     if (np.diff(values) < 0).any() or values[0] > 0.2 * values[-1] or middle > 0.75 * values[-1]:
         return None
-    return Finding(
-        message=facts.tell(
-            "the learning rate rises from {first} to {last}, the end of the log, and its schedule is {schedule}: a schedule is "
-            "given the progress that remains, from 1 to 0",
-            first=facts.first(rates),
-            last=facts.last(rates),
-            schedule=schedule,
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_in(rates, "learning rate", float(rates.steps[0])),
+    return warning(
+        "the learning rate rises from {first} to {last}, the end of the log, and its schedule is {schedule}: a schedule is "
+        "given the progress that remains, from 1 to 0",
+        seen_in(rates, "learning rate", float(rates.steps[0])),
+        first=facts.first(rates),
+        last=facts.last(rates),
+        schedule=schedule,
         numbers={"share": float(values[-1] / values[0]) if values[0] else 0.0},
     )

@@ -18,11 +18,11 @@ References: https://arxiv.org/abs/1707.06347
 
 import numpy as np
 
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, seen_since, warning
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.knowledge.detectors._updates import OWN, recorded_updates, without_effect
-from firstbreak.model import Confidence, Config, Expected, Finding, NotMeasured, Role, Run, Series, Severity
+from firstbreak.model import Confidence, Config, Expected, Finding, NotMeasured, Role, Run, Series
 from firstbreak.words import percent, quoted
 
 ROLES = (Role.RELATION,)
@@ -93,11 +93,10 @@ def detect(
         if np.sum(uncertain) < min_uncertain_points or np.mean(exact[uncertain]) < min_uncertain_share:
             return None
     since = first_sustained(curve, lambda values: np.abs(values - (1.0 if "ratio" in curve.name else 0.0)) <= tolerance)
-    return Finding(
-        message=_said(curve, exact, share, None if assumed else updates),
-        severity=Severity.WARNING,
+    return warning(
+        _said(curve, exact, share, None if assumed else updates),
+        seen_since(curve, curve.name, since),
         confidence=Confidence.MEDIUM if assumed else Confidence.HIGH,
-        **seen_since(curve, curve.name, since),
         numbers={"share": share},
     )
 

@@ -17,11 +17,12 @@ References: https://arxiv.org/abs/2305.18290
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, from_point, seen_in, seen_since
+from firstbreak.engine.checks import at, critical, from_point, seen_in, seen_since, warning
 from firstbreak.engine.families import Policy
+from firstbreak.engine.stats.points import median
 from firstbreak.knowledge.detectors._proof import proved
 from firstbreak.knowledge.detectors._updates import without_effect
-from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Run, Series, Severity
+from firstbreak.model import Config, Finding, NotMeasured, Role, Run, Series
 from firstbreak.words import number
 
 ROLES = (Role.RELATION, Role.PROOF)
@@ -78,11 +79,9 @@ def detect(
 def _returns(values: np.ndarray, i: int, left: float) -> bool:
     """Whether a steady level drops at once to less than a thousandth, and grows anew from there."""
     before, after = values[i - STEADY : i], values[i + 1 : i + 1 + STEADY]
-    level = float(np.median(before))
+    level = median(before)
     steady = level > left and float(before.min()) > 0.5 * level
-    return (
-        steady and 1000 * values[i] < level and float(np.median(after)) < level and float(values[i + 1 :].max()) > SAME
-    )
+    return steady and 1000 * values[i] < level and median(after) < level and float(values[i + 1 :].max()) > SAME
 
 
 def _taken_anew(kl: Series, left: float) -> Finding | None:
@@ -92,17 +91,13 @@ def _taken_anew(kl: Series, left: float) -> Finding | None:
     if not again:
         return None
     step = float(kl.steps[again[0]])
-    return Finding(
-        message=facts.tell(
-            "the divergence from the reference was {before} and is 0 again at {step}{more}: the reference is taken anew from the "
-            "policy, as where a run is resumed; load the reference from the start of the first run",
-            before=facts.median(kl.between(float(kl.steps[again[0] - STEADY]), float(kl.steps[again[0] - 1]))),
-            step=facts.at(kl, step),
-            more=f", and {len(again) - 1} more times" if len(again) > 1 else "",
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_since(kl, "divergence from the reference", *from_point(kl, again[0]), level=0.0),
+    return warning(
+        "the divergence from the reference was {before} and is 0 again at {step}{more}: the reference is taken anew from the "
+        "policy, as where a run is resumed; load the reference from the start of the first run",
+        seen_since(kl, "divergence from the reference", *from_point(kl, again[0]), level=0.0),
+        before=facts.median(kl.between(float(kl.steps[again[0] - STEADY]), float(kl.steps[again[0] - 1]))),
+        step=facts.at(kl, step),
+        more=f", and {len(again) - 1} more times" if len(again) > 1 else "",
     )
 
 
@@ -124,9 +119,7 @@ def _follows(run: Run, beta: float) -> Finding | None:
             beta=facts.setting(run.config, "kl_coef"),
             most=number(most),
         )
-        return Finding(
-            message=what, severity=Severity.CRITICAL, confidence=Confidence.HIGH, **seen_in(logp, "log-probability")
-        )
+        return critical(what, seen_in(logp, "log-probability"))
     return None
 
 
@@ -138,15 +131,11 @@ def _of_pairs(chosen: Series, rejected: Series, logp: Series | None) -> Finding 
         )
     if chosen.values.any() or rejected.values.any() or np.ptp(logp.finite.values) <= MOVED:
         return None
-    return Finding(
-        message=facts.tell(
-            "the rewards of chosen and rejected answers are 0 in all {n} rows, while their log-probability goes from {before} to "
-            "{after}: the reference is the policy itself, or follows it at every step; keep a copy of the start as the reference",
-            n=facts.count(chosen),
-            before=facts.first(logp.finite),
-            after=facts.last(logp.finite),
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        **seen_in(chosen, "reward of the chosen answers", level=0.0),
+    return critical(
+        "the rewards of chosen and rejected answers are 0 in all {n} rows, while their log-probability goes from {before} to "
+        "{after}: the reference is the policy itself, or follows it at every step; keep a copy of the start as the reference",
+        seen_in(chosen, "reward of the chosen answers", level=0.0),
+        n=facts.count(chosen),
+        before=facts.first(logp.finite),
+        after=facts.last(logp.finite),
     )

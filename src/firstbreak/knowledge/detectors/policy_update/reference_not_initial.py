@@ -16,11 +16,11 @@ References: https://arxiv.org/abs/2305.18290
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in
+from firstbreak.engine.checks import at, seen_in, warning
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.knowledge.detectors._proof import proved
-from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Run, Series, Severity
+from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Run, Series
 
 ROLES = (Role.RELATION, Role.PROOF)
 BEFORE = frozenset({"trl", "verl", "openrlhf"})  #: trainers that log the divergence of a batch before its update
@@ -82,17 +82,14 @@ def _apart(curve: Series, logged: float, begins: str, learned: bool) -> Finding 
     first, after = float(curve.values[0]), median(curve.values[1 : 1 + NEXT])
     if first <= logged or after > 2 * first or float(curve.values[1 : 1 + NEXT].min()) < STEADY * first:
         return None
-    return Finding(
-        message=facts.tell(
-            "{curve} is {first} nats at the first {begins}, and must be {near}0: the reference is not the policy at the "
-            "start; load both from the same weights, and compute both log-probabilities in the same way",
-            curve=curve.name,
-            first=facts.first(curve),
-            begins="step, before any update" if begins == "step" else "row of the log",
-            near="" if begins == "step" else "near ",
-        ),
-        severity=Severity.WARNING,
+    return warning(
+        "{curve} is {first} nats at the first {begins}, and must be {near}0: the reference is not the policy at the "
+        "start; load both from the same weights, and compute both log-probabilities in the same way",
+        seen_in(curve, "divergence from the reference", level=0.0),
+        curve=curve.name,
+        first=facts.first(curve),
+        begins="step, before any update" if begins == "step" else "row of the log",
+        near="" if begins == "step" else "near ",
         confidence=Confidence.HIGH if begins == "step" and not learned else Confidence.MEDIUM,
-        **seen_in(curve, "divergence from the reference", level=0.0),
         numbers={"first": first},
     )

@@ -28,7 +28,7 @@ References: https://arxiv.org/abs/1709.06560
 """
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, graded, seen_since, warning
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.agreement import Fall, denies
 from firstbreak.engine.stats.direction import came_back, fall_from_best, recovers
@@ -99,43 +99,38 @@ def detect(
         and trajectory.n >= min_points_critical
         and not (back or came_back(score, trajectory))
     )
-    return Finding(
-        message=facts.tell(
-            "{score} was {best} at {step} and is {end} now{but}: {gone}{too}{back}; {better} than this one",
-            score=score.name,
-            best=facts.best(score, trajectory),
-            step=facts.at(score, trajectory.best_step),
-            end=facts.end(score, trajectory),
-            but=facts.but_for(score, trajectory),
-            gone=gone,
-            too=too,
-            back=", and it rises again" if back else "",
-            better="that best checkpoint is better"
-            if run.checkpoints
-            else "a model that was saved near that step is better",
-        ),
-        severity=Severity.CRITICAL if sure else Severity.NOTICE if dip else Severity.WARNING,
+    return graded(
+        Severity.CRITICAL if sure else Severity.NOTICE if dip else Severity.WARNING,
+        "{score} was {best} at {step} and is {end} now{but}: {gone}{too}{back}; {better} than this one",
+        seen_since(score, "score", since, interval, level=trajectory.best),
+        score=score.name,
+        best=facts.best(score, trajectory),
+        step=facts.at(score, trajectory.best_step),
+        end=facts.end(score, trajectory),
+        but=facts.but_for(score, trajectory),
+        gone=gone,
+        too=too,
+        back=", and it rises again" if back else "",
+        better="that best checkpoint is better"
+        if run.checkpoints
+        else "a model that was saved near that step is better",
         confidence=Confidence.HIGH if sure else Confidence.MEDIUM if large and not nearly else Confidence.LOW,
-        **seen_since(score, "score", since, interval, level=trajectory.best),
         numbers={"lost": lost, "kind": trajectory.kind},
     )
 
 
 def _suggested(score: Series, shape: Trajectory, fall: Fall) -> Finding:
     """A fall that healthy scores show now and then, too."""
-    return Finding(
-        message=facts.tell(
-            "{score} may have peaked at {step}: it was {best} there and is {end} now{too}, which is not certain; evaluate the "
-            "checkpoint nearest to that step and the latest one again, on more samples, and keep the better one",
-            score=score.name,
-            step=facts.at(score, shape.best_step),
-            best=facts.best(score, shape),
-            end=facts.end(score, shape),
-            too=", and the training reward falls as well" if fall.beside else "",
-        ),
-        severity=Severity.WARNING,
+    return warning(
+        "{score} may have peaked at {step}: it was {best} there and is {end} now{too}, which is not certain; evaluate the "
+        "checkpoint nearest to that step and the latest one again, on more samples, and keep the better one",
+        seen_since(score, "score", fall.step, (fall.step, float(score.steps[-1])), level=shape.best),
+        score=score.name,
+        step=facts.at(score, shape.best_step),
+        best=facts.best(score, shape),
+        end=facts.end(score, shape),
+        too=", and the training reward falls as well" if fall.beside else "",
         confidence=Confidence.LOW,
-        **seen_since(score, "score", fall.step, (fall.step, float(score.steps[-1])), level=shape.best),
         numbers={"lost": shape.drop_fraction, "sigma": fall.sigma},
     )
 

@@ -20,9 +20,9 @@ References: https://arxiv.org/abs/1709.06560
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, enough, graded, seen_since
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Finding, NotApplicable, Role, Series, Severity
 from firstbreak.words import percent
 
 ROLES = (Role.SCORE_FELL,)
@@ -39,11 +39,10 @@ def detect(
     min_range: float = at(0.25, "share", "Of the largest score: smaller swings hardly cost any of it."),
     unknown_noise_factor: float = at(1.6, "ratio", "Without a recorded noise it must swing further.", "lab"),
     min_points: int = at(16, "points", "Fewer scores show no swings."),
-) -> Finding | NotApplicable | NotMeasured | None:
+) -> Finding | NotApplicable | None:
     if not score.name.startswith("eval."):
         return NotApplicable("a training reward swings with its batches; only an evaluation shows a policy that swings")
-    if len(score) < min_points:
-        return NotMeasured(f"{len(score)} scores are too few to see swings (needs {min_points})")
+    enough(score, min_points, "scores", "to see swings")
     late, best = score.tail(0.5), trajectory.best_step
     error = 0.0 if score_error is None else float(np.median(score_error.tail(0.5).values))
     between = float(np.std(np.diff(late.values))) / np.sqrt(2)
@@ -55,18 +54,16 @@ def detect(
         return None
     beyond = "more than their own noise" if score_error is not None else "and their own noise is not recorded"
     swings = share >= swing_critical or trajectory.kind == "oscillating"
-    return Finding(
-        message=facts.tell(
-            "over the second half {score} lies between {low} and {high}: neighbouring evaluations differ by {share} of all "
-            "that was gained, {beyond}; keep the best checkpoint, and lower the learning rate",
-            score=score.name,
-            low=facts.lowest(late),
-            high=facts.highest(late),
-            share=percent(share),
-            beyond=beyond,
-        ),
-        severity=Severity.CRITICAL if swings and score_error is not None else Severity.WARNING,
+    return graded(
+        Severity.CRITICAL if swings and score_error is not None else Severity.WARNING,
+        "over the second half {score} lies between {low} and {high}: neighbouring evaluations differ by {share} of all "
+        "that was gained, {beyond}; keep the best checkpoint, and lower the learning rate",
+        seen_since(score, "score", best, (float(score.steps[0]), max(best, float(late.steps[0])))),
+        score=score.name,
+        low=facts.lowest(late),
+        high=facts.highest(late),
+        share=percent(share),
+        beyond=beyond,
         confidence=Confidence.HIGH if score_error is not None else Confidence.MEDIUM,
-        **seen_since(score, "score", best, (float(score.steps[0]), max(best, float(late.steps[0])))),
         numbers={"share": share},
     )

@@ -21,12 +21,12 @@ References: https://arxiv.org/abs/1707.06347 https://spinningup.openai.com/en/la
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, enough, graded, seen_since
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.stats.changes import for_good
 from firstbreak.engine.stats.direction import fell_since
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Config, Finding, NotMeasured, Series, Severity, Statistic
+from firstbreak.model import Confidence, Config, Finding, Series, Severity, Statistic
 from firstbreak.words import number
 
 EITHER_SCORE = True
@@ -54,10 +54,8 @@ def detect(
     burst_points: int = at(3, "points", "So many updates in a row are no spike of one batch."),
     single_growth: float = at(10.0, "ratio", "Times the bound of a burst: one such update is enough to lose a policy."),
     min_points: int = at(10, "points", "Fewer updates show no level."),
-) -> Finding | NotMeasured | None:
-    kl = kl_old.finite
-    if len(kl) < min_points:
-        return NotMeasured(f"{len(kl)} values of the KL divergence per update are too few (needs {min_points})")
+) -> Finding | None:
+    kl = enough(kl_old.finite, min_points, "values of the KL divergence per update")
     target = config.number("target_kl")
     size = np.abs(kl.values)
     limit = max_target_ratio * target if target else max_divergence
@@ -97,21 +95,19 @@ def detect(
         else f"steps below {number(limit)} are small"
     )
     fewer_epochs = " or stop the epochs of a batch early" if method is not Method.VALUE_BASED else ""
-    return Finding(
-        message=facts.tell(
-            "the policy moves by {moves} nats per update {since} ({against}): {which} too large; lower the learning "
-            "rate{fewer_epochs}",
-            moves=moves,
-            since=facts.tell(
-                "at most, right after {since}," if burst is not None else "since {since}", since=facts.at(kl, since)
-            ),
-            against=against,
-            which="these updates are" if burst is not None else "each update is",
-            fewer_epochs=fewer_epochs,
+    return graded(
+        Severity.CRITICAL if harmed else Severity.WARNING,
+        "the policy moves by {moves} nats per update {since} ({against}): {which} too large; lower the learning "
+        "rate{fewer_epochs}",
+        seen_since(kl_old, "KL divergence per update", since, interval, metric="kl.old", level=limit),
+        moves=moves,
+        since=facts.tell(
+            "at most, right after {since}," if burst is not None else "since {since}", since=facts.at(kl, since)
         ),
-        severity=Severity.CRITICAL if harmed else Severity.WARNING,
+        against=against,
+        which="these updates are" if burst is not None else "each update is",
+        fewer_epochs=fewer_epochs,
         confidence=Confidence.HIGH if harmed or shown >= beyond * max_divergence else Confidence.MEDIUM,
-        **seen_since(kl_old, "KL divergence per update", since, interval, metric="kl.old", level=limit),
         numbers={"level": shown},
     )
 

@@ -28,7 +28,7 @@ import re
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in, seen_since
+from firstbreak.engine.checks import at, graded, seen_in, seen_since
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.stats.points import median
 from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Role, Run, Series, Severity
@@ -79,16 +79,14 @@ def detect(
         if low <= size.value <= high:
             continue
         sure = len(curve) >= SURE
-        return Finding(
-            message=facts.tell(
-                "{said} in the {n} values that are logged: no update may be so large; check first that the old "
-                "log-probabilities are those of the policy that sampled, then lower the learning rate",
-                said=facts.tell(said, size=size),
-                n=facts.count(curve),
-            ),
-            severity=Severity.CRITICAL if sure else Severity.WARNING,
+        return graded(
+            Severity.CRITICAL if sure else Severity.WARNING,
+            "{said} in the {n} values that are logged: no update may be so large; check first that the old "
+            "log-probabilities are those of the policy that sampled, then lower the learning rate",
+            seen_since(curve, "size of an update", float(curve.steps[0]), level=high),
+            said=facts.tell(said, size=size),
+            n=facts.count(curve),
             confidence=Confidence.HIGH if sure else Confidence.MEDIUM,
-            **seen_since(curve, "size of an update", float(curve.steps[0]), level=high),
             numbers={"level": size.value},
         )
     return None
@@ -120,13 +118,10 @@ def _piled(norms: Series, carried: float, scatter: float) -> Finding | None:
 
 
 def _not_zeroed(norms: Series, how: str, severity: Severity = Severity.CRITICAL) -> Finding:
-    return Finding(
-        message=facts.tell(
-            "the norm of the gradient {how}: gradients are never set to 0, so that each update repeats all before it; call "
-            "optimizer.zero_grad()",
-            how=how,
-        ),
-        severity=severity,
-        confidence=Confidence.HIGH,
-        **seen_in(norms, "norm of the gradient", level=0.0),
+    return graded(
+        severity,
+        "the norm of the gradient {how}: gradients are never set to 0, so that each update repeats all before it; call "
+        "optimizer.zero_grad()",
+        seen_in(norms, "norm of the gradient", level=0.0),
+        how=how,
     )

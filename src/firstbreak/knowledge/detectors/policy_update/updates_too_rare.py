@@ -16,10 +16,10 @@ https://stable-baselines3.readthedocs.io/en/master/modules/dqn.html
 """
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, seen_since, warning
 from firstbreak.engine.families import Method, only
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Config, Fact, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Config, Fact, Finding, NotMeasured, Role, Series
 from firstbreak.words import number
 
 FAMILIES = only(Method.VALUE_BASED)
@@ -75,4 +75,4 @@ def detect(
 def _finding(curve: Series, since: float, said: str, **given: Fact | str) -> Finding:
     message = facts.tell(said, **given)
     seen = seen_since(curve, curve.name, since)
-    return Finding(message=message, severity=Severity.WARNING, confidence=Confidence.HIGH, **seen)
+    return warning(message, seen)

@@ -16,10 +16,10 @@ References: https://arxiv.org/abs/2209.13085
 
 from itertools import islice
 
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_as, warning
 from firstbreak.engine.stats.proportion import wilson
 from firstbreak.knowledge.detectors.reward._verdicts import MAX_SAMPLES
-from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Samples, Severity
+from firstbreak.model import Finding, NotApplicable, NotMeasured, Samples
 from firstbreak.readers.tool_turns import succeeded, tool_turns
 from firstbreak.words import percent
 
@@ -52,16 +52,10 @@ def detect(
     if low <= max(share_warning, usual):
         return None
     first = min(paid)
-    return Finding(
-        message=(
-            f"{len(paid)} of {len(failed)} episodes whose tool calls all failed have a reward of success ({percent(share)}; "
-            f"{percent(usual)} where no call failed): failures are graded as success; grade the final state, and read three of "
-            "these episodes"
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        metric="reward.mean",
-        onset=first,
-        interval=(min(step for _, step in failed), first),
+    return warning(
+        f"{len(paid)} of {len(failed)} episodes whose tool calls all failed have a reward of success ({percent(share)}; "
+        f"{percent(usual)} where no call failed): failures are graded as success; grade the final state, and read three of "
+        "these episodes",
+        seen_as("reward.mean", first, (min(step for _, step in failed), first)),
         numbers={"share": share, "usual": usual, "failed": len(failed)},
     )

@@ -15,10 +15,10 @@ References: https://arxiv.org/abs/2209.13085
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, seen_as, warning
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.direction import departure, falls
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Finding, NotMeasured, Series
 
 FAMILIES = only(Policy.TEXT)
 
@@ -40,23 +40,16 @@ def detect(
     early, late = float(np.median(failed.head(0.15).values)), float(np.median(failed.tail(0.5).values))
     if late < early + min_increase or late < min_ratio * early:
         return None
-    began = departure(failed)
-    since = began[0] if began else float(failed.steps[0])
+    onset, interval = departure(failed) or (None, None)
+    since = float(failed.steps[0]) if onset is None else onset
     before, after = rewards.between(-np.inf, since).tail(0.3).values, rewards.tail(0.25).values
     if not len(before) or float(np.median(after)) <= float(np.median(before)) or falls(rewards.between(since)):
         return None
-    return Finding(
-        message=facts.tell(
-            "the share of failed tool calls rose from {early:%} to {late:%} while the reward rose: failed calls are rewarded; "
-            "read ten rewarded completions that contain a failed call",
-            early=facts.median(failed.head(0.15)),
-            late=facts.median(failed.tail(0.5)),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        metric=failed.name,
-        onset=began[0] if began else None,
-        interval=began[1] if began else None,
-        evidence=(Evidence(text="failed calls", series=failed), Evidence(text="reward", series=rewards)),
+    return warning(
+        "the share of failed tool calls rose from {early:%} to {late:%} while the reward rose: failed calls are rewarded; "
+        "read ten rewarded completions that contain a failed call",
+        seen_as(failed.name, onset, interval, {"failed calls": failed, "reward": rewards}),
+        early=facts.median(failed.head(0.15)),
+        late=facts.median(failed.tail(0.5)),
         numbers={"before": early, "after": late},
     )

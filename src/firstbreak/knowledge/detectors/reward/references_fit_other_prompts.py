@@ -21,9 +21,9 @@ from itertools import combinations
 
 import numpy as np
 
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, critical, seen_as
 from firstbreak.knowledge.detectors.reward._verdicts import Pairs, answer_and_reference, first, likeness, pairs
-from firstbreak.model import Confidence, Finding, NotMeasured, Samples, Severity
+from firstbreak.model import Finding, NotMeasured, Samples
 from firstbreak.words import percent
 
 MAX_PROMPTS = 30  #: that are compared, spread over the run: the time grows with the square of their number
@@ -59,17 +59,11 @@ def detect(
     if _interval(own)[0] < min_agreement or low > 0 or high > max_share * own.mean():
         return None
     start = min(step for step, _ in keys)
-    return Finding(
-        message=(
-            f"answers resemble their own reference no more than those of other prompts (difference {percent(fit.mean())}, 95 % "
-            f"interval {percent(low)} to {percent(high)}), and answers to one prompt resemble each other {percent(own.mean())} "
-            "more: the references belong to other prompts; answer five prompts by hand and compare"
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        metric="reward.mean",
-        onset=start,
-        interval=(start, start),
+    return critical(
+        f"answers resemble their own reference no more than those of other prompts (difference {percent(fit.mean())}, 95 % "
+        f"interval {percent(low)} to {percent(high)}), and answers to one prompt resemble each other {percent(own.mean())} "
+        "more: the references belong to other prompts; answer five prompts by hand and compare",
+        seen_as("reward.mean", start),
         numbers={"fit": float(fit.mean()), "agreement": float(own.mean())},
     )
 

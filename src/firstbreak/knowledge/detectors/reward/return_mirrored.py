@@ -17,11 +17,11 @@ References: https://stable-baselines3.readthedocs.io/en/master/guide/rl_tips.htm
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, critical, seen_since
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.points import quantile
-from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Role, Series
 from firstbreak.values import replace
 from firstbreak.words import number, percent
 
@@ -68,18 +68,15 @@ def detect(
         return None  # what training gains the evaluation would lose
     agreed = bool(np.median(ratio[scores.steps < step]) > 0) if len(before) else False
     since = float(before[-1]) if len(before) else float(trained.steps[0])
-    return Finding(
-        message=facts.tell(
-            "training returns have the opposite sign of the evaluation ({there} against {scores}, in {share} of the evaluations "
-            "from {step} on); look for a wrong minus sign in the reward of the training environment",
-            there=number(float(np.median(there[scores.steps >= step]))),
-            scores=facts.median(scores.between(step)),
-            share=percent(float(mirrored.between(step).values.mean())),
-            step=facts.at(scores, step),
-        ),
-        severity=Severity.CRITICAL,
+    return critical(
+        "training returns have the opposite sign of the evaluation ({there} against {scores}, in {share} of the evaluations "
+        "from {step} on); look for a wrong minus sign in the reward of the training environment",
+        seen_since(trained, "training return", step, (since, step), along={"evaluation": scores}),
+        there=number(float(np.median(there[scores.steps >= step]))),
+        scores=facts.median(scores.between(step)),
+        share=percent(float(mirrored.between(step).values.mean())),
+        step=facts.at(scores, step),
         confidence=Confidence.HIGH if agreed or not len(before) else Confidence.MEDIUM,
-        **seen_since(trained, "training return", step, (since, step), along={"evaluation": scores}),
     )
 
 

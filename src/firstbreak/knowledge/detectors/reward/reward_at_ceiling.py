@@ -17,7 +17,7 @@ References: https://arxiv.org/abs/2503.14476
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, enough, graded, seen_since
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.points import median
 from firstbreak.knowledge.detectors._start import continued
@@ -38,9 +38,7 @@ def detect(
     first_share: float = at(0.05, "share", "Of the run: so early the policy has hardly learned anything."),
     min_points: int = at(12, "points", "Fewer rewards show no level."),
 ) -> Finding | Expected | NotMeasured | None:
-    rewards = reward_mean.finite
-    if len(rewards) < min_points:
-        return NotMeasured(f"{len(rewards)} rewards are too few (needs {min_points})")
+    rewards = enough(reward_mean.finite, min_points, "rewards")
     if rewards.values.min() < 0 or rewards.values.max() > 1:
         return NotMeasured("the reward does not lie between 0 and 1, so its highest value is unknown")
     first = float(np.mean(rewards.values[: max(3, round(first_share * len(rewards)))]))
@@ -60,16 +58,14 @@ def detect(
     no_signal = zero_variance_groups is not None and median(zero_variance_groups.finite.values) >= silent_groups
     beside = f", while the evaluation is {number(judged)}" if below and judged is not None else ""
     step = float(rewards.steps[0])
-    return Finding(
-        message=facts.tell(
-            "the reward is {level} of 1 from the start{beside}: nearly every sample gets the full reward, so none teaches "
-            "anything; the reward is too loose or the prompts are too easy: use harder prompts, and score parts of the answer "
-            "separately",
-            level=facts.median(rewards),
-            beside=beside,
-        ),
-        severity=Severity.WARNING if below or no_signal else Severity.NOTICE,
+    return graded(
+        Severity.WARNING if below or no_signal else Severity.NOTICE,
+        "the reward is {level} of 1 from the start{beside}: nearly every sample gets the full reward, so none teaches "
+        "anything; the reward is too loose or the prompts are too easy: use harder prompts, and score parts of the answer "
+        "separately",
+        seen_since(reward_mean, f"mean reward {number(level)}", step, level=1.0),
+        level=facts.median(rewards),
+        beside=beside,
         confidence=Confidence.HIGH if below and no_signal else Confidence.MEDIUM,
-        **seen_since(reward_mean, f"mean reward {number(level)}", step, level=1.0),
         numbers={"level": level, "evaluation": judged},
     )

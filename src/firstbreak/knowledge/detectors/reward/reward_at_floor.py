@@ -21,7 +21,7 @@ References: https://arxiv.org/abs/1707.01495
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in
+from firstbreak.engine.checks import at, graded, seen_in
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.direction import rises
 from firstbreak.engine.stats.shape import Trajectory
@@ -94,12 +94,12 @@ def detect(
 
 def _finding(curve: Series, what: str, share: float, policy: Policy, severity: Severity = Severity.CRITICAL) -> Finding:
     known = "a known correct answer" if policy is Policy.TEXT else "an episode that a scripted expert has solved"
-    return Finding(
-        message=facts.tell(
-            "{what}: the goal is hardly ever reached; first compute the reward of {known}", what=what, known=known
-        ),
-        severity=severity,
+    return graded(
+        severity,
+        "{what}: the goal is hardly ever reached; first compute the reward of {known}",
+        seen_in(curve, "score", level=float(curve.values.min())),
+        what=what,
+        known=known,
         confidence=Confidence.MEDIUM,
-        **seen_in(curve, "score", level=float(curve.values.min())),
         numbers={"share": share},
     )

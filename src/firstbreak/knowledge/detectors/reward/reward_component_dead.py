@@ -15,8 +15,8 @@ References: https://arxiv.org/abs/2209.13085
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
-from firstbreak.model import Confidence, Evidence, Finding, NotMeasured, Series, Severity
+from firstbreak.engine.checks import Seen, at, notice
+from firstbreak.model import Evidence, Finding, NotMeasured, Series
 
 
 def detect(
@@ -33,15 +33,14 @@ def detect(
     if not dead or len(dead) == len(reward_component_mean):
         return None
     always = (facts.tell("{name} (always {value})", name=name, value=facts.first(s.finite)) for name, s in dead.items())
-    return Finding(
-        message=facts.tell(
-            "constant reward components teach nothing: {names}; compute each of them for one hand-made good sample",
-            names=facts.joined(always),
+    return notice(
+        "constant reward components teach nothing: {names}; compute each of them for one hand-made good sample",
+        Seen(
+            metric=next(iter(dead.values())).name,
+            onset=float(next(iter(dead.values())).steps[0]),
+            interval=None,
+            evidence=tuple(Evidence(text=name, series=s) for name, s in dead.items()),
         ),
-        severity=Severity.NOTICE,
-        confidence=Confidence.HIGH,
-        metric=next(iter(dead.values())).name,
-        onset=float(next(iter(dead.values())).steps[0]),
-        evidence=tuple(Evidence(text=name, series=s) for name, s in dead.items()),
+        names=facts.joined(always),
         numbers={"dead": tuple(dead)},
     )

@@ -21,11 +21,11 @@ References: https://andyljones.com/posts/rl-debugging.html
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, from_point, seen_since
+from firstbreak.engine.checks import at, from_point, graded, seen_since
 from firstbreak.engine.families import Method, Policy, without
 from firstbreak.engine.stats.changes import lapses
 from firstbreak.engine.stats.noise import noise_scale
-from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Finding, NotMeasured, Series, Severity
 from firstbreak.values import replace
 
 FAMILIES = without(Method.SUPERVISED)
@@ -65,22 +65,19 @@ def detect(
         if not moving or any(_jumps(s, since, jump) for s in behaviour):
             continue
         after = curve.between(since)
-        return Finding(
-            message=facts.tell(
-                "{curve} is {value} at all {n} points from {since} on and was {usual} before, while {moving} goes on as before: "
-                "no answer can earn more; call the reward function by hand on samples of that step",
-                curve=curve.name,
-                value=facts.last(after),
-                n=facts.count(after),
-                since=facts.at(curve, since),
-                usual=facts.median(
-                    curve.between(float(curve.steps[max(0, first - 3 * near)]), float(curve.steps[first - 1]))
-                ),
-                moving=moving[0].name,
+        return graded(
+            Severity.CRITICAL if policy is Policy.TEXT else Severity.WARNING,
+            "{curve} is {value} at all {n} points from {since} on and was {usual} before, while {moving} goes on as before: "
+            "no answer can earn more; call the reward function by hand on samples of that step",
+            seen_since(curve, f"{curve.name}", *from_point(curve, first), level=value),
+            curve=curve.name,
+            value=facts.last(after),
+            n=facts.count(after),
+            since=facts.at(curve, since),
+            usual=facts.median(
+                curve.between(float(curve.steps[max(0, first - 3 * near)]), float(curve.steps[first - 1]))
             ),
-            severity=Severity.CRITICAL if policy is Policy.TEXT else Severity.WARNING,
-            confidence=Confidence.HIGH,
-            **seen_since(curve, f"{curve.name}", *from_point(curve, first), level=value),
+            moving=moving[0].name,
             numbers={"value": value, "usual": usual},
         )
     return None

@@ -17,12 +17,12 @@ References: https://arxiv.org/abs/2505.22203
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import Seen, at, warning
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.direction import falls, rises
 from firstbreak.engine.stats.onset import onset
 from firstbreak.engine.stats.shape import trajectory
-from firstbreak.model import Confidence, Evidence, Finding, Interval, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, Interval, NotApplicable, NotMeasured, Series
 from firstbreak.words import number
 
 FAMILIES = only(Policy.TEXT, why="exploration makes returns of training differ from those of the evaluation")
@@ -52,21 +52,20 @@ def detect(
     third = max(1, len(eval_score) // 3)
     first, last = float(np.mean(eval_score.values[:third])), float(np.mean(eval_score.values[-third:]))
     meanwhile = f"rose from {number(first)} to {number(last)}" if rises(eval_score) else "kept its level"
-    return Finding(
-        message=facts.tell(
-            "the training reward fell from {best} (its best eighth) to {late} while the evaluation {meanwhile}: the policy gets "
-            "less reward for the same answers, so the reward does not measure what the evaluation does; count the samples "
-            "whose grader failed or timed out, then grade twenty low samples by hand",
-            best=facts.mean(rewards.between(*_of_window(rewards, windows.index(best)))),
-            late=number(late),
-            meanwhile=meanwhile,
+    return warning(
+        "the training reward fell from {best} (its best eighth) to {late} while the evaluation {meanwhile}: the policy gets "
+        "less reward for the same answers, so the reward does not measure what the evaluation does; count the samples "
+        "whose grader failed or timed out, then grade twenty low samples by hand",
+        Seen(
+            metric=rewards.name,
+            onset=began.step if began else None,
+            interval=began.interval if began else None,
+            evidence=(Evidence(text="training reward", series=rewards), Evidence(text="evaluation", series=eval_score)),
         ),
-        severity=Severity.WARNING,
+        best=facts.mean(rewards.between(*_of_window(rewards, windows.index(best)))),
+        late=number(late),
+        meanwhile=meanwhile,
         confidence=Confidence.MEDIUM,
-        metric=rewards.name,
-        onset=began.step if began else None,
-        interval=began.interval if began else None,
-        evidence=(Evidence(text="training reward", series=rewards), Evidence(text="evaluation", series=eval_score)),
         numbers={"before": best, "after": late},
     )
 

@@ -25,7 +25,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in
+from firstbreak.engine.checks import at, enough, graded, seen_in
 from firstbreak.engine.stats.direction import departure, rises
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.shape import trajectory as shape_of
@@ -55,8 +55,7 @@ def detect(
     tolerance: float = at(1e-3, "share", "A smaller change is the last digits of a repeated evaluation."),
     min_points: int = at(10, "points", "Fewer scores do not show a flat curve."),
 ) -> Finding | Expected | NotMeasured | str | None:
-    if len(score) < min_points:
-        return NotMeasured(f"{len(score)} scores are too few to call a curve flat (needs {min_points})")
+    enough(score, min_points, "scores", "to call a curve flat")
     size = float(np.max(np.abs(score.values)))
     constant = float(np.ptp(score.values)) <= tolerance * size
     acting = [reward_mean, reward_episode] if score.name.startswith("eval.") else [score]  # evaluations do not explore
@@ -99,22 +98,20 @@ def detect(
     if random:
         could = "greedy actions score no more than random ones"
     hides = not random and hidden >= hidden_rise_low_confidence
-    return Finding(
-        message=facts.tell(
-            "{score} is about {level} over {n} points, from {low} to {high}, and does not rise ({could}): {so}",
-            score=score.name,
-            level=facts.median(score),
-            n=facts.count(score),
-            low=facts.lowest(score),
-            high=facts.highest(score),
-            could=could,
-            so="nothing is seen to rise, and what rose and fell again would not show; evaluate more often and on more samples"
-            if hides
-            else "nothing was learned; look for an earlier link of the loop that gives no signal",
-        ),
-        severity=Severity.CRITICAL if sure else Severity.WARNING,
+    return graded(
+        Severity.CRITICAL if sure else Severity.WARNING,
+        "{score} is about {level} over {n} points, from {low} to {high}, and does not rise ({could}): {so}",
+        seen_in(score, "score", first, (first, float(score.steps[len(score) // 10])), level=trajectory.start),
+        score=score.name,
+        level=facts.median(score),
+        n=facts.count(score),
+        low=facts.lowest(score),
+        high=facts.highest(score),
+        could=could,
+        so="nothing is seen to rise, and what rose and fell again would not show; evaluate more often and on more samples"
+        if hides
+        else "nothing was learned; look for an earlier link of the loop that gives no signal",
         confidence=Confidence.HIGH if sure or random else Confidence.LOW if hides else Confidence.MEDIUM,
-        **seen_in(score, "score", first, (first, float(score.steps[len(score) // 10])), level=trajectory.start),
         numbers={"hidden": hidden},
     )
 

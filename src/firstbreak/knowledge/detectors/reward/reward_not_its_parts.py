@@ -21,9 +21,9 @@ References: https://huggingface.co/docs/trl/main/en/grpo_trainer
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, from_point, seen_since
+from firstbreak.engine.checks import at, critical, from_point, seen_since, warning
 from firstbreak.engine.stats.changes import for_good
-from firstbreak.model import Confidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Finding, NotMeasured, Role, Series
 from firstbreak.values import replace
 from firstbreak.words import number
 
@@ -70,18 +70,14 @@ def detect(
         return None
     since = float(total.steps[first])
     expected = replace(total, values=values @ weights)
-    return Finding(
-        message=facts.tell(
-            "from {since} on the reward is {now}, and its parts with the weights of the steps before ({weights}) give {parts}: a "
-            "weight changed, or something that is not logged pays; compare parts, weights and reward for one batch",
-            since=facts.at(total, since),
-            now=facts.mean(total.between(since)),
-            parts=number(float(expected.between(since).values.mean())),
-            weights=", ".join(number(float(weight)) for weight in weights[:-1]),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_since(total, "reward", *from_point(total, first), along={"sum of its parts": expected}),
+    return warning(
+        "from {since} on the reward is {now}, and its parts with the weights of the steps before ({weights}) give {parts}: a "
+        "weight changed, or something that is not logged pays; compare parts, weights and reward for one batch",
+        seen_since(total, "reward", *from_point(total, first), along={"sum of its parts": expected}),
+        since=facts.at(total, since),
+        now=facts.mean(total.between(since)),
+        parts=number(float(expected.between(since).values.mean())),
+        weights=", ".join(number(float(weight)) for weight in weights[:-1]),
         sudden=True,
         numbers={"left": float(np.median(left[first:]))},
     )
@@ -104,16 +100,12 @@ def _paid(
     if np.mean(wrong[left]) < NEARLY_ALL:
         return None
     since = float(np.array(sorted(steps))[np.argmax(left & wrong)])
-    return Finding(
-        message=facts.tell(
-            "{penalty} is {now} at a divergence of {apart}, and is added to the reward: the penalty pays the policy for leaving "
-            "the reference; the reward is that of the task minus the coefficient times the divergence",
-            penalty=penalty.name,
-            now=facts.median(curves[0].tail(0.25)),
-            apart=facts.median(curves[1].tail(0.25)),
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        **seen_since(penalty, "part for the divergence", since, level=0.0, along={"divergence": divergence}),
+    return critical(
+        "{penalty} is {now} at a divergence of {apart}, and is added to the reward: the penalty pays the policy for leaving "
+        "the reference; the reward is that of the task minus the coefficient times the divergence",
+        seen_since(penalty, "part for the divergence", since, level=0.0, along={"divergence": divergence}),
+        penalty=penalty.name,
+        now=facts.median(curves[0].tail(0.25)),
+        apart=facts.median(curves[1].tail(0.25)),
         numbers={"rows": int(left.sum())},
     )

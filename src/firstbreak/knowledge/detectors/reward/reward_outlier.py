@@ -18,11 +18,11 @@ References: https://arxiv.org/abs/2005.12729
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, seen_since, warning
 from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.engine.stats.points import median, quantile
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity, Statistic
+from firstbreak.model import Confidence, Finding, NotMeasured, Series, Statistic
 from firstbreak.words import number
 
 
@@ -66,15 +66,12 @@ def detect(
         return None
     worst, away, outliers = max(found, key=lambda one: float(one[1].max()))
     first = float(worst.steps[np.argmax(outliers)])
-    return Finding(
-        message=(
-            f"in {int(np.sum(outliers))} steps one reward lies up to {number(float(away[outliers].max()))} times the noise "
-            f"of the mean reward away from it (typical: {number(median(away))}): one sample dominates the update; "
-            "look at the sample with the extreme reward, then clip or normalise rewards"
-        ),
-        severity=Severity.WARNING,
+    return warning(
+        f"in {int(np.sum(outliers))} steps one reward lies up to {number(float(away[outliers].max()))} times the noise "
+        f"of the mean reward away from it (typical: {number(median(away))}): one sample dominates the update; "
+        "look at the sample with the extreme reward, then clip or normalise rewards",
+        seen_since(worst, worst.name, first),
         confidence=Confidence.MEDIUM,
-        **seen_since(worst, worst.name, first),
     )
 
 
@@ -86,15 +83,12 @@ def _wide(spreads: Series, ratio: float, steady: float, min_outliers: int) -> Fi
     if low < steady * middle or usual <= 0 or np.sum(wide) < min_outliers:
         return None
     first = float(spreads.steps[np.argmax(wide)])
-    return Finding(
-        message=facts.tell(
-            "in {n} steps the rewards of a batch have a standard deviation of up to {top} (usual: {usual}): a few outliers "
-            "dominate these updates; look at the samples with the extreme rewards, then clip or normalise rewards",
-            n=f"{int(np.sum(wide))}",
-            top=facts.highest(spreads),
-            usual=facts.of(Statistic.QUANTILE, spreads, 0.75),
-        ),
-        severity=Severity.WARNING,
+    return warning(
+        "in {n} steps the rewards of a batch have a standard deviation of up to {top} (usual: {usual}): a few outliers "
+        "dominate these updates; look at the samples with the extreme rewards, then clip or normalise rewards",
+        seen_since(spreads, spreads.name, first, level=usual),
+        n=f"{int(np.sum(wide))}",
+        top=facts.highest(spreads),
+        usual=facts.of(Statistic.QUANTILE, spreads, 0.75),
         confidence=Confidence.MEDIUM,
-        **seen_since(spreads, spreads.name, first, level=usual),
     )

@@ -22,7 +22,7 @@ References: https://arxiv.org/abs/2209.13085 https://lilianweng.github.io/posts/
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import Seen, at, graded
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.direction import departure, falls, rises
 from firstbreak.engine.stats.points import late_median, median
@@ -85,27 +85,27 @@ def detect(
     stuck = facts.joined(
         facts.tell("{part} {late}", part=part, late=facts.median(s.tail(0.25))) for part, s in meant.items()
     )
-    return Finding(
-        message=facts.tell(
-            "the reward rises by {change} because of {driver}, while the component that checks the {aim} {how} ({stuck}); "
-            "{look} with the highest reward",
-            change=facts.change(reward_mean),
-            driver=driver,
-            aim=aim,
-            how=how,
-            stuck=stuck,
-            look=look,
+    return graded(
+        Severity.CRITICAL if frozen or fell else Severity.WARNING,
+        "the reward rises by {change} because of {driver}, while the component that checks the {aim} {how} ({stuck}); "
+        "{look} with the highest reward",
+        Seen(
+            metric=others[driver].name,
+            onset=start[0] if start else float(reward_mean.steps[0]),
+            interval=start[1] if start else None,
+            evidence=(
+                Evidence(text="total reward", series=reward_mean),
+                Evidence(text=f"rises: {driver}", series=others[driver]),
+                *(Evidence(text=f"checks the {aim}: {k}", series=s) for k, s in answers.items()),
+            ),
         ),
-        severity=Severity.CRITICAL if frozen or fell else Severity.WARNING,
+        change=facts.change(reward_mean),
+        driver=driver,
+        aim=aim,
+        how=how,
+        stuck=stuck,
+        look=look,
         confidence=Confidence.HIGH if frozen or fell else Confidence.LOW,
-        metric=others[driver].name,
-        onset=start[0] if start else float(reward_mean.steps[0]),
-        interval=start[1] if start else None,
-        evidence=(
-            Evidence(text="total reward", series=reward_mean),
-            Evidence(text=f"rises: {driver}", series=others[driver]),
-            *(Evidence(text=f"checks the {aim}: {k}", series=s) for k, s in answers.items()),
-        ),
         numbers={"component": driver, "frozen": frozen},
     )
 
@@ -164,14 +164,11 @@ def _never_succeeds(reward: Series, success: Series) -> Finding:
 def _beside_successes(
     reward: Series, success: Series, what: str, severity: Severity, onset: float, interval: Interval | None = None
 ) -> Finding:
-    return Finding(
-        message=what,
-        severity=severity,
-        confidence=Confidence.HIGH,
-        metric=success.name,
-        onset=onset,
-        interval=interval,
-        evidence=(Evidence(text="reward", series=reward), Evidence(text="share of successes", series=success)),
+    drawn = (Evidence(text="reward", series=reward), Evidence(text="share of successes", series=success))
+    return graded(
+        severity,
+        what,
+        Seen(metric=success.name, onset=onset, interval=interval, evidence=drawn),
         numbers={"component": success.name, "frozen": False},
     )
 

@@ -18,9 +18,9 @@ References: https://arxiv.org/abs/2201.03544
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, from_point, seen_since
+from firstbreak.engine.checks import at, from_point, graded, seen_since
 from firstbreak.engine.families import Policy, only
-from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Series, Severity
+from firstbreak.model import Finding, NotApplicable, NotMeasured, Series, Severity
 
 FAMILIES = only(Policy.TEXT, why="the smallest and the largest return of episodes move with what the policy reaches")
 
@@ -48,18 +48,15 @@ def detect(
     at, curve = min(seen, key=lambda pair: pair[1].steps[pair[0]])
     before, after = float(curve.values[0]), float(np.median(curve.values[at:]))
     since = float(curve.steps[at])
-    return Finding(
-        message=facts.tell(
-            "{curve} was {before} in every batch and is {after} from {since} on: the reward itself was changed; score one saved "
-            "batch from before with the present reward and compare",
-            curve=curve.name,
-            before=facts.first(curve),
-            after=facts.median(curve.between(since)),
-            since=facts.at(curve, since),
-        ),
-        severity=Severity.CRITICAL if before * after < 0 or before == 0 > after else Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_since(curve, curve.name, *from_point(curve, at), level=before),
+    return graded(
+        Severity.CRITICAL if before * after < 0 or before == 0 > after else Severity.WARNING,
+        "{curve} was {before} in every batch and is {after} from {since} on: the reward itself was changed; score one saved "
+        "batch from before with the present reward and compare",
+        seen_since(curve, curve.name, *from_point(curve, at), level=before),
+        curve=curve.name,
+        before=facts.first(curve),
+        after=facts.median(curve.between(since)),
+        since=facts.at(curve, since),
         numbers={"before": before, "after": after},
     )
 

@@ -24,10 +24,10 @@ import re
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in
+from firstbreak.engine.checks import at, seen_in, warning
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.points import median
-from firstbreak.model import Confidence, Expected, Finding, NotApplicable, NotMeasured, Role, Run, Series, Severity
+from firstbreak.model import Expected, Finding, NotApplicable, NotMeasured, Role, Run, Series
 from firstbreak.patterns import pattern
 from firstbreak.words import number
 
@@ -92,15 +92,11 @@ def detect(
             "training returns are whole numbers, and smaller: rewards are clipped in training as in Atari games"
         )
     factor, start = float(np.median(ratios)), float(trained.steps[0])
-    return Finding(
-        message=facts.tell(
-            "training returns are {factor} times those of the evaluation in the whole run: training scales the rewards, and the "
-            "loss of the critic with the square of that factor; bring returns to a size of 1 to 100",
-            factor=number(factor),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_in(trained, "training return", start, beside={"evaluation": scores}),
+    return warning(
+        "training returns are {factor} times those of the evaluation in the whole run: training scales the rewards, and the "
+        "loss of the critic with the square of that factor; bring returns to a size of 1 to 100",
+        seen_in(trained, "training return", start, beside={"evaluation": scores}),
+        factor=number(factor),
         numbers={"factor": factor},
     )
 
@@ -129,18 +125,14 @@ def _zero(run: Run, returns: Series, steps: float | None, zeros: float, unpaid: 
 
 
 def _not_stored(returns: Series, zero: Series) -> Finding:
-    return Finding(
-        message=facts.tell(
-            "{name} is {level} on average over {n} rows, and episodes return {returns}: what is stored is not what they pay; "
-            "print the rewards of a batch, with their data type",
-            name=zero.raw or zero.name,
-            level=facts.mean(zero),
-            n=facts.count(zero),
-            returns=facts.median(returns),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_in(zero, "stored rewards", beside={"return": returns}),
+    return warning(
+        "{name} is {level} on average over {n} rows, and episodes return {returns}: what is stored is not what they pay; "
+        "print the rewards of a batch, with their data type",
+        seen_in(zero, "stored rewards", beside={"return": returns}),
+        name=zero.raw or zero.name,
+        level=facts.mean(zero),
+        n=facts.count(zero),
+        returns=facts.median(returns),
     )
 
 
@@ -152,16 +144,12 @@ def _never_paid(returns: Series, length: Series, value: Series, loss: Series, un
     per_step = median(np.abs(late.values)) / max(median(length.tail(0.5).values), 1.0)
     if max(median(np.abs(values.values)), median(np.abs(errors.values)) ** 0.5) > unpaid * per_step:
         return None
-    return Finding(
-        message=facts.tell(
-            "the critic's mean value is {value} with a loss of {loss}, and episodes pay {per_step} a step: it learns from other "
-            "rewards than those of the episodes; print the rewards of a batch as they are stored, with their data type",
-            value=facts.median(values),
-            loss=facts.median(errors),
-            per_step=number(per_step),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_in(returns, "return", metric=value.name, beside={"mean value": value}),
+    return warning(
+        "the critic's mean value is {value} with a loss of {loss}, and episodes pay {per_step} a step: it learns from other "
+        "rewards than those of the episodes; print the rewards of a batch as they are stored, with their data type",
+        seen_in(returns, "return", metric=value.name, beside={"mean value": value}),
+        value=facts.median(values),
+        loss=facts.median(errors),
+        per_step=number(per_step),
         numbers={"per_step": per_step},
     )

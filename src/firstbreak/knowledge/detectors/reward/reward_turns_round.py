@@ -19,10 +19,10 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, enough, graded, seen_since
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.points import median, medians
-from firstbreak.model import Confidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Finding, Role, Series, Severity
 
 ROLES = (Role.RELATION,)
 
@@ -40,10 +40,8 @@ def detect(
     min_share: float = at(0.95, "share", "What crosses 0 all the time has no sign to lose.", "lab"),
     max_kl_ratio: float = at(5.0, "ratio", "After more, the policy itself may have changed.", "lab"),
     min_points: int = at(20, "points", "Fewer points do not show the usual spread of the reward."),
-) -> Finding | NotMeasured | None:
-    rewards = reward_mean.finite
-    if len(rewards) < min_points:
-        return NotMeasured(f"{len(rewards)} mean rewards are too few (needs {min_points})")
+) -> Finding | None:
+    rewards = enough(reward_mean.finite, min_points, "mean rewards")
     at = _turn(rewards.values, tolerance, min_jump, min_share)
     if at is None:
         return None
@@ -54,19 +52,17 @@ def detect(
     if any(np.max(s[-2:]) > max_kl_ratio * max(float(np.quantile(s[:-2], 0.9)), 1e-6) for s in logged):
         return None  # the policy had just jumped: anything may follow
     suspects = "a minus sign, or swapped labels" if policy is Policy.TEXT else "a minus sign, or another wrapper"
-    return Finding(
-        message=facts.tell(
-            "the mean reward was {before} up to {last} and is {after} from {first} on: no update reverses a reward; look for a "
-            "change there: {suspects}",
-            before=facts.median(rewards.between(float(rewards.steps[at - WINDOW]), last)),
-            last=facts.at(rewards, last),
-            after=facts.median(rewards.between(first, float(rewards.steps[at + WINDOW - 1]))),
-            first=facts.at(rewards, first),
-            suspects=suspects,
-        ),
-        severity=Severity.CRITICAL if logged else Severity.WARNING,
+    return graded(
+        Severity.CRITICAL if logged else Severity.WARNING,
+        "the mean reward was {before} up to {last} and is {after} from {first} on: no update reverses a reward; look for a "
+        "change there: {suspects}",
+        seen_since(rewards, "mean reward", first, (last, first), level=-before),
+        before=facts.median(rewards.between(float(rewards.steps[at - WINDOW]), last)),
+        last=facts.at(rewards, last),
+        after=facts.median(rewards.between(first, float(rewards.steps[at + WINDOW - 1]))),
+        first=facts.at(rewards, first),
+        suspects=suspects,
         confidence=Confidence.HIGH if logged else Confidence.MEDIUM,
-        **seen_since(rewards, "mean reward", first, (last, first), level=-before),
         numbers={"before": before, "after": after},
     )
 

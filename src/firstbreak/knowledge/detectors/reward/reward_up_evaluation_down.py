@@ -25,7 +25,7 @@ References: https://arxiv.org/abs/2210.10760
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import Seen, at, graded
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.agreement import Parting, comparable, fall, informed, parting, shares
 from firstbreak.engine.stats.direction import departure, rises
@@ -107,25 +107,25 @@ def detect(
     falling = departure(judged.between(shape.best_step), direction=-1) if fell else None
     since = falling[0] if falling else shape.best_step if fell else parted.step if parted else start
     look = "read the completions" if policy is Policy.TEXT else "watch the episodes"
-    return Finding(
-        message=facts.tell(
-            "the reward rose by {change} while {judged} {course}: the reward measures something else than the evaluation, or "
-            "is a proxy that the policy games; first {look} with the highest reward, and see which component of the reward "
-            "rises",
-            change=facts.change(reward),
-            judged=judged.name,
-            course=_course(judged, shape, fell, parted),
-            look=look,
+    return graded(
+        Severity.CRITICAL if sure else Severity.WARNING,
+        "the reward rose by {change} while {judged} {course}: the reward measures something else than the evaluation, or "
+        "is a proxy that the policy games; first {look} with the highest reward, and see which component of the reward "
+        "rises",
+        Seen(
+            metric=judged.name,
+            onset=since,
+            interval=falling[1] if falling else None,
+            evidence=(
+                Evidence(text="training reward", series=reward_mean),
+                Evidence(text="evaluation", series=truth, since=since),
+            ),
         ),
-        severity=Severity.CRITICAL if sure else Severity.WARNING,
+        change=facts.change(reward),
+        judged=judged.name,
+        course=_course(judged, shape, fell, parted),
+        look=look,
         confidence=Confidence.HIGH if sure else Confidence.MEDIUM if shape.lost or parted else Confidence.LOW,
-        metric=judged.name,
-        onset=since,
-        interval=falling[1] if falling else None,
-        evidence=(
-            Evidence(text="training reward", series=reward_mean),
-            Evidence(text="evaluation", series=truth, since=since),
-        ),
     )
 
 

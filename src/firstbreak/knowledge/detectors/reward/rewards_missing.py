@@ -23,7 +23,7 @@ import re
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, graded, seen_as
 from firstbreak.engine.families import Method, Policy, without
 from firstbreak.engine.stats.changes import for_good
 from firstbreak.engine.stats.points import among
@@ -81,23 +81,23 @@ def detect(
     until = "to the end" if stays else f"on ({percent(float(missing[~left].mean()))} of them)"
     also = ", ".join(each[1].name for each in found if each[1] is not curve)
     serious = policy is Policy.TEXT and curve.name in ("reward.mean", "reward.rollout.mean")
-    return Finding(
-        message=facts.tell(
-            "{curve} has no number in {count} of {n} steps, from {since} {until}{also}: these batches teach nothing, or their "
-            "NaN reaches the weights; call the reward function on the samples of one such step",
-            curve=curve.name,
-            count=f"{count}",
-            n=f"{len(missing)}",
-            since=facts.at(curve, since),
-            until=until,
-            also=f" (also {also})" if also else "",
+    return graded(
+        Severity.CRITICAL if serious else Severity.WARNING,
+        "{curve} has no number in {count} of {n} steps, from {since} {until}{also}: these batches teach nothing, or their "
+        "NaN reaches the weights; call the reward function on the samples of one such step",
+        seen_as(
+            curve.name,
+            since,
+            (float(steps[max(int(left.sum()) - 1, 0)]), since),
+            drawn=tuple(Evidence(text=f"{each[1].name}: no number", series=each[1], since=each[0]) for each in found),
         ),
-        severity=Severity.CRITICAL if serious else Severity.WARNING,
+        curve=curve.name,
+        count=f"{count}",
+        n=f"{len(missing)}",
+        since=facts.at(curve, since),
+        until=until,
+        also=f" (also {also})" if also else "",
         confidence=Confidence.HIGH if policy is Policy.TEXT or stays else Confidence.MEDIUM,
-        metric=curve.name,
-        onset=since,
-        interval=(float(steps[max(int(left.sum()) - 1, 0)]), since),
-        evidence=tuple(Evidence(text=f"{each[1].name}: no number", series=each[1], since=each[0]) for each in found),
         numbers={"missing": count, "of": len(missing), "lasting": stays},
     )
 

@@ -18,10 +18,10 @@ Experiment: Score the reference answers themselves: each must get the full rewar
 References: https://arxiv.org/abs/2505.22203
 """
 
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, enough, graded, seen_as
 from firstbreak.engine.stats.proportion import wilson
 from firstbreak.knowledge.detectors.reward._verdicts import graded_samples
-from firstbreak.model import Confidence, Finding, NotMeasured, Samples, Severity
+from firstbreak.model import Finding, NotMeasured, Samples, Severity
 from firstbreak.words import percent
 
 
@@ -36,9 +36,7 @@ def detect(
     compared = graded_samples(samples, max_grades, by_part=True)
     if not compared:
         return NotMeasured("no samples with a reward and a reference answer that could be compared")
-    right = [s for s in compared if s.right]
-    if len(right) < min_right:
-        return NotMeasured(f"{len(right)} right answers among the samples are too few (needs {min_right})")
+    right = enough([s for s in compared if s.right], min_right, "right answers among the samples")
     missed = [s for s in right if not s.rewarded]
     low, _ = wilson(len(missed), len(right))
     if low <= share_warning:
@@ -46,20 +44,11 @@ def detect(
     first = min(s.step for s in missed)
     cut = sum(s.cut for s in missed) > len(missed) / 2
     what = "the engine cuts the stop string off, so that the answer's mark is not closed; keep it in the output"
-    return Finding(
-        message=(
-            f"{len(missed)} of {len(right)} answers that equal the reference were not rewarded "
-            f"({percent(len(missed) / len(right))}): "
-            + (
-                what
-                if cut
-                else "the verifier misses right answers; score the references, each must get the full reward"
-            )
-        ),
-        severity=Severity.CRITICAL if low > share_critical else Severity.WARNING,
-        confidence=Confidence.HIGH,
-        metric="reward.mean",
-        onset=first,
-        interval=(min(s.step for s in compared), first),
+    return graded(
+        Severity.CRITICAL if low > share_critical else Severity.WARNING,
+        f"{len(missed)} of {len(right)} answers that equal the reference were not rewarded "
+        f"({percent(len(missed) / len(right))}): "
+        + (what if cut else "the verifier misses right answers; score the references, each must get the full reward"),
+        seen_as("reward.mean", first, (min(s.step for s in compared), first)),
         numbers={"share": len(missed) / len(right), "right": len(right)},
     )

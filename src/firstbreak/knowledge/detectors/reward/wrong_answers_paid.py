@@ -26,7 +26,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, enough, graded, seen_as
 from firstbreak.engine.stats.proportion import wilson
 from firstbreak.knowledge.detectors.reward._verdicts import (
     GradedSample,
@@ -54,9 +54,7 @@ def detect(
     compared = graded_samples(samples, max_grades) or _several_paid(samples, max_grades, tolerance)
     if not compared:
         return NotMeasured("no samples with a reward and a reference answer that could be compared")
-    rewarded = [s for s in compared if s.rewarded]
-    if len(rewarded) < min_rewarded:
-        return NotMeasured(f"{len(rewarded)} rewarded samples are too few (needs {min_rewarded})")
+    rewarded = enough([s for s in compared if s.rewarded], min_rewarded, "rewarded samples")
     if not any(s.right for s in rewarded) and all(not s.present for s in rewarded):
         return NotMeasured("no rewarded sample contains its reference: the reward compares with something else")
     middle = (min(s.step for s in compared) + max(s.step for s in compared)) / 2
@@ -68,17 +66,13 @@ def detect(
     wrong = [s for s in rewarded if not s.present]
     onset = min(s.step for s in wrong)
     what = "reference" if wrong[0].reference else "right"
-    return Finding(
-        message=(
-            f"{len(wrong)} of {len(rewarded)} rewarded samples do not contain the {what} answer "
-            f"({percent(len(wrong) / len(rewarded))}{', and the share grows' if grows else ''}): wrong answers are "
-            "rewarded; read ten of these samples and find out why the verifier rewarded them"
-        ),
-        severity=Severity.CRITICAL if grows and low > share_critical else Severity.WARNING,
+    return graded(
+        Severity.CRITICAL if grows and low > share_critical else Severity.WARNING,
+        f"{len(wrong)} of {len(rewarded)} rewarded samples do not contain the {what} answer "
+        f"({percent(len(wrong) / len(rewarded))}{', and the share grows' if grows else ''}): wrong answers are "
+        "rewarded; read ten of these samples and find out why the verifier rewarded them",
+        seen_as("reward.mean", onset, (min(s.step for s in compared), onset)),
         confidence=Confidence.HIGH if grows or _blind(compared, min_rewarded) > share_critical else Confidence.MEDIUM,
-        metric="reward.mean",
-        onset=onset,
-        interval=(min(s.step for s in compared), onset),
         numbers={"share": len(wrong) / len(rewarded), "grows": grows},
     )
 

@@ -17,10 +17,10 @@ References: https://arxiv.org/abs/2503.14476
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, from_point, seen_since
+from firstbreak.engine.checks import at, critical, from_point, seen_since
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.points import median
-from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Finding, NotMeasured, Series
 
 FAMILIES = only(Policy.TEXT)
 
@@ -55,18 +55,14 @@ def detect(
         return None
     if median(later[: 2 * lasting_points]) < median(earlier[-2 * lasting_points :]) + min_rise:
         return None
-    return Finding(
-        message=facts.tell(
-            "from {step} on, no completion is longer than {after} tokens (the longest of a batch had {before} before), and more "
-            "completions are cut: a limit was lowered; compare the generation settings before and after that step",
-            step=facts.at(longest, step),
-            after=facts.highest(longest.between(step)),
-            before=facts.median(
-                longest.between(float(longest.steps[max(0, at - 2 * lasting_points)]), float(longest.steps[at - 1]))
-            ),
+    return critical(
+        "from {step} on, no completion is longer than {after} tokens (the longest of a batch had {before} before), and more "
+        "completions are cut: a limit was lowered; compare the generation settings before and after that step",
+        seen_since(longest, "longest completion", *from_point(longest, at), level=after),
+        step=facts.at(longest, step),
+        after=facts.highest(longest.between(step)),
+        before=facts.median(
+            longest.between(float(longest.steps[max(0, at - 2 * lasting_points)]), float(longest.steps[at - 1]))
         ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        **seen_since(longest, "longest completion", *from_point(longest, at), level=after),
         numbers={"before": before, "after": after},
     )

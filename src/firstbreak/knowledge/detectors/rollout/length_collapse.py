@@ -14,13 +14,13 @@ References: https://arxiv.org/abs/2209.13085
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, enough, graded, seen_since
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.changes import settled
 from firstbreak.engine.stats.direction import departure
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import trajectory as shape_of
-from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, Series, Severity
 
 EITHER_SCORE = True
 FAMILIES = only(Policy.TEXT)
@@ -33,10 +33,8 @@ def detect(
     *,
     max_ratio: float = at(0.3, "ratio", "of the late to the early length: a more concise answer keeps more"),
     min_points: int = at(10, "points", "with fewer lengths no trend is known"),
-) -> Finding | NotMeasured | None:
-    length = length_mean.finite
-    if len(length) < min_points:
-        return NotMeasured(f"{len(length)} lengths are too few for a trend (needs {min_points})")
+) -> Finding | None:
+    length = enough(length_mean.finite, min_points, "lengths", "for a trend")
     since = departure(length, direction=-1)
     if since is None:
         return None
@@ -47,17 +45,15 @@ def detect(
     shape = shape_of(judge)
     if shape.kind in ("rising", "plateau", "oscillating"):
         return None
-    return Finding(
-        message=facts.tell(
-            "completions shrank from {early} to {late} tokens while {judge} {course}; check the reward of an empty "
-            "completion",
-            early=facts.median(length.between(-np.inf, since[0])),
-            late=facts.settled(length),
-            judge=judge.name,
-            course="fell" if shape.lost else "did not rise",
-        ),
-        severity=Severity.CRITICAL if shape.lost else Severity.WARNING,
+    return graded(
+        Severity.CRITICAL if shape.lost else Severity.WARNING,
+        "completions shrank from {early} to {late} tokens while {judge} {course}; check the reward of an empty "
+        "completion",
+        seen_since(length_mean, "mean length", *since, metric="length.mean"),
+        early=facts.median(length.between(-np.inf, since[0])),
+        late=facts.settled(length),
+        judge=judge.name,
+        course="fell" if shape.lost else "did not rise",
         confidence=Confidence.HIGH if shape.lost else Confidence.MEDIUM,
-        **seen_since(length_mean, "mean length", *since, metric="length.mean"),
         numbers={"part": late / early},
     )

@@ -20,12 +20,12 @@ References: https://arxiv.org/abs/2310.03716 https://arxiv.org/abs/2209.13085
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, seen_since, warning
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.points import median, medians
-from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Series
 
 FAMILIES = only(Policy.TEXT)
 
@@ -80,22 +80,19 @@ def detect(
     how = "longer" if jump > 0 else "shorter"
     unseen = ", and no independent evaluation shows whether they got better" if truth is None else ""
     interval = (float(length.between(-np.inf, step).steps[-2]), step)
-    return Finding(
-        message=facts.tell(
-            "completions suddenly became {how}: from {before} to {after} tokens around {step}{unseen}; the policy may have found "
-            "a shortcut in the reward (junk that avoids a penalty, or padding that a length bonus pays): read completions from "
-            "before and after",
-            how=how,
-            before=facts.median(length.between(float(length.steps[start - wide]), float(length.steps[start - 1]))),
-            after=facts.median(
-                length.between(float(length.steps[start + gap]), float(length.steps[start + gap + wide - 1]))
-            ),
-            step=facts.at(length, step),
-            unseen=unseen,
+    return warning(
+        "completions suddenly became {how}: from {before} to {after} tokens around {step}{unseen}; the policy may have found "
+        "a shortcut in the reward (junk that avoids a penalty, or padding that a length bonus pays): read completions from "
+        "before and after",
+        seen_since(length, f"{how} since {facts.at(length, step)}", step, interval),
+        how=how,
+        before=facts.median(length.between(float(length.steps[start - wide]), float(length.steps[start - 1]))),
+        after=facts.median(
+            length.between(float(length.steps[start + gap]), float(length.steps[start + gap + wide - 1]))
         ),
-        severity=Severity.WARNING,
+        step=facts.at(length, step),
+        unseen=unseen,
         confidence=Confidence.MEDIUM,
-        **seen_since(length, f"{how} since {facts.at(length, step)}", step, interval),
         sudden=True,
         numbers={"ratio": float(np.exp(jump))},
     )

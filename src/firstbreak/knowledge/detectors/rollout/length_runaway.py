@@ -19,14 +19,14 @@ References: https://arxiv.org/abs/2310.03716 https://arxiv.org/abs/2503.20783
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, enough, graded, seen_since
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.agreement import comparable, parting
 from firstbreak.engine.stats.changes import settled
 from firstbreak.engine.stats.direction import departure, rises
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import trajectory as shape_of
-from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, Series, Severity
 
 EITHER_SCORE = True
 FAMILIES = only(Policy.TEXT)
@@ -40,10 +40,8 @@ def detect(
     *,
     growth_warning: float = at(1.5, "ratio", "of the late to the early length: prompts change lengths by less"),
     min_points: int = at(20, "points", "with fewer lengths no trend is known"),
-) -> Finding | NotMeasured | None:
-    length = length_mean.finite
-    if len(length) < min_points:
-        return NotMeasured(f"{len(length)} lengths are too few for a trend (needs {min_points})")
+) -> Finding | None:
+    length = enough(length_mean.finite, min_points, "lengths", "for a trend")
     since = departure(length) if rises(length) else None
     if since is None:
         return None
@@ -57,25 +55,23 @@ def detect(
         parted = parting(judge, reward_mean) if reward_mean is not None and comparable(judge, reward_mean) else None
         if parted is None or not rises(length.between(parted.step)):
             return None
-    return Finding(
-        message=facts.tell(
-            "completions grew from {early} to {late} tokens while {judge} {course}; compare the rewards of short and long "
-            "completions of one prompt",
-            early=facts.median(length.between(-np.inf, since[0])),
-            late=facts.settled(length),
-            judge=judge.name,
-            course="fell"
-            if shape.lost
-            else facts.tell("stopped following the reward at {step}", step=facts.at(judge, parted.step))
-            if parted is not None
-            else "did not rise",
-        ),
-        severity=Severity.CRITICAL if shape.lost else Severity.WARNING,
+    return graded(
+        Severity.CRITICAL if shape.lost else Severity.WARNING,
+        "completions grew from {early} to {late} tokens while {judge} {course}; compare the rewards of short and long "
+        "completions of one prompt",
+        seen_since(length_mean, "mean length", *since, metric="length.mean", beside={"score": judge}),
+        early=facts.median(length.between(-np.inf, since[0])),
+        late=facts.settled(length),
+        judge=judge.name,
+        course="fell"
+        if shape.lost
+        else facts.tell("stopped following the reward at {step}", step=facts.at(judge, parted.step))
+        if parted is not None
+        else "did not rise",
         confidence=Confidence.LOW
         if shape.kind == "too_short"
         else Confidence.HIGH
         if shape.lost
         else Confidence.MEDIUM,
-        **seen_since(length_mean, "mean length", *since, metric="length.mean", beside={"score": judge}),
         numbers={"growth": late / early},
     )

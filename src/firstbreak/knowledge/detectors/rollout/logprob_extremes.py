@@ -23,12 +23,12 @@ References: https://github.com/huggingface/trl/issues/5224 https://arxiv.org/abs
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, from_point, seen_in, seen_since
+from firstbreak.engine.checks import at, from_point, seen_as, seen_in, seen_since, warning
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.changes import for_good
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.points import late_median
-from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Evidence, Finding, NotApplicable, NotMeasured, Role, Series
 from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
@@ -93,19 +93,15 @@ def detect(
     what = (
         "a random choice would do as well" if curve is policy_logp_mean else "this policy would never draw such a token"
     )
-    return Finding(
-        message=facts.tell(
-            "{curve} is {late} over the second half: {what}; print the ten least probable tokens and their positions",
-            curve=curve.name,
-            late=facts.median(curve.finite.tail(0.5)),
-            what=what,
+    return warning(
+        "{curve} is {late} over the second half: {what}; print the ten least probable tokens and their positions",
+        seen_as(
+            curve.name, onset, drawn=tuple(Evidence(text=s.name, series=s, since=onset, level=at) for s, at in extreme)
         ),
-        severity=Severity.WARNING,
+        curve=curve.name,
+        late=facts.median(curve.finite.tail(0.5)),
+        what=what,
         confidence=Confidence.HIGH if len(extreme) > 1 else Confidence.MEDIUM,
-        metric=curve.name,
-        onset=onset,
-        interval=None if onset is None else (onset, onset),
-        evidence=tuple(Evidence(text=s.name, series=s, since=onset, level=at) for s, at in extreme),
         numbers={"logp": late_median(curve, 0.5)},
     )
 
@@ -117,17 +113,13 @@ def _uniform(logp: Series) -> Finding | None:
     )
     if size is None:
         return None
-    return Finding(
-        message=facts.tell(
-            "{logp} is {value} = -ln {size}, that of a uniform choice from {size} tokens: all logits are equal, the weights of "
-            "the model or of its head were not loaded; compute the loss of one known text with the loaded model",
-            logp=logp.name,
-            value=facts.last(logp),
-            size=str(size),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_in(logp, "log-probability"),
+    return warning(
+        "{logp} is {value} = -ln {size}, that of a uniform choice from {size} tokens: all logits are equal, the weights of "
+        "the model or of its head were not loaded; compute the loss of one known text with the loaded model",
+        seen_in(logp, "log-probability"),
+        logp=logp.name,
+        value=facts.last(logp),
+        size=str(size),
         numbers={"vocabulary": size},
     )
 
@@ -142,17 +134,13 @@ def _unlike_entropy(logp: Series, entropy: Series, unlike: float, min_points: in
     if first is None or len(off) - first < min_points:
         return None
     since = float(logp.steps[first])
-    return Finding(
-        message=facts.tell(
-            "{logp} is {now} at an entropy of {entropy}, and a policy's own samples have about minus the entropy: the "
-            "log-probabilities are those of other tokens than the sampled ones (a shift by one, a mask, another template)",
-            logp=logp.name,
-            now=facts.median(logp.between(since)),
-            entropy=facts.median(entropy.between(since)),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_since(logp, "log-probability", *from_point(logp, first), along={"entropy": entropy}),
+    return warning(
+        "{logp} is {now} at an entropy of {entropy}, and a policy's own samples have about minus the entropy: the "
+        "log-probabilities are those of other tokens than the sampled ones (a shift by one, a mask, another template)",
+        seen_since(logp, "log-probability", *from_point(logp, first), along={"entropy": entropy}),
+        logp=logp.name,
+        now=facts.median(logp.between(since)),
+        entropy=facts.median(entropy.between(since)),
         numbers={"logp": float(np.median(logp.values[first:])), "entropy": float(np.median(usual[first:]))},
     )
 
@@ -165,18 +153,15 @@ def _apart(differences: Series, apart: float, unusual: float, often: float, min_
     if first is None or int(far[first:].sum()) < min_steps:
         return None
     since = float(differences.steps[first])
-    return Finding(
-        message=facts.tell(
-            "in {steps} steps since {since} the log-probability of a token differs by up to {most} nats between the inference "
-            "engine and the trainer (usually {usual}): its probability is near 0 for one of them; print that token, check the "
-            "mask, and clamp the log-probabilities",
-            steps=number(int(far[first:].sum())),
-            since=facts.at(differences, since),
-            most=facts.highest(differences.between(since)),
-            usual=facts.median(differences),
-        ),
-        severity=Severity.WARNING,
+    return warning(
+        "in {steps} steps since {since} the log-probability of a token differs by up to {most} nats between the inference "
+        "engine and the trainer (usually {usual}): its probability is near 0 for one of them; print that token, check the "
+        "mask, and clamp the log-probabilities",
+        seen_since(differences, "largest difference", *from_point(differences, first), level=usual),
+        steps=number(int(far[first:].sum())),
+        since=facts.at(differences, since),
+        most=facts.highest(differences.between(since)),
+        usual=facts.median(differences),
         confidence=Confidence.MEDIUM,
-        **seen_since(differences, "largest difference", *from_point(differences, first), level=usual),
         numbers={"steps": int(far[first:].sum())},
     )

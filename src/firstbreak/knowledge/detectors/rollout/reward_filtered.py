@@ -19,12 +19,12 @@ References: https://arxiv.org/abs/2503.14476 https://inclusionai.github.io/AReaL
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in
+from firstbreak.engine.checks import at, graded, seen_in
 from firstbreak.engine.stats.direction import departure
 from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.trend import trend
-from firstbreak.model import Confidence, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Finding, NotMeasured, Role, Series, Severity
 
 ROLES = (Role.RELATION,)
 
@@ -57,12 +57,12 @@ def detect(
         else "the filter holds the reward of the trained samples at {trained} while all rollouts get {last}: it is no measure "
         "of progress; read the reward of all rollouts, and an evaluation"
     )
-    return Finding(
-        message=facts.tell(
-            text, first=facts.median(first), last=facts.median(last), trained=facts.median(trained.tail(0.1))
-        ),
-        severity=Severity.WARNING if hidden else Severity.NOTICE,
-        confidence=Confidence.HIGH,
-        **seen_in(rollouts, "all rollouts", *(left or (None, None)), beside={"trained samples": trained}),
+    return graded(
+        Severity.WARNING if hidden else Severity.NOTICE,
+        text,
+        seen_in(rollouts, "all rollouts", *(left or (None, None)), beside={"trained samples": trained}),
+        first=facts.median(first),
+        last=facts.median(last),
+        trained=facts.median(trained.tail(0.1)),
         numbers={"gap": median(gap), "lost": lost},
     )

@@ -32,10 +32,10 @@ from itertools import islice
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in
+from firstbreak.engine.checks import at, critical, seen_in, warning
 from firstbreak.engine.families import Policy
 from firstbreak.knowledge.detectors._proof import on_average, proved, total
-from firstbreak.model import Confidence, Config, Finding, Message, NotMeasured, Role, Run, Samples, Series, Severity
+from firstbreak.model import Config, Finding, Message, NotMeasured, Role, Run, Samples, Series
 from firstbreak.patterns import pattern
 from firstbreak.values import replace
 
@@ -93,17 +93,13 @@ def detect(
     entropy = float(np.median(policy_entropy.finite.values[:first_points]))
     if share > max_ratio / group or entropy < min_entropy:
         return None
-    return Finding(
-        message=facts.tell(
-            "{share:%} of the completions are distinct in groups of {group}, although the policy has an entropy of {entropy}: "
-            "the engine returns copies; sample one prompt 16 times, and count the distinct answers",
-            share=facts.median(distinct.head(first_points / len(distinct))),
-            group=facts.setting(config, "group_size"),
-            entropy=facts.median(policy_entropy.finite.head(first_points / len(policy_entropy.finite))),
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        **seen_in(distinct, "distinct completions", level=1 / group),
+    return critical(
+        "{share:%} of the completions are distinct in groups of {group}, although the policy has an entropy of {entropy}: "
+        "the engine returns copies; sample one prompt 16 times, and count the distinct answers",
+        seen_in(distinct, "distinct completions", level=1 / group),
+        share=facts.median(distinct.head(first_points / len(distinct))),
+        group=facts.setting(config, "group_size"),
+        entropy=facts.median(policy_entropy.finite.head(first_points / len(policy_entropy.finite))),
         numbers={"share": share},
     )
 
@@ -118,17 +114,13 @@ def _dumped(samples: Samples, entropy: Series, min_group_size: int) -> Finding |
     level = float(np.median(entropy.finite.values)) if len(entropy.finite) else 0.0
     if len(whole) < MIN_GROUPS or same < NEARLY_ALL * len(whole) or level < SEVERAL:
         return None
-    return Finding(
-        message=facts.tell(
-            "in {same} of {n} groups all completions are one text, although the policy has an entropy of {entropy}: the engine "
-            "returns copies; sample one prompt 16 times, and count the distinct answers",
-            same=f"{same}",
-            n=f"{len(whole)}",
-            entropy=facts.median(entropy.finite),
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        **seen_in(entropy.finite, "entropy of the policy"),
+    return critical(
+        "in {same} of {n} groups all completions are one text, although the policy has an entropy of {entropy}: the engine "
+        "returns copies; sample one prompt 16 times, and count the distinct answers",
+        seen_in(entropy.finite, "entropy of the policy"),
+        same=f"{same}",
+        n=f"{len(whole)}",
+        entropy=facts.median(entropy.finite),
     )
 
 
@@ -172,12 +164,8 @@ def _by_worker(run: Run) -> tuple[Series, np.ndarray] | None:
 
 
 def _copies(curve: Series, said: Message) -> Finding:
-    return Finding(
-        message=facts.tell(
-            "{said}: they have one seed, and the batch holds one episode several times; add the index of the worker to the seed",
-            said=said,
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_in(curve, "episodes"),
+    return warning(
+        "{said}: they have one seed, and the batch holds one episode several times; add the index of the worker to the seed",
+        seen_in(curve, "episodes"),
+        said=said,
     )

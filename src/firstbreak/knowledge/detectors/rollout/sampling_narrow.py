@@ -14,12 +14,11 @@ answers.
 References: https://arxiv.org/abs/2503.14476
 """
 
-import numpy as np
-
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at
+from firstbreak.engine.checks import at, graded, seen_as
 from firstbreak.engine.families import SAMPLED, Method, Policy, only
-from firstbreak.model import Confidence, Config, Finding, NotApplicable, NotMeasured, Role, Series, Severity
+from firstbreak.engine.stats.points import median
+from firstbreak.model import Config, Finding, NotApplicable, NotMeasured, Role, Series, Severity
 
 ROLES = (Role.RELATION,)
 FAMILIES = only(
@@ -48,17 +47,13 @@ def detect(
     narrow = {"a temperature of {value}": ("temperature", too_cold), "a top-p of {value}": ("top_p", too_narrow)}
     what = (facts.tell(said, value=facts.setting(config, name)) for said, (name, holds) in narrow.items() if holds)
     groups = zero_variance_groups.finite if zero_variance_groups is not None else None
-    equal = groups is not None and len(groups) > 0 and float(np.median(groups.values)) >= min_equal
+    equal = groups is not None and len(groups) > 0 and median(groups.values) >= min_equal
     first = float(groups.steps[0]) if groups is not None and equal else None
-    return Finding(
-        message=facts.tell(
-            "rollouts are sampled with {what}: the completions of one prompt hardly differ; sample rollouts with 1, and keep "
-            "the lower value for the evaluation",
-            what=facts.joined(what, " and "),
-        ),
-        severity=Severity.CRITICAL if equal else Severity.WARNING,
-        confidence=Confidence.HIGH,
-        onset=first,
-        interval=None if first is None else (first, first),
+    return graded(
+        Severity.CRITICAL if equal else Severity.WARNING,
+        "rollouts are sampled with {what}: the completions of one prompt hardly differ; sample rollouts with 1, and keep "
+        "the lower value for the evaluation",
+        seen_as(onset=first),
+        what=facts.joined(what, " and "),
         numbers={"temperature": temperature, "top_p": top_p},
     )

@@ -12,12 +12,11 @@ was the reason.
 References: https://arxiv.org/abs/2504.11536
 """
 
-import numpy as np
-
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, graded, seen_since
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.direction import departure, rises
+from firstbreak.engine.stats.points import median
 from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 
 
@@ -36,23 +35,21 @@ def detect(
     if calls is None:
         what = "neither tool calls nor turns per episode" if policy is Policy.TEXT else "no turns per episode"
         return NotMeasured(f"{what} are logged for {min_points} steps")
-    early, late = (float(np.median(part.values)) for part in (calls.head(0.15), calls.tail(0.25)))
+    early, late = (median(part.values) for part in (calls.head(0.15), calls.tail(0.25)))
     if (
         early <= 0 or late < max(growth_warning * early, 1 + 1e-9) or not rises(calls)
     ):  # up to one, the policy learns to call
         return None
     began = departure(calls)
     gained = eval_score is not None and len(eval_score) >= min_evaluations and rises(eval_score)
-    return Finding(
-        message=facts.tell(
-            "{calls} grew from {early} to {late} per episode; check whether the reward grows with the number of calls, and "
-            "whether episodes still end with an answer",
-            calls=calls.name,
-            early=facts.median(calls.head(0.15)),
-            late=facts.median(calls.tail(0.25)),
-        ),
-        severity=Severity.NOTICE if gained and late < growth_harmless * early else Severity.WARNING,
+    return graded(
+        Severity.NOTICE if gained and late < growth_harmless * early else Severity.WARNING,
+        "{calls} grew from {early} to {late} per episode; check whether the reward grows with the number of calls, and "
+        "whether episodes still end with an answer",
+        seen_since(calls, "calls", *(began or (None, None))),
+        calls=calls.name,
+        early=facts.median(calls.head(0.15)),
+        late=facts.median(calls.tail(0.25)),
         confidence=Confidence.LOW if gained else Confidence.MEDIUM,
-        **seen_since(calls, "calls", *(began or (None, None))),
         numbers={"times": late / early},
     )

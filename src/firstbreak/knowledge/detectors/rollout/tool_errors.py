@@ -22,7 +22,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in
+from firstbreak.engine.checks import Seen, at, critical, enough, graded, seen_in
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.onset import first_sustained, onset, since_last
 from firstbreak.engine.stats.proportion import wilson
@@ -83,9 +83,7 @@ def detect(
         errors = _per_call(tool_error_count.finite, tool_call_freq.finite)
     if errors is None:
         return NotMeasured("no share of failed tool calls is logged")
-    curve = errors.finite
-    if len(curve) < min_points:
-        return NotMeasured(f"{len(curve)} values of the tool error share are too few (needs {min_points})")
+    curve = enough(errors.finite, min_points, "values of the tool error share")
     late, growing = float(np.mean(curve.tail(0.5).values)), trend(curve).rising
     if late < high / 2 or (late < high and not growing) or (trend(curve).falling and late < 2 * high):
         return None
@@ -93,18 +91,18 @@ def detect(
     seen = first_sustained(curve, lambda values: values >= high)
     since = change.step if change else seen
     stuck = trajectory is not None and (trajectory.lost or trajectory.kind == "flat")
-    return Finding(
-        message=facts.tell(
-            "{late:%} of the tool calls fail{growing}: the score then depends on the tools; read ten failed calls first",
-            late=facts.mean(curve.tail(0.5)),
-            growing=" and the share grows" if growing else "",
+    return graded(
+        Severity.CRITICAL if stuck and late >= 2 * high else Severity.WARNING,
+        "{late:%} of the tool calls fail{growing}: the score then depends on the tools; read ten failed calls first",
+        Seen(
+            metric=curve.name,
+            onset=since,
+            interval=change.interval if change else None if seen is None else since_last(curve, seen),
+            evidence=(Evidence(text="share of failed calls", series=errors, since=since, level=high),),
         ),
-        severity=Severity.CRITICAL if stuck and late >= 2 * high else Severity.WARNING,
+        late=facts.mean(curve.tail(0.5)),
+        growing=" and the share grows" if growing else "",
         confidence=Confidence.HIGH if late >= 2 * high else Confidence.MEDIUM,
-        metric=curve.name,
-        onset=since,
-        interval=change.interval if change else None if seen is None else since_last(curve, seen),
-        evidence=(Evidence(text="share of failed calls", series=errors, since=since, level=high),),
     )
 
 
@@ -116,15 +114,11 @@ def _at_time_limit(run: Run, median_time: Series) -> Finding | None:
     stopped = [limit for limit in limits if limit and np.mean(np.abs(median_time.values / limit - 1) < 1e-3) > 0.5]
     if not stopped:
         return None
-    return Finding(
-        message=facts.tell(
-            "half of the tool calls, or more, take {median}: that is the time limit in the configuration, so they end without a "
-            "result; count the calls at one time against the workers of the tool",
-            median=facts.median(median_time),
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        **seen_in(median_time, "median time of a call"),
+    return critical(
+        "half of the tool calls, or more, take {median}: that is the time limit in the configuration, so they end without a "
+        "result; count the calls at one time against the workers of the tool",
+        seen_in(median_time, "median time of a call"),
+        median=facts.median(median_time),
     )
 
 
@@ -141,33 +135,25 @@ def _own_words(sample: Sample) -> str:
 
 def _never_executed(made: Series, calls: int, samples: int) -> Finding:
     began = float(made.steps[0])
-    return Finding(
-        message=facts.tell(
-            "{calls} of {samples} texts hold a tool call, and none is executed in any of the {n} steps: the parser of the calls "
-            "does not accept what the policy writes; parse one of these texts by hand",
-            calls=str(calls),
-            samples=str(samples),
-            n=facts.count(made),
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        **seen_in(made, "calls that were executed", began, (began, began)),
+    return critical(
+        "{calls} of {samples} texts hold a tool call, and none is executed in any of the {n} steps: the parser of the calls "
+        "does not accept what the policy writes; parse one of these texts by hand",
+        seen_in(made, "calls that were executed", began, (began, began)),
+        calls=str(calls),
+        samples=str(samples),
+        n=facts.count(made),
     )
 
 
 def _invented(executed: Series, written: int, samples: int) -> Finding:
-    return Finding(
-        message=facts.tell(
-            "{written} of {samples} texts hold a call and its result, while {name} is {late}: the policy invents the results; "
-            "let the sampler stop at the end of a call",
-            written=str(written),
-            samples=str(samples),
-            name=executed.name,
-            late=facts.median(executed.tail(0.25)),
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        **seen_in(executed, "calls that are executed, or turns"),
+    return critical(
+        "{written} of {samples} texts hold a call and its result, while {name} is {late}: the policy invents the results; "
+        "let the sampler stop at the end of a call",
+        seen_in(executed, "calls that are executed, or turns"),
+        written=str(written),
+        samples=str(samples),
+        name=executed.name,
+        late=facts.median(executed.tail(0.25)),
     )
 
 

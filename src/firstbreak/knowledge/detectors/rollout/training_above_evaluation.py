@@ -17,11 +17,11 @@ References: https://arxiv.org/abs/2503.20783
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in
+from firstbreak.engine.checks import at, seen_in, warning
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.knowledge.detectors._start import lowest_first, starts
-from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Role, Series
 
 ROLES = (Role.RELATION,)
 FAMILIES = only(Policy.TEXT, why="only where training and evaluation grade answers alike")
@@ -53,16 +53,13 @@ def detect(
     error = float(np.hypot(max(noises), noise_scale(curve.values) / np.sqrt(points)))
     if trained - evaluated < min_size * error:
         return None
-    return Finding(
-        message=facts.tell(
-            "at the start the policy scores {trained} in training and {evaluated} in the evaluation: training samples or "
-            "rewards in another way; evaluate once with the sampling settings of training",
-            trained=facts.mean(curve.head(points / len(curve))),
-            evaluated=facts.first(lowest_first((eval_score, eval_reward))),
-        ),
-        severity=Severity.WARNING,
+    return warning(
+        "at the start the policy scores {trained} in training and {evaluated} in the evaluation: training samples or "
+        "rewards in another way; evaluate once with the sampling settings of training",
+        seen_in(curve, "training", beside={"evaluation": eval_score}),
+        trained=facts.mean(curve.head(points / len(curve))),
+        evaluated=facts.first(lowest_first((eval_score, eval_reward))),
         confidence=Confidence.MEDIUM,
-        **seen_in(curve, "training", beside={"evaluation": eval_score}),
         numbers={"trained": trained, "evaluated": evaluated},
     )
 

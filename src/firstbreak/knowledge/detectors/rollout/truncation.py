@@ -20,7 +20,7 @@ References: https://arxiv.org/abs/2503.14476 https://github.com/huggingface/trl/
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import Seen, at, graded, notice, seen_since, warning
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.changes import turned
 from firstbreak.engine.stats.direction import departure, falls, rises
@@ -81,31 +81,31 @@ def detect(
     learns = trajectory is not None and trajectory.kind in ("rising", "plateau")
     at = f" of {number(length_limit)} tokens" if length_limit else ""
     at += ", as far as their mean length tells" if truncation.note.startswith("estimated") else ""
-    return Finding(
-        message=facts.tell(
-            "{late:%} of the completions end at the length limit{at}{growing}: they have no final answer; raise the limit, or "
-            "filter prompts with long answers",
-            late=facts.mean(cut.tail(0.5)),
-            at=at,
-            growing=" and the share grows" if growing else "",
+    return graded(
+        _severity(late >= share_warning, critical, growing, learns, trajectory, long_enough),
+        "{late:%} of the completions end at the length limit{at}{growing}: they have no final answer; raise the limit, or "
+        "filter prompts with long answers",
+        Seen(
+            metric="length.clipped_ratio",
+            onset=start[0] if start else since,
+            interval=start[1] if start else None if since is None else (float(cut.steps[0]), since),
+            evidence=(
+                Evidence(text="share of cut completions", series=truncation, since=since, level=share_notice),
+                *(
+                    [Evidence(text="mean length", series=length_mean, level=length_limit)]
+                    if length_mean is not None
+                    else []
+                ),
+            ),
         ),
-        severity=_severity(late >= share_warning, critical, growing, learns, trajectory, long_enough),
+        late=facts.mean(cut.tail(0.5)),
+        at=at,
+        growing=" and the share grows" if growing else "",
         confidence=Confidence.LOW
         if (not long_enough and late < share_certain) or (late < share_warning and not growing)
         else Confidence.HIGH
         if critical or turned(cut.values >= share_warning) is not None
         else Confidence.MEDIUM,
-        metric="length.clipped_ratio",
-        onset=start[0] if start else since,
-        interval=start[1] if start else None if since is None else (float(cut.steps[0]), since),
-        evidence=(
-            Evidence(text="share of cut completions", series=truncation, since=since, level=share_notice),
-            *(
-                [Evidence(text="mean length", series=length_mean, level=length_limit)]
-                if length_mean is not None
-                else []
-            ),
-        ),
         numbers={"share": late, "growing": growing},
     )
 
@@ -127,15 +127,11 @@ def _out_of_turns(
         )
     else:
         return None
-    return Finding(
-        message=facts.tell(
-            "{what}: tasks that need more turns cannot be solved, whatever the policy does; raise {option}, and compare",
-            what=what,
-            option=config.keys.get("max_turns", "the turn limit"),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_since(curve, what, first_sustained(curve, lambda values: values >= level), level=level),
+    return warning(
+        "{what}: tasks that need more turns cannot be solved, whatever the policy does; raise {option}, and compare",
+        seen_since(curve, what, first_sustained(curve, lambda values: values >= level), level=level),
+        what=what,
+        option=config.keys.get("max_turns", "the turn limit"),
     )
 
 
@@ -152,15 +148,12 @@ def _longer(length: Series, growth: float) -> bool:
 
 def _on_its_way(cut: Series, late: float, length: Series | None) -> Finding:
     since = departure(cut)
-    return Finding(
-        message=facts.tell(
-            "completions get longer and longer, and {late:%} of them end at the length limit now: not many yet, but the share "
-            "grows; raise the limit before it passes 5 %",
-            late=facts.mean(cut.tail(0.5)),
-        ),
-        severity=Severity.NOTICE,
+    return notice(
+        "completions get longer and longer, and {late:%} of them end at the length limit now: not many yet, but the share "
+        "grows; raise the limit before it passes 5 %",
+        seen_since(cut, "share of cut completions", *(since or (None, None)), beside={"mean length": length}),
+        late=facts.mean(cut.tail(0.5)),
         confidence=Confidence.MEDIUM,
-        **seen_since(cut, "share of cut completions", *(since or (None, None)), beside={"mean length": length}),
         numbers={"share": late, "growing": True},
     )
 

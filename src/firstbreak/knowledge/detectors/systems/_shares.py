@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from firstbreak.engine.checks import seen_since
+from firstbreak.engine.checks import graded, seen_since
 from firstbreak.engine.stats.changes import changes, departed, settled
 from firstbreak.engine.stats.points import distinct
 from firstbreak.engine.stats.spikes import rhythm
@@ -115,10 +115,10 @@ def takes_over(
     if not level.grown and level.now < high:
         return None
     now = f"{percent(level.now)} of a step"
-    return Finding(
-        message=says.format(taken=f"grew from {percent(level.before)} to {now}" if level.grown else f"{verb} {now}"),
-        severity=Severity.WARNING if level.grown else high_alone,
+    return graded(
+        Severity.WARNING if level.grown else high_alone,
+        says.format(taken=f"grew from {percent(level.before)} to {now}" if level.grown else f"{verb} {now}"),
+        seen_since(shares, now, level.onset, level.interval, metric=metric, level=level.before),
         confidence=level.confidence,
-        **seen_since(shares, now, level.onset, level.interval, metric=metric, level=level.before),
         numbers={"before": level.before, "now": level.now},
     )

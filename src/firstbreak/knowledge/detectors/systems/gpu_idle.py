@@ -25,12 +25,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, most_serious, seen_in, seen_since
+from firstbreak.engine.checks import at, most_serious, seen_in, seen_since, warning
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.onset import onset
 from firstbreak.engine.stats.points import late_median, median
 from firstbreak.knowledge.detectors.systems._levels import two_levels
-from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Series
 from firstbreak.words import number, percent
 
 
@@ -70,16 +70,13 @@ def _waits(used: Sequence[Series], low: float, idle: float, min_points: int) -> 
         return None
     waits = float(np.mean(least.values < idle))
     share = f", and below {percent(idle / 100)} in {percent(waits)} of the readings" if waits > 0.1 else ""
-    return Finding(
-        message=facts.tell(
-            "the GPU utilisation is {mean} % in the mean over the run{share}: the GPU is idle while the rest of a step runs; "
-            "compare the times of the phases, and overlap the longest with training",
-            mean=facts.mean(least),
-            share=share,
-        ),
-        severity=Severity.WARNING,
+    return warning(
+        "the GPU utilisation is {mean} % in the mean over the run{share}: the GPU is idle while the rest of a step runs; "
+        "compare the times of the phases, and overlap the longest with training",
+        seen_in(least, "use of the GPU", level=low),
+        mean=facts.mean(least),
+        share=share,
         confidence=Confidence.MEDIUM,
-        **seen_in(least, "use of the GPU", level=low),
         numbers={"mean": float(np.mean(least.values)), "idle": waits},
     )
 
@@ -98,15 +95,12 @@ def _low_power(
     shares = [float(np.mean(half)) for half in np.array_split(low, 2)]
     if min(shares) < min_share:
         return None
-    return Finding(
-        message=(
-            f"the GPU draws about {number(round(levels.low))} W in {percent(float(np.mean(low)))} of the readings, and "
-            f"{number(round(levels.high))} W in the others: the phase of low power, generation or waiting, takes most of a step; "
-            "compare the time of the rollout with that of the update"
-        ),
-        severity=Severity.WARNING,
+    return warning(
+        f"the GPU draws about {number(round(levels.low))} W in {percent(float(np.mean(low)))} of the readings, and "
+        f"{number(round(levels.high))} W in the others: the phase of low power, generation or waiting, takes most of a step; "
+        "compare the time of the rollout with that of the update",
+        seen_in(power, "power of the GPU", level=levels.between),
         confidence=Confidence.LOW,  # which phase it is, is not read off the machine
-        **seen_in(power, "power of the GPU", level=levels.between),
         numbers={"low": levels.low, "high": levels.high, "share": float(np.mean(low))},
     )
 
@@ -126,18 +120,15 @@ def _fell(
     began = onset(used, direction=-1, kinds=("level", "ramp"))
     if began is None:
         return None
-    return Finding(
-        message=facts.tell(
-            "{used} fell from {before} to {now}: the GPU does {share} of what it did per second before: it waits, or is shared; "
-            "check what else runs on it, then profile one step",
-            used=used.name,
-            before=facts.median(used.head(0.25)),
-            now=facts.median(used.tail(0.25)),
-            share=percent(now / before),
-        ),
-        severity=Severity.WARNING,
+    return warning(
+        "{used} fell from {before} to {now}: the GPU does {share} of what it did per second before: it waits, or is shared; "
+        "check what else runs on it, then profile one step",
+        seen_since(used, f"{number(now)}, before {number(before)}", began.step, began.interval, level=before),
+        used=used.name,
+        before=facts.median(used.head(0.25)),
+        now=facts.median(used.tail(0.25)),
+        share=percent(now / before),
         confidence=Confidence.MEDIUM,
-        **seen_since(used, f"{number(now)}, before {number(before)}", began.step, began.interval, level=before),
         numbers={"before": before, "now": now},
     )
 

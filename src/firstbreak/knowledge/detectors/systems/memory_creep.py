@@ -23,7 +23,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, graded, seen_since
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.ceiling import arrival
 from firstbreak.engine.stats.onset import onset
@@ -80,19 +80,17 @@ def detect(
     ramp = onset(memory, direction=1, kinds=("ramp",))
     began = ramp.step if ramp else float(memory.tail(0.5).steps[0])
     interval = ramp.interval if ramp else (float(memory.steps[0]), began)
-    return Finding(
-        message=facts.tell(
-            "{memory} grew by {growth} in the second half of the run, to {top} GB at most{ahead}; compare the memory with "
-            "{beside}",
-            memory=memory.name,
-            growth=percent(line.change / line.start),
-            top=facts.highest(memory),
-            ahead=ahead,
-            beside=beside,
-        ),
-        severity=Severity.WARNING if soon or steep else Severity.NOTICE,
+    return graded(
+        Severity.WARNING if soon or steep else Severity.NOTICE,
+        "{memory} grew by {growth} in the second half of the run, to {top} GB at most{ahead}; compare the memory with "
+        "{beside}",
+        seen_since(memory, f"{number(top)} GB at most", began, interval, level=limit),
+        memory=memory.name,
+        growth=percent(line.change / line.start),
+        top=facts.highest(memory),
+        ahead=ahead,
+        beside=beside,
         confidence=Confidence.HIGH if steep and (_slower(time, slower) or _at_limit(run, top)) else Confidence.MEDIUM,
-        **seen_since(memory, f"{number(top)} GB at most", began, interval, level=limit),
         numbers={"gb": top, "growth": line.change, "steps_left": left[0] if left else None},
     )
 

@@ -26,7 +26,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, most_serious, seen_in, seen_since
+from firstbreak.engine.checks import at, graded, most_serious, notice, seen_in, seen_since, warning
 from firstbreak.engine.stats.spikes import period
 from firstbreak.knowledge.detectors.systems._levels import two_levels
 from firstbreak.knowledge.detectors.systems._shares import step_time, times_as_large
@@ -66,15 +66,12 @@ def _retried(retries: Series, least: int) -> Finding | None:
     """Allocations that did not fit at first: the memory is full, whatever its size."""
     if not len(retries) or retries.values[-1] - retries.values[0] < least:
         return None
-    return Finding(
-        message=facts.tell(
-            "the allocator had to free its cache and try again {n} times so far: the GPU's memory is full at these steps; lower "
-            "the micro batch before lengths grow",
-            n=facts.last(retries),
-        ),
-        severity=Severity.WARNING,
+    return warning(
+        "the allocator had to free its cache and try again {n} times so far: the GPU's memory is full at these steps; lower "
+        "the micro batch before lengths grow",
+        seen_in(retries, "allocations that were tried again"),
+        n=facts.last(retries),
         confidence=Confidence.MEDIUM,
-        **seen_in(retries, "allocations that were tried again"),
     )
 
 
@@ -101,14 +98,11 @@ def _full(
     used = float(np.median(memory.tail(0.5).values))
     if not min_share * size <= used <= size:
         return None
-    return Finding(
-        message=(
-            f"the GPU memory in use is {number(used)} GB, {percent(used / size)} of the device's {number(size)} GB: normal "
-            "while the largest batch fits, but tight; save often, and lower the micro batch before lengths grow"
-        ),
-        severity=Severity.NOTICE,
+    return notice(
+        f"the GPU memory in use is {number(used)} GB, {percent(used / size)} of the device's {number(size)} GB: normal "
+        "while the largest batch fits, but tight; save often, and lower the micro batch before lengths grow",
+        seen_in(memory, f"{number(used)} GB in use", level=size),
         confidence=Confidence.MEDIUM,
-        **seen_in(memory, f"{number(used)} GB in use", level=size),
         numbers={"gb": used, "of": size},
     )
 
@@ -125,15 +119,12 @@ def _phase(
     if levels is None or levels.high < min_share or levels.high - levels.low < min_room:
         return None
     turns = float(np.mean(fullest.values / 100 > levels.between))
-    return Finding(
-        message=(
-            f"{percent(levels.high)} of the GPU's memory is in use in one phase of the steps ({percent(turns)} of the readings), "
-            f"and {percent(levels.low)} in the other: the first has no room for longer sequences, the second has; offload or put "
-            "to sleep what only the other phase needs"
-        ),
-        severity=Severity.WARNING,
+    return warning(
+        f"{percent(levels.high)} of the GPU's memory is in use in one phase of the steps ({percent(turns)} of the readings), "
+        f"and {percent(levels.low)} in the other: the first has no room for longer sequences, the second has; offload or put "
+        "to sleep what only the other phase needs",
+        seen_in(fullest, f"{number(round(100 * levels.high))} % in use", level=100 * min_share),
         confidence=Confidence.MEDIUM,
-        **seen_in(fullest, f"{number(round(100 * levels.high))} % in use", level=100 * min_share),
         numbers={"high": levels.high, "low": levels.low},
     )
 
@@ -169,20 +160,18 @@ def _peaks(
     rise = float(np.median(memory.values[high])) - usual
     rhythm = f", every {number(every)} steps" if every else ""
     beside = f", and these steps take {number(slower)} times as long" if slower >= min_slower else ""
-    return Finding(
-        message=(
-            f"the GPU memory rises by {number(rise)} GB {len(starts)} times and comes back{rhythm}{beside}: "
-            + (
-                f"{job} at these steps takes memory and time from the training; do it from another process or device, or free "
-                "what it copies"
-                if job
-                else "a background job (checkpoint, merge, upload, evaluation) competes with the training; find what runs at "
-                "these steps"
-            )
+    return graded(
+        Severity.WARNING if job and slower >= min_slower else Severity.NOTICE,
+        f"the GPU memory rises by {number(rise)} GB {len(starts)} times and comes back{rhythm}{beside}: "
+        + (
+            f"{job} at these steps takes memory and time from the training; do it from another process or device, or free "
+            "what it copies"
+            if job
+            else "a background job (checkpoint, merge, upload, evaluation) competes with the training; find what runs at "
+            "these steps"
         ),
-        severity=Severity.WARNING if job and slower >= min_slower else Severity.NOTICE,
+        seen_since(memory, f"{len(starts)} peaks", float(starts[0]), level=usual),
         confidence=Confidence.MEDIUM,
-        **seen_since(memory, f"{len(starts)} peaks", float(starts[0]), level=usual),
         numbers={"gb": rise, "every": every, "slower": slower},
     )
 

@@ -23,10 +23,10 @@ References: https://stable-baselines3.readthedocs.io/en/master/guide/examples.ht
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, from_point, seen_since
+from firstbreak.engine.checks import at, critical, from_point, seen_as, seen_since, warning
 from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.engine.stats.points import median
-from firstbreak.model import Confidence, Event, Evidence, Finding, Happened, NotMeasured, Role, Run, Series, Severity
+from firstbreak.model import Event, Evidence, Finding, Happened, NotMeasured, Role, Run, Series
 from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
@@ -72,19 +72,12 @@ def detect(
 def _ended(run: Run, event: Event) -> Finding:
     step = event.step if event.step is not None else run.last_step
     where = facts.tell("{where}", where=f" after step {step:g}" if step is not None else "")
-    return Finding(
-        message=facts.tell(
-            '{source} ends{where} with "{line}"; read the lines above this error in {source}',
-            source=event.source,
-            where=where,
-            line=event.text,
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        metric=None,
-        onset=step,
-        interval=None if step is None else (step, step),
-        evidence=(Evidence(text=f"{event.source}: {event.text}", series=None),),
+    return critical(
+        '{source} ends{where} with "{line}"; read the lines above this error in {source}',
+        seen_as(onset=step, drawn=(Evidence(text=f"{event.source}: {event.text}", series=None),)),
+        source=event.source,
+        where=where,
+        line=event.text,
     )
 
 
@@ -104,36 +97,25 @@ def _emptied_again(run: Run, size: Series) -> Finding | None:
     if len(falls) < 2 or restarts < len(falls):
         return None
     first = int(falls[0]) + 1
-    return Finding(
-        message=facts.tell(
-            "after {n} restarts the replay buffer begins anew (it held {before} transitions, and {after} after the first): "
-            "it is not saved with the weights, and the policy is trained on a few of its own last episodes; save the buffer with "
-            "the weights, and load both",
-            n=f"{len(falls)}",
-            before=number(float(size.values[first - 1])),
-            after=number(float(size.values[first])),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_since(size, "size of the replay buffer", *from_point(size, first)),
+    return warning(
+        "after {n} restarts the replay buffer begins anew (it held {before} transitions, and {after} after the first): it is not "
+        "saved with the weights, and the policy is trained on a few of its own last episodes; save the buffer with the weights, "
+        "and load both",
+        seen_since(size, "size of the replay buffer", *from_point(size, first)),
+        n=f"{len(falls)}",
+        before=number(float(size.values[first - 1])),
+        after=number(float(size.values[first])),
     )
 
 
 def _random_head(run: Run, event: Event) -> Finding:
     first = run.first_step
-    return Finding(
-        message=facts.tell(
-            '{source} says "{line}": that part of the reward model is random, and its reward says nothing of an answer; '
-            "compare the names of the checkpoint's weights with those of the model",
-            source=event.source,
-            line=event.text,
-        ),
-        severity=Severity.CRITICAL,
-        confidence=Confidence.HIGH,
-        metric=None,
-        onset=first,
-        interval=None if first is None else (first, first),
-        evidence=(Evidence(text=f"{event.source}: {event.text}", series=None),),
+    return critical(
+        '{source} says "{line}": that part of the reward model is random, and its reward says nothing of an answer; '
+        "compare the names of the checkpoint's weights with those of the model",
+        seen_as(onset=first, drawn=(Evidence(text=f"{event.source}: {event.text}", series=None),)),
+        source=event.source,
+        line=event.text,
     )
 
 
@@ -160,17 +142,13 @@ def _fell(event: Event, score: Series, min_fall: float, min_size: float, around:
     if level - then < max(min_fall * float(np.ptp(before.values)), min_size * error) or level == then:
         return None
     first = float(after.steps[0])
-    return Finding(
-        message=facts.tell(
-            'the training reward falls from {before} to {after} where {source} says "{line}"; find what was not restored or not '
-            "scored there",
-            before=facts.median(before.tail(around / len(before))),
-            after=facts.median(after.head(around / len(after))),
-            source=event.source,
-            line=event.text,
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_since(score, "training reward", first, (float(before.steps[-1]), first)),
+    return warning(
+        'the training reward falls from {before} to {after} where {source} says "{line}"; find what was not restored or not '
+        "scored there",
+        seen_since(score, "training reward", first, (float(before.steps[-1]), first)),
+        before=facts.median(before.tail(around / len(before))),
+        after=facts.median(after.head(around / len(after))),
+        source=event.source,
+        line=event.text,
         sudden=True,
     )

@@ -29,11 +29,10 @@ https://arxiv.org/abs/2503.14476
 from collections.abc import Mapping
 from functools import partial
 
-import numpy as np
-
-from firstbreak.engine.checks import at, most_serious, seen_since
+from firstbreak.engine.checks import at, graded, most_serious, seen_since
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.engine.stats.points import median
 from firstbreak.knowledge.detectors.systems._shares import share, step_time, takes_over
 from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number, percent
@@ -106,20 +105,18 @@ def _tail(
     points = min(len(ratio), len(rollout))
     if points < min_points:
         return NotMeasured(f"{points} steps with lengths and times are too few (needs {min_points})")
-    late, taken = float(np.median(ratio.tail(0.5).values)), float(np.median(rollout.tail(0.5).values))
+    late, taken = median(ratio.tail(0.5).values), median(rollout.tail(0.5).values)
     if late < tail_ratio or taken < high:
         return None
-    grown = late >= growth * float(np.median(ratio.head(0.25).values))
+    grown = late >= growth * median(ratio.head(0.25).values)
     text, beside = "longest over mean completion", {"share of a step that generation takes": rollout}
     since = first_sustained(ratio, lambda values: values >= tail_ratio)
-    return Finding(
-        message=(
-            f"the longest completion is {number(late)} times the mean{', and this ratio has grown' if grown else ''}, "
-            f"and generation takes {percent(taken)} of a step: the step waits for single completions; measure how much "
-            "time a length limit at the 95th percentile saves"
-        ),
-        severity=Severity.WARNING if grown else Severity.NOTICE,
+    return graded(
+        Severity.WARNING if grown else Severity.NOTICE,
+        f"the longest completion is {number(late)} times the mean{', and this ratio has grown' if grown else ''}, "
+        f"and generation takes {percent(taken)} of a step: the step waits for single completions; measure how much "
+        "time a length limit at the 95th percentile saves",
+        seen_since(ratio, text, since, metric="length.max", level=tail_ratio, beside=beside),
         confidence=Confidence.MEDIUM,
-        **seen_since(ratio, text, since, metric="length.max", level=tail_ratio, beside=beside),
         numbers={"tail": late, "rollout": taken},
     )

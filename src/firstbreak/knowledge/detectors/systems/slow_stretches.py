@@ -18,11 +18,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, seen_since, warning
 from firstbreak.engine.stats.points import quantile
 from firstbreak.engine.stats.smooth import running_median
 from firstbreak.knowledge.detectors.systems._shares import step_time, times_as_large
-from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Series
 from firstbreak.words import number, percent
 
 
@@ -59,13 +59,10 @@ def detect(
     ratio = float(np.median(clock.values[slow])) / usual
     lost = float(np.sum(clock.values[slow] - usual) / np.sum(clock.values))
     step = float(clock.steps[first])
-    return Finding(
-        message=(
-            f"in {len(stretches)} stretches of the run, steps take {number(ratio)} times as long as in the others and then "
-            f"return, {percent(lost)} of the time: another job competes for the machine; find what runs at these times"
-        ),
-        severity=Severity.WARNING,
+    return warning(
+        f"in {len(stretches)} stretches of the run, steps take {number(ratio)} times as long as in the others and then "
+        f"return, {percent(lost)} of the time: another job competes for the machine; find what runs at these times",
+        seen_since(clock, f"{len(stretches)} slow stretches", step, level=usual),
         confidence=Confidence.MEDIUM,
-        **seen_since(clock, f"{len(stretches)} slow stretches", step, level=usual),
         numbers={"lost": lost, "stretches": len(stretches)},
     )

@@ -21,7 +21,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, graded, seen_since
 from firstbreak.engine.stats.points import quantile, quantiles
 from firstbreak.engine.stats.spikes import period, rhythm
 from firstbreak.knowledge.detectors.systems._shares import step_time
@@ -79,14 +79,12 @@ def detect(
     times_as_long = _times_as_long(times.values, usual, late)
     regular = f", every {number(every)} steps" if every else ""
     advice = "find the job that runs at this period" if every else "find the slowest worker of these steps"
-    return Finding(
-        message=(
-            f"{int(late.sum())} steps take {number(times_as_long)} times as long as the others{regular}, "
-            f"{percent(lost)} of the time; {advice}"
-        ),
-        severity=Severity.WARNING if every and lost >= cost_warning else Severity.NOTICE,
+    return graded(
+        Severity.WARNING if every and lost >= cost_warning else Severity.NOTICE,
+        f"{int(late.sum())} steps take {number(times_as_long)} times as long as the others{regular}, "
+        f"{percent(lost)} of the time; {advice}",
+        seen_since(clock, f"{int(late.sum())} slow steps", float(starts[0])),
         confidence=Confidence.HIGH if every else Confidence.MEDIUM,
-        **seen_since(clock, f"{int(late.sum())} slow steps", float(starts[0])),
         numbers={"lost": lost, "every": every},
     )
 

@@ -28,10 +28,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, graded, seen_since, warning
 from firstbreak.engine.families import Method
 from firstbreak.engine.stats.changes import apart, changes, departed, settled
-from firstbreak.engine.stats.points import distinct
+from firstbreak.engine.stats.points import distinct, median
 from firstbreak.knowledge.detectors.systems._shares import PHASES, by_rounds, share, step_time
 from firstbreak.model import Confidence, Config, Finding, NotMeasured, Run, Series, Severity
 from firstbreak.values import replace
@@ -125,9 +125,7 @@ def detect(
     low, high = began.interval
     its = first >= low and (began.kind == "level" or first <= high)
     later = speed.between(began.step)
-    its &= now > (1 - drop_warning) * float(
-        np.median(later.head(1 / 3).values)
-    )  # it goes on to sink after the first update
+    its &= now > (1 - drop_warning) * median(later.head(1 / 3).values)  # it goes on to sink after the first update
     if its and began.step < (speed.steps[0] + speed.steps[-1]) / 2:
         return NotMeasured(
             f"{speed.name} fell at {facts.at(speed, began.step)}, and no update is logged before it: a run becomes "
@@ -136,27 +134,21 @@ def detect(
     lost = 1 - now / before
     # a machine that others use becomes somewhat slower little by little as well, and again faster
     doubtful = at_once is None and lost < drop_sure
+    untimed = speed.name == "throughput.sps" and seconds is None  # episodes on a machine that others use
     long = not doubtful and began.p < max_p_value and lost >= drop_warning
-    return Finding(
-        message=facts.tell(
-            "{speed} fell by {lost}, from {before} to {now}, at {step}: the rest takes {times} times as long; check which phase "
-            "of the step takes longer from there on",
-            speed=speed.name,
-            lost=percent(lost),
-            before=number(before),
-            now=number(now),
-            step=f"{facts.at(speed, began.step)}",
-            times=number(float(f"{before / now:.2g}")) if now > 0 else "ever more",
-        ),
-        severity=Severity.CRITICAL
-        if long and lost >= drop_critical
-        else Severity.NOTICE
-        if lost < drop_warning
-        # of episodes whose time nobody took, on a machine that others use
-        and (doubtful or (speed.name == "throughput.sps" and seconds is None))
-        else Severity.WARNING,
+    severity = Severity.NOTICE if lost < drop_warning and (doubtful or untimed) else Severity.WARNING
+    return graded(
+        Severity.CRITICAL if long and lost >= drop_critical else severity,
+        "{speed} fell by {lost}, from {before} to {now}, at {step}: the rest takes {times} times as long; check which phase "
+        "of the step takes longer from there on",
+        seen_since(speed, f"{number(before)} before, {number(now)} now", began.step, began.interval, level=before),
+        speed=speed.name,
+        lost=percent(lost),
+        before=number(before),
+        now=number(now),
+        step=f"{facts.at(speed, began.step)}",
+        times=number(float(f"{before / now:.2g}")) if now > 0 else "ever more",
         confidence=Confidence.LOW if doubtful else Confidence.HIGH if long else Confidence.MEDIUM,
-        **seen_since(speed, f"{number(before)} before, {number(now)} now", began.step, began.interval, level=before),
         numbers={"lost": lost},
     )
 
@@ -176,17 +168,13 @@ def _growing_part(run: Run, growth: float) -> Finding | None:
     if name in known or not (rising and most) or grown[name] < growth * max(1.0, *(grown[n] for n in others)):
         return None
     doubled = float(part.steps[np.argmax(part.values > 2 * part.values[0])])
-    return Finding(
-        message=facts.tell(
-            "{part} grew from {first} to {last} s, and the other parts of a step did not: what it does grows with what is "
-            "stored; look for a copy or a search of all of it in each step",
-            part=name,
-            first=facts.first(part),
-            last=facts.last(part),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_since(part, "time of one part of a step", doubled, (float(part.steps[0]), doubled)),
+    return warning(
+        "{part} grew from {first} to {last} s, and the other parts of a step did not: what it does grows with what is "
+        "stored; look for a copy or a search of all of it in each step",
+        seen_since(part, "time of one part of a step", doubled, (float(part.steps[0]), doubled)),
+        part=name,
+        first=facts.first(part),
+        last=facts.last(part),
         numbers={"times": grown[name]},
     )
 
@@ -199,17 +187,13 @@ def _longer_steps(seconds: Series | None, speed: Series, min_times: float, min_c
     cost = settled(speed, grown.step) / settled(speed)
     if cost < min_cost:
         return None
-    return Finding(
-        message=facts.tell(
-            "a step takes {times} times as long as before {step}, and each token {cost} times as long: longer texts do not "
-            "explain it alone; check which phase of the step grows",
-            times=number(grown.ratio),
-            step=facts.at(seconds, grown.step),
-            cost=number(cost),
-        ),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        **seen_since(seconds, "time of a step", grown.step, grown.interval, level=grown.before),
+    return warning(
+        "a step takes {times} times as long as before {step}, and each token {cost} times as long: longer texts do not "
+        "explain it alone; check which phase of the step grows",
+        seen_since(seconds, "time of a step", grown.step, grown.interval, level=grown.before),
+        times=number(grown.ratio),
+        step=facts.at(seconds, grown.step),
+        cost=number(cost),
         numbers={"times": grown.ratio, "cost": cost},
     )
 
