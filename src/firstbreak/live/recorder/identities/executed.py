@@ -68,22 +68,14 @@ def _near(one: np.ndarray, other: np.ndarray) -> bool:
     return bool(np.allclose(one, other, rtol=1e-4, atol=1e-6))
 
 
-def lag(stored: np.ndarray, done: np.ndarray, by: int) -> tuple[np.ndarray, np.ndarray]:
-    """What is stored, beside what was done one step before (`by` 1) or after it (-1)."""
-    return (stored[1:], done[:-1]) if by > 0 else (stored[:-1], done[1:])
-
-
 def _moved(stored: np.ndarray, done: np.ndarray) -> Reading:
     """Scaled, clipped and shaped rewards are left out: only the same numbers in another order are proved."""
     apart = ~np.isclose(stored, done, rtol=1e-4, atol=1e-6)
-    reordered = _near(np.sort(stored, None), np.sort(done, None)) and not _near(
-        stored - stored.mean(), done.mean() - done
-    )
-    lagged = len(stored) > MIN_ROWS and any(_near(*lag(stored, done, by)) for by in (1, -1))
+    turned = _near(stored - stored.mean(), done.mean() - done)
+    reordered = _near(np.sort(stored, None), np.sort(done, None)) and not turned
+    lagged = len(stored) > MIN_ROWS and (_near(stored[1:], done[:-1]) or _near(stored[:-1], done[1:]))
     if not apart.any() or not (reordered or lagged):
         return 0.0
     t, k = (int(i) for i in np.argwhere(apart)[0])
-    said = (
-        f"row {k}: step {t} was given the reward {done[t, k]:.4g} by the environment, and {stored[t, k]:.4g} is stored"
-    )
+    said = f"row {k}: step {t} got the reward {done[t, k]:.4g} of the environment, and {stored[t, k]:.4g} is stored"
     return float(apart.mean()), said
