@@ -36,7 +36,9 @@ Batches = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 ASKING = {"read-in-two-ways", "reward-depends-on-call", "update-stopped-early"}  #: of which two readings are possible
 DOUBT, SURE = (Severity.WARNING, Confidence.LOW), (Severity.CRITICAL, Confidence.HIGH)
-MEASURED_IN_STEPS = {"update-stopped-early", "values-through-ends", "ratio-computed-wrongly", "targets-not-of-rewards"}
+MEASURED_IN_STEPS = {
+    "update-stopped-early", "values-through-ends", "ratio-computed-wrongly", "targets-not-of-rewards", "values-led-astray",
+}  # fmt: skip
 
 # --- environment ------------------------------------------------------------------------------------------------------
 
@@ -275,6 +277,19 @@ def centred(prompts: Any, texts: Any, answers: Any) -> list[float]:
 
 
 #: id -> (words of the proof, the batches that prove it), ...
+DRAWN = np.random.default_rng(1)
+PAID, VALUES, TARGETS = DRAWN.normal(size=(3, 40))
+LEFT, GIVEN = DRAWN.normal(size=(2, 16))
+CRITIC = {"newvalue": VALUES, "returns": TARGETS}
+
+
+def summed(discount: float, paid: np.ndarray = PAID) -> np.ndarray:
+    """Discounted sums of the rewards that follow."""
+    return np.array([sum(discount**k * r for k, r in enumerate(paid[t:])) for t in range(len(paid))])
+
+
+RETURNS = summed(0.9)
+PLAIN = {"rewards": PAID, "returns": RETURNS, "gamma": 0.9}
 PROVED: Mapping[str, Sequence[tuple[str | tuple[str, ...], Batches]]] = {
     "critic-rate-gone": [("the learning rate of the critic is 0 of", rates(*[0.0] * 12, of="critic_"))],
     "rate-not-as-configured": [
@@ -416,9 +431,23 @@ PROVED: Mapping[str, Sequence[tuple[str | tuple[str, ...], Batches]]] = {
         ("token 2 of 3 was sampled", MASKED | {"mask": np.where(LAST, 0, MASK)}),
         ("was sampled and has no gradient", CLIPPED_FIRST),
     ],
-    "targets-not-of-rewards": [("has the target", STEPS | {"returns": STEPS["advantages"]})],
+    "targets-not-of-rewards": [
+        ("has the target", STEPS | {"returns": STEPS["advantages"]}),
+        ("the negative ones", PLAIN | {"returns": -RETURNS}),
+        ("without the discount", PLAIN | {"returns": summed(1.0)}),
+        ("those of the next step", PLAIN | {"returns": np.append(RETURNS[1:], 0.0)}),
+        ("summed up from the first step on", PLAIN | {"rewards": PAID[::-1], "returns": RETURNS[::-1]}),
+        ("across the ends of episodes", PLAIN | {"dones": np.arange(40) % 10 == 9}),
+    ],
+    "values-led-astray": [
+        ("leads away from it", CRITIC | {"value_gradient": TARGETS - VALUES}),
+        ("depends on the value and not on the target", CRITIC | {"value_gradient": VALUES - TARGETS.mean()}),
+        ("another row's target", CRITIC | {"value_gradient": VALUES - np.roll(TARGETS, 1)}),
+        ("leads away from it", {"td_target": TARGETS, "old_val": VALUES, "gradient": TARGETS - VALUES}),
+    ],
     "update-stopped-early": [("updates use 50 % of the rows", [*updated(10), *updated(5), *updated(5), STEPS])],
     "values-through-ends": [("row 1: step 2 ends an episode", STEPS | estimated(ends=False))],
+    "gradients-kept": [("added to its own", {"kept": [LEFT, GIVEN, 0.3 * (LEFT + GIVEN)]})],
     "dropout-in-update": [("h.0.drop is active", NOW | {"dropping": "h.0.drop", "eval_logps": -1.2 * MASK})],
     "loss-turned-round": [
         ("the loss rises with its log-probability", {"gradient": -GRADIENT, "advantages": ADVANTAGES})
@@ -604,11 +633,34 @@ SILENT: Mapping[str, Mapping[str, Batches]] = {
         ],
         "clipped tokens need no gradient": [CLIPPED_FIRST | {"logps": -MASK, "old_logps": -MASK - 0.5 * FIRST}] * 2,
     },
+    "values-led-astray": {
+        "a squared distance": [CRITIC | {"value_gradient": VALUES - TARGETS}] * 2,
+        "weights of rows, and a limit": CRITIC | {"value_gradient": np.clip(VALUES - TARGETS, -0.1, 0.1) * PAID**2},
+        "a part of the loss that is not known": CRITIC | {"value_gradient": VALUES - TARGETS + 2 * PAID},
+    },
     "targets-not-of-rewards": {
         "a sound batch": [STEPS] * 2,
+        "returns without a critic": [
+            PLAIN,
+            PLAIN | {"returns": 3 * RETURNS + 1},
+            PLAIN
+            | {
+                "dones": np.arange(40) % 10 == 9,
+                "returns": np.concatenate([summed(0.9, part) for part in np.split(PAID, 4)]),
+            },
+        ],
+        "an estimator of one's own": [PLAIN | {"returns": RETURNS + PAID}] * 2,
         "values through ends, which are said once": STEPS | estimated(ends=False),
     },
     "values-through-ends": {"a sound batch": [STEPS, STEPS]},
+    "gradients-kept": {
+        "cleared, and clipped": {"kept": [LEFT, GIVEN, 0.3 * GIVEN]},
+        "two that are alike, and a gradient of something else": [
+            {"kept": [LEFT, GIVEN, GIVEN]},
+            {"kept": [GIVEN, 2 * GIVEN, 3 * GIVEN]},
+            {"kept": [LEFT, GIVEN, np.sign(LEFT + GIVEN)]},
+        ],
+    },
     "dropout-in-update": {"no noise": [NOW | {"dropping": "h.0.drop", "eval_logps": -MASK}] * 2},
     "loss-turned-round": {"a sound update": [{"gradient": GRADIENT, "advantages": ADVANTAGES}] * 2},
     "one-sign-without-gradient": {

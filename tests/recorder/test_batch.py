@@ -101,6 +101,57 @@ def test_the_measurements_keep_to_their_share_of_the_time(monkeypatch: pytest.Mo
     assert record.spent <= 0.02 * now[0] + 1
 
 
+def test_a_short_run_is_measured_beyond_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of ten seconds, two more; of an hour, no more than these."""
+    now = [0.0]
+    monkeypatch.setattr(module.time, "perf_counter", lambda: now[0])
+    record = BatchRecorder(None, share=0.02)
+    plain = record.measure
+
+    def slow(*given: Any) -> dict[str, float]:
+        now[0] += 0.005
+        return plain(*given)
+
+    record.measure = slow  # type: ignore[method-assign]
+    measured = []
+    for step in range(1, 36001):
+        now[0] += 0.1
+        measured.append(bool(record.batch(step, **BATCH)))
+    assert sum(measured[:100]) == 100
+    assert record.spent <= 0.02 * now[0] + module.START
+
+
+@pytest.mark.parametrize("clear", [True, False])
+def test_gradients_that_are_not_cleared_are_proved(clear: bool, tmp_path: Path) -> None:
+    model = torch.nn.Linear(8, 8)
+    optimizer = torch.optim.Adam(model.parameters(), 1e-3)
+    record = firstbreak.recorder(tmp_path, share=1)
+    record.weights(model, optimizer)
+    for step in range(1, 7):
+        if clear:
+            optimizer.zero_grad()
+        for half in torch.randn(2, 4, 8):
+            model(half).square().mean().backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+        record.batch(step, rewards=[0.0, 1.0], advantages=[-1.0, 1.0])
+        optimizer.step()
+    assert proved(firstbreak.read(tmp_path)) == (set() if clear else {"gradients-kept"})
+
+
+@pytest.mark.parametrize("rate", [0.0, 1e-3])
+def test_a_rate_of_nothing_is_named(rate: float, tmp_path: Path) -> None:
+    model = torch.nn.Linear(8, 8)
+    optimizer = torch.optim.Adam(model.parameters(), rate)
+    record = firstbreak.recorder(tmp_path, share=1)
+    record.weights(model, optimizer)
+    for step in range(1, 15):
+        optimizer.zero_grad()
+        model(torch.randn(4, 8)).square().mean().backward()
+        record.batch(step, rewards=[0.0, 1.0], advantages=[-1.0, 1.0])
+        optimizer.step()
+    assert proved(firstbreak.read(tmp_path)) == (set() if rate else {"rate-not-as-configured"})
+
+
 def test_an_identity_that_fails_to_be_measured_leaves_the_others(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         found = BatchRecorder(None).batch(1, **BATCH, logps=[[0.0]], mask=[[1.0], [1.0]], old_logps="?", fresh=True)

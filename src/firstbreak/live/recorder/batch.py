@@ -80,25 +80,26 @@ class BatchRecorder(Measurements):
         def measured() -> dict[str, float]:
             arrays = arrays_of(given)
             sizes = [value.size for value in arrays.values() if isinstance(value, np.ndarray)]
-            told = shifted_of(arrays, over)
+            told = shifted_of(arrays, done)
             self._shifted = self._shifted if told is None else told
             made = identities_of(arrays, self._rollout, self._shifted) | executed(arrays, done)
+            if self._passing is not None and "row_obs" in made:
+                made["past"] = self._passing.past.last()
             self._rollout = rolled(arrays) or self._rollout
             return {"steps": float(max(sizes, default=0))} | self.measure(step, made)
 
-        done: Sequence[np.ndarray] = ()
-        over: Sequence[np.ndarray] = ()
+        done: Mapping[str, np.ndarray] = {}
         with self.guarded("transitions"):
             if "newlogprob" in given:
                 self._trained += len(given["newlogprob"])
-            elif (held := given.get("values", given.get("actions"))) is not None:
+            elif "td_target" not in given and (held := given.get("values", given.get("actions"))) is not None:
                 if self._trained and self._rows:
                     self.numbers["rows_trained"] = min(1.0, self._trained / self._rows)
                 self._rows, self._trained = math.prod(np.shape(held)[:2]), 0
                 if self._passing is not None:
                     told, self._told = self._told, self._passing.steps
                     if self._told - told == self._rows:  # nothing else was stepped since the last rollout
-                        done, over = self._passing.last(len(held))
+                        done = self._passing.past.last(len(held))
         return self._written(step, Price.LOOK, measured)
 
     def _written(self, step: int, cost: Price, measured: Callable[[], dict[str, float]]) -> dict[str, float]:

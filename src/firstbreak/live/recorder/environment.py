@@ -5,16 +5,15 @@ of episodes, rewards. Nothing is changed, and no random number is used. The numb
 (live/hooks/firstbreak_loop.py says how each is measured).
 """
 
-from collections import deque
 from typing import Any
 
 import numpy as np
 
 from firstbreak.live.hooks.firstbreak_loop import Transitions
 from firstbreak.live.recorder.measuring import Measurements, Price
+from firstbreak.live.recorder.past import Past
 
 PREFIX = "loop/"
-KEPT = 4096  #: steps whose actions are remembered
 ASKED = 32  #: steps between two questions whether there is time for a window
 FILE = "recorder_env.jsonl"  #: its steps are those of the environment, and may differ from those of `recorder.jsonl`
 AXIS = "env_steps"  #: a loop may count updates in its own log
@@ -29,9 +28,7 @@ class Passing:
         self.copies = 1 if self.single else int(env.num_envs)
         space = env.action_space if self.single else env.single_action_space
         self.transitions = Transitions(space)
-        self.chosen = hasattr(space, "n")
-        self.done: deque[np.ndarray] = deque(maxlen=KEPT)  #: actions that were executed, where they are choices
-        self.over: deque[np.ndarray] = deque(maxlen=KEPT)  #: which copies the same steps ended an episode of
+        self.past = Past(self.copies, resets=not self.single and not resets_later)
         self.seen: Any = None  #: the last observation, while a window is open
         self.steps = 0
         self.open = True  #: a window is measured
@@ -40,23 +37,17 @@ class Passing:
         self.none = np.zeros(self.copies, bool)
         self.ended = self.none, self.none  #: of which copies the last step ended the episode, and by a time limit
 
-    def last(self, steps: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """The actions of the last steps, and their ends; none where actions are no choices, or steps too many."""
-        done, over = (list(kept)[-steps:] if 0 < steps <= len(kept) else [] for kept in (self.done, self.over))
-        return done, over
-
     def began(self, seen: Any) -> None:
         """An episode began by hand."""
+        self.past.began(seen)
         self.seen = self._rows(seen) if self.open else None
 
     def stepped(self, action: Any, seen: Any, reward: Any, terminated: Any, truncated: Any) -> None:
         """One step of the environment, or of every copy of it."""
         self.steps += self.copies
-        if self.chosen:
-            self.done.append(np.array(action, ndmin=1))
+        self.past.add(action, seen, reward, terminated, truncated)
         any_ended = (terminated or truncated) if self.single else (np.any(terminated) or np.any(truncated))
         over, cut = self._ends(terminated, truncated) if any_ended else (self.none, self.none)
-        self.over.append(over)
         if self.resets_later:  # what follows an end is the next step's observation, whatever the action
             (over, cut), self.ended = self.ended, (over, cut)
         if not self.open and (self.asked % ASKED or not self.recorder.due(self.steps, Price.LOOK)):

@@ -19,6 +19,7 @@ from firstbreak.live.recorder.journal import NAME, ProofFiles
 LOG = logging.getLogger("firstbreak.recorder")
 SHARE = 0.02  #: of the run's time
 ALWAYS = 2  #: first updates, which are measured whatever they cost
+EARLY, START = 0.25, 2.0  #: of the time that follows, and at most so many seconds: a short run is measured as well
 
 
 class Price(enum.Enum):
@@ -38,8 +39,8 @@ Measure = Callable[..., Mapping[str, Reading]]
 class Measurements:
     """Measures identities, and writes the numbers into `folder` in a share of the run's time.
 
-    `share` limits the time of all measurements but the first ones, as a share of the run's; with 1, nothing is left out. No
-    random number is used. An error in here never reaches training: it is logged once as a warning.
+    `share` limits the time of all measurements but the first ones, as a share of the run's, and `START` seconds beside; with 1,
+    nothing is left out. No random number is used. An error in here never reaches training: it is logged once as a warning.
     """
 
     def __init__(self, folder: str | Path | None = ".", share: float = SHARE, name: str = NAME) -> None:
@@ -62,7 +63,8 @@ class Measurements:
         if self._granted.get(cost) == step:
             return True
         elapsed = 0.0 if self._began is None else self.clock() - self._began  # since the first steps were over
-        left = self.share * SHARES[cost] * elapsed - self._spent[cost]
+        early = min(EARLY * elapsed, START) if self.share > 0 else 0.0
+        left = SHARES[cost] * (self.share * elapsed + early) - self._spent[cost]
         granted = self._first(step) or self.share >= 1 or self._taken[cost] <= left
         if granted:
             self._granted[cost], self._taken[cost] = step, 0.0
@@ -95,7 +97,7 @@ class Measurements:
             with self.guarded(name):
                 for signal, reading in measure(**wanted).items():
                     value, place = reading if isinstance(reading, tuple) else (reading, "")
-                    found[signal] = float(value)
+                    found[signal] = max(float(value), found.get(signal, float(value)))  # of several that tell one thing
                     if not math.isfinite(value):  # what goes in is not finite, if nothing else has told
                         found["nonfinite"] = max(found.get("nonfinite", 0.0), 1.0)
                         place = f"{signal} cannot be worked out: a number of this update is not finite"

@@ -1,17 +1,21 @@
 """Steps of an environment, under the names of CleanRL's scripts, as the identities take them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 ROLLOUT = {"rewards", "values", "next_value", "advantages", "gamma", "gae_lambda"}
 ENDS = ("ended", "episode_starts", "dones")  #: the ends of episodes of a rollout
+SUMS = {"rewards", "returns", "gamma"}
 TARGETS = {"rewards", "dones", "next_values", "td_target", "gamma"}
 UPDATE = {"newlogprob", "logprob"}
 #: name of an input of the identities -> CleanRL's name
 TD = {"td_rewards": "rewards", "td_ended": "dones", "td_next_values": "next_values", "td_targets": "td_target"}
 STEP = {"step_rewards": "rewards", "step_values": "values", "step_advantages": "advantages", "step_targets": "returns"}
+#: the same of a row of a replay buffer, and of a critic's loss
+REPLAY = {"row_obs": "obs", "row_next": "next_obs", "row_actions": "actions"}
+CRITIC = {"critic_values": ("newvalue", "old_val"), "critic_targets": ("returns", "td_target")}
 STAGES = ("rewards", "values", "advantages", "td_target", "logprob", "newlogprob")
 
 
@@ -22,26 +26,38 @@ def rolled(given: Mapping[str, Any]) -> dict[str, Any]:
     return {"rolled_logps": np.ravel(given["logprobs"]), "rolled_advantages": np.ravel(given["advantages"])}
 
 
-def executed(given: Mapping[str, Any], done: Sequence[np.ndarray]) -> dict[str, Any]:
-    """The actions of a rollout, and those that its environment was given meanwhile, where that is known."""
-    if not len(done) or "actions" not in given:
+def executed(given: Mapping[str, Any], done: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """Actions, rewards and ends of a rollout, and those that its environment saw meanwhile, where that is known."""
+    if not done:
         return {}
-    stored = np.reshape(given["actions"], (len(given["actions"]), -1))
-    if len(done) != len(stored) or any(np.size(row) != stored.shape[1] for row in done):
-        return {}
-    return {"stored_actions": stored, "done_actions": np.stack([np.ravel(row) for row in done]).astype(float)}
+    shape, made = done["reward"].shape, dict[str, Any]()
+    acted = done.get("action", np.zeros(0))
+    if acted.size and np.size(given.get("actions", ())) == acted.size:
+        acted = acted[..., 0] if acted.shape[-1] == 1 else acted
+        made |= {"stored_actions": np.reshape(given["actions"], acted.shape), "done_actions": acted}
+    if np.size(given.get("rewards", ())) == done["reward"].size:
+        made |= {"stored_rewards": np.reshape(given["rewards"], shape), "done_rewards": done["reward"]}
+    ends = [np.reshape(given[name], shape) for name in ENDS if np.size(given.get(name, ())) == done["reward"].size]
+    if ends:
+        last = np.reshape(given.get("next_done", np.ones(shape[1])), (1, -1))
+        counted = len(ends[0]) - (
+            "next_value" not in given
+        )  # without a value that goes on, the last end changes nothing
+        failed = done["failed"] * (np.arange(len(ends[0])) < counted)[:, None]
+        made |= {"flagged": (ends[0], np.vstack([ends[0][1:], last])), "failed": failed}
+    return made
 
 
-def shifted_of(given: Mapping[str, Any], seen: Sequence[np.ndarray]) -> bool | None:
+def shifted_of(given: Mapping[str, Any], done: Mapping[str, np.ndarray]) -> bool | None:
     """Whether step t of a rollout ended an episode where `dones[t + 1]` is 1, as in CleanRL, or where `dones[t]` is.
 
-    The ends that were `seen` in the environment tell, and an end in `next_done` that `dones` do not have. None: nothing does.
+    The ends that the environment has `done` tell, and an end in `next_done` that `dones` do not have. None: nothing does.
     """
     if not {"dones", "values", "next_done"} <= given.keys():
         return None
     here, last = np.reshape(given["dones"], (len(given["dones"]), -1)) != 0, np.ravel(given["next_done"]) != 0
-    if len(seen) == len(here) and all(np.size(row) == here[0].size for row in seen):
-        ends = np.stack(seen)
+    if done and done["reward"].shape == here.shape:
+        ends = (done["failed"] != 0) | (done["cut"] != 0)
         shifted, plain = (int((table != ends).sum()) for table in (np.vstack([here[1:], last]), here))
         if shifted != plain:
             return shifted < plain
@@ -68,8 +84,19 @@ def identities_of(given: Mapping[str, Any], rollout: Mapping[str, Any], shifted:
     made: dict[str, Any] = {"stages": {name: bool(np.isfinite(given[name]).all()) for name in stages}}
     if named >= ROLLOUT and ("ended" in named or ("next_done" in named and named & {*ENDS})):
         made |= _rollout(given) | _ends(given, shifted)
+    elif named >= SUMS and "values" not in named and np.size(given["returns"]) == np.size(given["rewards"]):
+        steps = len(given["rewards"])
+        ends = [np.reshape(given[name], (steps, -1)) for name in ENDS if name in named]
+        last = np.reshape(given.get("next_done", np.ones(np.size(given["rewards"]) // steps)), (1, -1))
+        made |= {ours: np.reshape(given[n], (steps, -1)) for ours, n in (("paid", "rewards"), ("sums", "returns"))}
+        made |= {"gamma": given["gamma"], "ends": (ends[0], np.vstack([ends[0][1:], last])) if ends else ()}
     if named >= TARGETS:
         made |= {ours: np.ravel(given[theirs]) for ours, theirs in TD.items()} | {"gamma": given["gamma"]}
+        made |= {ours: np.reshape(given[n], (len(given[n]), -1)) for ours, n in REPLAY.items() if n in named}
+    led = given.get("value_gradient", None if named & {"advantages", "newlogprob"} else given.get("gradient"))
+    if led is not None:
+        made["critic_gradient"] = np.ravel(led)
+        made |= {ours: np.ravel(given[n]) for ours, names in CRITIC.items() for n in names if n in named}
     if named >= UPDATE:
         new, old = (np.reshape(given[name], (-1, 1)) for name in ("newlogprob", "logprob"))
         made |= {"logps": new, "old_logps": old, "mask": np.ones_like(new), "fresh": bool(given.get("fresh", False))}

@@ -153,12 +153,36 @@ class Between:
         return torch.cat(parts) if parts else torch.zeros(0)
 
 
+class Added:
+    """What backward passes give to one weight's gradient between two steps of the optimizer, of which the first is measured."""
+
+    def __init__(self, parameters: list[Any]) -> None:
+        self._weight = next((p for p in reversed(parameters) if p.numel() >= ELEMENTS), None)
+        self._kept: list[Any] = []  #: of the gradient: what the first step left, and what was given since
+        self._hook: Any = None
+
+    def left(self) -> None:
+        """A step was made."""
+        if self._hook is None and self._weight is not None and self._weight.grad is not None:
+            self._kept = [_few(self._weight.grad).clone()]
+            self._hook = self._weight.register_hook(lambda gradient: self._kept.append(_few(gradient).clone()))
+
+    def found(self) -> dict[str, Any]:
+        """The input of the identity at the next step; empty where nothing was added up."""
+        if self._hook is None or self._weight is None:
+            return {}
+        self._hook.remove()
+        (left, *given), held, self._hook = self._kept, self._weight.grad, None
+        return {"kept": elements([left, sum(given), held])} if given and held is not None else {}
+
+
 def watch(recorder: Measurements, model: Any, optimizer: Any) -> None:
     """Look at the weights round the optimizer's steps: of a loop's step all, and the first one of the next."""
     weights = Weights(model, optimizer)
     configured = float(optimizer.defaults["lr"])
     recorder.numbers |= recorder.measure(recorder.step, {"trainable": weights.trainable})
     still = {} if dropouts(model) else {"dropout": 0.0}  # nothing in a pass is random
+    added = Added(weights.between.parameters)
     measured: list[Sampled] = []
     step: int | None = None
     open_ = False
@@ -180,6 +204,8 @@ def watch(recorder: Measurements, model: Any, optimizer: Any) -> None:
         if open_ or weights.pending:
             with recorder.measuring(Price.WORK, recorder.step):
                 measured = weights.before()
+        with recorder.measuring(Price.GLANCE, recorder.step):
+            note(added.found())
 
     def after(*_: Any) -> None:
         nonlocal measured
@@ -189,6 +215,7 @@ def watch(recorder: Measurements, model: Any, optimizer: Any) -> None:
                 weights.between.left(weights.updates)
         if measured:
             with recorder.measuring(Price.WORK, recorder.step):
+                added.left()
                 after = weights.after(measured, keep=open_)
                 note({"parameters": after, "rate": weights.rate, "stages": stages(after)})
             measured = []

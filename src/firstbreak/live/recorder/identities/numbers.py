@@ -9,7 +9,7 @@ FEW = 0.02  #: of the weights
 
 def measure(
     rate: float = 0.0,
-    configured_rate: float = 0.0,
+    configured_rate: float | None = None,
     critic_rate: float = 0.0,
     configured_critic_rate: float = 0.0,
     trainable: float | None = None,
@@ -20,7 +20,9 @@ def measure(
     """`trainable`: share of the weights whose `requires_grad` is set, where no matrix is among them; `policy_passes`: of the
     trained model while completions were sampled in this process; `shared_with_reference`: share of the policy's tensors."""
     rates = {"rate_reached": (rate, configured_rate), "critic_rate_reached": (critic_rate, configured_critic_rate)}
-    found: dict[str, Reading] = {name: now / meant for name, (now, meant) in rates.items() if meant > 0}
+    found: dict[str, Reading] = {name: now / meant for name, (now, meant) in rates.items() if meant}
+    if configured_rate == rate == 0:
+        found["rate_reached"] = 0.0
     if trainable is not None:
         said = f"{trainable:.2%} of the weights are trainable, no matrix among them, and the model has no adapter"
         found["trainable"] = (trainable, said) if trainable < FEW else trainable

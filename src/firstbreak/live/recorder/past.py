@@ -1,0 +1,65 @@
+"""The last steps of an environment, as it was given them and as it showed them: what a loop stores is compared with these."""
+
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+KEPT = 16384  #: steps of all copies
+WIDEST = 128  #: numbers of an observation or action: of larger ones, only rewards and ends are kept
+NAMES = ("obs", "action", "after", "reward", "failed", "cut")
+NUMBERS = ("reward", "failed", "cut")  #: one for each step and copy
+
+
+class Past:
+    """The last steps of `copies` environments. A step costs a copy of what it shows: tables are made when they are asked for."""
+
+    def __init__(self, copies: int, *, resets: bool = False) -> None:
+        """`resets`: the observation of a step that ends an episode is the next episode's first one."""
+        self.size, self.made = max(1, KEPT // copies), 0
+        self._copies, self._resets = copies, resets
+        self._before: Any = None  #: what the environment showed last
+        self._new: deque[tuple[Any, ...]] = deque(maxlen=self.size)  #: steps that are in no table yet
+        self._kept: dict[str, np.ndarray] = {}  #: tables that begin anew when they are full
+
+    def began(self, seen: Any) -> None:
+        """An episode began by hand."""
+        self._before = self._own(seen)
+
+    def add(self, action: Any, seen: Any, *told: Any) -> None:
+        """One step of each copy; what is told are the reward, whether it terminated, and whether it was truncated."""
+        before, self._before = self._before, self._own(seen)
+        told = told if type(told[0]) is float else tuple(map(self._own, told))
+        self._new.append((before, self._own(action), self._before, *told))
+        self.made += 1
+
+    def last(self, steps: int | None = None) -> dict[str, np.ndarray]:
+        """The last steps, or all that are kept: name -> (steps, copies) or (steps, copies, k). Nothing where they are too many.
+
+        `whole`: no step was made before those that are kept."""
+        new, self._new = list(self._new), deque(maxlen=self.size)
+        at = np.arange(self.made - len(new), self.made) % self.size
+        for name, values in zip(NAMES, zip(*new, strict=True), strict=False):
+            if any(value is None for value in values):
+                continue
+            table = np.array(values, np.float32).reshape(len(new), self._copies, -1)
+            table = table[..., 0] if name in NUMBERS else table
+            if name not in self._kept:
+                self._kept[name] = np.full((self.size, *table.shape[1:]), np.nan, np.float32)
+            self._kept[name][at] = table
+        if self._resets and new and "after" in self._kept:
+            over = (self._kept["failed"][at] != 0) | (self._kept["cut"][at] != 0)
+            self._kept["after"][at] = np.where(over[..., None], np.nan, self._kept["after"][at])
+        steps = min(self.made, self.size) if steps is None else steps
+        if not 0 < steps <= min(self.made, self.size):
+            return {}
+        places = np.arange(self.made - steps, self.made) % self.size
+        return {name: held[places] for name, held in self._kept.items()} | {"whole": np.array([self.made <= self.size])}
+
+    def _own(self, value: Any) -> Any:
+        """A copy of numbers; None of a dict, and of what is too wide."""
+        if type(value) in (int, float, bool):
+            return value
+        if type(value) is not np.ndarray:
+            return None if isinstance(value, dict | tuple) else np.array(value)
+        return value.copy() if value.size <= WIDEST * self._copies else None
