@@ -25,7 +25,8 @@ def measure(
     """
     if training_prompts is not None and len(set(training_prompts)) <= FEW:
         return {}
-    first = [prompts[int(rows[0])] for rows in members(group, len(prompts)) if len(rows)]
+    groups = ([prompts[int(i)] for i in rows] for rows in members(group, len(prompts)) if len(rows))
+    first = [texts[0] for texts in groups if len(set(texts)) == 1]  # mixed groups have no prompt of their own
     if len(first) < MIN_GROUPS:
         return {}
     prompt, times = Counter(first).most_common(1)[0]
