@@ -8,6 +8,7 @@ it. A wrong reading is worse than none.
 
 import re
 from collections.abc import Iterable, Iterator, Set
+from functools import lru_cache
 
 from firstbreak.dialects._table import Name, Origin, spelled, word_set
 from firstbreak.dialects.signals import evaluation, lookup
@@ -73,7 +74,7 @@ _SYNONYMS = """
     completion: completions response responses resp output outputs generated |
     gen: generation generate generating generations | token: tokens tok toks |
     prompt: prompts query queries question questions problem problems | policy: pi pol actor p | pg: surrogate surr |
-    critic: value values vf v qs vals vvals vpred vpreds q qf q0 q1 q2 qf1 qf2 q1vals q2vals critic1 critic2 | loss: losses |
+    critic: value values vf vfn v qs vals vvals vpred vpreds q qf q0 q1 q2 qf1 qf2 q1vals q2vals critic1 critic2 | loss: losses |
     entropy: ent entropies | kl: kld kldiv kls kl1 kl2 kl3 | ref: reference base sft init initial pretrained |
     old: prev previous | behave: behav behavior behaviour | prox: proximal | clip: clipped clipping clips |
     grad: gradient gradients grads | advantage: adv advs advantages |
@@ -96,7 +97,8 @@ _SYNONYMS = """
     count: num n number | coef: coeff coefficient beta weighting | format: formatting formatted fmt | buffer: replay buf |
     weight: weights | env: environment | interact: interacts interactions | noise: sigma | importance: is iw w rho |
     epsilon: eps ε | rnd: icm curiosity | rm: rewardmodel | total: cumulative cum overall sum tot composite combined |
-    flat: uninformative degenerate degen silent | param: params parameter parameters | done: completed ended seen played
+    flat: uninformative degenerate degen silent | param: params parameter parameters | done: completed ended seen played |
+    skipped: dropped discarded | bounds: bound | intrinsic: int intr
 """
 _ATOMS = {word: atom for atom, words in entries(_SYNONYMS) for word in (atom, *words.split())}
 
@@ -108,7 +110,8 @@ _PHRASES_OF = """
     absdiff: abs diff | ev: explained variance, explained var, expl var, baseline explained |
     lr: learning rate, learningrate | completionrate: completion rate | rm: reward model, bt, bradley terry |
     critic: value function, q sa, q s a, baseline value, qf val, qf1 val, qf2 val, q val |
-    by: by step, vs step, vs number of steps, by episode | stepreward: step reward, reward per step, per step reward |
+    by: by step, vs step, vs number of steps, by episode |
+    stepreward: step reward, step rewards, reward per step, per step reward, rewards per step, reward per timestep |
     validcount: num valid, n valid, valid count | mixed: nonzero variance, non zero variance, nonzero std, non zero std |
     flat: zero std, zero variance, zero var, zero reward std, zero signal, no signal, same reward, identical reward,
         equal reward, all equal, all same, all identical, equal std |
@@ -118,7 +121,7 @@ _PHRASES_OF = """
         hit max len, no eos, without eos, max tokens hit, hit max tokens | turnlimit: max turns, turn limit |
     refuse: always refuse, over refusal, false refuse, false refusal | heldout: held out |
     stale: off policy steps, off policyness, policy lag, sampler age, version lag | speed: per second, per sec, per s |
-    gpu memory: vram | frame speed: fps | token speed: tps | step speed: sps | env step: timestep, timesteps |
+    gpu memory: vram | frame speed: fps | token speed: tps | update speed: ups | step speed: sps | env step: timestep, timesteps |
     tderror: td error, td err, abs td |
     critic loss: td loss, huber, huber loss, bellman loss, bellman error, dqn loss, quantile loss, baseline loss, c loss,
         vloss, qloss, closs | policy loss: ploss, a loss, reinforce loss, vpg loss |
@@ -131,7 +134,8 @@ _PHRASES_OF = """
         battle won, goal rate, objective reached | lossscale: loss scale, grad scale, grad scaler, amp scale |
     epsilon: eps greedy, epsilon greedy, random action rate, random action prob |
     absdev importance: w dev, ratio dev, weight dev, is dev, ratio abs dev, ratio deviation, ratio absdev |
-    critic max: qmax, maxq | kl behave: kl mu pi, kl pi mu | iter time: iter seconds
+    correct: gt match, ground truth match, answer match | critic max: qmax, maxq | kl behave: kl mu pi, kl pi mu |
+    iter time: iter seconds
 """
 _PHRASES = {" ".join(phrase.split()): atoms for atoms, phrases in entries(_PHRASES_OF) for phrase in phrases.split(",")}
 #: a return over the last so many episodes: `ret20`, `return_mean_100`, `reward_ma100`
@@ -164,6 +168,8 @@ _SILENT = word_set(
     " k2 k3"
 )
 
+_WHOLE = _PHRASES.keys() | _STATISTICS.keys() | _SILENT | _HELD_OUT | _UNITS.keys()  #: words that are not taken apart
+
 _SPREADS = frozenset({"reward.group_std", "action.std"})  #: quantities that are a standard deviation
 # signal: the atoms that it needs ("a/b": either) + further atoms that it may have; another way to say it
 # "%" stands for share/percent/ratio, "~" for completion/gen, "*std" for a standard deviation that is a part of what it is
@@ -184,7 +190,9 @@ _QUANTITIES = """
     progress.env_steps: frame count/done + total; env step/interact + total count; interact + total env count |
     reward.pass_at_k: passk + share |
     reward.component.format.accuracy: format %/acc/correct + answer completion pass correct % |
-    eval.reward: elo + rating score policy agent | success_rate: success %/episode/task + episode task goal % |
+    eval.reward: elo + rating score policy agent | success_rate: success %/episode/task + episode task goal %;
+        success once/end + share |
+    action.bound_loss: bounds loss + action | filter.dropped: skipped group/prompt + count |
     sft.loss: sftloss | rm.loss: rm loss | rm.accuracy: rm acc | rm.margin: rm margin + reward | curiosity.loss: rnd loss |
     episode.length: episode length/step + env count | length.mean: ~ length/token + token sampled; new token |
     length.total.mean: sequence length | length.terminated_mean: ~ length/token eos + token |
@@ -217,7 +225,8 @@ _QUANTITIES = """
     advantage.mean: advantage + gae critic policy relative group token |
     advantage.zero_frac: advantage zero % + token sample | advantage.abs.mean: advantage abs/absmean |
     value.loss: critic loss + mse td total | value.loss.delta: delta critic loss |
-    value.mean: critic + policy pred total episode | value.target.mean: critic target; tdtarget + critic |
+    value.mean: critic + policy pred total episode new | value.old.mean: critic old + pred |
+    value.target.mean: critic target; tdtarget + critic |
     returns.mean: return target | value.explained_variance: ev + critic | value.clip_fraction: clip critic % |
     value.grad_norm: grad norm critic | value.lr: lr critic | td_error: tderror + abs critic |
     replay.size: buffer size/capacity | replay.priority: priority + buffer |
@@ -230,10 +239,11 @@ _QUANTITIES = """
     time.train: time update/learn/optim/backward/trainer + step policy phase | time.step: time step/iter + total |
     time.update_weights: time sync + weight policy engine | time.reward: time reward/verify/score + step phase |
     time.iteration: time episode | epsilon: epsilon | time.wait_batch: time wait + queue data rollout |
-    time.elapsed: time wall/elapsed + total | throughput.iter_s: iter speed |
+    time.elapsed: time wall/elapsed + total; time total + taken | throughput.iter_s: iter speed |
     throughput.tok_s: token speed + total throughput | throughput.tok_s_gpu: token speed gpu |
-    throughput.gen_tok_s: token speed gen/rollout/completion/decode + throughput | throughput.sps: step speed + env total |
-    throughput.fps: frame speed + env total | gpu.util: gpu util + estimated % | memory.gpu: gpu memory + peak max allocated |
+    throughput.gen_tok_s: token speed gen/rollout/completion/decode + throughput |
+    throughput.sps: step speed + env total | throughput.fps: frame speed + env total approx |
+    gpu.util: gpu util + estimated % | memory.gpu: gpu memory + peak max allocated |
     memory.gpu_reserved: gpu memory reserved + peak max |
     memory.alloc_retries: alloc/allocation retry + count gpu memory total |
     memory.cpu: memory + system cpu ram process host driver worker peak | perf.mfu: mfu |
@@ -331,7 +341,7 @@ def _sorted(words: list[str]) -> _Reading | None:
 
 _PARTS = word_set(
     "advantage advantages logp logprob logprobs recompute stage env reset ref reference forward backward load save"
-    " checkpoint data preprocess gather broadcast decode prefill score dispatch pack"
+    " checkpoint data preprocess gather broadcast decode prefill score dispatch pack batching collate render transfer"
 )
 _PHASES = word_set("gen generate generation rollout sample train step reward sync wait")
 
@@ -343,6 +353,24 @@ def _unplaced(words: list[str]) -> list[str]:
     if len(words) > 1 and "t" in (words[0], words[-1]) and not _PHASES.isdisjoint(words):
         words = ["time" if word == "t" else word for word in words]  # `t_gen`
     return words[1:] if len(words) > 2 and words[0] == "losses" and "loss" not in words else words
+
+
+#: what words that are written as one are put together from; shorter ones are found in any word
+_PIECES = (_ATOMS.keys() | _STATISTICS.keys() | {"lr"}) - word_set("it is iw lp em ok ok s v q p r w n it act in num")
+_MOST_GLUED = 30  #: letters
+
+
+@lru_cache(maxsize=4096)
+def apart(word: str) -> tuple[str, ...]:
+    """`vpredmean` or `epRew` in lower case: two or three words that are known, written as one."""
+    if word in _ATOMS or word in _WHOLE or len(word) > _MOST_GLUED or not word.isalpha():
+        return (word,)
+    for size in range(len(word) - 2, 1, -1):
+        if word[:size] in _PIECES:
+            rest = (word[size:],) if word[size:] in _PIECES else apart(word[size:])
+            if _PIECES.issuperset(rest) and len(rest) < 3:
+                return (word[:size], *rest)
+    return (word,)
 
 
 def _atoms(words: list[str]) -> Iterator[str]:
@@ -387,6 +415,8 @@ def _by_company(reading: _Reading, company: Company) -> str | None:
         return "length.mean" if company.language else "episode.length" if company.control else None
     if atoms == {"success"} and reading.held_out:
         return "success_rate"
+    if "best" in atoms and reading.held_out and atoms - {"best", "episode"} in ({"reward"}, {"return"}, {"score"}):
+        return "eval.reward.best"
     if atoms == {"buffer"} and company.wordless:
         return "replay.size"
     if atoms == {"reward", "acc"} and company.preference:
@@ -405,7 +435,13 @@ def _by_company(reading: _Reading, company: Company) -> str | None:
         return "progress.step"
     if company.values and atoms == {"target"}:
         return "value.target.mean"
-    if (company.game or company.values) and "importance" in atoms and atoms <= {"importance", "weight"}:
+    if atoms == {"token", "speed"} and company.wordless:
+        return "throughput.sps"  # `tps`: of steps
+    if (
+        (company.values or (company.game and not company.critic))
+        and "importance" in atoms
+        and atoms <= {"importance", "weight"}
+    ):
         return "replay.is_weight.mean"
     return None
 
@@ -417,7 +453,7 @@ _OF_TEXT = {"coef": "kl.coef", "memory": "memory.gpu", "memory peak": "memory.gp
 
 
 # Rewards that are no part of the whole: a limit, a rank, another scale.
-_NO_PART = word_set(
+NO_PART = word_set(
     "best last final target threshold baseline expected discounted normalized normalised norm shaped proxy gold true mean"
     " max min std scale scaled bound ema smoothed old new next next cum intrinsic extrinsic model chosen rejected optimal"
     " oracle random predicted pred estimated human test eval val train raw total episode step average avg running per group"
@@ -434,18 +470,19 @@ def _part(words: list[str], company: Company) -> str | None:
         words = [*words[2:], "reward"]  # says so itself
     statistics = {word for word in words if word in _STATISTICS} - {"mean"}
     words = [word for word in words if word not in _STATISTICS]
-    function = words[-1:] in (["func"], ["fn"], ["function"])  # `accuracy_reward_func`, as TRL's users call them
-    words = words[:-1] if function else words
-    if statistics - {"std"} or (statistics and not function) or len(words) < 2:
+    if words[-1:] in (["func"], ["fn"], ["function"]):  # `accuracy_reward_func`, as TRL's users call them
+        named = words[words[0] in ("reward", "rewards") and len(words) > 3 :]
+        return None if statistics - {"std"} or len(words) < 3 else f"reward.component.{'_'.join(named)}.mean"
+    if statistics or len(words) < 2:
         return None
     part = words[:-1] if words[-1] in ("reward", "rewards", "rew") else words[1:] if words[0] in ("rew", "r") else []
     part = words if words[-1] == "penalty" else part
-    if not part or not _NO_PART.isdisjoint(part) or not all(word[0].isalpha() or function for word in part):
+    if not part or not NO_PART.isdisjoint(part) or not all(word[0].isalpha() for word in part):
         return None
     return f"reward.component.{'_'.join(part)}.mean"
 
 
-_LANGUAGE = word_set("completion token prompt turn tool group refuse gen eos flat solveall cut trunc")
+_LANGUAGE = word_set("completion token prompt turn tool group refuse gen eos flat solveall cut trunc format")
 _CONTROL = word_set("episode env return interact frame epsilon rnd")
 
 
@@ -457,12 +494,13 @@ def company(names: Iterable[list[str]]) -> Company:
     """What all the names of a run say of it; each name as its words."""
     spoken = list(names)
     found = [frozenset(_atoms(words)) for words in spoken]
-    every = frozenset().union(*found) if found else frozenset()
+    every = frozenset().union(*(atoms for words, atoms in zip(spoken, found, strict=True) if words[-1:] != ["tps"]))
     control = not (_CONTROL - {"epsilon"} if "completion" in every else _CONTROL).isdisjoint(every)
     language = _LANGUAGE - {"eos", "trunc"} if control else _LANGUAGE  # episodes are terminated as well
     answers = any(atoms - _HELD_OUT - _SILENT == {"acc"} for atoms in found)
     critic = any({"critic", "loss"} <= atoms or "ev" in atoms for atoms in found)
-    writes = not language.isdisjoint(every) or (answers and not (control and critic))
+    referred = not control and any({"kl", "ref"} <= atoms for atoms in found)
+    writes = not language.isdisjoint(every) or referred or (answers and not (control and critic))
     margins = any({"reward", "margin"} <= atoms for atoms in found)
     pairs = margins or not every.isdisjoint({"chosen", "rejected", "pref"})
     return Company(
@@ -474,11 +512,12 @@ def company(names: Iterable[list[str]]) -> Company:
         critic=critic,
         preference=pairs,
         unpaired=not pairs,
-        values=not every.isdisjoint({"buffer", "tderror", "epsilon", "priority", "tdtarget", "dqn", "critic"})
+        values=not writes
+        and not every.isdisjoint({"buffer", "tderror", "epsilon", "priority", "tdtarget", "dqn", "critic"})
         and every.isdisjoint({"policy", "pg", "advantage", "coef", "completion", "token", "clip", "kl"}),
         reference=any({"kl", "ref"} <= atoms for atoms in found),
         reward=any(_only(atoms) <= {"reward", "total", "rollout"} and "reward" in atoms for atoms in found)
-        or sum(words[-1:] == ["reward"] and not _NO_PART.issuperset(words[-2:]) for words in spoken) > 1,
+        or sum(words[-1:] == ["reward"] and not NO_PART.issuperset(words[-2:]) for words in spoken) > 1,
         penalty=any({"kl", "coef"} <= atoms for atoms in found),
         fitted=critic and any(_only(atoms) == {"advantage"} for atoms in found),
         judge={"loss", "acc"} <= {next(iter(atoms - _SILENT - {"reward"}), "") for atoms in found if "reward" in atoms},

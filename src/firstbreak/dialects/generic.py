@@ -25,7 +25,7 @@ AXIS = words("""
     step Step steps _step global_step global_steps total_steps training_step train_step train/global_step timestep
     timesteps total_timesteps env_steps env_step num_env_steps t_env frames frame iteration Iteration iterations iter
     training_iteration update updates num_updates upd u it episode Episode episodes n_episode n_episodes n_epi epoch Epoch
-    unnamed_0 version
+    unnamed_0 version round
 """)
 
 # Lower case, "_" between words; `mean_x`, `x_avg`, `max_x` and the like need no entry of their own.
@@ -79,7 +79,7 @@ _SPELLED = """
     rollout_train.kl: mismatch_kl rollout_kl vllm_kl kl_rollout_train |
     rollout_train.ratio.mean: is_ratio importance_weight importance_weights tis_weight |
     throughput.sps: sps steps_per_second steps_per_sec env_steps_per_second | throughput.fps: fps frames_per_second |
-    throughput.tok_s: tokens_per_second tokens_per_sec tok_s tps throughput |
+    throughput.tok_s: tokens_per_second tokens_per_sec tok_s throughput |
     time.step: step_time time_per_step iteration_time iter_time seconds_per_step |
     time.elapsed: time_elapsed elapsed elapsed_time runtime wall_time walltime time_total_s total_time |
     time.unix: timestamp | memory.gpu: peak_memory_alloc gpu_memory gpu_mem gpu_memory_gb memory_allocated_gb |
@@ -88,7 +88,7 @@ _SPELLED = """
     progress.step: step steps global_step global_steps training_step total_steps unnamed_0 |
     progress.env_steps: timestep timesteps total_timesteps env_step env_steps total_env_steps num_env_steps frames
         num_frames total_frames t_env |
-    progress.iterations: iteration iterations iter iters it training_iteration generation |
+    progress.iterations: iteration iterations iter iters it training_iteration generation round rounds |
     time.iteration: duration time_taken |
     progress.episodes: episode episodes num_episodes episodes_total n_episode n_episodes n_epi |
     progress.epoch: epoch epochs | config.group_size: group_size num_generations | config.target_kl: target_kl |
@@ -150,9 +150,10 @@ _TELLING = word_set(
     " adv grad lr logp tool tools"
 )
 _OPTIMIZER = word_set("optim optimizer update updates")
+_ROLLOUT = _OPTIMIZER | word_set("rollout rollouts")
 _RETURNS, _OF_REWARDS, _REWARDED = (
-    word_set("return returns"),
-    word_set("reward rewards"),
+    word_set("return returns ret rets"),
+    word_set("reward rewards rew rews"),
     ("reward.mean", "reward.acc", "reward.shaped", "pref."),
 )
 #: what tells one of several of the same: a worker, a robot, or when in an update it was measured
@@ -228,8 +229,9 @@ def _listed(words: list[str]) -> Name | None:
         words = words[:-1]
     for start in range(len(words)):
         if name := _entry(words[start:]):
-            if name.signal.startswith("progress.") and (held_out or not _OPTIMIZER.isdisjoint(words[:start])):
-                return None  # how long the evaluation was; steps of the optimizer
+            elsewhere = _ROLLOUT if name.signal == "progress.epoch" else _OPTIMIZER
+            if name.signal.startswith("progress.") and (held_out or not elsewhere.isdisjoint(words[:start])):
+                return None  # how long the evaluation was; steps of the optimizer, passes over a rollout
             if "loss" in words[:start] and name.signal.startswith("reward."):
                 return None
             if name.signal == "progress.step" and "env" in words[:start]:
@@ -242,8 +244,55 @@ def _listed(words: list[str]) -> Name | None:
 
 def context(names: Set[str]) -> dict[str, str | Name]:
     """What some names mean beside others: parts of a reward, the length of an episode, a proxy and what it stands for."""
-    parts = (_told_apart, _scores, _parts, _time_limits, _proxy, _losses, _versions, _temperature)
+    parts = (_tagged, _told_apart, _evaluated, _scores, _parts, _time_limits, _proxy, _losses, _versions, _temperature)
     return {raw: meaning for part in parts for raw, meaning in part(names).items()}
+
+
+#: of whom a number is: of an agent, if one of its numbers is one of these
+_OF_AGENTS = ("reward.", "returns.", "value.mean", "advantage.", "episode.", "success_rate")
+_NO_TAG = (
+    _TELLING | _meaning.NO_PART | _STATISTICS.keys() | word_set("prev raw wm imag ext int change processed filtered")
+)
+_MOST_TAGGED = 1000  #: names; a person gave fewer
+
+
+def _tagged(names: Set[str]) -> dict[str, str | Name]:
+    """`client_loss` beside `client_reward`, `advmean_idn` beside `advmean_nsn`: a word that says of which agent several are."""
+    bare: dict[str, dict[str, str]] = {}  #: tag -> name -> the name without it
+    for raw in sorted(names) if len(names) < _MOST_TAGGED else ():
+        words = _words(raw) if "<" not in raw and "/" not in raw and translate(raw) is None else []
+        for place, tag in enumerate(words if 1 < len(words) < 7 else ()):
+            if len(tag) > 2 and tag.isalpha() and not _meaning.knows(tag) and tag not in _NO_TAG:
+                bare.setdefault(tag, {})[raw] = "_".join([*words[:place], *words[place + 1 :]])
+    told = _told_apart(names | {rest for of in bare.values() for rest in of.values()}) if bare else {}
+    found: dict[str, str | Name] = {}
+    returns = any(
+        not (_OF_REWARDS | _RETURNS).isdisjoint(w := _words(raw)) and not _OF_AN_EPISODE.isdisjoint(w) for raw in names
+    )
+    for tag, of in bare.items():
+        meant = {raw: _signal(said) for raw, rest in of.items() if (said := told.get(rest) or translate(rest))}
+        if returns:  # beside those of episodes, a mean reward may be one of steps
+            meant = {raw: signal for raw, signal in meant.items() if not _mean_reward(of[raw])}
+        stems = {_STEM.sub("", signal) for signal in meant.values()}
+        twin = any(tag != other and {*of.values()} == {*those.values()} for other, those in bare.items())
+        if len(meant) > 1 and (len(stems) > 1 or twin) and any(f"{stem}.".startswith(_OF_AGENTS) for stem in stems):
+            found |= {raw: Name(f"{s}@{tag}", origin=Origin.WORDS) for raw, s in meant.items() if "@" not in s}
+    return found
+
+
+_STEM = pattern(r"\.(?:mean|std|min|max|p50)$")
+
+
+def _signal(meaning: str | Name) -> str:
+    return meaning if isinstance(meaning, str) else meaning.signal
+
+
+def _evaluated(names: Set[str]) -> dict[str, str | Name]:
+    """`reward_std` where the only reward is that of an evaluation."""
+    found = {raw: meaning.signal for raw in names if "<" not in raw and (meaning := translate(raw))}
+    if "eval.reward" not in found.values() or "reward.mean" in found.values():
+        return {}
+    return {raw: f"eval.{signal}" for raw, signal in found.items() if signal in _OF_EPISODES}
 
 
 #: scores.txt of ChainerRL and PFRL: returns of an evaluation, and what the agent says of itself since the last one
@@ -443,9 +492,9 @@ _SEPARATOR = pattern(r"[\W_]+")
 
 
 def _words(raw: str) -> list[str]:
-    """`meanReward`, `Mean Reward` and `mean/reward` are the same words, and `steps/s` is no time."""
+    """`meanReward`, `Mean Reward`, `meanreward` and `mean/reward` are the same words, and `steps/s` is no time."""
     raw = _PER_SECOND.sub(" per s", raw).replace("iB", "ib")
-    return [word for word in _SEPARATOR.split(_CAMEL.sub(" ", raw).lower()) if word]
+    return [part for word in _SEPARATOR.split(_CAMEL.sub(" ", raw).lower()) if word for part in _meaning.apart(word)]
 
 
 #: what the authors of a loop of their own call its options
