@@ -32,7 +32,8 @@ The counters of a line (global_step, epoch, episode, ...) become columns like th
 
 import re
 
-from firstbreak.readers._columns import of_group, on_split, split_prefix
+from firstbreak.dialects import generic
+from firstbreak.readers._columns import in_seconds, of_group, on_split, split_prefix
 from firstbreak.readers._literal import parse
 from firstbreak.readers.console._reading import BARE, VALUE, LineKind, ParsedLine, scaled
 from firstbreak.values import replace
@@ -77,7 +78,8 @@ _DEVIATION = re.compile(rf"(?<=[\d.]) {{0,4}}(?:\+/?-|±) {{0,4}}{BARE}")
 #: `validation @ step 12: `: the numbers of the line are of held-out data
 _HELD = re.compile(
     r"\W*(?:(?:eval|evaluation|val|valid|validation|test)\b\W{0,4}(?:at\b\W*)?(?=(?:iter|iteration|it|step|epoch|update|episode|ep)\W{0,2}\d)"
-    r"|(?:eval|evaluation|dev|val|validation|test)\W{1,8}(?=\w+ ?=))",
+    r"|(?:eval|evaluation|dev|val|validation|test)\W{1,8}(?=\w+ ?=)"
+    r"|(?:evaluating|validating|testing)\b\W{1,8}(?=\w[\w ]{0,30}[:=]))",
     re.IGNORECASE,
 )
 #: `metric=top1 value=0.05`
@@ -132,8 +134,9 @@ _LEVEL = re.compile(rf"(?:\w+ +)?(?:SKIP(?:PED|PING)?|{_LEVELS}) +")
 #: `Test episode of length 1000 with return 29.2`, `Episode 3 finished after 12 steps with a total reward of 9`
 _ENDED = re.compile(
     rf"""(?:\b(?P<phase>train|test|eval|val)[a-z]*\W{{1,3}})? \bepisode\W{{0,4}}(?:(?P<count>\d+)(?:/\d+)?\W{{1,3}})?
-        (?:of\ length|(?:is\ |has\ |was\ )?(?:finished|done|ended|completed|took|lasted|solved)\b)
-        (?:\ ?(?:after|in|at)?\ (?P<length>\d+)\b(?:\ (?:time)?steps?)?)?
+        (?:of\ length|(?:is\ |has\ |was\ )?(?:finished|done|ended|completed|took|lasted|solved|truncated
+            |terminated|failed|died|crashed|over)\b)
+        (?:\ ?(?:after|in|at)?\ (?:step\ )?(?P<length>\d+)\b(?:\ (?:time)?steps?)?)?
         (?:\W{{0,3}}(?:with|and|got|a|an|total|final|\ ){{1,8}}(?P<word>reward|return|score)
         [\ :=]{{0,2}}(?:(?:of|is)[\ :=]{{1,2}})?(?P<value>{BARE}))?""",
     re.VERBOSE | re.IGNORECASE,
@@ -141,6 +144,18 @@ _ENDED = re.compile(
 #: `lag: (min: 1.0, avg: 2.0)`: statistics of one name; `is (10 sec: 9.0, 60 sec: 8.0)`: the shortest window counts
 _INSIDE = re.compile(
     rf"\b(?P<name>[A-Za-z][\w# ]{{0,40}}?)(?: is|:) ?\((?P<each>[\w ]{{1,20}}: ?{BARE}(?:, [\w ]{{1,20}}: ?{BARE}){{0,5}})\)"
+)
+#: `ValuePred(mean=1.2, std=0.4)`, `GradNorm(P=24.0, V=76.6)`: several numbers of one name
+_ARGUMENTS = re.compile(
+    rf"\b(?P<name>[A-Za-z_]\w{{0,40}})\((?P<each>\w{{1,20}} ?[=:] ?{BARE}(?:, ?\w{{1,20}} ?[=:] ?{BARE}){{1,8}})\),?"
+)
+#: `(collection: 1.7s, learning 0.5s)` of rsl_rl
+_TIMED = re.compile(r"(?<=\ds, )([a-z]{2,20}) (?=\d{1,9}\.\d{1,9}s\))")
+#: `best of last batch  reward=0.99`, `New best model! Reward: -257`: no measurement of this step
+_BEST = re.compile(r"\b(?:best|highest|record)\b", re.IGNORECASE)
+#: `Agent success rate 0.0415`: a line of words and one number
+_ONE = re.compile(
+    r"\W{0,4}(?P<name>[A-Za-z_][\w%-]{0,40}(?: [A-Za-z_][\w%-]{0,40}){1,3}) (?P<value>-?\d{1,9}\.\d{1,20})\s*"
 )
 _KERAS = re.compile(
     r"^(\d+)/\1 \[=+\](?: - [\d:.]+\w{0,2}(?: [\d.]+\w{1,2}/\w+)?)? - (?P<reward>(?=reward: ))?(?=\w+: )"
@@ -201,6 +216,9 @@ def read(line: str) -> ParsedLine | None:
         columns = len(line) <= _LONGEST and len(_WORD_AND_NUMBER.findall(line)) > 2  # `rl   3 score -0.02 kl 0.001`
         several = line.count(",") > 1 or (columns and not _WORD_AND_NUMBER.sub("", line).strip())
         several = several and not spoken and " | " not in line
+        alone = _ONE.fullmatch(line) if line[-1:].isdigit() and not spoken else None
+        if alone and generic.translate(alone["name"]):
+            return ParsedLine({alone["name"]: float(alone["value"])}, kind=LineKind.FRAGMENT, weak=True)
         return _heading(line, held is not None) or (_weak(line, _said(":", line.strip())) if several else None)
     if held:
         values = {on_split(name, "eval/"): value for name, value in values.items()}
@@ -242,12 +260,16 @@ def _plain(line: str) -> str:
     if "] - " in line:
         line = _KERAS.sub(lambda bar: "" if bar["reward"] is None else "step_", line)
     if "(" in line:
-        line = _INSIDE.sub(_inside, _OF_POLICY.sub(r"\1", line))
+        line = _INSIDE.sub(_inside, _OF_POLICY.sub(r"\1", _TIMED.sub(r"\1: ", line)))
+        line = _ARGUMENTS.sub(
+            lambda found: ", ".join(f"{found['name']}_{pair.strip()}" for pair in found["each"].split(",")) + ", ", line
+        )
         line = _OF_WHAT.sub(r"\1_\2", _DIVERGENCE.sub(r"\1_\2_\3", _WINDOW.sub("", line)))
     if "|" in line:
         line = _NORM.sub("grad_norm", line)
     if "+-" in line or "+/-" in line or "±" in line:
         line = _DEVIATION.sub("", line)
+    line = in_seconds(line) if line.count(":") > 2 else line
     line = _THOUSANDS.sub(lambda found: found[0].replace(",", ""), line) if "," in line else line
     return _TOGETHER.sub(_each, _SWAPPED.sub(r"\2 \1", line)) if "/m" in line or "/std" in line else line
 
@@ -274,7 +296,7 @@ def _heading(line: str, held: bool) -> ParsedLine | None:
     rest = re.sub(r"/\d+", "", _COUNTER.sub("", line)).rstrip() if counters else line.rstrip()
     words = re.findall(r"[^\W\d_]+", rest)
     held = held or any(map(split_prefix, words))
-    named = (rest and rest[-1] in ":=-#*]>─━") or (counters and (held or not words))
+    named = (rest and (rest[-1] in ":=-#*]>─━" or rest[-3:] == "...")) or (counters and (held or not words))
     if not (counters or held) or not named or re.search(r"\d", rest):
         return None
     return ParsedLine(counters, kind=LineKind.HEADING, prefix="eval/" if held else "")
@@ -305,7 +327,8 @@ def _pairs(line: str) -> dict[str, float]:
     start = 0
     for assigned in _ASSIGNED.finditer(line):
         if name := _name_before(line, start, assigned.start()):
-            values[name] = scaled(assigned)
+            first = not start and _BEST.search(line[: assigned.start() - len(name)])
+            values[f"best {name}" if first else name] = scaled(assigned)
         start = assigned.end()
     return values
 
