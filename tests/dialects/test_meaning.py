@@ -96,11 +96,16 @@ def test_words_compose_a_meaning(name: str, signal: str) -> None:
     [
         "vae_kl", "cost_value_loss", "reward_bound", "grad_norm_clip", "num_valid_things", "kl_target",
         "best_reward_threshold", "world_model/reward_std_head", "opponent/policy_loss", "random/q_loss",
-        "stepsize", "rollout_epochs", "Evaluation/NumEpisodes", "Evaluation/TerminationRate", "eval_avg_wait",
+        "stepsize", "rollout_epochs", "Evaluation/NumEpisodes", "Evaluation/TerminationRate", "eval_avg_wait", "reward_gap",
     ],
 )  # fmt: skip
 def test_a_word_that_is_not_accounted_for_leaves_the_name_alone(name: str) -> None:
     assert read(name, "reward") == {"reward": "reward.mean"}
+
+
+@pytest.mark.parametrize("name", ["valid_ratio", "valid_pct"])
+def test_a_share_of_what_is_valid_is_no_validation(name: str) -> None:
+    assert read(name)[name].startswith("custom.")
 
 
 def test_a_name_without_end_is_no_name() -> None:
@@ -137,6 +142,12 @@ def test_the_divergence_is_told_by_the_names_beside_it(name: str, company: str, 
         ("Reward KL_ref Correct Avg_Len LR", "Avg_Len", "length.mean"),
         ("eval_reward reward_std epsilon", "reward_std", "eval.reward.std"),
         ("eval_reward reward_std reward", "reward_std", "reward.std"),
+        ("Episode Score Average_Score Epsilon", "Average_Score", "reward.mean@average"),
+        ("Episode Avg Best Epsilon", "Avg", "reward.mean"),
+        ("iter reward avg100", "avg100", "reward.mean@average"),
+        ("step actor critic ep_rew", "critic", "value.loss"),
+        ("agent0_reward agent1_reward", "agent1_reward", "reward.mean@agent1"),
+        ("reward_total reward_format reward_correct", "reward_format", "reward.component.format.mean"),
         ("client_loss client_avg_reward round", "client_avg_reward", "reward.mean"),
         ("client_loss client_avg_reward epsilon", "client_loss", "value.loss"),
         ("retmean_idn advmean_idn retmean_nsn advmean_nsn advmean vf_loss eprew", "retmean_nsn", "returns.mean@nsn"),

@@ -586,6 +586,11 @@ _BLOCK = "  Learning iteration 7/9\nMean value loss: 0.1\nMean std: 0.5\nMean re
             "epoch 1 loss 0.5\nAgent SUCCESS Rate 0.25\nepoch 2 loss 0.4\nAgent SUCCESS Rate 0.5\n",
             {"Agent SUCCESS Rate": [0.25, 0.5]},
         ),
+        (
+            "Iteration 1\n- actor loss: 0.5\n- kl: 0.1\nIteration 2\n- actor loss: 0.4\n- kl: 0.2\n",
+            {"actor loss": [0.5, 0.4]},
+        ),
+        ("│ Return: 245.5 ± 12.1 │\n│ Loss: 0.5 │\n└────────┘\n", {"Return": [245.5]}),
         ("step=1, loss=0.5\neval_return=2.5\neval_success=0.5\nstep=2, loss=0.4\n", {"eval_return": [2.5]}),
         (
             "Result for PPO_x_1:\n  date: 2022-04-22\n  info:\n    learner:\n      mean_q: -0.5\n"
@@ -702,6 +707,10 @@ def test_what_is_left_out_is_said() -> None:
         ("KL=0.5 Adv(mean=0.1, std=1.0)Loss=2.5 Norm(P=3, V=4)", {
             "KL": 0.5, "Adv_mean": 0.1, "Adv_std": 1.0, "Loss": 2.5, "Norm_P": 3, "Norm_V": 4,
         }),
+        ("[MBPO]     1000/100000 ep_rew=0.5 actor=0.25", {"step": 1000, "ep_rew": 0.5, "actor": 0.25}),
+        ("[Epoch 0.5]  loss=0.25  reward=1.5±0.5", {"epoch": 0.5, "loss": 0.25, "reward": 1.5}),
+        ("Round 3: wins=14, loss=0.5", {"round": 3, "wins": 14, "loss": 0.5}),
+        ("  ├─ Policy loss: 0.5", {"Policy loss": 0.5}),
         ("Speed: 100 steps/s (collection: 1.75s, learning 0.5s)", {"Speed": 100, "collection": 1.75, "learning": 0.5}),
         ("Evaluating...  Score:  -5.5, Length: 544", {"eval/Score": -5.5, "eval/Length": 544}),
         ("[DQN] Episode 7 - Truncated at step 1000. Reward: 14.5", {"episode": 7, "episode_length": 1000, "reward": 14.5}),

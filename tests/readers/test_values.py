@@ -30,6 +30,8 @@ def test_steps_and_times_that_fall_are_of_one_episode(tmp_path: Path) -> None:
     run = run_of(tmp_path, "log.csv", rows)
     assert run.series["episode.length"].values[:3].tolist() == [9, 10, 11]
     assert run.series["time.step"].values[:2].tolist() == [3, 4]
+    beside = [{"Episode": i, "score": 1.5, "steps": 9 + i % 3, "total_steps": 10 * i} for i in range(12)]
+    assert run_of(tmp_path, "log.csv", beside).series["episode.length"].values[:3].tolist() == [9, 10, 11]
     assert not {"progress.step", "time.elapsed"} & run.series.keys()
 
 

@@ -39,9 +39,7 @@ COUNTERS = frozenset(
     | {"time", "timestamp", "version"}
 )
 _CUMULATIVE = pattern(r"\s*\((?:cum\w*\.?|total|so far)\)$", re.IGNORECASE)
-_CLOCK = r"(?:(\d{1,4}) days?, )?(\d{1,4}):(\d\d):(\d\d(?:\.\d{1,9})?)"
-_DURATION = pattern(rf"(\b(?:time[_ ])?elapsed(?:[_ ]time)?['\"]? ?[:=] ?['\"]?){_CLOCK}", re.IGNORECASE)
-_SPENT = pattern(_CLOCK)
+CLOCK = r"(?:(\d{1,4}) days?, )?(\d{1,4}):(\d\d):(\d\d(?:\.\d{1,9})?)"
 _COUNTED = 1024  #: points that are counted together
 _VARIES = object()
 _NONE = type(None)
@@ -121,12 +119,8 @@ def says_reward(name: str) -> bool:
     return _REWARD.search(name) is not None
 
 
-def in_seconds(text: str) -> str:
-    """`Time elapsed: 00:01:03` and `elapsed_time: 1 day, 2:00:00` with seconds for the hours, minutes and seconds."""
-    return _DURATION.sub(lambda found: found[1] + repr(_seconds(found)), text)
-
-
-def _seconds(found: re.Match[str]) -> float:
+def seconds(found: re.Match[str]) -> float:
+    """Of `1 day, 2:00:00`."""
     days, hours, minutes, seconds = (float(part or 0) for part in found.groups()[-4:])
     return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
 
@@ -266,8 +260,8 @@ class Columns:
             value = float(value)
         elif isinstance(value, str) and (counted := progress(name, value)):
             name, value = counted
-        elif isinstance(value, str) and "elapsed" in name and (spent := _SPENT.fullmatch(value)):
-            value = _seconds(spent)
+        elif isinstance(value, str) and "elapsed" in name and (spent := re.fullmatch(CLOCK, value)):
+            value = seconds(spent)
         elif self.quoted and isinstance(value, str) and _QUOTED.fullmatch(value):
             self.add_text(name, value)  # an option, as long as it is the same in all rows
             value = float(value)

@@ -919,7 +919,11 @@ def _without_counts_of_something_else(raw: Iterable[Series], understood: Mapping
     """
     counted = {name for name, meaning in understood.items() if meaning.signal in COUNTS | {STEPS, ELAPSED}}
     fall = {s.raw: s.axis for s in raw if s.raw in counted and len(s) >= ROWS_OF_A_CLOCK and not _rises(s.values)}
-    lengths = [n for n, axis in fall.items() if axis == "episode" and _STEPS.fullmatch(n)]
+    total = any(m.signal == STEPS and n not in fall for n, m in understood.items())
+    beside = {"episode"} | (
+        {"step", "env_steps"} if total and COUNTS & {m.signal for m in understood.values()} else set()
+    )
+    lengths = [n for n, axis in fall.items() if axis in beside and _STEPS.fullmatch(n)]
     kept = {n: m for n, m in understood.items() if n not in fall or (m.signal == STEPS and fall[n] not in COUNTED)}
     times = [name for name in fall if understood[name].signal == ELAPSED]
     kept |= {name: replace(understood[name], signal="time.step") for name in times}

@@ -1,15 +1,9 @@
-"""The result that Ray Tune prints after each iteration, as nested names and values:
+"""The result that Ray Tune prints after each iteration, as nested names and values; lists and texts are left out.
 
-    Result for DQN_shogi_96499_00000:
-      episode_reward_mean: 0.0
-      info:
-        learner:
-          default_policy:
-            cur_lr: 0.0005                      info/learner/default_policy/cur_lr, as in its result.json
-
-Lists and texts are left out. The first line that is not indented ends it.
-
-Source: ray/tune/logger (pretty_print)
+Result for DQN_shogi_96499_00000:
+  info:
+    learner:
+      cur_lr: 0.0005                      info/learner/cur_lr, as in its result.json
 """
 
 import re
