@@ -711,6 +711,7 @@ def test_what_is_left_out_is_said() -> None:
         ("[Epoch 0.5]  loss=0.25  reward=1.5±0.5", {"epoch": 0.5, "loss": 0.25, "reward": 1.5}),
         ("Round 3: wins=14, loss=0.5", {"round": 3, "wins": 14, "loss": 0.5}),
         ("  ├─ Policy loss: 0.5", {"Policy loss": 0.5}),
+        ("Episode length: 475.5 +/- 3.5", {"eval/Episode length": 475.5}),
         ("Speed: 100 steps/s (collection: 1.75s, learning 0.5s)", {"Speed": 100, "collection": 1.75, "learning": 0.5}),
         ("Evaluating...  Score:  -5.5, Length: 544", {"eval/Score": -5.5, "eval/Length": 544}),
         ("[DQN] Episode 7 - Truncated at step 1000. Reward: 14.5", {"episode": 7, "episode_length": 1000, "reward": 14.5}),

@@ -7,6 +7,7 @@ the names that the recognised trainer does not know.
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Set
 from functools import lru_cache
 from typing import Any
@@ -245,7 +246,7 @@ _OF_AGENTS = ("reward.", "returns.", "value.mean", "advantage.", "episode.", "su
 _NO_TAG = (
     _TELLING | _meaning.NO_PART | _STATISTICS.keys() | word_set("prev raw wm imag ext int change processed filtered")
 )
-_MOST_TAGGED = 1000  #: names; a person gave fewer
+_MOST_TAGGED = 300  #: names; a person gave fewer
 
 
 def _tagged(names: Set[str]) -> dict[str, str | Name]:
@@ -256,18 +257,18 @@ def _tagged(names: Set[str]) -> dict[str, str | Name]:
         for place, tag in enumerate(words if 1 < len(words) < 7 else ()):
             if len(tag) > 2 and tag.isalpha() and not _meaning.knows(tag) and tag not in _NO_TAG:
                 bare.setdefault(tag, {})[raw] = "_".join([*words[:place], *words[place + 1 :]])
+    bare = {tag: of for tag, of in bare.items() if len(of) > 1}
     told = _told_apart(names | {rest for of in bare.values() for rest in of.values()}) if bare else {}
+    twins = Counter(frozenset(of.values()) for of in bare.values())
+    returns = any(not (_OF_REWARDS | _RETURNS).isdisjoint(w := _words(raw)) and _OF_AN_EPISODE & {*w} for raw in names)
     found: dict[str, str | Name] = {}
-    returns = any(
-        not (_OF_REWARDS | _RETURNS).isdisjoint(w := _words(raw)) and not _OF_AN_EPISODE.isdisjoint(w) for raw in names
-    )
     for tag, of in bare.items():
         meant = {raw: _signal(said) for raw, rest in of.items() if (said := told.get(rest) or translate(rest))}
         if returns:  # beside those of episodes, a mean reward may be one of steps
             meant = {raw: signal for raw, signal in meant.items() if not _mean_reward(of[raw])}
         stems = {_STEM.sub("", signal) for signal in meant.values()}
-        twin = any(tag != other and {*of.values()} == {*those.values()} for other, those in bare.items())
-        if len(meant) > 1 and (len(stems) > 1 or twin) and any(f"{stem}.".startswith(_OF_AGENTS) for stem in stems):
+        twin = len(meant) > 1 and twins[frozenset(of.values())] > 1
+        if (len(stems) > 1 or twin) and any(f"{stem}.".startswith(_OF_AGENTS) for stem in stems):
             found |= {raw: Name(f"{s}@{tag}", origin=Origin.WORDS) for raw, s in meant.items() if "@" not in s}
     return found
 

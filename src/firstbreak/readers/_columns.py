@@ -121,8 +121,8 @@ def says_reward(name: str) -> bool:
 
 def seconds(found: re.Match[str]) -> float:
     """Of `1 day, 2:00:00`."""
-    days, hours, minutes, seconds = (float(part or 0) for part in found.groups()[-4:])
-    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+    days, hours, minutes, rest = (float(part or 0) for part in found.groups()[-4:])
+    return ((days * 24 + hours) * 60 + minutes) * 60 + rest
 
 
 class Columns:

@@ -109,9 +109,8 @@ RUNS = "runs"  #: SummaryWriter makes a folder of this name in a run, and people
 COUNTS = frozenset({"progress.episodes", "progress.env_steps", "progress.updates"})
 STEPS, ELAPSED = "progress.step", "time.elapsed"
 COUNTED = ("episode", "iteration", "epoch")  #: axes beside which steps that fall are of something else
-_STEPS = re.compile(
-    "(total|num|n|ep|episode)?[_ ]?(time|env)?[_ ]?steps?", re.IGNORECASE
-)  #: of an episode, beside its number
+#: of an episode, beside its number
+_STEPS = re.compile("(total|num|n|ep|episode)?[_ ]?(time|env)?[_ ]?steps?", re.IGNORECASE)
 SECONDS = "second"  #: axis of what was read off the machine
 TIMES = ("time.", "throughput.")  #: signals of a clock
 CLOCK_NAMES = frozenset({"time", "seconds", "secs", "sec", "wall", "clock", "timestamp"})
@@ -919,10 +918,8 @@ def _without_counts_of_something_else(raw: Iterable[Series], understood: Mapping
     """
     counted = {name for name, meaning in understood.items() if meaning.signal in COUNTS | {STEPS, ELAPSED}}
     fall = {s.raw: s.axis for s in raw if s.raw in counted and len(s) >= ROWS_OF_A_CLOCK and not _rises(s.values)}
-    total = any(m.signal == STEPS and n not in fall for n, m in understood.items())
-    beside = {"episode"} | (
-        {"step", "env_steps"} if total and COUNTS & {m.signal for m in understood.values()} else set()
-    )
+    rise = {m.signal for n, m in understood.items() if n not in fall}
+    beside = {"episode", "step", "env_steps"} if {STEPS, "progress.episodes"} <= rise else {"episode"}
     lengths = [n for n, axis in fall.items() if axis in beside and _STEPS.fullmatch(n)]
     kept = {n: m for n, m in understood.items() if n not in fall or (m.signal == STEPS and fall[n] not in COUNTED)}
     times = [name for name in fall if understood[name].signal == ELAPSED]

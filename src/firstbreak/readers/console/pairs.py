@@ -183,6 +183,8 @@ def read(line: str) -> ParsedLine | None:
         return ParsedLine(
             {f"eval/{(alone['what'] or 'score').strip()}": scaled(alone)}, kind=LineKind.FRAGMENT, weak=True
         )
+    if line.startswith("Episode length: ") and "+/-" in line:  # the second line of SB3's EvalCallback
+        line = f"Evaluating {line}"
     line = _plain(_printed(line) if line[:1] in "([" and "'" in line else line)
     if ":" in line and (of := _OF.match(line)) and (each := read(line[of.end() :])):
         return replace(each, values={on_split(name, f"{of['name']}/"): v for name, v in each.values.items()})
