@@ -96,7 +96,8 @@ def test_words_compose_a_meaning(name: str, signal: str) -> None:
     [
         "vae_kl", "cost_value_loss", "reward_bound", "grad_norm_clip", "num_valid_things", "kl_target",
         "best_reward_threshold", "world_model/reward_std_head", "opponent/policy_loss", "random/q_loss",
-        "stepsize", "rollout_epochs", "Evaluation/NumEpisodes", "Evaluation/TerminationRate", "eval_avg_wait", "reward_gap",
+        "stepsize", "time/total",
+        "rollout_epochs", "Evaluation/NumEpisodes", "Evaluation/TerminationRate", "eval_avg_wait", "reward_gap",
     ],
 )  # fmt: skip
 def test_a_word_that_is_not_accounted_for_leaves_the_name_alone(name: str) -> None:

@@ -79,23 +79,23 @@ _SYNONYMS = """
     grad: gradient gradients grads | advantage: adv advs advantages | share: frac fraction fracs fractions rate rates
         proportion prop freq frequency share | percent: pct percentage | acc: accuracy accuracies em | correct: right ok |
     incorrect: wrong | success: successes win wins winning solved successful resolved | trunc: truncated truncation
-        truncations overlong overlength unfinished | eos: terminated finished stopped |
-    repeat: repetition repetitions repetitive repeated repeats | refuse: refusal refusals refused refuses |
-    violate: violation violations violating unsafe harmful | tool: tools sbx sandbox sandboxes | retry: retries |
-    action: actions act acts | call: calls invocation invocations | fail: failure failures failed error errors err errs
-        timeout timeouts | invalid: malformed unparsable unparseable | parse: parsing | turn: turns |
-    time: duration latency times | wait: waiting idle stall | rollout: rollouts sampling sampler collect collection collector
-        inference | sample: samples | engine: vllm sglang infer samp | trainer: learner | learn: learning | update: updates |
-    optim: optimizer optimiser optimization opt | sync: synchronization |
-    verify: verification verifier scoring judge grading | stale: staleness age lag | memory: mem rss ram | gpu: cuda |
-    util: utilization utilisation | logp: logps logprob logprobs lp | margin: margins |
-    pref: preference preferences dpo kto orpo simpo ipo | sequence: seq sequences | group: groups grp grouped | mixed: mix |
-    target: targets targ tgt | pred: predict predicted | step: steps | iter: iters iteration iterations it |
-    count: num n number | coef: coeff coefficient beta weighting | format: formatting formatted fmt | buffer: replay buf |
-    weight: weights | env: environment | interact: interacts interactions | noise: sigma | importance: is iw w rho |
-    epsilon: eps ε | rnd: icm curiosity | rm: rewardmodel | total: cumulative cum overall sum tot composite combined |
-    flat: uninformative degenerate degen silent | param: params parameter parameters | done: completed ended seen played |
-    skipped: dropped discarded | bounds: bound | intrinsic: int intr
+        truncations overlong overlength unfinished | eos: terminated finished stopped | repeat: repetition repetitions
+        repetitive repeated repeats | refuse: refusal refusals refused refuses | violate: violation violations violating
+        unsafe harmful | tool: tools sbx sandbox sandboxes | retry: retries | action: actions act acts |
+    call: calls invocation invocations | fail: failure failures failed error errors err errs timeout timeouts | invalid:
+        malformed unparsable unparseable | parse: parsing | turn: turns | time: duration latency times |
+    wait: waiting idle stall | rollout: rollouts sampling sampler collect collection collector inference | sample: samples |
+    engine: vllm sglang infer samp | trainer: learner | learn: learning | update: updates | optim: optimizer optimiser
+        optimization opt | sync: synchronization | verify: verification verifier scoring judge grading |
+    stale: staleness age lag | memory: mem rss ram | gpu: cuda | util: utilization utilisation |
+    logp: logps logprob logprobs lp | margin: margins | pref: preference preferences dpo kto orpo simpo ipo |
+    sequence: seq sequences | group: groups grp grouped | mixed: mix | target: targets targ tgt | pred: predict predicted |
+    step: steps | iter: iters iteration iterations it | count: num n number | coef: coeff coefficient beta weighting |
+    format: formatting formatted fmt | buffer: replay buf | weight: weights | env: environment |
+    interact: interacts interactions | noise: sigma | importance: is iw w rho | epsilon: eps ε | rnd: icm curiosity |
+    rm: rewardmodel | total: cumulative cum overall sum tot composite combined | flat: uninformative degenerate degen silent |
+    param: params parameter parameters | done: completed ended seen played | skipped: dropped discarded | bounds: bound |
+    intrinsic: int intr
 """
 _ATOMS = {word: atom for atom, words in entries(_SYNONYMS) for word in (atom, *words.split())}
 
@@ -106,29 +106,28 @@ _PHRASES_OF = """
     kl old: kl difference, kl between old and new distribution, kl between old and new | logp: log prob, log probs, log pi |
     absdiff: abs diff | ev: explained variance, explained var, expl var, baseline explained |
     lr: learning rate, learningrate | completionrate: completion rate | rm: reward model, bt, bradley terry | critic: value
-        function, q sa, q s a, baseline value, qf val, qf1 val, qf2 val, q val |
-    by: by step, vs step, vs number of steps, by episode | stepreward: step reward, step rewards, reward per step, per step
-        reward, rewards per step, reward per timestep, rew per step, rew step | validcount: num valid, n valid, valid count |
-    mixed: nonzero variance, non zero variance, nonzero std, non zero std | flat: zero std, zero variance, zero var, zero
-        reward std, zero signal, no signal, same reward, identical reward, equal reward, all equal, all same, all identical,
-        equal std | solveall: all correct, all right, all solved, solved all, solve all | solvenone: all wrong, all incorrect,
-        none correct, none solved, solved none, solve none | trunc: cap hit, hit cap, limit hit, hit limit, length limit, max
-        length hit, max len hit, hit max length, hit max len, no eos, without eos, max tokens hit, hit max tokens |
+        function, q sa, q s a, baseline value, qf val, qf1 val, qf2 val, q val | by: by step, vs step, vs number of steps, by
+        episode | stepreward: step reward, step rewards, reward per step, per step reward, rewards per step, reward per
+        timestep, rew per step, rew step | validcount: num valid, n valid, valid count | mixed: nonzero variance, non zero
+        variance, nonzero std, non zero std | flat: zero std, zero variance, zero var, zero reward std, zero signal, no
+        signal, same reward, identical reward, equal reward, all equal, all same, all identical, equal std | solveall: all
+        correct, all right, all solved, solved all, solve all | solvenone: all wrong, all incorrect, none correct, none
+        solved, solved none, solve none | trunc: cap hit, hit cap, limit hit, hit limit, length limit, max length hit, max len
+        hit, hit max length, hit max len, no eos, without eos, max tokens hit, hit max tokens |
     turnlimit: max turns, turn limit | refuse: always refuse, over refusal, false refuse, false refusal | heldout: held out |
     stale: off policy steps, off policyness, policy lag, sampler age, version lag | speed: per second, per sec, per s |
     gpu memory: vram | frame speed: fps | token speed: tps | update speed: ups | step speed: sps |
     env step: timestep, timesteps | tderror: td error, td err, abs td | critic loss: td loss, huber, huber loss, bellman loss,
-        bellman error, dqn loss, quantile loss, baseline loss, c loss, vloss, qloss, closs |
-    policy loss: ploss, a loss, reinforce loss, vpg loss | sftloss: sft loss, lm loss, loss lm, bc loss, imitation loss,
-        cloning loss | tdtarget: td target, td targets, target q, q target, bellman target | buffer size: memory size, memory
-        length, memory len, buffer length, buffer len | entropy coef: entcoef | importance: is weight, is weights |
-    group: within group, in group | mismatch: train infer, train inference, rollout train, train rollout |
-    sync: weight sync, sync weights | share: hit rate | success share: win rate, winrate, sr, reached goal, goal reached,
-        reached target, target reached, goal achieved, battle won, goal rate, objective reached |
-    lossscale: loss scale, grad scale, grad scaler, amp scale | epsilon: eps greedy, epsilon greedy, random action rate,
-        random action prob | absdev importance: w dev, ratio dev, weight dev, is dev, ratio abs dev, ratio deviation, ratio
-        absdev | correct: gt match, ground truth match, answer match | critic max: qmax, maxq |
-    kl behave: kl mu pi, kl pi mu | iter time: iter seconds
+        bellman error, dqn loss, quantile loss, baseline loss, c loss, vloss, qloss, closs | policy loss: ploss, a loss,
+        reinforce loss, vpg loss | sftloss: sft loss, lm loss, loss lm, bc loss, imitation loss, cloning loss | tdtarget: td
+        target, td targets, target q, q target, bellman target | buffer size: memory size, memory length, memory len, buffer
+        length, buffer len | entropy coef: entcoef | importance: is weight, is weights | group: within group, in group |
+    mismatch: train infer, train inference, rollout train, train rollout | sync: weight sync, sync weights | share: hit rate |
+    success share: win rate, winrate, sr, reached goal, goal reached, reached target, target reached, goal achieved, battle
+        won, goal rate, objective reached | lossscale: loss scale, grad scale, grad scaler, amp scale | epsilon: eps greedy,
+        epsilon greedy, random action rate, random action prob | absdev importance: w dev, ratio dev, weight dev, is dev,
+        ratio abs dev, ratio deviation, ratio absdev | correct: gt match, ground truth match, answer match |
+    critic max: qmax, maxq | kl behave: kl mu pi, kl pi mu | iter time: iter seconds
 """
 _PHRASES = {" ".join(phrase.split()): atoms for atoms, phrases in entries(_PHRASES_OF) for phrase in phrases.split(",")}
 #: a return over the last so many episodes: `ret20`, `return_mean_100`, `reward_ma100`
@@ -174,65 +173,61 @@ _QUANTITIES = """
     reward.mixed_frac: mixed %/group + group prompt % rollout | reward.effective_frac: effective/useful/informative % + group
         prompt sample rollout | reward.step.mean: stepreward + env | reward.component.intrinsic.mean: intrinsic reward/return
         + episode | reward.accuracy: correct; acc + answer task share; correct %/answer + answer task completion episode % |
-    samples.valid: validcount + sample rollout | length.prompt.clipped_ratio: prompt trunc + % |
-    policy_version.train: version policy/weight/trainer | throughput.updates: update speed |
-    throughput.samples: sample speed | samples.correct: correct count + answer | samples.incorrect: incorrect count + answer |
-    progress.env_steps: frame count/done + total; env step/interact + total count; interact + total env count |
-    reward.pass_at_k: passk + share | reward.component.format.accuracy: format %/acc/correct + answer completion pass correct
-        % | eval.reward: elo + rating score policy agent | success_rate: success %/episode/task + episode task goal %; success
-        once/end + share | action.bound_loss: bounds loss + action | filter.dropped: skipped group/prompt + count |
-    sft.loss: sftloss | rm.loss: rm loss | rm.accuracy: rm acc | rm.margin: rm margin + reward | curiosity.loss: rnd loss |
-    episode.length: episode length/step + env count | length.mean: ~ length/token + token sampled; new token |
+    samples.valid: validcount + sample rollout | length.prompt.clipped_ratio: prompt trunc + % | policy_version.train: version
+        policy/weight/trainer | throughput.updates: update speed | throughput.samples: sample speed |
+    samples.correct: correct count + answer | samples.incorrect: incorrect count + answer | progress.env_steps: frame
+        count/done + total; env step/interact + total count; interact + total env count | reward.pass_at_k: passk + share |
+    reward.component.format.accuracy: format %/acc/correct + answer completion pass correct % | eval.reward: elo + rating
+        score policy agent | success_rate: success %/episode/task + episode task goal %; success once/end + share |
+    action.bound_loss: bounds loss + action | filter.dropped: skipped group/prompt + count | sft.loss: sftloss |
+    rm.loss: rm loss | rm.accuracy: rm acc | rm.margin: rm margin + reward | curiosity.loss: rnd loss | episode.length:
+        episode length/step + env count | length.mean: ~ length/token + token sampled; new token |
     length.total.mean: sequence length | length.terminated_mean: ~ length/token eos + token | length.clipped_ratio: ~ clip % +
-        length; trunc % + ~ token sample rollout length; trunc + ~ token sample rollout length |
-    length.correct.mean: length correct + ~ token total | length.incorrect.mean: length incorrect + ~ token total |
-    length.prompt.mean: prompt length/token + token | length.env.mean: env token + length | length.terminated_frac: eos % + ~
-        sample rollout; eos + ~ sample rollout | length.max_turns_frac: turnlimit % + episode rollout |
-    turns.mean: turn + count episode rollout | text.repetition_frac: repeat % + ~ token ngram |
-    text.refusal_frac: refuse % + ~ | text.violation_frac: violate % + ~ | tool.call_freq: tool call + count episode rollout
-        sample; call episode/rollout/sample + count | tool.success_freq: tool success/correct + call % |
-    tool.failure_freq: tool fail % + call | tool.error_count: tool fail + count call | tool.invalid_frac: tool invalid % +
-        call parse; tool parse fail % + call | tool.runtime.mean: tool time/wait + call | samples.groups: count/size
-        prompt/group; prompt sampled + count | samples.step: count/size sample/rollout/completion |
-    kl.ref: kl ref + token policy loss | kl.loss: kl loss weighted/scaled |
-    kl.old: kl old/approx + token policy; prox kl + approx | kl.coef: kl coef + penalty loss | behave.kl: kl behave + approx |
-    behave.ratio.mean: behave importance/ratio + weight | policy.ratio.mean: prox importance/ratio + weight; ratio +
-        importance prob policy; importance + weight | rollout_train.kl: kl engine/rollout trainer; kl engine; kl mismatch |
-    rollout_train.logp_absdiff.mean: logp absdiff/mismatch + engine rollout trainer token mismatch absdiff; logp diff rollout |
-    policy.weight_norm: param/weight norm + policy | loss.total: loss + total | policy.loss: policy/pg/clip loss + clip
-        pg policy grad inner | policy.loss.delta: delta policy loss | policy.objective: objective + policy pg |
-    policy.clip_fraction: clip % + policy pg ratio token; clip importance | policy.clip_fraction.low: clip % low/lower +
-        policy pg ratio token | policy.clip_fraction.high: clip % high/upper + policy pg ratio token |
-    policy.clip_range: clip range/epsilon | policy.ratio_out: ratio outside/out + bounds range clip % |
-    policy.ratio.absdev: absdev importance | policy.logp.mean: logp + policy token trainer action sequence |
-    policy.logp.ref: logp ref + policy token trainer | policy.logp.old: logp old + policy token trainer |
-    policy.logp.rollout: logp engine/rollout + policy token | policy.stop_iter: stop iter/epoch + early |
-    grad.norm: grad norm + policy total; grad | lr: lr + policy |
-    optim.loss_scale: lossscale + policy optim trainer fp16 amp | advantage.mean: advantage + gae critic policy relative group
-        token | advantage.zero_frac: advantage zero % + token sample | advantage.abs.mean: advantage abs/absmean |
-    value.loss: critic loss + mse td total | value.loss.delta: delta critic loss |
-    value.mean: critic + policy pred total episode new | value.old.mean: critic old + pred |
-    value.target.mean: critic target; tdtarget + critic | returns.mean: return target |
-    value.explained_variance: ev + critic | value.clip_fraction: clip critic % | value.grad_norm: grad norm critic |
-    value.lr: lr critic | td_error: tderror + abs critic | replay.size: buffer size/capacity |
-    replay.priority: priority + buffer | policy.entropy: entropy + policy token action rollout |
-    entropy.coef: entropy coef + loss effective | action.std: action/noise/policy *std + policy | pref.loss: pref loss |
-    pref.reward.chosen: chosen reward + epoch | pref.reward.rejected: rejected reward + epoch |
+        length; trunc % + ~ token sample rollout length; trunc + ~ token sample rollout length | length.correct.mean: length
+        correct + ~ token total | length.incorrect.mean: length incorrect + ~ token total | length.prompt.mean: prompt
+        length/token + token | length.env.mean: env token + length | length.terminated_frac: eos % + ~ sample rollout; eos + ~
+        sample rollout | length.max_turns_frac: turnlimit % + episode rollout | turns.mean: turn + count episode rollout |
+    text.repetition_frac: repeat % + ~ token ngram | text.refusal_frac: refuse % + ~ | text.violation_frac: violate % + ~ |
+    tool.call_freq: tool call + count episode rollout sample; call episode/rollout/sample + count | tool.success_freq: tool
+        success/correct + call % | tool.failure_freq: tool fail % + call | tool.error_count: tool fail + count call |
+    tool.invalid_frac: tool invalid % + call parse; tool parse fail % + call | tool.runtime.mean: tool time/wait + call |
+    samples.groups: count/size prompt/group; prompt sampled + count | samples.step: count/size sample/rollout/completion |
+    kl.ref: kl ref + token policy loss | kl.loss: kl loss weighted/scaled | kl.old: kl old/approx + token policy; prox kl +
+        approx | kl.coef: kl coef + penalty loss | behave.kl: kl behave + approx | behave.ratio.mean: behave importance/ratio
+        + weight | policy.ratio.mean: prox importance/ratio + weight; ratio + importance prob policy; importance + weight |
+    rollout_train.kl: kl engine/rollout trainer; kl engine; kl mismatch | rollout_train.logp_absdiff.mean: logp
+        absdiff/mismatch + engine rollout trainer token mismatch absdiff; logp diff rollout | policy.weight_norm: param/weight
+        norm + policy | loss.total: loss + total | policy.loss: policy/pg/clip loss + clip pg policy grad inner |
+    policy.loss.delta: delta policy loss | policy.objective: objective + policy pg | policy.clip_fraction: clip % + policy pg
+        ratio token; clip importance | policy.clip_fraction.low: clip % low/lower + policy pg ratio token |
+    policy.clip_fraction.high: clip % high/upper + policy pg ratio token | policy.clip_range: clip range/epsilon |
+    policy.ratio_out: ratio outside/out + bounds range clip % | policy.ratio.absdev: absdev importance | policy.logp.mean:
+        logp + policy token trainer action sequence | policy.logp.ref: logp ref + policy token trainer | policy.logp.old: logp
+        old + policy token trainer | policy.logp.rollout: logp engine/rollout + policy token | policy.stop_iter: stop
+        iter/epoch + early | grad.norm: grad norm + policy total; grad | lr: lr + policy | optim.loss_scale: lossscale +
+        policy optim trainer fp16 amp | advantage.mean: advantage + gae critic policy relative group token |
+    advantage.zero_frac: advantage zero % + token sample | advantage.abs.mean: advantage abs/absmean |
+    value.loss: critic loss + mse td total | value.loss.delta: delta critic loss | value.mean: critic + policy pred total
+        episode new | value.old.mean: critic old + pred | value.target.mean: critic target; tdtarget + critic |
+    returns.mean: return target | value.explained_variance: ev + critic | value.clip_fraction: clip critic % |
+    value.grad_norm: grad norm critic | value.lr: lr critic | td_error: tderror + abs critic |
+    replay.size: buffer size/capacity | replay.priority: priority + buffer | policy.entropy: entropy + policy token action
+        rollout | entropy.coef: entropy coef + loss effective | action.std: action/noise/policy *std + policy |
+    pref.loss: pref loss | pref.reward.chosen: chosen reward + epoch | pref.reward.rejected: rejected reward + epoch |
     pref.reward.margin: margin + reward pref epoch | pref.reward.accuracy: pref acc + reward |
     pref.logp.chosen: chosen logp + policy | pref.logp.rejected: rejected logp + policy | pref.nll: chosen nll |
-    staleness.mean: stale + policy sample step data | staleness.stale_frac: stale % + sample rollout data |
-    time.rollout: time rollout/gen/sample/engine + step phase | time.train: time update/learn/optim/backward/trainer + step
-        policy phase | time.step: time step/iter + total | time.update_weights: time sync + weight policy engine |
-    time.reward: time reward/verify/score + step phase | time.iteration: time episode | epsilon: epsilon |
-    time.wait_batch: time wait + queue data rollout | time.elapsed: time wall/elapsed + total; time total + taken |
-    throughput.iter_s: iter speed | throughput.tok_s: token speed + total throughput | throughput.tok_s_gpu: token speed gpu |
-    throughput.gen_tok_s: token speed gen/rollout/completion/decode + throughput | throughput.sps: step speed + env total |
-    throughput.fps: frame speed + env total approx | gpu.util: gpu util + estimated % |
-    memory.gpu: gpu memory + peak max allocated | memory.gpu_reserved: gpu memory reserved + peak max | memory.alloc_retries:
-        alloc/allocation retry + count gpu memory total | memory.cpu: memory + system cpu ram process host driver worker peak |
-    perf.mfu: mfu | progress.episodes: episode total/count/done/eos + done eos rollout total | progress.updates: update
-        total/count + optim policy grad; optim/grad/update step/update + total count; update index/idx/id + policy |
-    tokens.total: token total + rollout
+    staleness.mean: stale + policy sample step data | staleness.stale_frac: stale % + sample rollout data | time.rollout: time
+        rollout/gen/sample/engine + step phase | time.train: time update/learn/optim/backward/trainer + step policy phase |
+    time.step: time step/iter + total | time.update_weights: time sync + weight policy engine | time.reward: time
+        reward/verify/score + step phase | time.iteration: time episode | epsilon: epsilon | time.wait_batch: time wait +
+        queue data rollout | time.elapsed: time wall/elapsed + total | throughput.iter_s: iter speed | throughput.tok_s: token
+        speed + total throughput | throughput.tok_s_gpu: token speed gpu | throughput.gen_tok_s: token speed
+        gen/rollout/completion/decode + throughput | throughput.sps: step speed + env total | throughput.fps: frame speed +
+        env total approx | gpu.util: gpu util + estimated % | memory.gpu: gpu memory + peak max allocated |
+    memory.gpu_reserved: gpu memory reserved + peak max | memory.alloc_retries: alloc/allocation retry + count gpu memory
+        total | memory.cpu: memory + system cpu ram process host driver worker peak | perf.mfu: mfu | progress.episodes:
+        episode total/count/done/eos + done eos rollout total | progress.updates: update total/count + optim policy grad;
+        optim/grad/update step/update + total count; update index/idx/id + policy | tokens.total: token total + rollout
 """
 
 

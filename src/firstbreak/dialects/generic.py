@@ -46,24 +46,23 @@ _SPELLED = """
         truncated_frac truncation_rate truncation_ratio frac_truncated overlong_ratio trunc cut hit_max finish_length |
     length.terminated_frac: finish_stop | length.prompt.mean: prompt_length prompt_len | turns.mean: turns num_turns | kl.ref:
         kl_ref ref_kl kl_to_ref kl_with_ref kl_from_ref reference_kl kl_reference kl_div_ref kl_base kl_to_base kl_init |
-    kl.old: approx_kl approxkl kl_old ppo_kl kl_update policy_kl kl_new_old |
-    kl.coef: kl_coef kl_coeff kl_beta kl_weight kl_ctl | loss.total: loss total_loss loss_total training_loss train_loss
-        kd_loss distill_loss distillation_loss | loss.aux: aux_loss | sft.nll: nll mean_nll | sft.ppl.mean: perplexity ppl |
-    policy.loss: policy_loss loss_policy pg_loss actor_loss loss_actor pi_loss loss_pi action_loss surrogate_loss
-        policy_gradient_loss | policy.clip_fraction: clip_fraction clipped_fraction fraction_clipped clipfrac clip_frac
-        clip_ratio pg_clipfrac | policy.ratio.mean: ratio importance_ratio prob_ratio |
-    policy.clip_range: clip_range clip_epsilon | policy.stop_iter: epochs_done num_epochs_done n_epochs_done stop_iter |
-    grad.norm: grad_norm gradient_norm gradnorm global_norm grad_global_norm total_norm actor_grad_norm policy_grad_norm
-        grad_gnorm gn | lr: lr learning_rate learningrate cur_lr current_lr actor_lr policy_lr |
-    advantage.mean: advantage advantages adv | value.loss: value_loss loss_value critic_loss loss_critic vf_loss loss_vf
-        v_loss loss_v q_loss loss_q qf_loss td_loss value_function_loss qf1_loss critic1_loss | value.mean: value values q
-        q_value q_values vpred qf1_values q_data q_taken | value.target.mean: target_q q_target value_target |
-    value.explained_variance: explained_variance explained_var vf_explained_var ev exp_var | value.clip_fraction:
-        value_clip_fraction vf_clipfrac value_clipfrac | value.grad_norm: critic_grad_norm value_grad_norm |
+    kl.old: approx_kl approxkl kl_old ppo_kl kl_update policy_kl kl_new_old | kl.coef: kl_coef kl_coeff kl_beta kl_weight
+        kl_ctl | loss.total: loss total_loss loss_total training_loss train_loss kd_loss distill_loss distillation_loss |
+    loss.aux: aux_loss | sft.nll: nll mean_nll | sft.ppl.mean: perplexity ppl | policy.loss: policy_loss loss_policy pg_loss
+        actor_loss loss_actor pi_loss loss_pi action_loss surrogate_loss policy_gradient_loss | policy.clip_fraction:
+        clip_fraction clipped_fraction fraction_clipped clipfrac clip_frac clip_ratio pg_clipfrac | policy.ratio.mean: ratio
+        importance_ratio prob_ratio | policy.clip_range: clip_range clip_epsilon | policy.stop_iter: epochs_done
+        num_epochs_done n_epochs_done stop_iter | grad.norm: grad_norm gradient_norm gradnorm global_norm grad_global_norm
+        total_norm actor_grad_norm policy_grad_norm grad_gnorm gn | lr: lr learning_rate learningrate cur_lr current_lr
+        actor_lr policy_lr | advantage.mean: advantage advantages adv | value.loss: value_loss loss_value critic_loss
+        loss_critic vf_loss loss_vf v_loss loss_v q_loss loss_q qf_loss td_loss value_function_loss qf1_loss critic1_loss |
+    value.mean: value values q q_value q_values vpred qf1_values q_data q_taken | value.target.mean: target_q q_target
+        value_target | value.explained_variance: explained_variance explained_var vf_explained_var ev exp_var |
+    value.clip_fraction: value_clip_fraction vf_clipfrac value_clipfrac | value.grad_norm: critic_grad_norm value_grad_norm |
     value.lr: critic_lr value_lr | td_error: td_error td_err | policy.entropy: entropy policy_entropy token_entropy
-        action_entropy | entropy.coef: entropy_coef ent_coef entropy_coeff | alpha: alpha sac_alpha alpha_value |
-    alpha.loss: alpha_loss ent_coef_loss loss_alpha | epsilon: epsilon eps ε exploration_rate exploration_epsilon |
-    action.std: action_std policy_std std_action | diversity.distinct: distinct distinct_frac distinct_outputs unique_frac
+        action_entropy | entropy.coef: entropy_coef ent_coef entropy_coeff | alpha: alpha sac_alpha alpha_value | alpha.loss:
+        alpha_loss ent_coef_loss loss_alpha | epsilon: epsilon eps ε exploration_rate exploration_epsilon | action.std:
+        action_std policy_std std_action | diversity.distinct: distinct distinct_frac distinct_outputs unique_frac
         unique_outputs unique_completions | diversity.self_bleu: self_bleu | advantage.error: advantage_error |
     advantage.turned: advantage_turned | pref.loss: dpo_loss preference_loss | pref.reward.chosen: chosen_reward
         chosen_rewards reward_chosen rewards_chosen | pref.reward.rejected: rejected_reward rejected_rewards reward_rejected
@@ -73,16 +72,16 @@ _SPELLED = """
     rollout_train.ratio.mean: is_ratio importance_weight importance_weights tis_weight | throughput.sps: sps
         steps_per_second steps_per_sec env_steps_per_second | throughput.fps: fps frames_per_second | throughput.tok_s:
         tokens_per_second tokens_per_sec tok_s throughput | time.step: step_time time_per_step iteration_time iter_time
-        seconds_per_step | time.elapsed: time_elapsed elapsed elapsed_time runtime wall_time walltime time_total_s total_time |
-    time.unix: timestamp | memory.gpu: peak_memory_alloc gpu_memory gpu_mem gpu_memory_gb memory_allocated_gb |
-    memory.gpu_reserved: peak_memory_reserved memory_reserved_gb gpu_memory_reserved |
-    tokens.total: num_tokens total_tokens tokens | progress.step: step steps global_step global_steps training_step
-        total_steps unnamed_0 | progress.env_steps: timestep timesteps total_timesteps env_step env_steps total_env_steps
-        num_env_steps frames num_frames total_frames t_env | progress.iterations: iteration iterations iter iters it
-        training_iteration generation round rounds | time.iteration: duration time_taken | progress.episodes: game episode
-        episodes num_episodes episodes_total n_episode n_episodes n_epi | progress.epoch: epoch epochs |
-    config.group_size: group_size num_generations | config.target_kl: target_kl |
-    progress.updates: update updates num_updates n_updates upd | replay.is_beta: per_beta is_beta beta_per
+        seconds_per_step | time.elapsed: time_elapsed elapsed elapsed_time runtime wall_time walltime time_total_s total_time
+        total_secs total_seconds | time.unix: timestamp | memory.gpu: peak_memory_alloc gpu_memory gpu_mem gpu_memory_gb
+        memory_allocated_gb | memory.gpu_reserved: peak_memory_reserved memory_reserved_gb gpu_memory_reserved | tokens.total:
+        num_tokens total_tokens tokens | progress.step: step steps global_step global_steps training_step total_steps
+        unnamed_0 | progress.env_steps: timestep timesteps total_timesteps env_step env_steps total_env_steps num_env_steps
+        frames num_frames total_frames t_env | progress.iterations: iteration iterations iter iters it training_iteration
+        generation round rounds | time.iteration: duration time_taken | progress.episodes: game episode episodes num_episodes
+        episodes_total n_episode n_episodes n_epi | progress.epoch: epoch epochs | config.group_size: group_size
+        num_generations | config.target_kl: target_kl | progress.updates: update updates num_updates n_updates upd |
+    replay.is_beta: per_beta is_beta beta_per
 """
 _GROUPS: Mapping[str, str] = {
     **dict(_meaning.entries(_SPELLED)),
@@ -519,35 +518,34 @@ def _words(raw: str) -> list[str]:
 #: what the authors of a loop of their own call its options
 _OPTIONS = """
     learning_rate: learning_rate lr policy_lr lr_policy actor_lr lr_actor pi_lr peak_lr lr_a | value_learning_rate: value_lr
-        lr_value critic_lr lr_critic vf_lr lr_c qf_lr q_lr | lr_schedule: lr_schedule lr_scheduler |
-    warmup_steps: warmup_steps lr_warmup_steps num_warmup_steps | grad_clip: max_grad_norm grad_clip clip_grad_norm clip_grad
+        lr_value critic_lr lr_critic vf_lr lr_c qf_lr q_lr | lr_schedule: lr_schedule lr_scheduler | warmup_steps:
+        warmup_steps lr_warmup_steps num_warmup_steps | grad_clip: max_grad_norm grad_clip clip_grad_norm clip_grad
         grad_norm_clip gradient_clip clip_norm | kl_coef: kl_coef beta kl_beta beta_kl kl_coeff kl_weight kl | clip_range:
         clip_range clip_coef clip_eps epsilon clip_epsilon clip_ratio ratio_clip eps_clip clip_param cliprange ppo.clip
         clip_low clip_eps_low clip_ratio_low | clip_range_high: clip_high clip_eps_high clip_ratio_high | clip_range_value:
         clip_range_vf cliprange_value vf_clip value_clip | target_kl: target_kl kl_target max_kl | group_size: group_size
         num_generations samples_per_prompt n_samples_per_prompt completions_per_prompt completions_per_group G
-        rollouts_per_prompt responses_per_prompt | batch_size: batch_size batch bsz train_batch_size bs |
-    minibatch_size: minibatch_size mini_batch_size | minibatches: minibatches num_minibatches n_minibatches |
-    epochs_per_batch: epochs n_epochs ppo_epochs update_epochs inner_epochs num_inner_epochs epochs_per_batch |
-    max_new_tokens: max_new_tokens max_completion_length max_response_length max_completion_tokens max_gen_len max_new
-        max_tokens max_tok | temperature: temperature sampling_temperature temp | entropy_coef: ent_coef entropy_coef
-        entropy_coeff ent_weight entropy_weight entropy_cost | value_coef: vf_coef value_coef vf_coeff value_loss_coef
-        critic_coef baseline_cost | gamma: gamma discount | gae_lambda: gae_lambda lam lmbda lambda_gae | buffer_size:
-        buffer_size replay_size memory_size replay_capacity buffer_capacity replay_buffer_size buffer buffer.size replay.size
-        buffer_cap | learning_starts: learning_starts start_steps random_steps min_replay_size replay_start_size learn_start
-        start_timesteps | train_freq: train_freq train_every train_frequency update_every update_freq update_frequency |
-    target_update_interval: target_update_interval target_update_every target_update_freq target_update_frequency
-        target_network_frequency target_sync target_sync_every sync_target_every target_update_period | policy_delay:
-        policy_delay policy_freq policy_frequency update_actor_freq | action_noise: exploration_noise expl_noise |
-    n_step_returns: n_step n_step_return n_step_returns | normalize_advantage: norm_adv normalize_advantage
-        normalize_advantages | normalize_reward: norm_reward normalize_reward normalize_rewards | normalize_observation:
-        norm_obs normalize_obs obs_norm normalize_observations | reward_clip: reward_clip clip_reward | eval_interval:
-        eval_every eval_freq eval_interval test_interval | save_interval: save_every save_freq save_interval |
-    log_interval: log_every log_freq log_interval | exploration_initial: eps_start epsilon_start start_e eps_init epsilon_init
-        initial_epsilon | exploration_final: eps_end epsilon_end end_e eps_min epsilon_min eps_final epsilon_final
-        final_epsilon epsilon_finish | n_envs: n_envs num_envs | n_steps: n_steps num_steps rollout_len rollout_length
-        rollout_steps unroll_length | total_steps: total_timesteps max_steps total_steps total_env_steps max_train_steps
-        train_steps n_timesteps | env_id: env_id env | model: model model_name
+        rollouts_per_prompt responses_per_prompt | batch_size: batch_size batch bsz train_batch_size bs | minibatch_size:
+        minibatch_size mini_batch_size | minibatches: minibatches num_minibatches n_minibatches | epochs_per_batch: epochs
+        n_epochs ppo_epochs update_epochs inner_epochs num_inner_epochs epochs_per_batch | max_new_tokens: max_new_tokens
+        max_completion_length max_response_length max_completion_tokens max_gen_len max_new max_tokens max_tok | temperature:
+        temperature sampling_temperature temp | entropy_coef: ent_coef entropy_coef entropy_coeff ent_weight entropy_weight
+        entropy_cost | value_coef: vf_coef value_coef vf_coeff value_loss_coef critic_coef baseline_cost |
+    gamma: gamma discount | gae_lambda: gae_lambda lam lmbda lambda_gae | buffer_size: buffer_size replay_size memory_size
+        replay_capacity buffer_capacity replay_buffer_size buffer buffer.size replay.size buffer_cap | learning_starts:
+        learning_starts start_steps random_steps min_replay_size replay_start_size learn_start start_timesteps | train_freq:
+        train_freq train_every train_frequency update_every update_freq update_frequency | target_update_interval:
+        target_update_interval target_update_every target_update_freq target_update_frequency target_network_frequency
+        target_sync target_sync_every sync_target_every target_update_period | policy_delay: policy_delay policy_freq
+        policy_frequency update_actor_freq | action_noise: exploration_noise expl_noise | n_step_returns: n_step n_step_return
+        n_step_returns | normalize_advantage: norm_adv normalize_advantage normalize_advantages | normalize_reward:
+        norm_reward normalize_reward normalize_rewards | normalize_observation: norm_obs normalize_obs obs_norm
+        normalize_observations | reward_clip: reward_clip clip_reward | eval_interval: eval_every eval_freq eval_interval
+        test_interval | save_interval: save_every save_freq save_interval | log_interval: log_every log_freq log_interval |
+    exploration_initial: eps_start epsilon_start start_e eps_init epsilon_init initial_epsilon | exploration_final: eps_end
+        epsilon_end end_e eps_min epsilon_min eps_final epsilon_final final_epsilon epsilon_finish | n_envs: n_envs num_envs |
+    n_steps: n_steps num_steps rollout_len rollout_length rollout_steps unroll_length | total_steps: total_timesteps max_steps
+        total_steps total_env_steps max_train_steps train_steps n_timesteps | env_id: env_id env | model: model model_name
 """
 CONFIG = spelled(
     "weight_decay top_p top_k gradient_steps tau target_entropy exploration_fraction seed",
