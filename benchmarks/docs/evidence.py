@@ -1,4 +1,4 @@
-"""How often firstbreak is right, and how often it accuses a healthy run: one page, and three numbers for the first page."""
+"""How often firstbreak is right, and how often it accuses a healthy run: one page, and three numbers for the first pages."""
 
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,13 @@ def page() -> str:
     """docs/evidence.md"""
     sets, drawn, field = result("relations")["fresh"], result("population"), result("field")["unseen"]
     public = [f"{percent(field['all'][name]['share'])} of {field['all'][name]['of']}" for name in FIELD]
-    *unseen, drawn_runs = _first_rows()
+    n = sum(drawn["all"][f"n_{kind}"] for kind in ("harmful", "harmless", "healthy"))
+    shares = [f"{percent(drawn['all'][name]['share'])} of {drawn['all'][f'n_{kind}']}" for name, kind in DRAWN.items()]
     rows = [
-        *unseen,
+        ["unseen runs by other hands", *_asked("link_accepted", "accused", "stopped")],
         ["the same, the two most probable links", *_asked("link_two"), "", ""],
-        drawn_runs,
+        ["the same, read by a person", *_asked("reader_link_accepted", "reader_accused"), ""],
+        [f"{n:,} drawn runs, partly seen", *shares],
         [f"{field['all']['runs']} public runs, scored once a release", *public],
     ]
     each = [
@@ -40,18 +42,12 @@ def page() -> str:
 
 def first_page(path: str) -> str:
     """README.md or docs/index.md, with its three numbers."""
-    return between_marks((ROOT / path).read_text("utf-8"), {"figures": table(HEAD, _first_rows())})
-
-
-def _first_rows() -> list[list[str]]:
-    drawn: dict[str, Any] = result("population")["all"]
-    n = sum(drawn[f"n_{kind}"] for kind in ("harmful", "harmless", "healthy"))
-    cells = [f"{percent(drawn[name]['share'])} of {drawn[f'n_{kind}']}" for name, kind in DRAWN.items()]
-    return [
-        ["unseen runs by other hands", *_asked("link_accepted", "accused", "stopped")],
-        ["the same unseen runs, read by a person", *_asked("reader_link_accepted", "reader_accused"), ""],
-        [f"{n:,} drawn runs, partly seen", *cells],
+    rows = [
+        ["firstbreak, asked once", *_asked("link_accepted", "accused", "stopped")],
+        ["a person with the same logs", *_asked("reader_link_accepted", "reader_accused"), ""],
     ]
+    head = ("runs that others made", "broken: right link of ten", "sound: warned of", "sound: told to stop")
+    return between_marks((ROOT / path).read_text("utf-8"), {"figures": table(head, rows)})
 
 
 def _asked(*keys: str) -> list[str]:

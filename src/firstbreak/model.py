@@ -145,6 +145,9 @@ class Role(enum.StrEnum):
     SCORE_FELL = "score_fell"  #: found: a sign that the score fell; several signs are one event, and the surest counts
     EVALUATION_APART = "evaluation_apart"  #: found: training improves and the evaluation does not
     DRIFT_UNREWARDED = "drift_unrewarded"  #: found: the policy moves away from its reference and gains nothing
+    TEXT_LOST = (
+        "text_lost"  #: found, and critical: the policy no longer writes its reference's text, whatever the score says
+    )
 
 
 class WeightKind(enum.StrEnum):
@@ -225,6 +228,9 @@ class Happened(enum.StrEnum):
     SKIPPED = "skipped"  #: an update was left out
     REFUSED = "refused"  #: the engine does not take the weights that it is sent
     NOT_LOADED = "not loaded"  #: saved weights are missing, or do not fit the names of the model
+
+
+BY_HAND = "KeyboardInterrupt"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -319,6 +325,12 @@ class Run(Shown):
     ] = ()  #: files of which nothing could be read and which may hold the score, relative to `path`
     notes: tuple[str, ...] = ()  #: facts about the recording: restarts merged, sampling, axis chosen
     events: tuple[Event, ...] = ()  #: what lines of text say, in order
+
+    @property
+    def error(self) -> Event | None:
+        """The error after which no number was logged, where nobody stopped the run by hand."""
+        ends = [e for e in self.events if e.kind is Happened.ERROR and e.last and not e.text.startswith(BY_HAND)]
+        return ends[-1] if ends else None
 
     @property
     def first_step(self) -> float | None:

@@ -10,7 +10,7 @@ import pytest
 
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.registry import detectors
-from firstbreak.model import Action, Config, Happened, Link, Role, Run, Status
+from firstbreak.model import Action, Config, Event, Happened, Link, Role, Run, Status
 from firstbreak.readers.read import read
 from firstbreak.reports import json as json_report
 from firstbreak.reports import terminal
@@ -84,6 +84,13 @@ def refilled(held: int, lost: float = 0.6) -> Run:
     size = 1000.0 * (X + 1) - np.where(held <= 1000 * X, held, 0)
     reward = RISE * np.where(held <= 1000 * X, 1 - lost if held else 1.0, 1.0)
     return run({"replay.size": size, "reward.mean": reward}, algorithm="sac")
+
+
+def restarted(saved: bool) -> Run:
+    """Four jobs one after the other, with or without the replay buffer of the job before."""
+    size = 1000.0 * (X + 1) if saved else 1000.0 * (X % 25 + 1)
+    events = tuple(Event(kind=Happened.RESUMED, text="Loading model", step=float(at)) for at in (25, 50, 75))
+    return run({"replay.size": size, "reward.mean": RISE}, algorithm="td3", events=events)
 
 
 def workers(seeds: int) -> Run:
@@ -608,3 +615,8 @@ def test_a_policy_that_leaves_its_reference_and_gains_is_watched_and_no_break(ri
     score = learning(N) if rises else 0.5 + noise(N, 0.05)
     first = diagnose(grpo({"kl.ref": 0.001 + 0.03 * X, "reward.mean": score})).first_break
     assert (first.link if first else None) is link
+
+
+def test_a_replay_buffer_that_begins_anew_at_each_restart_is_not_saved() -> None:
+    assert "after 3 restarts the replay buffer begins anew" in found("reported-in-text", restarted(saved=False)).message
+    silent("reported-in-text", restarted(saved=True))

@@ -11,6 +11,7 @@ from firstbreak.engine.common_settings import in_force
 from firstbreak.engine.facts import denied
 from firstbreak.engine.families import Method
 from firstbreak.engine.inputs import Inputs
+from firstbreak.engine.judgement import RESTATE
 from firstbreak.engine.rank import with_options
 from firstbreak.model import (
     Action,
@@ -112,7 +113,8 @@ def links_have_what_they_say(dx: Diagnosis) -> Iterator[str]:
     """OK was looked at, and what was not measured was not looked at; the summary, the picture and `inspect` agree."""
     unseen = [link for link in Link if dx.links[link].status is LinkStatus.NOT_MEASURED]
     for link in Link:
-        looked = any(o.link is link and o.status in (Status.OK, Status.FOUND) for o in dx.outcomes)
+        own = [o for o in dx.outcomes if o.link is link and not o.roles & RESTATE]  # of the score alone nothing is seen
+        looked = any(o.status in (Status.OK, Status.FOUND) for o in own)
         silent = link in unseen and looked and dx.verdict.known
         if (dx.links[link].status is LinkStatus.OK and not (looked and dx.verdict.known)) or silent:
             yield f"{link} is {dx.links[link].status}"
@@ -284,7 +286,7 @@ def relations_hold(dx: Diagnosis) -> Iterator[str]:
 
 
 _TRAINING = ("reward.mean", "reward.episode")
-_NEVER_ABOVE = re.compile(r"(\S+) fell from (\S+) to \S+ and was never above its start")
+_NEVER_ABOVE = re.compile(r"(\S+) fell from (\S+) to \S+ and was never above its start(?! by more)")
 _BEGINS_AFTER = re.compile(r"(\S+) is flat because it begins after the learning")
 _AT_MOST = re.compile(r"^(\S+) is at most ([\d.e+-]+)")
 _ENTROPY_BONUS = re.compile(r"entropy bonus")

@@ -269,7 +269,7 @@ def test_the_first_screen_is_drawn_in_a_notebook_and_saved(tmp_path: Path) -> No
     drawn = (tmp_path / "break.svg").read_text()
     assert all(
         f"<!-- {text} -->" in drawn
-        for text in ("Roll back: first break: reward, step 61", "best score, step 70", "steps")
+        for text in ("Roll back: first break: reward, or earlier, step 61", "best score, step 70", "steps")
     )
 
 

@@ -247,7 +247,8 @@ def _written(dx: Diagnosis) -> float:
 def _as_lines(watched: Diagnoses, name: str) -> Diagnoses:
     lasting, line, shown = Lasting(), "", ""
     for dx in watched:
-        line = f"step {number(dx.run.last_step)}  {dx.verdict.action.value}: {dx.verdict.summary}"
+        where, verdict = f"{Path(name).name}  step {number(dx.run.last_step)}", dx.verdict
+        line = f"{where}  {verdict.action.value}: {verdict.summary} Do this first: {verdict.do_first}"
         if lasting.add(dx):
             write(shown := line)
         yield dx

@@ -36,6 +36,7 @@ _CLIPS = frozenset({"clip_range", "clip_range_high", "clip_range_value", "epochs
 LACKS: Mapping[str, frozenset[str]] = {
     "trpo": _CLIPS - {"minibatches"},
     **dict.fromkeys(("a2c", "a3c", "vpg", "reinforce"), _CLIPS | {"target_kl"}),
+    **dict.fromkeys(("ddpg", "td3"), frozenset({"target_update_interval"})),
 }
 
 

@@ -195,6 +195,8 @@ def settled(name: str, side: Side, inputs: Inputs) -> bool:
     value, range_ = in_force(inputs.run, name), usual_range(name, inputs)
     if value is None:
         return False
+    if name == "buffer_size" and inputs.run.axis == "env_steps" and value >= (inputs.run.last_step or math.inf):
+        return True  # it holds the whole run
     if side is Side.HIGH:
         return value <= (range_.low if range_ is not None else 0)
     return range_ is not None and value >= range_.high

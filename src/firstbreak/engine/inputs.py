@@ -834,8 +834,8 @@ class Derived(Generic[T]):
 
     def missing(self, family: Family) -> str:
         """What a user of a run of that family reads where the input is missing: what it is, and what to log."""
-        what, *how = inspect.cleandoc(self.made.__doc__ or self.name).split("\n")
-        told = " ".join(filter(None, (for_family(line, family) for line in how)))
+        first, _, how = inspect.cleandoc(self.made.__doc__ or self.name).partition("\n\n")
+        what, told = " ".join(first.split()), " ".join(filter(None, (for_family(line, family) for line in how.split("\n"))))
         return f"not recorded: {what[0].lower()}{what[1:].removesuffix('.')}. {told}".strip()
 
 

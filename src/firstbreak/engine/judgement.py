@@ -68,6 +68,7 @@ class Worst(enum.Enum):
 
     LOST_WEIGHTS = enum.auto()  #: weights or losses that are no numbers: nothing after it is of use
     PROOF = enum.auto()  #: an identity that fails: a bug, whatever the score does
+    ENDED = enum.auto()  #: an error after which nothing was logged: there is nothing left to watch
     CRITICAL = enum.auto()
     WARNING = enum.auto()  #: of at least medium confidence, or slower, or too little memory
     DOUBT = enum.auto()  #: a warning of low confidence, or a file that could not be read
@@ -80,6 +81,7 @@ ACTIONS: Mapping[Worst, Mapping[Harm, Action]] = {
     for worst, row in {
         Worst.LOST_WEIGHTS: (Action.ROLLBACK, Action.ROLLBACK, Action.STOP, Action.STOP, Action.STOP, Action.STOP),
         Worst.PROOF: (Action.ROLLBACK, Action.ROLLBACK, Action.STOP, Action.STOP, Action.STOP, Action.STOP),
+        Worst.ENDED: (Action.ROLLBACK, Action.STOP, Action.STOP, Action.STOP, Action.STOP, Action.STOP),
         Worst.CRITICAL: (Action.ROLLBACK, Action.ROLLBACK, Action.STOP, Action.STOP, Action.WATCH, Action.STOP),
         Worst.WARNING: (Action.ROLLBACK, Action.WATCH, Action.WATCH, Action.WATCH, Action.WATCH, Action.WATCH),
         Worst.DOUBT: (Action.ROLLBACK, Action.WATCH, Action.WATCH, Action.WATCH, Action.WATCH, Action.WATCH),
@@ -179,7 +181,12 @@ def harm_of(inputs: Inputs, outcomes: Sequence[Outcome]) -> Harm:
     if shape.lost or inputs.fall is not None or training_lost(inputs) or any(s.lost for s in independent):
         return Harm.LOSING
     certain = [o for o in outcomes if o.finding is not None and o.finding.confidence is not Confidence.LOW]
-    if _found(Role.EVALUATION_APART, outcomes) or _found(Role.DRIFT_UNREWARDED, certain):
+    critical = [o for o in outcomes if o.finding is not None and o.finding.severity is Severity.CRITICAL]
+    if (
+        _found(Role.EVALUATION_APART, outcomes)
+        or _found(Role.DRIFT_UNREWARDED, certain)
+        or _found(Role.TEXT_LOST, critical)
+    ):
         return Harm.APART
     return Harm.STALLED if _apart(inputs) or goes_nowhere(inputs, outcomes) else Harm.NONE_YET
 
@@ -288,6 +295,8 @@ def worst_of(inputs: Inputs, outcomes: Sequence[Outcome]) -> Worst:
     ]
     if any(Role.PROOF in o.roles for o in critical):
         return Worst.PROOF
+    if inputs.run.error is not None:
+        return Worst.ENDED
     if critical or signs:
         return Worst.CRITICAL if critical else Worst.WARNING
     warned = any(o.finding is not None and o.finding.severity is not Severity.NOTICE for o in outcomes)
@@ -498,5 +507,5 @@ def _told_apart(link: Link, probabilities: Mapping[Link, float]) -> tuple[Link |
 
 def is_blind(link: Link, outcomes: Sequence[Outcome]) -> bool:
     """Whether nothing of this link was measured, although the run could have logged it."""
-    statuses = {o.status for o in outcomes if o.link is link}
+    statuses = {o.status for o in outcomes if o.link is link and not o.roles & RESTATE}
     return not statuses & {Status.OK, Status.FOUND} and bool(statuses & {Status.NOT_MEASURED, Status.CRASHED})

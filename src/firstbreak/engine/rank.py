@@ -410,7 +410,7 @@ def _items(text: str) -> list[str]:
 
 
 def with_options(text: str, run: Run) -> str:
-    """`{max_new_tokens}` in a text becomes this trainer's own option, with its value where the run recorded one.
+    """`{max_new_tokens}` in a text becomes this trainer's own option, at its first mention with the value that the run recorded.
 
     A value that is logged counts before the one that is configured: a schedule may have changed it. Where it was far above
     both on the way, it jumped, and this is said.
@@ -418,7 +418,7 @@ def with_options(text: str, run: Run) -> str:
     for name in set(_PLACEHOLDER.findall(text)):
         value = None if name in run.config.defaulted else run.config.get(name)
         shown = quoted(run.config.option(name)) + (f" (now {now})" if (now := _now(run, name, value)) else "")
-        text = text.replace("{" + name + "}", shown)
+        text = text.replace("{" + name + "}", shown, 1).replace("{" + name + "}", quoted(run.config.option(name)))
     return text
 
 

@@ -85,7 +85,8 @@ def _link_verdict(outcomes: list[Outcome], link: Link, first_break: FirstBreak |
     first = first_break is not None and link in first_break.links
     alone = first_break is not None and first_break.also is None
     status = LinkStatus.BROKEN if first and alone and action in STOPS else LinkStatus.SUSPECT
-    serious = [o.finding for o in outcomes if o.finding is not None and o.finding.severity is not Severity.NOTICE]
+    own = [o for o in outcomes if not o.roles & RESTATE]  # what the score did is no sign of one link
+    serious = [o.finding for o in own if o.finding is not None and o.finding.severity is not Severity.NOTICE]
     if serious:
         return LinkVerdict(status=status, why=max(serious, key=lambda finding: finding.severity.rank).message)
     if first and first_break is not None:
@@ -93,8 +94,8 @@ def _link_verdict(outcomes: list[Outcome], link: Link, first_break: FirstBreak |
         if not alone:
             shown += f", or to {' and '.join(link_word(other) for other in first_break.links if other is not link)}"
         return LinkVerdict(status=status, why=shown)
-    asked = [o for o in outcomes if o.status in (Status.OK, Status.FOUND)]
-    blind = [o for o in outcomes if o.status in (Status.NOT_MEASURED, Status.CRASHED)]
+    asked = [o for o in own if o.status in (Status.OK, Status.FOUND)]
+    blind = [o for o in own if o.status in (Status.NOT_MEASURED, Status.CRASHED)]
     if asked:
         partly = f"; {len(blind)} more had no input" if blind else ""
         noted = joined([o.finding.message for o in asked if o.finding is not None])
@@ -137,7 +138,8 @@ def _summary(judged: Judgement, inputs: Inputs, outcomes: Sequence[Outcome], ran
         return few + unproven(inputs)
     told = "" if score is None else f" {_capital(_what_it_does(judged, inputs, outcomes))}."
     if first is not None:
-        return f"{_where(inputs, first)} {_why(first, ranked)}{told}{unproven(inputs)}"
+        ended = f"{_ended(inputs.run)} " if inputs.run.error is not None else ""
+        return f"{ended}{_where(inputs, first)} {_why(first, ranked, outcomes)}{told}{unproven(inputs)}"
     blind = [link_word(link) for link in Link if is_blind(link, outcomes)]
     if score is not None and score.metric == "sft.likelihood" and inputs.eval_loss is None:
         blind = ["over-fitting", *blind]
@@ -174,6 +176,12 @@ def cannot_tell_about(blind: Sequence[str]) -> str:
     return f" Cannot tell about {joined(blind)}: not measured." if blind else ""
 
 
+def _ended(run: Run) -> str:
+    """'The run ended with an error after step 120.'"""
+    step = run.error.step if run.error is not None and run.error.step is not None else run.last_step
+    return "The run ended with an error" + ("." if step is None else f" after {axis_word(run.axis)} {number(step)}.")
+
+
 def _where(inputs: Inputs, first: FirstBreak) -> str:
     where = " or ".join(map(link_word, first.links))
     axis = inputs.run.axis_of(first.metric)
@@ -186,26 +194,28 @@ def _where(inputs: Inputs, first: FirstBreak) -> str:
     return f"First {'break' if first.kind is BreakKind.BREAK else 'sign'} at {where}{when}."
 
 
-def _why(first: FirstBreak, ranked: Sequence[RankedCause]) -> str:
-    top, rival = leading_cause_and_rival(ranked, first)
-    if top is None and rival is not None and rival.link is not None:
-        cause = f"{lowered(rival.title)} ({percent(rival.probability)})"
-        return f"The most probable cause would be at {link_word(rival.link)}: {cause}."
-    if top is None:
-        return "No cause stands out."
-    likely = f"{lowered(top.title)} ({percent(top.probability)})"
+def _why(first: FirstBreak, ranked: Sequence[RankedCause], outcomes: Sequence[Outcome] = ()) -> str:
+    """The cause that the log points to, or those between which it does not decide; without one, what was found."""
+    asked = causes_in_question(ranked, first)
+    if not asked:
+        own = (o.finding for o in outcomes if o.detector == first.detector and o.finding is not None)
+        return next((f"{_capital(in_short(finding))}." for finding in own), "No cause stands out.")
+    places = {*first.links, *(cause.link for cause in asked)}
+    told = [_named(cause, len(places) > 1) for cause in asked]
+    if len(asked) > 1:
+        return f"Undecided between {COUNTED[len(asked)]} causes: {', '.join(told[:-1])}, and {told[-1]}."
+    (cause,) = asked
     if first.metric is None:
-        far = [w.text for w in top.evidence if w.kind is WeightKind.CONFIGURATION and w.weight > 0]
-        likely = ": ".join([likely, *far[:1]])
-    if rival is None:
-        levels = {PROBABLE: "Most probable", GUESS: "Suspected", 0.0: "One possible"}
-        return f"{next(how for least, how in levels.items() if top.probability >= least)} cause: {likely}."
-    second = f"{lowered(rival.title)} ({percent(rival.probability)})"
-    if rival.probability > top.probability:
-        explains = f", which explains `{first.detector}`" if first.detector in explained(top) else ""
-        return f"Undecided between two causes: {second}, and {likely}{explains}."
-    elsewhere = "" if rival.link in (None, top.link) else f", which would be at {link_word(rival.link)}"
-    return f"Undecided between two causes: {likely}, and {second}{elsewhere}."
+        far = [w.text for w in cause.evidence if w.kind is WeightKind.CONFIGURATION and w.weight > 0]
+        told = [": ".join([*told, *far[:1]])]
+    levels = {PROBABLE: "Most probable", GUESS: "Suspected", 0.0: "One possible"}
+    return f"{next(how for least, how in levels.items() if cause.probability >= least)} cause: {told[0]}."
+
+
+def _named(cause: RankedCause, placed: bool) -> str:
+    """'the updates are too large (38 %, at policy update)'."""
+    where = f", at {link_word(cause.link)}" if placed and cause.link is not None else ""
+    return f"{lowered(cause.title)} ({percent(cause.probability)}{where})"
 
 
 def _what_it_does(judged: Judgement, inputs: Inputs, outcomes: Sequence[Outcome]) -> str:
@@ -257,6 +267,7 @@ def _trained(inputs: Inputs) -> str:
     return "training return" if returns else "training reward"
 
 
+COUNTED = {2: "two", 3: "three", 4: "four"}  #: causes in question, at most so many
 FAR = 3.0  #: ratio of two probabilities: what explains less of what was found first may still be far more probable (convention)
 
 
@@ -280,8 +291,12 @@ def leading_cause_and_rival(
 
 
 def causes_in_question(ranked: Sequence[RankedCause], first_break: FirstBreak | None) -> list[RankedCause]:
-    """The causes that the summary names, the more probable first."""
-    named = (cause for cause in leading_cause_and_rival(ranked, first_break) if cause is not None)
+    """The causes that the summary names, the most probable first: the leading one, its rival, and each that is more probable
+    than one of them."""
+    pair = [cause for cause in leading_cause_and_rival(ranked, first_break) if cause is not None]
+    least = min((cause.probability for cause in pair), default=1.0)
+    between = [c for c in ranked if c.link is not None and c not in pair and c.probability > least]
+    named = [*pair, *sorted(between, key=lambda c: -c.probability)][: max(COUNTED)]
     return sorted(named, key=lambda cause: -cause.probability)
 
 
@@ -438,6 +453,7 @@ def risk(judged: Judgement, inputs: Inputs) -> str:
 
 
 _ACROSS: Mapping[Worst, str] = {
+    Worst.ENDED: "what was not saved before the error is lost",
     Worst.LOST_WEIGHTS: "no step after the first number that is not finite is of use",
     Worst.PROOF: "an identity that every sound run keeps is broken, so that each further step is computed wrongly",
 }
@@ -459,7 +475,7 @@ def _do_first(
         steps.append(f"Let {quoted(unread[0])} be read, and diagnose the run again.")
     if judged.action is Action.ROLLBACK and best is not None:
         steps.append(_rollback(inputs, best, score))
-    elif judged.action is Action.STOP:
+    elif judged.action is Action.STOP and inputs.run.error is None:
         steps.append("Stop the run.")
     elif judged.harm is Harm.LOSING and best is not None and best.step < (inputs.run.last_step or 0.0):
         steps.append(f"Keep {_back_to(best, axis_word(inputs.run.axis_of(best.metric)))}.")
@@ -526,7 +542,7 @@ def _next(judged: Judgement, outcomes: Sequence[Outcome], ranked: Sequence[Ranke
     that tells the causes apart."""
     top, rival = leading_cause_and_rival(ranked, first)
     asked = (top, rival) if top is not None else ()
-    telling = [c.experiment for c in asked if c is not None and c.experiment is not None and c.experiment.text]
+    telling = [c.experiment.text for c in asked if c is not None and c.experiment is not None and c.experiment.text]
     if rival is None and top is not None and top.probability >= PROBABLE and top.fix:
         return top.fix[0]
     own = (o.finding for o in outcomes if o.link in first.links and o.finding is not None and _is_sure(o, o.finding))
@@ -534,7 +550,8 @@ def _next(judged: Judgement, outcomes: Sequence[Outcome], ranked: Sequence[Ranke
         other = rival is not None and top is not None and rival.probability > top.probability
         return f"For `{first.detector}`: {step}." if other else f"{_capital(step)}."
     if telling:
-        return f"{'Confirm the cause' if rival is None else 'Tell the two causes apart'}: {telling[0].text}"
+        apart = len(set(telling)) > 1
+        return f"{'Tell the causes apart' if apart else 'Confirm the cause' if rival is None else 'Test both'}: {telling[0]}"
     return _watch(outcomes, first) if judged.action not in STOPS else ""
 
 

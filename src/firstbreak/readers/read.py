@@ -111,6 +111,7 @@ STEPS, ELAPSED = "progress.step", "time.elapsed"
 COUNTED = ("episode", "iteration", "epoch")  #: axes beside which steps that fall are of something else
 #: of an episode, beside its number
 _STEPS = re.compile("(total|num|n|ep|episode)?[_ ]?(time|env)?[_ ]?steps?", re.IGNORECASE)
+SOME_ROWS = 1 / 3  #: of the rows of another axis (convention)
 SECONDS = "second"  #: axis of what was read off the machine
 TIMES = ("time.", "throughput.")  #: signals of a clock
 CLOCK_NAMES = frozenset({"time", "seconds", "secs", "sec", "wall", "clock", "timestamp"})
@@ -713,7 +714,10 @@ def on_axis(recording: Recording, dialect: ModuleType, notes: list[str]) -> Iter
         return
     all_rows = max((curve.index for curve in recording.curves.values()), key=len, default=np.empty(0))
     axes = [name for name in _axes(recording, dialect) if _may_be_axis(recording.curves[name], all_rows)]
-    axis = next((name for name in axes if _rises(recording.curves[name].values)), None)
+    rising = [name for name in axes if _rises(recording.curves[name].values)]
+    counted = [len(recording.curves[name].values) for name in rising if dialects.axis_kind(name, dialect) != "epoch"]
+    # one that only some lines have, as the updates of an evaluation, is not that of the others
+    axis = next((n for n in rising if len(recording.curves[n].values) >= SOME_ROWS * max(counted, default=0)), None)
     if axis is None and (axis := next((name for name in axes if _all_differ(recording.curves[name].values)), None)):
         recording = _in_order(recording, recording.curves[axis])
     if axis is None:

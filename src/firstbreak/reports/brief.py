@@ -11,7 +11,7 @@ from firstbreak.dialects import signals
 from firstbreak.engine.families import for_family
 from firstbreak.engine.inputs import DERIVED, GIVEN, Inputs
 from firstbreak.engine.registry import detectors
-from firstbreak.engine.verdict import cannot_tell_about, unmeasured, unproven
+from firstbreak.engine.verdict import cannot_tell_about, causes_in_question, unmeasured, unproven
 from firstbreak.model import (
     Action,
     Diagnosis,
@@ -78,9 +78,10 @@ def marks(dx: Diagnosis) -> tuple[tuple[LinkStatus, str], ...]:
 
 
 def findings(dx: Diagnosis) -> tuple[Outcome, ...]:
-    """What broke: the worst findings, that of the first break first. Notices are no news of a run that goes on."""
-    links = dx.first_break.links if dx.first_break is not None else ()
-    return tuple(sorted(_serious(dx), key=lambda o: o.link not in links)[:MOST_FINDINGS])
+    """What broke: the finding of the first break, then the worst. Notices are no news of a run that goes on."""
+    first = dx.first_break
+    links, its = (first.links, first.detector) if first is not None else ((), "")
+    return tuple(sorted(_serious(dx), key=lambda o: (o.detector != its, o.link not in links))[:MOST_FINDINGS])
 
 
 def _serious(dx: Diagnosis) -> list[Outcome]:
@@ -123,13 +124,14 @@ def caption(exhibit: Exhibit) -> str:
 
 
 def causes(dx: Diagnosis) -> tuple[tuple[RankedCause, str], ...]:
-    """The causes in question, each with the strongest reason for it. None for a run that goes on."""
+    """The causes in question that the summary does not name, each with its strongest reason. None for a run that goes on."""
     asked = (
         content.likely_causes(dx)
         if (dx.findings or dx.first_break) and dx.verdict.action is not Action.CONTINUE
         else ()
     )
-    known = [cause for cause in asked if cause.link is not None]
+    said = causes_in_question(dx.causes, dx.first_break)
+    known = [cause for cause in asked if cause.link is not None and cause not in said]
     return tuple((cause, _why(dx, cause)) for cause in known[:MOST_CAUSES])
 
 
@@ -195,7 +197,8 @@ def left_out(dx: Diagnosis) -> str:
 def rest(dx: Diagnosis) -> tuple[ReportLine, ...]:
     """The causes in question, what to log, what could not be read, and where the rest is said."""
     log = [f"{name}: {clipped(how, 12)}" for name, how in to_log(dx)]
-    lines = [*_under("Causes", _causes(dx)), *_under("Log next", log)]
+    also = "Also" if causes_in_question(dx.causes, dx.first_break) else "Causes"
+    lines = [*_under(also, _causes(dx)), *_under("Log next", log)]
     lines += [ReportLine(line.label, shorter(line.text)) for line in content.baseline(dx)]
     lines += [ReportLine("Not read", shorter(part)) for part in dx.run.damage[:1]]
     lines.append(ReportLine("--full", left_out(dx)))
@@ -249,13 +252,21 @@ def explainable(dx: Diagnosis, only: Link | None = None) -> dict[str, tuple[Repo
 def weighed(dx: Diagnosis, outcome: Outcome) -> tuple[ReportLine, ...]:
     """What a finding does to the odds of each cause that has a line of its own, and what all evidence makes of the cause."""
     return tuple(
-        ReportLine(
-            f"odds {content.odds(weight.weight)}", f"{cause.title} (with all evidence {percent(cause.probability)})"
-        )
+        ReportLine(f"odds {content.odds(weight.weight)}", f"{cause.title} ({_with_all(cause)})")
         for cause in content.causes(dx)
         for weight in cause.evidence
         if weight.finding == outcome.detector
     )
+
+
+def _with_all(cause: RankedCause) -> str:
+    """'with all evidence 12 %; prior, against a healthy run: odds / 22'."""
+    against = min(cause.evidence, key=lambda w: w.weight)
+    said = f"with all evidence {percent(cause.probability)}"
+    if against.weight > -content.SMALL:
+        return said
+    name = against.text if against.kind is WeightKind.PRIOR else against.finding
+    return f"{said}; {name}: odds {content.odds(against.weight)}"
 
 
 def evidence(cause: RankedCause) -> tuple[ReportLine, ...]:

@@ -54,7 +54,7 @@ from firstbreak.model import (
 from firstbreak.readers import Unreadable
 from firstbreak.reports import curves
 from firstbreak.reports.text import count, shorter
-from firstbreak.values import dataclass
+from firstbreak.values import dataclass, replace
 from firstbreak.words import axis_word, first_few, link_word, lowered, moment, number, percent
 
 MOST_NAMED = 5  # earlier runs, departures
@@ -232,7 +232,7 @@ def reason(dx: Diagnosis) -> str:
     if dx.first_break is None:
         verdict, _, rest = dx.verdict.summary.partition(". ")
         return (verdict.partition(": ")[2] or rest.partition(". ")[0] or verdict).rstrip(".")
-    causes = causes_in_question(dx.causes, dx.first_break)
+    causes = causes_in_question(dx.causes, dx.first_break)[:2]
     if not causes:
         own = (o.finding for o in dx.findings if o.detector == dx.first_break.detector and o.finding is not None)
         return next((in_short(finding) for finding in own), "no cause stands out")
@@ -574,7 +574,7 @@ def finding_facts(dx: Diagnosis, outcome: Outcome) -> tuple[str, ...]:
 
 def finding_place(outcome: Outcome) -> str:
     """The link of a finding; of one that says what the score did, and not why, that it is of the score."""
-    return "the score" if outcome.roles & RESTATE else link_word(outcome.link)
+    return "the score, a symptom" if outcome.roles & RESTATE else link_word(outcome.link)
 
 
 def causes(dx: Diagnosis) -> tuple[RankedCause, ...]:
@@ -649,8 +649,13 @@ EXPLAINED = "`firstbreak explain NAME` says what a name looks for, and when it i
 
 
 def remedies(dx: Diagnosis) -> tuple[RankedCause, ...]:
-    """The leading causes with a fix or an experiment."""
-    return tuple(cause for cause in likely_causes(dx) if cause.fix or cause.experiment is not None)
+    """The leading causes with a fix or an experiment. One experiment stands once, at the first cause that it tests."""
+    found, seen = [], set()
+    for cause in likely_causes(dx):
+        plan = cause.experiment
+        found.append(replace(cause, experiment=None) if plan is not None and plan.text in seen else cause)
+        seen.add(plan.text if plan is not None else "")
+    return tuple(cause for cause in found if cause.fix or cause.experiment is not None)
 
 
 def experiment(run: Run, plan: Experiment) -> tuple[ReportLine, ...]:

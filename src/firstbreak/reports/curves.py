@@ -11,6 +11,7 @@ from firstbreak.reports.text import short_number
 from firstbreak.values import dataclass
 
 MOST_POINTS = 400  # points of a drawn curve: enough for the pixels of a report, few enough for a small file
+SPARSE = 8  # bins for each value, from which on values stand alone
 FEW = 40  # points: so few are drawn as steps, because slopes between them would look like data
 LOG_ABOVE = 200.0  # a positive curve whose peak is this many times its median is drawn on a log scale
 
@@ -55,6 +56,13 @@ def scale(series: Series, level: float | None = None) -> Scale | None:
         if high / 3 - low / 3 >= (wider[1] / 3 - wider[0] / 3) / 3:
             low, high = wider
     return Scale(low, high)
+
+
+def level(series: Series) -> str:
+    """'-21 in each of 300 rows' of a curve that never changes; else nothing."""
+    values = series.values
+    same = len(values) > 1 and bool(np.all(values == values[0]))
+    return f"{short_number(float(values[0]))} in each of {len(values)} rows" if same else ""
 
 
 def label(value: float) -> str:
@@ -114,7 +122,7 @@ def columns(series: Series, domain: Interval, n: int) -> tuple[np.ndarray, np.nd
     """For each of `n` equal bins of the domain: one value (NaN where there is none), and whether a point is not finite.
 
     A bin shows the value farthest from the median of the curve, because a mean would hide spikes. A bin without a value
-    shows the one before it, as a step: what lies between is not known.
+    shows the one before it, as a step: what lies between is not known. Few values in many bins stand alone, as points.
     """
     place = np.minimum((across(series.steps, domain) * n).astype(int), n - 1)
     finite = np.isfinite(series.values)
@@ -128,7 +136,8 @@ def columns(series: Series, domain: Interval, n: int) -> tuple[np.ndarray, np.nd
         np.maximum.at(far, place, away)
         farthest = away == far[place]
         shown[place[farthest]] = values[farthest]
-    for left, right in pairwise(np.flatnonzero(broken | np.isfinite(shown))):
+    drawn = np.flatnonzero(broken | np.isfinite(shown))
+    for left, right in pairwise(drawn if len(drawn) * SPARSE > n else ()):
         if not (broken[left] or broken[right]):
             shown[left:right] = shown[left]
     return shown, broken

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from firstbreak.model import Diagnosis, Link, Outcome, RankedCause
-from firstbreak.reports import brief, content, sparkline, terminal
+from firstbreak.reports import brief, content, curves, sparkline, terminal
 from firstbreak.reports.content import Exhibit
 from firstbreak.reports.terminal_style import APART, STYLE, Page, TerminalStyle
 from firstbreak.values import replace
@@ -146,6 +146,6 @@ def _finding(dx: Diagnosis, outcome: Outcome, first: bool, how: TerminalStyle) -
 
 def _row(curve: Exhibit, how: TerminalStyle) -> RenderableType:
     assert curve.series is not None
-    drawn = sparkline.line(curve.series, how.width - NAME - 4, how.ink)
+    drawn = curves.level(curve.series) or sparkline.line(curve.series, how.width - NAME - 4, how.ink)
     name = how.text(f"{shortened(curve.series.name, NAME):{NAME}} ", "dim")
     return how.indented(Text.assemble(name, how.text(drawn, "cyan"), no_wrap=True, overflow="crop"))

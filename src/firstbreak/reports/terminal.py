@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from firstbreak.model import Diagnosis, Link, LinkStatus, Outcome, RankedCause
-from firstbreak.reports import content, sparkline
+from firstbreak.reports import content, curves, sparkline
 from firstbreak.reports.content import ReportLine, Section
 from firstbreak.reports.terminal_style import APART, STYLE, Page, TerminalStyle
 from firstbreak.words import link_word, percent, shortened
@@ -178,6 +178,9 @@ def exhibit(dx: Diagnosis, shown: content.Exhibit, how: TerminalStyle, caption: 
     """A curve of a finding, with its caption or a shorter one."""
     yield how.indented(how.text(caption or content.caption(shown), "dim"))
     if shown.series is None:
+        return
+    if flat := curves.level(shown.series):
+        yield how.indented(how.text(flat, "cyan"))
         return
     domain = content.domain(dx, shown.series)
     rows = sparkline.draw(shown.series, domain, how.screen - 2, shown.onset, shown.interval, how.ink)

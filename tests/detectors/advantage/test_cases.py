@@ -145,7 +145,9 @@ CASES: Cases = {
             "reward.max": np.ones(60)}, algorithm="grpo"),
         "a spread far below the range": finds({"reward.group_std": np.full(60, 1e-4),
             "advantage.abs.mean": np.full(60, 0.8), "reward.min": np.zeros(60), "reward.max": np.ones(60)},
-            "differ by 0.0001 where their range is 1", algorithm="grpo")},
+            "differ by 0.0001 where their range is 1", algorithm="grpo"),
+        "larger than any group can give": [*(case({"advantage.max": np.full(60, largest), "reward.mean": 0.4 + noise(60, 0.1)},
+            algorithm="grpo", config={"group_size": 4}) for case, largest in [(finds, 1e6), (cannot, 1.7)])]},
     "loss-without-advantages": {
         "a step that follows no advantage is found": finds({**MOVES, **IGNORES}, "shapes", CRITICAL, HIGH, algorithm="ppo"),
         "a step along the advantages": passes({**MOVES, **FOLLOWS}, algorithm="ppo"),

@@ -251,3 +251,18 @@ def test_a_share_that_grows_from_nothing_has_its_onset_there() -> None:
     assert finding.interval is not None
     assert finding.interval[0] <= 70
     assert 55 <= finding.onset <= 90
+
+
+@pytest.mark.parametrize("copied", [True, False])
+def test_copies_are_seen_in_the_dumped_samples(copied: bool) -> None:
+    drawn = [
+        Sample(prompt=f"{i} =", completion=f"{i} {0 if copied else k}", group=str(i))
+        for i in range(20)
+        for k in range(8)
+    ]
+    curves = {"policy.entropy": 0.6 + noise(40, 0.01), "reward.mean": noise(40)}
+    logged = run(curves, algorithm="grpo", samples=Samples(lambda: iter(drawn), ("1.jsonl",)))
+    if copied:
+        assert "in 20 of 20 groups all completions are one text" in found("samples-identical", logged).message
+    else:
+        assert look("samples-identical", logged).status is Status.NOT_MEASURED

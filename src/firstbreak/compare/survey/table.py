@@ -14,9 +14,9 @@ HEAD = ("verdict", "run", "first break", "since", "now", "best", "score", "why")
 WHOLE = 100_000  #: characters: nothing is folded
 APART = 2  #: columns between two cells
 LEAST = 24  #: characters of a name or of a reason that a line has room for
-WHY = 60  #: characters of a reason; with less room for it the numbers beside it are left out
+WHY = 40  #: characters of a reason; with less room for it the numbers beside it are left out
 NAME = 36  #: characters of a name in its column; a longer one moves what follows
-NARROW = 160  #: a narrower table has place and time behind the reason, and leaves out which score it is
+NARROW = 160  #: a narrower table has place and time before the reason, and leaves out which score it is
 REASONS = 5  #: unreadable runs, and folders without a log, that are listed
 
 
@@ -41,7 +41,7 @@ def render(rows: Sequence[SurveyRow], width: int | None = None, without_log: Seq
 
 
 def _narrow(cells: Sequence[tuple[str, ...]], width: int) -> tuple[list[tuple[str, ...]], str]:
-    """Place and time behind the reason, the numbers for which there is room, and where those are that are left out."""
+    """Place and time before the reason, the numbers for which there is room, and where those are that are left out."""
     lines = [(v, run, now, best, _reason(v, place, since, why)) for v, run, place, since, now, best, _, why in cells]
     for kept in (4, 3, 2):
         found = [(*line[:kept], line[-1]) for line in lines]
@@ -116,12 +116,12 @@ def _cells(row: SurveyRow, base: int) -> tuple[str, ...]:
 
 
 def _reason(verdict: str, place: str, since: str, why: str) -> str:
-    """Reason, place and time in one cell; what else a sound run does is left out."""
+    """Place, time and reason in one cell; what else a sound run does is left out."""
     if verdict == "verdict":
-        return "why (first break)"
+        return "first break: why"
     if verdict == "continue":
         return why.partition(", and ")[0]
-    return f"{why} ({', '.join(filter(None, (place, since)))})" if place else why
+    return f"{', '.join(filter(None, (place, since)))}: {why}" if place else why
 
 
 def _counts(rows: Sequence[SurveyRow]) -> str:

@@ -2,7 +2,9 @@
 
 Looks for: Zero-variance groups disappear from one batch to the next (their share was above `min_share` and is exactly 0
 from then on), although no filter was switched on and the spread of the rewards did not grow. Or the mean spread within
-groups is below `max_spread` of the range of the rewards, while the advantages are of full size.
+groups is below `max_spread` of the range of the rewards, while the advantages are of full size. Or the largest
+advantages of group-relative training are beyond what a group and its rewards can give: a reward is at most sqrt(n) standard
+deviations of its group away from the mean, so that what is larger was divided by nearly nothing.
 Why: A group whose rewards are equal should teach nothing. Divided by its own tiny spread (a tie-breaker, a rounding
 error, noise of a judge), the group teaches at full strength, and what it teaches is noise.
 False alarm: Dynamic sampling that drops zero-variance groups has a share of 0 from the first batch on.
@@ -18,8 +20,14 @@ import numpy as np
 
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, from_point, seen_in, seen_since
-from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
+from firstbreak.engine.families import Method
+from firstbreak.model import Confidence, Config, Finding, NotMeasured, Series, Severity
 from firstbreak.words import number
+
+LARGEST_GROUP = 1024  #: completions, where the size of a group is not recorded
+FAR = 10.0  #: times what a group can give, or the rewards: other estimators add a baseline (convention)
+MIN_BEYOND = 3  #: rows
+SOME = 0.05  #: of the rows
 
 
 def detect(
@@ -28,12 +36,22 @@ def detect(
     advantage_abs_mean: Series | None = None,
     reward_min: Series | None = None,
     reward_max: Series | None = None,
+    advantage_max: Series | None = None,
+    advantage_min: Series | None = None,
+    reward_mean: Series | None = None,
+    method: Method | None = None,
+    config: Config | None = None,
     *,
     min_share: float = at(0.02, "share", "Fewer zero-variance groups can be absent from a batch by chance."),
     max_spread: float = at(0.005, "share", "In shares of the range, a real difference between two rewards is larger."),
     min_advantage: float = at(0.3, "advantage", "Smaller advantages show that the divisor holds a constant."),
     min_points: int = at(16, "points", "Fewer batches do not show a level before and a level after."),
 ) -> Finding | NotMeasured | None:
+    if method is Method.GROUP_RELATIVE and reward_mean is not None and config is not None:
+        largest = (s.finite for s in (advantage_max, advantage_min) if s is not None)
+        ends = (_beyond(curve, reward_mean.finite, config.number("group_size") or LARGEST_GROUP) for curve in largest)
+        if (beyond := next(filter(None, ends), None)) is not None:
+            return beyond
     share = reward_zero_std_frac.finite if reward_zero_std_frac is not None else None
     if share is not None and len(share) >= min_points and (at := _vanishing(share, min_share)) is not None:
         return _gone(share, at, min_points)
@@ -56,6 +74,30 @@ def detect(
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
         **seen_in(spread, "spread within groups", since, (float(spread.finite.steps[0]), since)),
+    )
+
+
+def _beyond(largest: Series, reward: Series, group: float) -> Finding | None:
+    """Advantages far above the spread that a group can give, and above the rewards themselves."""
+    if not len(largest) or not len(reward):
+        return None
+    limit = FAR * max(group**0.5, float(np.abs(reward.values).max()))
+    above = np.flatnonzero(np.abs(largest.values) > limit)
+    if len(above) < max(MIN_BEYOND, SOME * len(largest)):
+        return None
+    return Finding(
+        message=facts.tell(
+            "{name} is {level} in {n} of {all} rows, and the rewards of a group are at most {bound} standard deviations from "
+            "their mean: some group is divided by nearly 0; add a constant of about a hundredth of the range to the divisor",
+            name=largest.raw or largest.name,
+            level=number(float(np.median(largest.values[above]))),
+            n=f"{len(above)}",
+            all=f"{len(largest)}",
+            bound=number(group**0.5),
+        ),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        **seen_since(largest, "largest advantages", *from_point(largest, int(above[0])), level=limit),
     )
 
 

@@ -67,7 +67,10 @@ def detect(
     after = float(np.median(binned.between(shift.interval[1]).head(0.3).values))
     lost = (before - after) / max(abs(before), abs(after), 1e-12)
     blamed = _burst((kl_old, policy_clip_fraction), shift.interval[1], burst_ratio, min_updates)
-    if lost < min_drop or blamed:
+    came_back = blamed is None and median(binned.tail(0.1).values) >= before
+    if (
+        lost < min_drop or blamed or came_back
+    ):  # without a size of the updates, a fall that came back may be any policy's
         return None
     return Finding(
         message=facts.tell(

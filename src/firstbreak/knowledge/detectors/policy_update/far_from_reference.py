@@ -26,7 +26,7 @@ from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.model import Confidence, Finding, NotMeasured, Role, Series, Severity
 
-ROLES = (Role.RELATION,)
+ROLES = (Role.RELATION, Role.TEXT_LOST)
 FAMILIES = only(
     Policy.TEXT, Method.GROUP_RELATIVE, Method.PREFERENCE, why="other methods log the divergence of a whole completion"
 )

@@ -62,8 +62,8 @@ def detect(
     return Finding(
         message=(
             f"answers resemble their own reference no more than those of other prompts (difference {percent(fit.mean())}, 95 % "
-            f"interval {percent(low)} to {percent(high)}; answers to one prompt resemble each other {percent(own.mean())} "
-            "more): the references belong to other prompts; answer five prompts by hand and compare"
+            f"interval {percent(low)} to {percent(high)}), and answers to one prompt resemble each other {percent(own.mean())} "
+            "more: the references belong to other prompts; answer five prompts by hand and compare"
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,

@@ -63,7 +63,8 @@ def detect(
     risen = float(np.median(there[scores.steps >= step])) > first
     if risen and abs(float(np.median(scores.values)) - first) <= near * abs(first):
         return None  # the evaluation is where training began: training learned what the evaluation does not show
-    if np.ptp(scores.between(step).values) < near * np.ptp(there[scores.steps >= step]):
+    gained = float(there[-1]) - first
+    if np.ptp(scores.between(step).values) < near * max(np.ptp(there[scores.steps >= step]), gained):
         return None  # what training gains the evaluation would lose
     agreed = bool(np.median(ratio[scores.steps < step]) > 0) if len(before) else False
     since = float(before[-1]) if len(before) else float(trained.steps[0])

@@ -2,7 +2,7 @@
 
 Looks for: The share of distinct completions at the first steps, against the lowest share that is possible (one in each
 group). A finding is a share of at most `max_ratio` times the lowest one, while the policy's entropy shows that several
-answers are probable.
+answers are probable. Of dumped samples: in nearly all groups every completion is the same text.
 
 The recorder proves it: pairs of a prompt's samples are equal more often than the policy's own probability of these texts says,
 by more than `above` of the pairs; or by more than `small` of them on average and so many standard errors as `clear` says, where
@@ -27,6 +27,7 @@ References: https://arxiv.org/abs/2402.03300
 """
 
 import re
+from itertools import islice
 
 import numpy as np
 
@@ -34,12 +35,16 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_in
 from firstbreak.engine.families import Policy
 from firstbreak.knowledge.detectors._proof import on_average, proved, total
-from firstbreak.model import Confidence, Config, Finding, Message, NotMeasured, Role, Run, Series, Severity
+from firstbreak.model import Confidence, Config, Finding, Message, NotMeasured, Role, Run, Samples, Series, Severity
 from firstbreak.patterns import pattern
 from firstbreak.values import replace
 
 ROLES = (Role.RELATION, Role.PROOF)
 PROVED = "{value:%} more of a prompt's samples are equal than the policy's probabilities say: sample each row by itself"
+MOST_SAMPLES = 20_000  #: samples that are looked through
+MIN_GROUPS = 8
+NEARLY_ALL = 0.9  #: of the groups (convention)
+SEVERAL = 0.3  #: nats per token: four equal answers of a few tokens are then improbable (convention)
 WORKER = pattern(r"(worker|env|actor|process|rank)(_?(id|idx|index|num))?", re.IGNORECASE)
 ACROSS = pattern(r"std_?(across|between|over)_?(workers|envs|actors)", re.IGNORECASE)
 
@@ -52,6 +57,7 @@ def detect(
     policy: Policy = Policy.CONTROL,
     proof_copies: Series | None = None,
     proof_sampling_z: Series | None = None,
+    samples: Samples | None = None,
     *,
     max_ratio: float = at(1.15, "ratio", "of the lowest share that is possible"),
     min_entropy: float = at(0.1, "nats", "with less entropy one answer has nearly all of the probability"),
@@ -71,6 +77,12 @@ def detect(
         return on_average(proof_copies, config, PROVED, above=small, clear=clear)
     if diversity is None and policy is not Policy.TEXT:
         return _episodes(run, alike, min_episodes)
+    if (
+        samples is not None
+        and policy_entropy is not None
+        and (dumped := _dumped(samples, policy_entropy, min_group_size))
+    ):
+        return dumped
     distinct = next((s.finite for s in (diversity or {}).values() if len(s.finite) >= first_points), None)
     group = config.number("group_size")
     if distinct is None or group is None or group < min_group_size:
@@ -93,6 +105,30 @@ def detect(
         confidence=Confidence.HIGH,
         **seen_in(distinct, "distinct completions", level=1 / group),
         numbers={"share": share},
+    )
+
+
+def _dumped(samples: Samples, entropy: Series, min_group_size: int) -> Finding | None:
+    """In nearly all groups of the dumped samples every completion is one text, and the entropy makes several probable."""
+    groups: dict[tuple[float | None, str], list[str]] = {}
+    for sample in islice(samples, MOST_SAMPLES):
+        groups.setdefault((sample.step, sample.group or sample.prompt), []).append(sample.completion)
+    whole = [texts for texts in groups.values() if len(texts) >= min_group_size]
+    same = sum(len(set(texts)) == 1 for texts in whole)
+    level = float(np.median(entropy.finite.values)) if len(entropy.finite) else 0.0
+    if len(whole) < MIN_GROUPS or same < NEARLY_ALL * len(whole) or level < SEVERAL:
+        return None
+    return Finding(
+        message=facts.tell(
+            "in {same} of {n} groups all completions are one text, although the policy has an entropy of {entropy}: the engine "
+            "returns copies; sample one prompt 16 times, and count the distinct answers",
+            same=f"{same}",
+            n=f"{len(whole)}",
+            entropy=facts.median(entropy.finite),
+        ),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        **seen_in(entropy.finite, "entropy of the policy"),
     )
 
 

@@ -23,7 +23,7 @@ References: https://stable-baselines3.readthedocs.io/en/master/guide/examples.ht
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since
+from firstbreak.engine.checks import at, from_point, seen_since
 from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.engine.stats.points import median
 from firstbreak.model import Confidence, Event, Evidence, Finding, Happened, NotMeasured, Role, Run, Series, Severity
@@ -33,7 +33,6 @@ ROLES = (Role.RELATION,)
 HEAD = "nitiali"  #: of "newly initialized", and of "not used when initializing"
 TRAINED = {"kl.ref", "kl.old", "policy.clip_fraction"}  #: of a policy, where a new reward model has none yet
 RETURNED = 0.3  #: share of the divergence from the reference that is left after a line: nearly that of a start
-BY_HAND = "KeyboardInterrupt"
 
 
 def detect(
@@ -48,10 +47,12 @@ def detect(
     around: int = at(8, "points", "before and after the line"),
 ) -> Finding | NotMeasured | None:
     emptied = _emptied(replay_size.finite) if replay_size is not None else None
+    if replay_size is not None and (again := _emptied_again(run, replay_size.finite)) is not None:
+        return again
     if not run.events and replay_size is None:
         return NotMeasured("no console log with lines of text, and no second file of events, was read")
-    if (end := next((e for e in reversed(run.events) if e.kind is Happened.ERROR and e.last), None)) is not None:
-        return _ended(run, end)
+    if run.error is not None:
+        return _ended(run, run.error)
     heads = [e for e in run.events if e.kind is Happened.NOT_LOADED and HEAD in e.text]
     if heads and TRAINED & run.series.keys():
         return _random_head(run, heads[-1])
@@ -68,14 +69,12 @@ def detect(
     return None
 
 
-def _ended(run: Run, event: Event) -> Finding | None:
-    if event.text.startswith(BY_HAND):
-        return None
+def _ended(run: Run, event: Event) -> Finding:
     step = event.step if event.step is not None else run.last_step
     where = facts.tell("{where}", where=f" after step {step:g}" if step is not None else "")
     return Finding(
         message=facts.tell(
-            '{source} ends{where} with "{line}"; read the lines above that one in {source}',
+            '{source} ends{where} with "{line}"; read the lines above this error in {source}',
             source=event.source,
             where=where,
             line=event.text,
@@ -96,6 +95,28 @@ def _emptied(size: Series) -> Event | None:
         return None
     text = f"the replay buffer holds {number(float(after))} transitions, and held {number(float(before))}"
     return Event(kind=Happened.RESUMED, text=text, step=float(size.steps[shrinks[0]]), source=size.source or "the log")
+
+
+def _emptied_again(run: Run, size: Series) -> Finding | None:
+    """The finding that a replay buffer begins anew at several restarts: it is not saved with the weights."""
+    falls = np.flatnonzero(size.values[1:] < 0.5 * size.values[:-1])
+    restarts = sum(e.kind is Happened.RESUMED for e in run.events)
+    if len(falls) < 2 or restarts < len(falls):
+        return None
+    first = int(falls[0]) + 1
+    return Finding(
+        message=facts.tell(
+            "after {n} restarts the replay buffer begins anew (it held {before} transitions, and {after} after the first): "
+            "it is not saved with the weights, and the policy is trained on a few of its own last episodes; save the buffer with "
+            "the weights, and load both",
+            n=f"{len(falls)}",
+            before=number(float(size.values[first - 1])),
+            after=number(float(size.values[first])),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        **seen_since(size, "size of the replay buffer", *from_point(size, first)),
+    )
 
 
 def _random_head(run: Run, event: Event) -> Finding:

@@ -146,7 +146,7 @@ def detect(
             before=number(before),
             now=number(now),
             step=f"{facts.at(speed, began.step)}",
-            times=number(before / now) if now > 0 else "ever more",
+            times=number(float(f"{before / now:.2g}")) if now > 0 else "ever more",
         ),
         severity=Severity.CRITICAL
         if long and lost >= drop_critical
