@@ -109,6 +109,11 @@ def test_a_share_of_what_is_valid_is_no_validation(name: str) -> None:
     assert read(name)[name].startswith("custom.")
 
 
+def test_an_evaluation_of_what_is_unknown_in_training_is_no_score() -> None:
+    assert "eval/Market Return" not in read("eval/Market Return", "Market Return", "Score")
+    assert read("eval/gsm8k", "reward")["eval/gsm8k"] == "eval.named.gsm8k"
+
+
 def test_a_name_without_end_is_no_name() -> None:
     assert read("a/" * 5000 + "b1", "x_before" + "_before" * 5000) == {}
 

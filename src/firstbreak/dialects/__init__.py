@@ -250,6 +250,7 @@ def understand(names: Collection[str], dialect: ModuleType, named: Mapping[str, 
       `eval.accuracy@gsm8k` is `eval.accuracy`. A moment of the update is no such slice.
     """
     cleaned = {name: _clean(name) for name in names}
+    others = frozenset(cleaned.values()) - {""}
     context = getattr(dialect, "context", None)
     special = NameTable(context(set(cleaned.values()))) if context else None
     found: dict[str, Name] = {}
@@ -258,7 +259,8 @@ def understand(names: Collection[str], dialect: ModuleType, named: Mapping[str, 
             found[name] = Name(signal, note="named by the user", origin=Origin.USER)
             continue
         meaning = (special and _behind_prefix(raw, _short(dialect), special)) or translate(name, dialect)
-        if meaning is None and not_converted(name, dialect) is None:
+        own = raw.partition("/")[2] or raw.partition("_")[2]  # nobody knows what it is in training either
+        if meaning is None and own not in others and not_converted(name, dialect) is None:
             meaning = _evaluation(raw)
         if meaning is not None:
             found[name] = meaning
