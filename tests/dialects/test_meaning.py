@@ -70,6 +70,21 @@ def read(*names: str) -> dict[str, str]:
         ("mean_step_reward", "reward.step.mean"),
         ("completions/max_length_terminated", "length.terminated_max"),
         ("group_size", "config.group_size"),
+        ("vpredmean", "value.mean"),
+        ("advstd", "advantage.std"),
+        ("epcount", "progress.episodes"),
+        ("policyentropy", "policy.entropy"),
+        ("successrate", "success_rate"),
+        ("vfn_loss", "value.loss"),
+        ("ups", "throughput.updates"),
+        ("total_secs", "time.elapsed"),
+        ("batching time", "time.batching"),
+        ("skipped_groups", "filter.dropped"),
+        ("gt_match_rate", "reward.accuracy"),
+        ("eval_success_once_mean", "eval.success_rate"),
+        ("eval/best_episode_reward", "eval.reward.best"),
+        ("Average step rewards", "reward.step.mean"),
+        ("round", "progress.iterations"),
     ],
 )
 def test_words_compose_a_meaning(name: str, signal: str) -> None:
@@ -81,10 +96,22 @@ def test_words_compose_a_meaning(name: str, signal: str) -> None:
     [
         "vae_kl", "cost_value_loss", "reward_bound", "grad_norm_clip", "num_valid_things", "kl_target",
         "best_reward_threshold", "world_model/reward_std_head", "opponent/policy_loss", "random/q_loss",
+        "stepsize", "time/total",
+        "rollout_epochs", "Evaluation/NumEpisodes", "Evaluation/TerminationRate", "eval_avg_wait", "reward_gap",
     ],
 )  # fmt: skip
 def test_a_word_that_is_not_accounted_for_leaves_the_name_alone(name: str) -> None:
     assert read(name, "reward") == {"reward": "reward.mean"}
+
+
+@pytest.mark.parametrize("name", ["valid_ratio", "valid_pct"])
+def test_a_share_of_what_is_valid_is_no_validation(name: str) -> None:
+    assert read(name)[name].startswith("custom.")
+
+
+def test_an_evaluation_of_what_is_unknown_in_training_is_no_score() -> None:
+    assert "eval/Market Return" not in read("eval/Market Return", "Market Return", "Score")
+    assert read("eval/gsm8k", "reward")["eval/gsm8k"] == "eval.named.gsm8k"
 
 
 def test_a_name_without_end_is_no_name() -> None:
@@ -110,6 +137,41 @@ def test_the_divergence_is_told_by_the_names_beside_it(name: str, company: str, 
     assert read(name, *company.split())[name] == signal
 
 
+@pytest.mark.parametrize(
+    ("names", "name", "signal"),
+    [
+        ("vf_loss tps eplen eprew", "tps", "throughput.sps"),
+        ("completion_length tps reward", "tps", "throughput.tok_s"),
+        ("episode IS_max value_loss policy_gradient_loss", "IS_max", "policy.ratio.max"),
+        ("episode IS_max q_loss epsilon", "IS_max", "replay.is_weight.max"),
+        ("loss reward n_groups q_gen_valid_rate", "loss", "loss.total"),
+        ("Reward KL_ref Correct Avg_Len LR", "Avg_Len", "length.mean"),
+        ("eval_reward reward_std epsilon", "reward_std", "eval.reward.std"),
+        ("eval_reward reward_std reward", "reward_std", "reward.std"),
+        ("Episode Score Average_Score Epsilon", "Average_Score", "reward.mean@average"),
+        ("Episode Avg Best Epsilon", "Avg", "reward.mean"),
+        ("iter reward avg100", "avg100", "reward.mean@average"),
+        ("step actor critic ep_rew", "critic", "value.loss"),
+        ("agent0_reward agent1_reward", "agent1_reward", "reward.mean@agent1"),
+        ("reward_total reward_format reward_correct", "reward_format", "reward.component.format.mean"),
+        ("client_loss client_avg_reward round", "client_avg_reward", "reward.mean"),
+        ("client_loss client_avg_reward epsilon", "client_loss", "value.loss"),
+        ("retmean_idn advmean_idn retmean_nsn advmean_nsn advmean vf_loss eprew", "retmean_nsn", "returns.mean@nsn"),
+        ("total_prey_reward avg_prey_reward total_fox_reward avg_fox_reward", "total_fox_reward", "reward.mean@fox"),
+    ],
+)
+def test_names_beside_a_name_say_what_it_is_of(names: str, name: str, signal: str) -> None:
+    assert read(*names.split())[name] == signal
+
+
+@pytest.mark.parametrize(
+    "names",
+    ["shaped_reward_x true_reward_x loss_x", "ext_reward ext_reward_std", "wm_loss wm_reward", "vae_kl vae_reward"],
+)
+def test_a_word_that_changes_a_reward_is_no_agent(names: str) -> None:
+    assert not {name for name, signal in read(*names.split()).items() if signal.startswith("reward.mean")}
+
+
 def test_a_unit_scales_the_number() -> None:
     found = dialects.understand(["learn_time_ms", "truncated_pct"], dialects.dialects()["generic"])
     assert (found["learn_time_ms"].signal, found["learn_time_ms"].scale) == ("time.train", 0.001)
@@ -120,7 +182,11 @@ def test_a_part_of_the_reward_needs_the_whole_beside_it() -> None:
     assert read("politeness_reward", "reward_mean")["politeness_reward"] == "reward.component.politeness.mean"
     assert "politeness_reward" not in read("politeness_reward", "loss")
     assert read("col_rew_mean", "reward")["col_rew_mean"] == "reward.component.col.mean"
-    assert read("r1_int_reward_func std", "reward")["r1_int_reward_func std"] == "reward.component.r1_int.std"
+    assert (
+        read("r1_int_reward_func std", "reward")["r1_int_reward_func std"] == "reward.component.r1_int_reward_func.std"
+    )
+    both = read("reward_step_reward_func", "reward")["reward_step_reward_func"]
+    assert both == "reward.component.step_reward_func.mean"  # as TRL calls that function
 
 
 def test_the_accuracy_of_a_discriminator_makes_no_language_model() -> None:

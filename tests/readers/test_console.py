@@ -383,6 +383,11 @@ def test_resume_keeps_the_step_and_the_open_table():
         "│" * 50_000,
         "{'" * 20_000,
         "(" * 50_000 + " pid=",
+        "a(" + "b=1, " * 1900,
+        "best " * 1900 + "x=1",
+        "Evaluating" + "." * 9000,
+        "A " * 2500 + "1.5",
+        "time elapsed: " * 600 + "1:1:1:1",
     ],
 )
 def test_no_line_takes_more_than_linear_time(line: str):
@@ -576,6 +581,22 @@ _BLOCK = "  Learning iteration 7/9\nMean value loss: 0.1\nMean std: 0.5\nMean re
         ("Epoch 0:\nstats: {'kl': array(0.),\n 'logprobs': array([[-1., ...,\n -3.]])}\n", {"logprobs": [-2]}),
         ("-----\nIter: \t 0\nMaxRew: \t 3 +- 1\n" * 2, {"MaxRew": [3, 3]}),
         ("Time 08h 36m 42s, Avg Reward 0.5, Avg Loss 0.2, Best 0.5\n" * 2, {"Avg Reward": [0.5, 0.5]}),
+        ("Epoch 3/9 Running...\nMean reward: 1.5\nEpoch 4/9 Running...\nMean reward: 2.5\n", {"epoch": [3, 4]}),
+        (
+            "epoch 1 loss 0.5\nAgent SUCCESS Rate 0.25\nepoch 2 loss 0.4\nAgent SUCCESS Rate 0.5\n",
+            {"Agent SUCCESS Rate": [0.25, 0.5]},
+        ),
+        (
+            "Iteration 1\n- actor loss: 0.5\n- kl: 0.1\nIteration 2\n- actor loss: 0.4\n- kl: 0.2\n",
+            {"actor loss": [0.5, 0.4]},
+        ),
+        ("│ Return: 245.5 ± 12.1 │\n│ Loss: 0.5 │\n└────────┘\n", {"Return": [245.5]}),
+        ("step=1, loss=0.5\neval_return=2.5\neval_success=0.5\nstep=2, loss=0.4\n", {"eval_return": [2.5]}),
+        (
+            "Result for PPO_x_1:\n  date: 2022-04-22\n  info:\n    learner:\n      mean_q: -0.5\n"
+            "      td:\n      - 1.5\n  pid: 9\n\n",
+            {"info/learner/mean_q": [-0.5], "pid": [9]},
+        ),
         ("train | iter 1 | loss 0.5\neval | iter 1 | loss 0.7\n", {"loss": [0.5], "eval/loss": [0.7]}),
     ],
 )
@@ -683,6 +704,19 @@ def test_what_is_left_out_is_said() -> None:
     [
         ("it 3 | rew 0.2 +- 0.4 | kl(ref) 0.01 | |g| 0.18 | 0.05s", {"step": 3, "rew": 0.2, "kl_ref": 0.01, "grad_norm": 0.18}),
         ("[eval] it 15 heldout exact 0.188", {"step": 15, "heldout exact": 0.188}),
+        ("KL=0.5 Adv(mean=0.1, std=1.0)Loss=2.5 Norm(P=3, V=4)", {
+            "KL": 0.5, "Adv_mean": 0.1, "Adv_std": 1.0, "Loss": 2.5, "Norm_P": 3, "Norm_V": 4,
+        }),
+        ("[MBPO]     1000/100000 ep_rew=0.5 actor=0.25", {"step": 1000, "ep_rew": 0.5, "actor": 0.25}),
+        ("[Epoch 0.5]  loss=0.25  reward=1.5±0.5", {"epoch": 0.5, "loss": 0.25, "reward": 1.5}),
+        ("Round 3: wins=14, loss=0.5", {"round": 3, "wins": 14, "loss": 0.5}),
+        ("  ├─ Policy loss: 0.5", {"Policy loss": 0.5}),
+        ("Episode length: 475.5 +/- 3.5", {"eval/Episode length": 475.5}),
+        ("Speed: 100 steps/s (collection: 1.75s, learning 0.5s)", {"Speed": 100, "collection": 1.75, "learning": 0.5}),
+        ("Evaluating...  Score:  -5.5, Length: 544", {"eval/Score": -5.5, "eval/Length": 544}),
+        ("[DQN] Episode 7 - Truncated at step 1000. Reward: 14.5", {"episode": 7, "episode_length": 1000, "reward": 14.5}),
+        ("[step 10] best of last batch  reward=0.99", {"step": 10, "best reward": 0.99}),
+        ("Iter 3: loss=0.5, Time elapsed: 1 day, 00:01:03", {"iter": 3, "loss": 0.5, "Time elapsed": 86463}),
         ("iter 3 | ||g||=0.3 | time(s)=4.0 | loss 0.4", {"iter": 3, "grad_norm": 0.3, "time_s": 4.0}),
     ],
 )  # fmt: skip

@@ -153,6 +153,15 @@ def test_steps_beyond_float_do_no_harm():
     assert points(read(json_list, text, "log.json"), "loss") == [(float("inf"), 1)]
 
 
+def test_a_summary_of_wandb_is_read_where_it_stands_alone(tmp_path):
+    path = tmp_path / "wandb-summary.json"
+    path.write_text('{"loss": 0.5, "train": {"reward": 2.5}, "_step": 7, "_runtime": 9, "_timestamp": 1714026764}')
+    assert json_list.sniff(path, path.read_bytes())
+    assert points(json_list.read(path), "train/reward") == [(7, 2.5)]
+    (tmp_path / "output.log").write_text("loss=0.5\n")
+    assert not json_list.sniff(path, path.read_bytes())
+
+
 def test_a_cut_list_keeps_its_whole_records():
     recording = read(json_list, '[{"step": 1, "loss": 3}, {"step": 2, "loss": 2}, {"step": 3, "lo', "log.json")
     assert values(recording, "loss") == [3, 2]

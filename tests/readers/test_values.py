@@ -25,6 +25,22 @@ def csv(path: Path, rows: Rows) -> None:
     path.write_text("\n".join([",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)]) + "\n")
 
 
+def test_steps_and_times_that_fall_are_of_one_episode(tmp_path: Path) -> None:
+    rows = [{"Episode": i, "reward": 1.5, "Total_Steps": 9 + i % 3, "elapsed_time": 3 + i % 2} for i in range(12)]
+    run = run_of(tmp_path, "log.csv", rows)
+    assert run.series["episode.length"].values[:3].tolist() == [9, 10, 11]
+    assert run.series["time.step"].values[:2].tolist() == [3, 4]
+    beside = [{"Episode": i, "score": 1.5, "steps": 9 + i % 3, "total_steps": 10 * i} for i in range(12)]
+    assert run_of(tmp_path, "log.csv", beside).series["episode.length"].values[:3].tolist() == [9, 10, 11]
+    assert not {"progress.step", "time.elapsed"} & run.series.keys()
+
+
+def test_a_time_between_colons_is_in_seconds(tmp_path: Path) -> None:
+    rows = [{"step": i, "loss": 1.5, "elapsed_time": f"{i} days, 0:01:0{i}"} for i in range(3)]
+    run = run_of(tmp_path, "log.jsonl", rows)
+    assert run.series["time.elapsed"].values.tolist() == [60, 86461, 172862]
+
+
 def run_of(folder: Path, name: str, text: str | Rows) -> Run:
     path = folder / name
     if isinstance(text, str):

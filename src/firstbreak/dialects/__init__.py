@@ -250,6 +250,7 @@ def understand(names: Collection[str], dialect: ModuleType, named: Mapping[str, 
       `eval.accuracy@gsm8k` is `eval.accuracy`. A moment of the update is no such slice.
     """
     cleaned = {name: _clean(name) for name in names}
+    others = frozenset(cleaned.values()) - {""}
     context = getattr(dialect, "context", None)
     special = NameTable(context(set(cleaned.values()))) if context else None
     found: dict[str, Name] = {}
@@ -258,7 +259,8 @@ def understand(names: Collection[str], dialect: ModuleType, named: Mapping[str, 
             found[name] = Name(signal, note="named by the user", origin=Origin.USER)
             continue
         meaning = (special and _behind_prefix(raw, _short(dialect), special)) or translate(name, dialect)
-        if meaning is None and not_converted(name, dialect) is None:
+        own = raw.partition("/")[2] or raw.partition("_")[2]  # nobody knows what it is in training either
+        if meaning is None and own not in others and not_converted(name, dialect) is None:
             meaning = _evaluation(raw)
         if meaning is not None:
             found[name] = meaning
@@ -281,12 +283,13 @@ _HELD_OUT = pattern(
 _NO_SCORE = pattern(
     r"(?:^|[^a-z])(?:loss|time|runtime|seconds?|secs?|per|len|length|lengths|tokens?|turns|steps?|epochs?|iter|count|num|n|problems|questions|prompts"
     r"|total|samples|episodes?|size|kl|entropy|ratio|clip\w*|grad\w*|lr|rate|std|var|variance|min|max|median|p\d+|error"
-    r"|err|perplexity|ppl|cost|memory|mem|gpu|speed|throughput|temperature|seed|id|index|format|truncat\w*|abort\w*"
+    r"|err|mse|mae|rmse|regret|perplexity|ppl|cost|dist(?:ance)?s?|collisions?|crash\w*|energy|delays?|latency|wait\w*|violations?|penalt\w*|terminat\w*|memory|mem|gpu|speed|throughput|temperature|seed|id|index|format|truncat\w*|abort\w*"
     r"|no|none|opponents?|dead|deaths?|lost|missing|every|(?:result|return|reward|score)s?_\d{1,3}$|fail\w*|invalid|empty|repeat\w*|logp\w*|logits?|margins?|chosen|rejected|advantages?|values?|actions?|obs\w*)"
     r"(?:[^a-z]|$)",
     re.IGNORECASE,
 )
 
+_CAMEL = pattern(r"(?<=[a-z])(?=[A-Z])")
 _WON = pattern(r"(?:win|won|pass|success|solve|accept)\w*[-_ ]?rate", re.IGNORECASE)
 
 
@@ -294,7 +297,7 @@ def _evaluation(raw: str) -> Name | None:
     """What nothing explains, where it is called an evaluation and by no word of something else than a score."""
     named = _HELD_OUT.fullmatch(raw)
     own = (named[1] or named[2]).removesuffix("/mean") if named else ""
-    if not re.search("[a-z]", own, re.IGNORECASE) or _NO_SCORE.search(_WON.sub("", own)):
+    if not re.search("[a-z]", own, re.IGNORECASE) or _NO_SCORE.search(_WON.sub("", _CAMEL.sub("_", own))):
         return None
     name = re.sub(r"\W+", "_", own).strip("_")
     if name.lower() in ("mean", "avg", "average"):

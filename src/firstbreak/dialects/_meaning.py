@@ -8,6 +8,7 @@ it. A wrong reading is worse than none.
 
 import re
 from collections.abc import Iterable, Iterator, Set
+from functools import lru_cache
 
 from firstbreak.dialects._table import Name, Origin, entries, spelled, word_set
 from firstbreak.dialects.signals import evaluation, lookup
@@ -62,35 +63,33 @@ def beside(signal: str, company: Company) -> str:
 
 # atom: its spellings; an atom is a spelling of itself
 _SYNONYMS = """
-    reward: rewards rew rews r | return: returns ret rets | score: scores fitness |
-    episode: ep episodes episodic game games trajectory trajectories traj | length: lengths len lens |
-    completion: completions response responses resp output outputs generated |
-    gen: generation generate generating generations | token: tokens tok toks |
-    prompt: prompts query queries question questions problem problems | policy: pi pol actor p | pg: surrogate surr |
-    critic: value values vf v qs vals vvals vpred vpreds q qf q0 q1 q2 qf1 qf2 q1vals q2vals critic1 critic2 | loss: losses |
+    reward: rewards rew rews r | return: returns ret rets | score: scores fitness | episode: ep episodes episodic game games
+        trajectory trajectories traj | length: lengths len lens | completion: completions response responses resp output
+        outputs generated | gen: generation generate generating generations | token: tokens tok toks | prompt: prompts query
+        queries question questions problem problems | policy: pi pol actor p | pg: surrogate surr | critic: value values vf
+        vfn v qs vals vvals vpred vpreds q qf q0 q1 q2 qf1 qf2 q1vals q2vals critic1 critic2 | loss: losses |
     entropy: ent entropies | kl: kld kldiv kls kl1 kl2 kl3 | ref: reference base sft init initial pretrained |
     old: prev previous | behave: behav behavior behaviour | prox: proximal | clip: clipped clipping clips |
-    grad: gradient gradients grads | advantage: adv advs advantages |
-    share: frac fraction fracs fractions rate rates proportion prop freq frequency share | percent: pct percentage |
-    acc: accuracy accuracies em | correct: right ok | incorrect: wrong |
-    success: successes win wins winning solved successful resolved |
-    trunc: truncated truncation truncations overlong overlength unfinished | eos: terminated finished stopped |
-    repeat: repetition repetitions repetitive repeated repeats | refuse: refusal refusals refused refuses |
-    violate: violation violations violating unsafe harmful | tool: tools sbx sandbox sandboxes | retry: retries |
-    action: actions act acts | call: calls invocation invocations |
-    fail: failure failures failed error errors err errs timeout timeouts | invalid: malformed unparsable unparseable |
-    parse: parsing | turn: turns | time: duration latency times | wait: waiting idle stall |
-    rollout: rollouts sampling sampler collect collection collector inference | sample: samples |
-    engine: vllm sglang infer samp | trainer: learner | learn: learning | update: updates |
-    optim: optimizer optimiser optimization opt | sync: synchronization |
-    verify: verification verifier scoring judge grading | stale: staleness age lag | memory: mem rss ram | gpu: cuda |
-    util: utilization utilisation | logp: logps logprob logprobs lp | margin: margins |
-    pref: preference preferences dpo kto orpo simpo ipo | sequence: seq sequences | group: groups grp grouped | mixed: mix |
-    target: targets targ tgt | pred: predict predicted | step: steps | iter: iters iteration iterations it |
-    count: num n number | coef: coeff coefficient beta weighting | format: formatting formatted fmt | buffer: replay buf |
-    weight: weights | env: environment | interact: interacts interactions | noise: sigma | importance: is iw w rho |
-    epsilon: eps ε | rnd: icm curiosity | rm: rewardmodel | total: cumulative cum overall sum tot composite combined |
-    flat: uninformative degenerate degen silent | param: params parameter parameters | done: completed ended seen played
+    grad: gradient gradients grads | advantage: adv advs advantages | share: frac fraction fracs fractions rate rates
+        proportion prop freq frequency share | percent: pct percentage | acc: accuracy accuracies em | correct: right ok |
+    incorrect: wrong | success: successes win wins winning solved successful resolved | trunc: truncated truncation
+        truncations overlong overlength unfinished | eos: terminated finished stopped | repeat: repetition repetitions
+        repetitive repeated repeats | refuse: refusal refusals refused refuses | violate: violation violations violating
+        unsafe harmful | tool: tools sbx sandbox sandboxes | retry: retries | action: actions act acts |
+    call: calls invocation invocations | fail: failure failures failed error errors err errs timeout timeouts | invalid:
+        malformed unparsable unparseable | parse: parsing | turn: turns | time: duration latency times |
+    wait: waiting idle stall | rollout: rollouts sampling sampler collect collection collector inference | sample: samples |
+    engine: vllm sglang infer samp | trainer: learner | learn: learning | update: updates | optim: optimizer optimiser
+        optimization opt | sync: synchronization | verify: verification verifier scoring judge grading |
+    stale: staleness age lag | memory: mem rss ram | gpu: cuda | util: utilization utilisation |
+    logp: logps logprob logprobs lp | margin: margins | pref: preference preferences dpo kto orpo simpo ipo |
+    sequence: seq sequences | group: groups grp grouped | mixed: mix | target: targets targ tgt | pred: predict predicted |
+    step: steps | iter: iters iteration iterations it | count: num n number | coef: coeff coefficient beta weighting |
+    format: formatting formatted fmt | buffer: replay buf | weight: weights | env: environment |
+    interact: interacts interactions | noise: sigma | importance: is iw w rho | epsilon: eps ε | rnd: icm curiosity |
+    rm: rewardmodel | total: cumulative cum overall sum tot composite combined | flat: uninformative degenerate degen silent |
+    param: params parameter parameters | done: completed ended seen played | skipped: dropped discarded | bounds: bound |
+    intrinsic: int intr
 """
 _ATOMS = {word: atom for atom, words in entries(_SYNONYMS) for word in (atom, *words.split())}
 
@@ -100,37 +99,34 @@ _PHRASES_OF = """
     approx kl: approxkl, approxkls | episode return: epret | episode length: eplen | kl: kl div, kl divergence, kldivergence |
     kl old: kl difference, kl between old and new distribution, kl between old and new | logp: log prob, log probs, log pi |
     absdiff: abs diff | ev: explained variance, explained var, expl var, baseline explained |
-    lr: learning rate, learningrate | completionrate: completion rate | rm: reward model, bt, bradley terry |
-    critic: value function, q sa, q s a, baseline value, qf val, qf1 val, qf2 val, q val |
-    by: by step, vs step, vs number of steps, by episode | stepreward: step reward, reward per step, per step reward |
-    validcount: num valid, n valid, valid count | mixed: nonzero variance, non zero variance, nonzero std, non zero std |
-    flat: zero std, zero variance, zero var, zero reward std, zero signal, no signal, same reward, identical reward,
-        equal reward, all equal, all same, all identical, equal std |
-    solveall: all correct, all right, all solved, solved all, solve all |
-    solvenone: all wrong, all incorrect, none correct, none solved, solved none, solve none |
-    trunc: cap hit, hit cap, limit hit, hit limit, length limit, max length hit, max len hit, hit max length,
-        hit max len, no eos, without eos, max tokens hit, hit max tokens | turnlimit: max turns, turn limit |
-    refuse: always refuse, over refusal, false refuse, false refusal | heldout: held out |
+    lr: learning rate, learningrate | completionrate: completion rate | rm: reward model, bt, bradley terry | critic: value
+        function, q sa, q s a, baseline value, qf val, qf1 val, qf2 val, q val | by: by step, vs step, vs number of steps, by
+        episode | stepreward: step reward, step rewards, reward per step, per step reward, rewards per step, reward per
+        timestep, rew per step, rew step | validcount: num valid, n valid, valid count | mixed: nonzero variance, non zero
+        variance, nonzero std, non zero std | flat: zero std, zero variance, zero var, zero reward std, zero signal, no
+        signal, same reward, identical reward, equal reward, all equal, all same, all identical, equal std | solveall: all
+        correct, all right, all solved, solved all, solve all | solvenone: all wrong, all incorrect, none correct, none
+        solved, solved none, solve none | trunc: cap hit, hit cap, limit hit, hit limit, length limit, max length hit, max len
+        hit, hit max length, hit max len, no eos, without eos, max tokens hit, hit max tokens |
+    turnlimit: max turns, turn limit | refuse: always refuse, over refusal, false refuse, false refusal | heldout: held out |
     stale: off policy steps, off policyness, policy lag, sampler age, version lag | speed: per second, per sec, per s |
-    gpu memory: vram | frame speed: fps | token speed: tps | step speed: sps | env step: timestep, timesteps |
-    tderror: td error, td err, abs td |
-    critic loss: td loss, huber, huber loss, bellman loss, bellman error, dqn loss, quantile loss, baseline loss, c loss,
-        vloss, qloss, closs | policy loss: ploss, a loss, reinforce loss, vpg loss |
-    sftloss: sft loss, lm loss, loss lm, bc loss, imitation loss, cloning loss |
-    tdtarget: td target, td targets, target q, q target, bellman target |
-    buffer size: memory length, memory len, buffer length, buffer len | entropy coef: entcoef |
-    importance: is weight, is weights | group: within group, in group |
+    gpu memory: vram | frame speed: fps | token speed: tps | update speed: ups | step speed: sps |
+    env step: timestep, timesteps | tderror: td error, td err, abs td | critic loss: td loss, huber, huber loss, bellman loss,
+        bellman error, dqn loss, quantile loss, baseline loss, c loss, vloss, qloss, closs | policy loss: ploss, a loss,
+        reinforce loss, vpg loss | sftloss: sft loss, lm loss, loss lm, bc loss, imitation loss, cloning loss | tdtarget: td
+        target, td targets, target q, q target, bellman target | buffer size: memory size, memory length, memory len, buffer
+        length, buffer len | entropy coef: entcoef | importance: is weight, is weights | group: within group, in group |
     mismatch: train infer, train inference, rollout train, train rollout | sync: weight sync, sync weights | share: hit rate |
-    success share: win rate, winrate, sr, reached goal, goal reached, reached target, target reached, goal achieved,
-        battle won, goal rate, objective reached | lossscale: loss scale, grad scale, grad scaler, amp scale |
-    epsilon: eps greedy, epsilon greedy, random action rate, random action prob |
-    absdev importance: w dev, ratio dev, weight dev, is dev, ratio abs dev, ratio deviation, ratio absdev |
+    success share: win rate, winrate, sr, reached goal, goal reached, reached target, target reached, goal achieved, battle
+        won, goal rate, objective reached | lossscale: loss scale, grad scale, grad scaler, amp scale | epsilon: eps greedy,
+        epsilon greedy, random action rate, random action prob | absdev importance: w dev, ratio dev, weight dev, is dev,
+        ratio abs dev, ratio deviation, ratio absdev | correct: gt match, ground truth match, answer match |
     critic max: qmax, maxq | kl behave: kl mu pi, kl pi mu | iter time: iter seconds
 """
 _PHRASES = {" ".join(phrase.split()): atoms for atoms, phrases in entries(_PHRASES_OF) for phrase in phrases.split(",")}
 #: a return over the last so many episodes: `ret20`, `return_mean_100`, `reward_ma100`
 _WINDOW = pattern(
-    r"\b(rets?|returns?|rews?|rewards?|scores?|lengths?|len|rate|winrate|mean|avg|ma|last|max|min) ?\d{2,4}\b"
+    r"\b(rets?|returns?|rews?|rewards?|scores?|lengths?|len|rate|winrate|mean|avg|ma|last|max|min|loss) ?\d{2,4}\b"
 )
 _PASS_AT = pattern(r"\bpass ?(at )?(\d+|k|n)\b")
 _LONGEST = max(len(phrase.split()) for phrase in _PHRASES)
@@ -158,82 +154,74 @@ _SILENT = word_set(
     " k2 k3"
 )
 
+_WHOLE = _PHRASES.keys() | _STATISTICS.keys() | _SILENT | _HELD_OUT | _UNITS.keys()  #: words that are not taken apart
+
 _SPREADS = frozenset({"reward.group_std", "action.std"})  #: quantities that are a standard deviation
 # signal: the atoms that it needs ("a/b": either) + further atoms that it may have; another way to say it
 # "%" stands for share/percent/ratio, "~" for completion/gen, "*std" for a standard deviation that is a part of what it is
 _QUANTITIES = """
-    reward.mean: reward/return/score + episode epoch iter total task shared team joint rollout completion;
-        rm score/reward; reward kept + train filter | reward.rollout.mean: reward all + rollout |
-    reward.group_std: group *std + reward score |
-    reward.zero_std_frac: flat reward; flat % + group prompt reward sample completion rollout |
-    reward.solve_all_frac: solveall %/group + prompt % group rollout |
-    reward.solve_none_frac: solvenone %/group + prompt % group rollout |
-    reward.mixed_frac: mixed %/group + group prompt % rollout |
-    reward.effective_frac: effective/useful/informative % + group prompt sample rollout | reward.step.mean: stepreward + env |
-    reward.component.intrinsic.mean: intrinsic reward/return + episode |
-    reward.accuracy: correct; acc + answer task share; correct %/answer + answer task completion episode % |
-    samples.valid: validcount + sample rollout | length.prompt.clipped_ratio: prompt trunc + % |
-    policy_version.train: version policy/weight/trainer | throughput.updates: update speed |
-    throughput.samples: sample speed | samples.correct: correct count + answer | samples.incorrect: incorrect count + answer |
-    progress.env_steps: frame count/done + total; env step/interact + total count; interact + total env count |
-    reward.pass_at_k: passk + share |
-    reward.component.format.accuracy: format %/acc/correct + answer completion pass correct % |
-    eval.reward: elo + rating score policy agent | success_rate: success %/episode/task + episode task goal % |
-    sft.loss: sftloss | rm.loss: rm loss | rm.accuracy: rm acc | rm.margin: rm margin + reward | curiosity.loss: rnd loss |
-    episode.length: episode length/step + env count | length.mean: ~ length/token + token sampled; new token |
-    length.total.mean: sequence length | length.terminated_mean: ~ length/token eos + token |
-    length.clipped_ratio: ~ clip % + length; trunc % + ~ token sample rollout length; trunc + ~ token sample rollout length |
-    length.correct.mean: length correct + ~ token total | length.incorrect.mean: length incorrect + ~ token total |
-    length.prompt.mean: prompt length/token + token | length.env.mean: env token + length |
-    length.terminated_frac: eos % + ~ sample rollout; eos + ~ sample rollout |
-    length.max_turns_frac: turnlimit % + episode rollout | turns.mean: turn + count episode rollout |
+    reward.mean: reward/return/score + episode epoch iter total task shared team joint rollout completion; rm score/reward;
+        reward kept + train filter | reward.rollout.mean: reward all + rollout | reward.group_std: group *std + reward score |
+    reward.zero_std_frac: flat reward; flat % + group prompt reward sample completion rollout | reward.solve_all_frac:
+        solveall %/group + prompt % group rollout | reward.solve_none_frac: solvenone %/group + prompt % group rollout |
+    reward.mixed_frac: mixed %/group + group prompt % rollout | reward.effective_frac: effective/useful/informative % + group
+        prompt sample rollout | reward.step.mean: stepreward + env | reward.component.intrinsic.mean: intrinsic reward/return
+        + episode | reward.accuracy: correct; acc + answer task share; correct %/answer + answer task completion episode % |
+    samples.valid: validcount + sample rollout | length.prompt.clipped_ratio: prompt trunc + % | policy_version.train: version
+        policy/weight/trainer | throughput.updates: update speed | throughput.samples: sample speed |
+    samples.correct: correct count + answer | samples.incorrect: incorrect count + answer | progress.env_steps: frame
+        count/done + total; env step/interact + total count; interact + total env count | reward.pass_at_k: passk + share |
+    reward.component.format.accuracy: format %/acc/correct + answer completion pass correct % | eval.reward: elo + rating
+        score policy agent | success_rate: success %/episode/task + episode task goal %; success once/end + share |
+    action.bound_loss: bounds loss + action | filter.dropped: skipped group/prompt + count | sft.loss: sftloss |
+    rm.loss: rm loss | rm.accuracy: rm acc | rm.margin: rm margin + reward | curiosity.loss: rnd loss | episode.length:
+        episode length/step + env count | length.mean: ~ length/token + token sampled; new token |
+    length.total.mean: sequence length | length.terminated_mean: ~ length/token eos + token | length.clipped_ratio: ~ clip % +
+        length; trunc % + ~ token sample rollout length; trunc + ~ token sample rollout length | length.correct.mean: length
+        correct + ~ token total | length.incorrect.mean: length incorrect + ~ token total | length.prompt.mean: prompt
+        length/token + token | length.env.mean: env token + length | length.terminated_frac: eos % + ~ sample rollout; eos + ~
+        sample rollout | length.max_turns_frac: turnlimit % + episode rollout | turns.mean: turn + count episode rollout |
     text.repetition_frac: repeat % + ~ token ngram | text.refusal_frac: refuse % + ~ | text.violation_frac: violate % + ~ |
-    tool.call_freq: tool call + count episode rollout sample; call episode/rollout/sample + count |
-    tool.success_freq: tool success/correct + call % | tool.failure_freq: tool fail % + call |
-    tool.error_count: tool fail + count call | tool.invalid_frac: tool invalid % + call parse; tool parse fail % + call |
-    tool.runtime.mean: tool time/wait + call | samples.groups: count/size prompt/group; prompt sampled + count |
-    samples.step: count/size sample/rollout/completion | kl.ref: kl ref + token policy loss |
-    kl.loss: kl loss weighted/scaled | kl.old: kl old/approx + token policy; prox kl + approx |
-    kl.coef: kl coef + penalty loss | behave.kl: kl behave + approx | behave.ratio.mean: behave importance/ratio + weight |
-    policy.ratio.mean: prox importance/ratio + weight; ratio + importance prob policy; importance + weight |
-    rollout_train.kl: kl engine/rollout trainer; kl engine; kl mismatch |
-    rollout_train.logp_absdiff.mean: logp absdiff/mismatch + engine rollout trainer token mismatch absdiff; logp diff rollout |
-    policy.weight_norm: param/weight norm + policy | loss.total: loss + total |
-    policy.loss: policy/pg/clip loss + clip pg policy grad inner | policy.loss.delta: delta policy loss |
-    policy.objective: objective + policy pg | policy.clip_fraction: clip % + policy pg ratio token; clip importance |
-    policy.clip_fraction.low: clip % low/lower + policy pg ratio token |
+    tool.call_freq: tool call + count episode rollout sample; call episode/rollout/sample + count | tool.success_freq: tool
+        success/correct + call % | tool.failure_freq: tool fail % + call | tool.error_count: tool fail + count call |
+    tool.invalid_frac: tool invalid % + call parse; tool parse fail % + call | tool.runtime.mean: tool time/wait + call |
+    samples.groups: count/size prompt/group; prompt sampled + count | samples.step: count/size sample/rollout/completion |
+    kl.ref: kl ref + token policy loss | kl.loss: kl loss weighted/scaled | kl.old: kl old/approx + token policy; prox kl +
+        approx | kl.coef: kl coef + penalty loss | behave.kl: kl behave + approx | behave.ratio.mean: behave importance/ratio
+        + weight | policy.ratio.mean: prox importance/ratio + weight; ratio + importance prob policy; importance + weight |
+    rollout_train.kl: kl engine/rollout trainer; kl engine; kl mismatch | rollout_train.logp_absdiff.mean: logp
+        absdiff/mismatch + engine rollout trainer token mismatch absdiff; logp diff rollout | policy.weight_norm: param/weight
+        norm + policy | loss.total: loss + total | policy.loss: policy/pg/clip loss + clip pg policy grad inner |
+    policy.loss.delta: delta policy loss | policy.objective: objective + policy pg | policy.clip_fraction: clip % + policy pg
+        ratio token; clip importance | policy.clip_fraction.low: clip % low/lower + policy pg ratio token |
     policy.clip_fraction.high: clip % high/upper + policy pg ratio token | policy.clip_range: clip range/epsilon |
-    policy.ratio_out: ratio outside/out + bounds range clip % | policy.ratio.absdev: absdev importance |
-    policy.logp.mean: logp + policy token trainer action sequence | policy.logp.ref: logp ref + policy token trainer |
-    policy.logp.old: logp old + policy token trainer | policy.logp.rollout: logp engine/rollout + policy token |
-    policy.stop_iter: stop iter/epoch + early | grad.norm: grad norm + policy total; grad | lr: lr + policy |
-    optim.loss_scale: lossscale + policy optim trainer fp16 amp |
-    advantage.mean: advantage + gae critic policy relative group token |
+    policy.ratio_out: ratio outside/out + bounds range clip % | policy.ratio.absdev: absdev importance | policy.logp.mean:
+        logp + policy token trainer action sequence | policy.logp.ref: logp ref + policy token trainer | policy.logp.old: logp
+        old + policy token trainer | policy.logp.rollout: logp engine/rollout + policy token | policy.stop_iter: stop
+        iter/epoch + early | grad.norm: grad norm + policy total; grad | lr: lr + policy | optim.loss_scale: lossscale +
+        policy optim trainer fp16 amp | advantage.mean: advantage + gae critic policy relative group token |
     advantage.zero_frac: advantage zero % + token sample | advantage.abs.mean: advantage abs/absmean |
-    value.loss: critic loss + mse td total | value.loss.delta: delta critic loss |
-    value.mean: critic + policy pred total episode | value.target.mean: critic target; tdtarget + critic |
+    value.loss: critic loss + mse td total | value.loss.delta: delta critic loss | value.mean: critic + policy pred total
+        episode new | value.old.mean: critic old + pred | value.target.mean: critic target; tdtarget + critic |
     returns.mean: return target | value.explained_variance: ev + critic | value.clip_fraction: clip critic % |
     value.grad_norm: grad norm critic | value.lr: lr critic | td_error: tderror + abs critic |
-    replay.size: buffer size/capacity | replay.priority: priority + buffer |
-    policy.entropy: entropy + policy token action rollout | entropy.coef: entropy coef + loss effective |
-    action.std: action/noise/policy *std + policy | pref.loss: pref loss | pref.reward.chosen: chosen reward + epoch |
-    pref.reward.rejected: rejected reward + epoch | pref.reward.margin: margin + reward pref epoch |
-    pref.reward.accuracy: pref acc + reward | pref.logp.chosen: chosen logp + policy |
-    pref.logp.rejected: rejected logp + policy | pref.nll: chosen nll | staleness.mean: stale + policy sample step data |
-    staleness.stale_frac: stale % + sample rollout data | time.rollout: time rollout/gen/sample/engine + step phase |
-    time.train: time update/learn/optim/backward/trainer + step policy phase | time.step: time step/iter + total |
-    time.update_weights: time sync + weight policy engine | time.reward: time reward/verify/score + step phase |
-    time.iteration: time episode | epsilon: epsilon | time.wait_batch: time wait + queue data rollout |
-    time.elapsed: time wall/elapsed + total | throughput.iter_s: iter speed |
-    throughput.tok_s: token speed + total throughput | throughput.tok_s_gpu: token speed gpu |
-    throughput.gen_tok_s: token speed gen/rollout/completion/decode + throughput | throughput.sps: step speed + env total |
-    throughput.fps: frame speed + env total | gpu.util: gpu util + estimated % | memory.gpu: gpu memory + peak max allocated |
-    memory.gpu_reserved: gpu memory reserved + peak max |
-    memory.alloc_retries: alloc/allocation retry + count gpu memory total |
-    memory.cpu: memory + system cpu ram process host driver worker peak | perf.mfu: mfu |
-    progress.episodes: episode total/count/done/eos + done eos rollout total |
-    progress.updates: update total/count + optim policy grad; optim/grad/update step/update + total count;
-        update index/idx/id + policy | tokens.total: token total + rollout
+    replay.size: buffer size/capacity | replay.priority: priority + buffer | policy.entropy: entropy + policy token action
+        rollout | entropy.coef: entropy coef + loss effective | action.std: action/noise/policy *std + policy |
+    pref.loss: pref loss | pref.reward.chosen: chosen reward + epoch | pref.reward.rejected: rejected reward + epoch |
+    pref.reward.margin: margin + reward pref epoch | pref.reward.accuracy: pref acc + reward |
+    pref.logp.chosen: chosen logp + policy | pref.logp.rejected: rejected logp + policy | pref.nll: chosen nll |
+    staleness.mean: stale + policy sample step data | staleness.stale_frac: stale % + sample rollout data | time.rollout: time
+        rollout/gen/sample/engine + step phase | time.train: time update/learn/optim/backward/trainer + step policy phase |
+    time.step: time step/iter + total | time.update_weights: time sync + weight policy engine | time.reward: time
+        reward/verify/score + step phase | time.iteration: time episode | epsilon: epsilon | time.wait_batch: time wait +
+        queue data rollout | time.elapsed: time wall/elapsed + total | throughput.iter_s: iter speed | throughput.tok_s: token
+        speed + total throughput | throughput.tok_s_gpu: token speed gpu | throughput.gen_tok_s: token speed
+        gen/rollout/completion/decode + throughput | throughput.sps: step speed + env total | throughput.fps: frame speed +
+        env total approx | gpu.util: gpu util + estimated % | memory.gpu: gpu memory + peak max allocated |
+    memory.gpu_reserved: gpu memory reserved + peak max | memory.alloc_retries: alloc/allocation retry + count gpu memory
+        total | memory.cpu: memory + system cpu ram process host driver worker peak | perf.mfu: mfu | progress.episodes:
+        episode total/count/done/eos + done eos rollout total | progress.updates: update total/count + optim policy grad;
+        optim/grad/update step/update + total count; update index/idx/id + policy | tokens.total: token total + rollout
 """
 
 
@@ -325,7 +313,7 @@ def _sorted(words: list[str]) -> _Reading | None:
 
 _PARTS = word_set(
     "advantage advantages logp logprob logprobs recompute stage env reset ref reference forward backward load save"
-    " checkpoint data preprocess gather broadcast decode prefill score dispatch pack"
+    " checkpoint data preprocess gather broadcast decode prefill score dispatch pack batching collate render transfer"
 )
 _PHASES = word_set("gen generate generation rollout sample train step reward sync wait")
 
@@ -337,6 +325,24 @@ def _unplaced(words: list[str]) -> list[str]:
     if len(words) > 1 and "t" in (words[0], words[-1]) and not _PHASES.isdisjoint(words):
         words = ["time" if word == "t" else word for word in words]  # `t_gen`
     return words[1:] if len(words) > 2 and words[0] == "losses" and "loss" not in words else words
+
+
+#: what words that are written as one are put together from; shorter ones are found in any word
+_PIECES = (_ATOMS.keys() | _STATISTICS.keys() | {"lr"}) - word_set("it is iw lp em ok ok s v q p r w n it act in num")
+_MOST_GLUED = 30  #: letters
+
+
+@lru_cache(maxsize=4096)
+def apart(word: str) -> tuple[str, ...]:
+    """`vpredmean` or `epRew` in lower case: two or three words that are known, written as one."""
+    if word in _ATOMS or word in _WHOLE or len(word) > _MOST_GLUED or not word.isalpha():
+        return (word,)
+    for size in range(len(word) - 2, 1, -1):
+        if word[:size] in _PIECES:
+            rest = (word[size:],) if word[size:] in _PIECES else apart(word[size:])
+            if _PIECES.issuperset(rest) and len(rest) < 3:
+                return (word[:size], *rest)
+    return (word,)
 
 
 def _atoms(words: list[str]) -> Iterator[str]:
@@ -381,6 +387,8 @@ def _by_company(reading: _Reading, company: Company) -> str | None:
         return "length.mean" if company.language else "episode.length" if company.control else None
     if atoms == {"success"} and reading.held_out:
         return "success_rate"
+    if "best" in atoms and reading.held_out and atoms - {"best", "episode"} in ({"reward"}, {"return"}, {"score"}):
+        return "eval.reward.best"
     if atoms == {"buffer"} and company.wordless:
         return "replay.size"
     if atoms == {"reward", "acc"} and company.preference:
@@ -399,7 +407,13 @@ def _by_company(reading: _Reading, company: Company) -> str | None:
         return "progress.step"
     if company.values and atoms == {"target"}:
         return "value.target.mean"
-    if (company.game or company.values) and "importance" in atoms and atoms <= {"importance", "weight"}:
+    if atoms == {"token", "speed"} and company.wordless:
+        return "throughput.sps"  # `tps`: of steps
+    if (
+        (company.values or (company.game and not company.critic))
+        and "importance" in atoms
+        and atoms <= {"importance", "weight"}
+    ):
         return "replay.is_weight.mean"
     return None
 
@@ -411,13 +425,16 @@ _OF_TEXT = {"coef": "kl.coef", "memory": "memory.gpu", "memory peak": "memory.gp
 
 
 # Rewards that are no part of the whole: a limit, a rank, another scale.
-_NO_PART = word_set(
+NO_PART = word_set(
     "best last final target threshold baseline expected discounted normalized normalised norm shaped proxy gold true mean"
     " max min std scale scaled bound ema smoothed old new next next cum intrinsic extrinsic model chosen rejected optimal"
     " oracle random predicted pred estimated human test eval val train raw total episode step average avg running per group"
     " no zero high low rollout rollouts loss kl value values reward rewards positive negative time timing winning sum"
     " clipped greedy initial global batch non sparse dense delta log transitions buf buffer replay env stored"
 )
+
+
+_AGENT = pattern(r"(?:agent|player|team|robot)\d+$")
 
 
 def _part(words: list[str], company: Company) -> str | None:
@@ -428,18 +445,19 @@ def _part(words: list[str], company: Company) -> str | None:
         words = [*words[2:], "reward"]  # says so itself
     statistics = {word for word in words if word in _STATISTICS} - {"mean"}
     words = [word for word in words if word not in _STATISTICS]
-    function = words[-1:] in (["func"], ["fn"], ["function"])  # `accuracy_reward_func`, as TRL's users call them
-    words = words[:-1] if function else words
-    if statistics - {"std"} or (statistics and not function) or len(words) < 2:
+    if words[-1:] in (["func"], ["fn"], ["function"]):  # `accuracy_reward_func`, as TRL's users call them
+        named = words[words[0] in ("reward", "rewards") and len(words) > 3 :]
+        return None if statistics - {"std"} or len(words) < 3 else f"reward.component.{'_'.join(named)}.mean"
+    if statistics or len(words) < 2:
         return None
     part = words[:-1] if words[-1] in ("reward", "rewards", "rew") else words[1:] if words[0] in ("rew", "r") else []
     part = words if words[-1] == "penalty" else part
-    if not part or not _NO_PART.isdisjoint(part) or not all(word[0].isalpha() or function for word in part):
+    if not part or not NO_PART.isdisjoint(part) or not all(word[0].isalpha() for word in part) or _AGENT.match(part[0]):
         return None
     return f"reward.component.{'_'.join(part)}.mean"
 
 
-_LANGUAGE = word_set("completion token prompt turn tool group refuse gen eos flat solveall cut trunc")
+_LANGUAGE = word_set("completion token prompt turn tool group refuse gen eos flat solveall cut trunc format")
 _CONTROL = word_set("episode env return interact frame epsilon rnd")
 
 
@@ -451,12 +469,13 @@ def company(names: Iterable[list[str]]) -> Company:
     """What all the names of a run say of it; each name as its words."""
     spoken = list(names)
     found = [frozenset(_atoms(words)) for words in spoken]
-    every = frozenset().union(*found) if found else frozenset()
+    every = frozenset().union(*(atoms for words, atoms in zip(spoken, found, strict=True) if words[-1:] != ["tps"]))
     control = not (_CONTROL - {"epsilon"} if "completion" in every else _CONTROL).isdisjoint(every)
     language = _LANGUAGE - {"eos", "trunc"} if control else _LANGUAGE  # episodes are terminated as well
     answers = any(atoms - _HELD_OUT - _SILENT == {"acc"} for atoms in found)
     critic = any({"critic", "loss"} <= atoms or "ev" in atoms for atoms in found)
-    writes = not language.isdisjoint(every) or (answers and not (control and critic))
+    referred = not control and any({"kl", "ref"} <= atoms for atoms in found)
+    writes = not language.isdisjoint(every) or referred or (answers and not (control and critic))
     margins = any({"reward", "margin"} <= atoms for atoms in found)
     pairs = margins or not every.isdisjoint({"chosen", "rejected", "pref"})
     return Company(
@@ -468,11 +487,12 @@ def company(names: Iterable[list[str]]) -> Company:
         critic=critic,
         preference=pairs,
         unpaired=not pairs,
-        values=not every.isdisjoint({"buffer", "tderror", "epsilon", "priority", "tdtarget", "dqn", "critic"})
+        values=not writes
+        and not every.isdisjoint({"buffer", "tderror", "epsilon", "priority", "tdtarget", "dqn", "critic"})
         and every.isdisjoint({"policy", "pg", "advantage", "coef", "completion", "token", "clip", "kl"}),
         reference=any({"kl", "ref"} <= atoms for atoms in found),
         reward=any(_only(atoms) <= {"reward", "total", "rollout"} and "reward" in atoms for atoms in found)
-        or sum(words[-1:] == ["reward"] and not _NO_PART.issuperset(words[-2:]) for words in spoken) > 1,
+        or sum(words[-1:] == ["reward"] and not NO_PART.issuperset(words[-2:]) for words in spoken) > 1,
         penalty=any({"kl", "coef"} <= atoms for atoms in found),
         fitted=critic and any(_only(atoms) == {"advantage"} for atoms in found),
         judge={"loss", "acc"} <= {next(iter(atoms - _SILENT - {"reward"}), "") for atoms in found if "reward" in atoms},

@@ -7,6 +7,7 @@ the names that the recognised trainer does not know.
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Set
 from functools import lru_cache
 from typing import Any
@@ -25,74 +26,62 @@ AXIS = words("""
     step Step steps _step global_step global_steps total_steps training_step train_step train/global_step timestep
     timesteps total_timesteps env_steps env_step num_env_steps t_env frames frame iteration Iteration iterations iter
     training_iteration update updates num_updates upd u it episode Episode episodes n_episode n_episodes n_epi epoch Epoch
-    unnamed_0 version
+    unnamed_0 version round generation game
 """)
 
 # Lower case, "_" between words; `mean_x`, `x_avg`, `max_x` and the like need no entry of their own.
 _SPELLED = """
     reward.mean: reward rewards rew r score scores total_reward cumulative_reward raw_reward task_reward return returns
-        reward_total proxy_reward proxy_score ep_return ep_ret ep_rew ep_reward episode_return episode_returns
-        episodic_return episode_reward episode_rewards episodic_reward mean_100_episode_reward final_reward
-        average_episode_rewards | reward.group_std: group_std group_reward_std reward_group_std within_group_std |
-    reward.zero_std_frac: frac_reward_zero_std zero_std_frac frac_zero_std zero_variance_frac zero_std_groups |
+        reward_total proxy_reward proxy_score ep_return ep_ret ep_rew ep_reward episode_return episode_returns episodic_return
+        episode_reward episode_rewards episodic_reward mean_100_episode_reward final_reward average_episode_rewards |
+    reward.group_std: group_std group_reward_std reward_group_std within_group_std | reward.zero_std_frac:
+        frac_reward_zero_std zero_std_frac frac_zero_std zero_variance_frac zero_std_groups |
     reward.mixed_frac: mixed pct_mixed | reward.solve_none_frac: all0 solve_none | reward.solve_all_frac: all1 solve_all |
-    reward.shaped.mean: shaped_reward reward_shaped |
-    reward.accuracy: acc accuracy correct correct_rate correctness outcome_correct solve_rate exact exact_match em pass_rate |
-    reward.pass_at_k: pass_at_k pass_k | reward.kl_penalty: kl_reward kl_penalty_reward non_score_reward |
-    success_rate: success_rate success win_rate winrate success_ratio is_success |
-    episode.length: episode_length episode_lengths episodic_length ep_len ep_length episode_len |
+    reward.shaped.mean: shaped_reward reward_shaped | reward.accuracy: acc accuracy correct correct_rate correctness
+        outcome_correct solve_rate exact exact_match em pass_rate | reward.pass_at_k: pass_at_k pass_k | reward.kl_penalty:
+        kl_reward kl_penalty_reward non_score_reward | success_rate: success_rate success win_rate winrate success_ratio
+        is_success | episode.length: episode_length episode_lengths episodic_length ep_len ep_length episode_len |
     length.mean: completion_length completion_len response_length response_len response_tokens generation_length gen_len
-        gen_tokens output_length num_generated_tokens length |
-    length.clipped_ratio: clipped_ratio truncated truncated_ratio truncated_frac truncation_rate truncation_ratio
-        frac_truncated overlong_ratio trunc cut hit_max finish_length | length.terminated_frac: finish_stop |
-    length.prompt.mean: prompt_length prompt_len | turns.mean: turns num_turns |
-    kl.ref: kl_ref ref_kl kl_to_ref kl_with_ref kl_from_ref reference_kl kl_reference kl_div_ref kl_base kl_to_base kl_init |
-    kl.old: approx_kl approxkl kl_old ppo_kl kl_update policy_kl kl_new_old |
-    kl.coef: kl_coef kl_coeff kl_beta kl_weight kl_ctl |
-    loss.total: loss total_loss loss_total training_loss train_loss kd_loss distill_loss distillation_loss |
-    loss.aux: aux_loss | sft.nll: nll mean_nll | sft.ppl.mean: perplexity ppl |
-    policy.loss: policy_loss loss_policy pg_loss actor_loss loss_actor pi_loss loss_pi action_loss surrogate_loss
-        policy_gradient_loss |
-    policy.clip_fraction: clip_fraction clipped_fraction fraction_clipped clipfrac clip_frac clip_ratio pg_clipfrac |
-    policy.ratio.mean: ratio importance_ratio prob_ratio | policy.clip_range: clip_range clip_epsilon |
-    policy.stop_iter: epochs_done num_epochs_done n_epochs_done stop_iter |
-    grad.norm: grad_norm gradient_norm gradnorm global_norm grad_global_norm total_norm actor_grad_norm policy_grad_norm
-        grad_gnorm gn | lr: lr learning_rate learningrate cur_lr current_lr actor_lr policy_lr |
-    advantage.mean: advantage advantages adv |
-    value.loss: value_loss loss_value critic_loss loss_critic vf_loss loss_vf v_loss loss_v q_loss loss_q qf_loss td_loss
-        value_function_loss qf1_loss critic1_loss |
-    value.mean: value values q q_value q_values vpred qf1_values q_data q_taken |
-    value.target.mean: target_q q_target value_target |
-    value.explained_variance: explained_variance explained_var vf_explained_var ev exp_var |
+        gen_tokens output_length num_generated_tokens length | length.clipped_ratio: clipped_ratio truncated truncated_ratio
+        truncated_frac truncation_rate truncation_ratio frac_truncated overlong_ratio trunc cut hit_max finish_length |
+    length.terminated_frac: finish_stop | length.prompt.mean: prompt_length prompt_len | turns.mean: turns num_turns | kl.ref:
+        kl_ref ref_kl kl_to_ref kl_with_ref kl_from_ref reference_kl kl_reference kl_div_ref kl_base kl_to_base kl_init |
+    kl.old: approx_kl approxkl kl_old ppo_kl kl_update policy_kl kl_new_old | kl.coef: kl_coef kl_coeff kl_beta kl_weight
+        kl_ctl | loss.total: loss total_loss loss_total training_loss train_loss kd_loss distill_loss distillation_loss |
+    loss.aux: aux_loss | sft.nll: nll mean_nll | sft.ppl.mean: perplexity ppl | policy.loss: policy_loss loss_policy pg_loss
+        actor_loss loss_actor pi_loss loss_pi action_loss surrogate_loss policy_gradient_loss | policy.clip_fraction:
+        clip_fraction clipped_fraction fraction_clipped clipfrac clip_frac clip_ratio pg_clipfrac | policy.ratio.mean: ratio
+        importance_ratio prob_ratio | policy.clip_range: clip_range clip_epsilon | policy.stop_iter: epochs_done
+        num_epochs_done n_epochs_done stop_iter | grad.norm: grad_norm gradient_norm gradnorm global_norm grad_global_norm
+        total_norm actor_grad_norm policy_grad_norm grad_gnorm gn | lr: lr learning_rate learningrate cur_lr current_lr
+        actor_lr policy_lr | advantage.mean: advantage advantages adv | value.loss: value_loss loss_value critic_loss
+        loss_critic vf_loss loss_vf v_loss loss_v q_loss loss_q qf_loss td_loss value_function_loss qf1_loss critic1_loss |
+    value.mean: value values q q_value q_values vpred qf1_values q_data q_taken | value.target.mean: target_q q_target
+        value_target | value.explained_variance: explained_variance explained_var vf_explained_var ev exp_var |
     value.clip_fraction: value_clip_fraction vf_clipfrac value_clipfrac | value.grad_norm: critic_grad_norm value_grad_norm |
-    value.lr: critic_lr value_lr | td_error: td_error td_err |
-    policy.entropy: entropy policy_entropy token_entropy action_entropy | entropy.coef: entropy_coef ent_coef entropy_coeff |
-    alpha: alpha sac_alpha alpha_value | alpha.loss: alpha_loss ent_coef_loss loss_alpha |
-    epsilon: epsilon eps ε exploration_rate exploration_epsilon | action.std: action_std policy_std std_action |
-    diversity.distinct: distinct distinct_frac distinct_outputs unique_frac unique_outputs unique_completions |
-    diversity.self_bleu: self_bleu | advantage.error: advantage_error | advantage.turned: advantage_turned |
-    pref.loss: dpo_loss preference_loss | pref.reward.chosen: chosen_reward chosen_rewards reward_chosen rewards_chosen |
-    pref.reward.rejected: rejected_reward rejected_rewards reward_rejected rewards_rejected |
-    pref.reward.margin: reward_margin reward_margins rewards_margin rewards_margins margins preference_margin |
-    pref.reward.accuracy: reward_accuracy reward_accuracies rewards_accuracies preference_accuracy |
-    staleness.mean: staleness off_policy_steps policy_lag |
-    rollout_train.kl: mismatch_kl rollout_kl vllm_kl kl_rollout_train |
-    rollout_train.ratio.mean: is_ratio importance_weight importance_weights tis_weight |
-    throughput.sps: sps steps_per_second steps_per_sec env_steps_per_second | throughput.fps: fps frames_per_second |
-    throughput.tok_s: tokens_per_second tokens_per_sec tok_s tps throughput |
-    time.step: step_time time_per_step iteration_time iter_time seconds_per_step |
-    time.elapsed: time_elapsed elapsed elapsed_time runtime wall_time walltime time_total_s total_time |
-    time.unix: timestamp | memory.gpu: peak_memory_alloc gpu_memory gpu_mem gpu_memory_gb memory_allocated_gb |
-    memory.gpu_reserved: peak_memory_reserved memory_reserved_gb gpu_memory_reserved |
-    tokens.total: num_tokens total_tokens tokens |
-    progress.step: step steps global_step global_steps training_step total_steps unnamed_0 |
-    progress.env_steps: timestep timesteps total_timesteps env_step env_steps total_env_steps num_env_steps frames
-        num_frames total_frames t_env |
-    progress.iterations: iteration iterations iter iters it training_iteration generation |
-    time.iteration: duration time_taken |
-    progress.episodes: episode episodes num_episodes episodes_total n_episode n_episodes n_epi |
-    progress.epoch: epoch epochs | config.group_size: group_size num_generations | config.target_kl: target_kl |
-    progress.updates: update updates num_updates n_updates | replay.is_beta: per_beta is_beta beta_per
+    value.lr: critic_lr value_lr | td_error: td_error td_err | policy.entropy: entropy policy_entropy token_entropy
+        action_entropy | entropy.coef: entropy_coef ent_coef entropy_coeff | alpha: alpha sac_alpha alpha_value | alpha.loss:
+        alpha_loss ent_coef_loss loss_alpha | epsilon: epsilon eps ε exploration_rate exploration_epsilon | action.std:
+        action_std policy_std std_action | diversity.distinct: distinct distinct_frac distinct_outputs unique_frac
+        unique_outputs unique_completions | diversity.self_bleu: self_bleu | advantage.error: advantage_error |
+    advantage.turned: advantage_turned | pref.loss: dpo_loss preference_loss | pref.reward.chosen: chosen_reward
+        chosen_rewards reward_chosen rewards_chosen | pref.reward.rejected: rejected_reward rejected_rewards reward_rejected
+        rewards_rejected | pref.reward.margin: reward_margin reward_margins rewards_margin rewards_margins margins
+        preference_margin | pref.reward.accuracy: reward_accuracy reward_accuracies rewards_accuracies preference_accuracy |
+    staleness.mean: staleness off_policy_steps policy_lag | rollout_train.kl: mismatch_kl rollout_kl vllm_kl kl_rollout_train |
+    rollout_train.ratio.mean: is_ratio importance_weight importance_weights tis_weight | throughput.sps: sps
+        steps_per_second steps_per_sec env_steps_per_second | throughput.fps: fps frames_per_second | throughput.tok_s:
+        tokens_per_second tokens_per_sec tok_s throughput | time.step: step_time time_per_step iteration_time iter_time
+        seconds_per_step | time.elapsed: time_elapsed elapsed elapsed_time runtime wall_time walltime time_total_s total_time
+        total_secs total_seconds | time.unix: timestamp | memory.gpu: peak_memory_alloc gpu_memory gpu_mem gpu_memory_gb
+        memory_allocated_gb | memory.gpu_reserved: peak_memory_reserved memory_reserved_gb gpu_memory_reserved | tokens.total:
+        num_tokens total_tokens tokens | progress.step: step steps global_step global_steps training_step total_steps
+        unnamed_0 | progress.env_steps: timestep timesteps total_timesteps env_step env_steps total_env_steps num_env_steps
+        frames num_frames total_frames t_env | progress.iterations: iteration iterations iter iters it training_iteration
+        generation round rounds | time.iteration: duration time_taken | progress.episodes: game episode episodes num_episodes
+        episodes_total n_episode n_episodes n_epi | progress.epoch: epoch epochs | config.group_size: group_size
+        num_generations | config.target_kl: target_kl | progress.updates: update updates num_updates n_updates upd |
+    replay.is_beta: per_beta is_beta beta_per
 """
 _GROUPS: Mapping[str, str] = {
     **dict(entries(_SPELLED)),
@@ -150,9 +139,11 @@ _TELLING = word_set(
     " adv grad lr logp tool tools"
 )
 _OPTIMIZER = word_set("optim optimizer update updates")
+_SHARES = word_set("frac fraction rate ratio share pct percent percentage")
+_ROLLOUT = _OPTIMIZER | word_set("rollout rollouts")
 _RETURNS, _OF_REWARDS, _REWARDED = (
-    word_set("return returns"),
-    word_set("reward rewards"),
+    word_set("return returns ret rets"),
+    word_set("reward rewards rew rews"),
     ("reward.mean", "reward.acc", "reward.shaped", "pref."),
 )
 #: what tells one of several of the same: a worker, a robot, or when in an update it was measured
@@ -222,14 +213,17 @@ def _beside_a_panel(raw: str, company: _meaning.Company) -> Name | None:
 
 
 def _listed(words: list[str]) -> Name | None:
+    if words[:1] == ["valid"] and not _SHARES.isdisjoint(words):
+        return Name("custom.valid")  # a share of what is valid, and none of held-out data
     held_out = bool(words) and not _HELD_OUT.isdisjoint((words[0], words[-1]))
     words = [word for i, word in enumerate(words) if not (i in (0, len(words) - 1) and word in _HELD_OUT)]
     if len(words) > 1 and words[-1] == "train":  # `loss/train`
         words = words[:-1]
     for start in range(len(words)):
         if name := _entry(words[start:]):
-            if name.signal.startswith("progress.") and (held_out or not _OPTIMIZER.isdisjoint(words[:start])):
-                return None  # how long the evaluation was; steps of the optimizer
+            elsewhere = _ROLLOUT if name.signal == "progress.epoch" else _OPTIMIZER
+            if name.signal.startswith("progress.") and (held_out or not elsewhere.isdisjoint(words[:start])):
+                return None  # how long the evaluation was; steps of the optimizer, passes over a rollout
             if "loss" in words[:start] and name.signal.startswith("reward."):
                 return None
             if name.signal == "progress.step" and "env" in words[:start]:
@@ -242,8 +236,75 @@ def _listed(words: list[str]) -> Name | None:
 
 def context(names: Set[str]) -> dict[str, str | Name]:
     """What some names mean beside others: parts of a reward, the length of an episode, a proxy and what it stands for."""
-    parts = (_told_apart, _scores, _parts, _time_limits, _proxy, _losses, _versions, _temperature)
+    parts = (_tagged, _told_apart, _averages, _scores, _parts, _time_limits, _proxy, _losses, _versions, _temperature)
     return {raw: meaning for part in parts for raw, meaning in part(names).items()}
+
+
+#: of whom a number is: of an agent, if one of its numbers is one of these
+_OF_AGENTS = ("reward.", "returns.", "value.mean", "advantage.", "episode.", "success_rate")
+_NO_TAG = (
+    _TELLING | _meaning.NO_PART | _STATISTICS.keys() | word_set("prev raw wm imag ext int change processed filtered")
+)
+_MOST_TAGGED = 300  #: names; a person gave fewer
+
+
+def _tagged(names: Set[str]) -> dict[str, str | Name]:
+    """`client_loss` beside `client_reward`, `advmean_idn` beside `advmean_nsn`: a word that says of which agent several are."""
+    bare: dict[str, dict[str, str]] = {}  #: tag -> name -> the name without it
+    for raw in sorted(names) if len(names) < _MOST_TAGGED else ():
+        words = _words(raw) if "<" not in raw and "/" not in raw and translate(raw) is None else []
+        for place, tag in enumerate(words if 1 < len(words) < 7 else ()):
+            if len(tag) > 2 and tag.isalpha() and not _meaning.knows(tag) and tag not in _NO_TAG:
+                bare.setdefault(tag, {})[raw] = "_".join([*words[:place], *words[place + 1 :]])
+    bare = {tag: of for tag, of in bare.items() if len(of) > 1}
+    told = _told_apart(names | {rest for of in bare.values() for rest in of.values()}) if bare else {}
+    twins = Counter(frozenset(of.values()) for of in bare.values())
+    returns = any(not (_OF_REWARDS | _RETURNS).isdisjoint(w := _words(raw)) and _OF_AN_EPISODE & {*w} for raw in names)
+    found: dict[str, str | Name] = {}
+    for tag, of in bare.items():
+        meant = {raw: _signal(said) for raw, rest in of.items() if (said := told.get(rest) or translate(rest))}
+        if returns:  # beside those of episodes, a mean reward may be one of steps
+            meant = {raw: signal for raw, signal in meant.items() if not _mean_reward(of[raw])}
+        stems = {_STEM.sub("", signal) for signal in meant.values()}
+        twin = len(meant) > 1 and twins[frozenset(of.values())] > 1
+        if (len(stems) > 1 or twin) and any(f"{stem}.".startswith(_OF_AGENTS) for stem in stems):
+            found |= {raw: Name(f"{s}@{tag}", origin=Origin.WORDS) for raw, s in meant.items() if "@" not in s}
+    return found
+
+
+_STEM = pattern(r"\.(?:mean|std|min|max|p50)$")
+
+
+def _signal(meaning: str | Name) -> str:
+    return meaning if isinstance(meaning, str) else meaning.signal
+
+
+#: words of a mean over several episodes, and of nothing else
+_AVERAGED = word_set("avg average ave ma moving running rolling recent last latest window")
+
+
+_EPISODES = frozenset({"progress.episodes", "epsilon"})
+
+
+def _averages(names: Set[str]) -> dict[str, str | Name]:
+    """`Avg Reward` beside `Reward`, `Mean(100)` and `Avg` beside `Score`: the same over several episodes, and no other reward."""
+    said = {raw: [re.sub(r"\d{2,4}$", "", word) for word in _words(raw)] for raw in names if "<" not in raw}
+    bare = {raw for raw, of in said.items() if of[:1] not in ([], ["last"], ["mean"]) and _AVERAGED.issuperset(of)}
+    found = {raw: meaning.signal for raw in said.keys() - bare if (meaning := translate(raw))}
+    whole = {signal for raw, signal in found.items() if _AVERAGED.isdisjoint(said[raw])}
+    alike = whole & {"reward.mean", "eval.reward", "episode.length"}
+    averages: dict[str, str | Name] = {
+        raw: f"{signal}@average"
+        for raw, signal in found.items()
+        if signal in alike and not _AVERAGED.isdisjoint(said[raw])
+    }
+    if "reward.mean" in whole:
+        averages |= dict.fromkeys(bare, "reward.mean@average")
+    elif "eval.reward" in found.values() and "reward.mean" not in found.values():  # `reward_std` of it
+        averages |= {raw: f"eval.{signal}" for raw, signal in found.items() if signal in _OF_EPISODES}
+    elif _EPISODES & {*found.values()} and not any(signal.startswith("reward.") for signal in found.values()):
+        averages |= dict.fromkeys(bare, "reward.mean")
+    return averages
 
 
 #: scores.txt of ChainerRL and PFRL: returns of an evaluation, and what the agent says of itself since the last one
@@ -262,7 +323,7 @@ def _scores(names: Set[str]) -> dict[str, str | Name]:
 
 #: of a loop that calls its losses by what they train, the best first
 _NLL = frozenset({"nll tok", "nll per tok", "nll token", "nll per token"})
-_POLICY, _CRITIC = ("pg", "pi", "surr"), ("vf", "bl", "baseline", "v")
+_POLICY, _CRITIC = ("pg", "pi", "surr", "actor", "policy"), ("vf", "bl", "baseline", "v", "critic", "value")
 
 
 def _losses(names: Set[str]) -> dict[str, str | Name]:
@@ -276,7 +337,7 @@ def _losses(names: Set[str]) -> dict[str, str | Name]:
         found["H"] = "policy.entropy"
     if sampled and "reward.mean" in known:  # of what was sampled, and not of given text
         found[sampled[0]] = Name("policy.logp.mean", -1.0, "logged as minus the log-probability of a sampled token")
-    if policy and "policy.loss" not in known:
+    if policy and "policy.loss" not in known and (critic or policy.lower() not in ("actor", "policy")):
         found[policy] = "policy.loss"
     if policy and critic and "value.loss" not in known:
         found[critic] = "value.loss"
@@ -358,15 +419,21 @@ def _proxy(names: Set[str]) -> dict[str, str | Name]:
 _UNPAID = pattern(
     r"^(?:loss|steps?|updates|kl_.*|variance.*)$|_(?:length|rate|frac|ratio|loss|steps?|updates|count|time|tokens)$"
 )
-_PART = pattern(r"(?:train/)?rewards?/(?:[rR]_)?(\w+?)(?:_(mean|avg|std|min|max))?")
+_PART = pattern(r"(?:train/)?rewards?[/_](?:[rR]_)?(\w+?)(?:_(mean|avg|std|min|max))?")
+_NAMED = word_set(
+    "gap weight margin hack hacking clip entropy range spread count change trend slope rate variance valid samples"
+)
 
 
 def _parts(names: Set[str]) -> dict[str, str | Name]:
-    """`reward/format` beside `reward` or `reward/mean` is a part of it, whatever it is called."""
+    """`reward/format` beside `reward` or `reward/mean` is a part of it, whatever it is called; `reward_format` beside another."""
     meanings = {raw: translate(raw) for raw in names}
     if not any(meaning and meaning.signal == "reward.mean" for meaning in meanings.values()):
         return {}
     parts = {raw: match for raw in names if meanings[raw] is None and (match := _PART.fullmatch(raw))}
+    loose = {raw for raw in parts if "/" not in raw.removeprefix("train/")}
+    named = {raw for raw in loose if (_meaning.NO_PART | _NAMED).isdisjoint(_words(raw)[1:])}
+    parts = {raw: part for raw, part in parts.items() if raw not in loose or (raw in named and len(named) > 1)}
     return {
         raw: f"reward.component.{part[1]}.{_STATISTICS.get(part[2] or '', 'mean')}"
         for raw, part in parts.items()
@@ -443,49 +510,42 @@ _SEPARATOR = pattern(r"[\W_]+")
 
 
 def _words(raw: str) -> list[str]:
-    """`meanReward`, `Mean Reward` and `mean/reward` are the same words, and `steps/s` is no time."""
+    """`meanReward`, `Mean Reward`, `meanreward` and `mean/reward` are the same words, and `steps/s` is no time."""
     raw = _PER_SECOND.sub(" per s", raw).replace("iB", "ib")
-    return [word for word in _SEPARATOR.split(_CAMEL.sub(" ", raw).lower()) if word]
+    return [part for word in _SEPARATOR.split(_CAMEL.sub(" ", raw).lower()) if word for part in _meaning.apart(word)]
 
 
 #: what the authors of a loop of their own call its options
 _OPTIONS = """
-    learning_rate: learning_rate lr policy_lr lr_policy actor_lr lr_actor pi_lr peak_lr lr_a |
-    value_learning_rate: value_lr lr_value critic_lr lr_critic vf_lr lr_c qf_lr q_lr | lr_schedule: lr_schedule lr_scheduler |
-    warmup_steps: warmup_steps lr_warmup_steps num_warmup_steps |
-    grad_clip: max_grad_norm grad_clip clip_grad_norm clip_grad grad_norm_clip gradient_clip clip_norm |
-    kl_coef: kl_coef beta kl_beta beta_kl kl_coeff kl_weight kl |
-    clip_range: clip_range clip_coef clip_eps epsilon clip_epsilon clip_ratio ratio_clip eps_clip clip_param cliprange
-        ppo.clip clip_low clip_eps_low clip_ratio_low | clip_range_high: clip_high clip_eps_high clip_ratio_high |
-    clip_range_value: clip_range_vf cliprange_value vf_clip value_clip | target_kl: target_kl kl_target max_kl |
-    group_size: group_size num_generations samples_per_prompt n_samples_per_prompt completions_per_prompt
-        completions_per_group G rollouts_per_prompt responses_per_prompt |
-    batch_size: batch_size batch bsz train_batch_size bs | minibatch_size: minibatch_size mini_batch_size |
-    minibatches: minibatches num_minibatches n_minibatches |
-    epochs_per_batch: epochs n_epochs ppo_epochs update_epochs inner_epochs num_inner_epochs epochs_per_batch |
-    max_new_tokens: max_new_tokens max_completion_length max_response_length max_completion_tokens max_gen_len max_new
-        max_tokens max_tok | temperature: temperature sampling_temperature temp |
-    entropy_coef: ent_coef entropy_coef entropy_coeff ent_weight entropy_weight entropy_cost |
-    value_coef: vf_coef value_coef vf_coeff value_loss_coef critic_coef baseline_cost | gamma: gamma discount |
-    gae_lambda: gae_lambda lam lmbda lambda_gae |
-    buffer_size: buffer_size replay_size memory_size replay_capacity buffer_capacity replay_buffer_size buffer
-        buffer.size replay.size buffer_cap |
-    learning_starts: learning_starts start_steps random_steps min_replay_size replay_start_size learn_start start_timesteps |
-    train_freq: train_freq train_every train_frequency update_every update_freq update_frequency |
-    target_update_interval: target_update_interval target_update_every target_update_freq target_update_frequency
-        target_network_frequency target_sync target_sync_every sync_target_every target_update_period |
-    policy_delay: policy_delay policy_freq policy_frequency update_actor_freq | action_noise: exploration_noise expl_noise |
-    n_step_returns: n_step n_step_return n_step_returns |
-    normalize_advantage: norm_adv normalize_advantage normalize_advantages |
-    normalize_reward: norm_reward normalize_reward normalize_rewards |
-    normalize_observation: norm_obs normalize_obs obs_norm normalize_observations | reward_clip: reward_clip clip_reward |
-    eval_interval: eval_every eval_freq eval_interval test_interval | save_interval: save_every save_freq save_interval |
-    log_interval: log_every log_freq log_interval |
-    exploration_initial: eps_start epsilon_start start_e eps_init epsilon_init initial_epsilon |
-    exploration_final: eps_end epsilon_end end_e eps_min epsilon_min eps_final epsilon_final final_epsilon epsilon_finish |
-    n_envs: n_envs num_envs | n_steps: n_steps num_steps rollout_len rollout_length rollout_steps unroll_length |
-    total_steps: total_timesteps max_steps total_steps total_env_steps max_train_steps train_steps n_timesteps |
-    env_id: env_id env | model: model model_name
+    learning_rate: learning_rate lr policy_lr lr_policy actor_lr lr_actor pi_lr peak_lr lr_a | value_learning_rate: value_lr
+        lr_value critic_lr lr_critic vf_lr lr_c qf_lr q_lr | lr_schedule: lr_schedule lr_scheduler | warmup_steps:
+        warmup_steps lr_warmup_steps num_warmup_steps | grad_clip: max_grad_norm grad_clip clip_grad_norm clip_grad
+        grad_norm_clip gradient_clip clip_norm | kl_coef: kl_coef beta kl_beta beta_kl kl_coeff kl_weight kl | clip_range:
+        clip_range clip_coef clip_eps epsilon clip_epsilon clip_ratio ratio_clip eps_clip clip_param cliprange ppo.clip
+        clip_low clip_eps_low clip_ratio_low | clip_range_high: clip_high clip_eps_high clip_ratio_high | clip_range_value:
+        clip_range_vf cliprange_value vf_clip value_clip | target_kl: target_kl kl_target max_kl | group_size: group_size
+        num_generations samples_per_prompt n_samples_per_prompt completions_per_prompt completions_per_group G
+        rollouts_per_prompt responses_per_prompt | batch_size: batch_size batch bsz train_batch_size bs | minibatch_size:
+        minibatch_size mini_batch_size | minibatches: minibatches num_minibatches n_minibatches | epochs_per_batch: epochs
+        n_epochs ppo_epochs update_epochs inner_epochs num_inner_epochs epochs_per_batch | max_new_tokens: max_new_tokens
+        max_completion_length max_response_length max_completion_tokens max_gen_len max_new max_tokens max_tok | temperature:
+        temperature sampling_temperature temp | entropy_coef: ent_coef entropy_coef entropy_coeff ent_weight entropy_weight
+        entropy_cost | value_coef: vf_coef value_coef vf_coeff value_loss_coef critic_coef baseline_cost |
+    gamma: gamma discount | gae_lambda: gae_lambda lam lmbda lambda_gae | buffer_size: buffer_size replay_size memory_size
+        replay_capacity buffer_capacity replay_buffer_size buffer buffer.size replay.size buffer_cap | learning_starts:
+        learning_starts start_steps random_steps min_replay_size replay_start_size learn_start start_timesteps | train_freq:
+        train_freq train_every train_frequency update_every update_freq update_frequency | target_update_interval:
+        target_update_interval target_update_every target_update_freq target_update_frequency target_network_frequency
+        target_sync target_sync_every sync_target_every target_update_period | policy_delay: policy_delay policy_freq
+        policy_frequency update_actor_freq | action_noise: exploration_noise expl_noise | n_step_returns: n_step n_step_return
+        n_step_returns | normalize_advantage: norm_adv normalize_advantage normalize_advantages | normalize_reward:
+        norm_reward normalize_reward normalize_rewards | normalize_observation: norm_obs normalize_obs obs_norm
+        normalize_observations | reward_clip: reward_clip clip_reward | eval_interval: eval_every eval_freq eval_interval
+        test_interval | save_interval: save_every save_freq save_interval | log_interval: log_every log_freq log_interval |
+    exploration_initial: eps_start epsilon_start start_e eps_init epsilon_init initial_epsilon | exploration_final: eps_end
+        epsilon_end end_e eps_min epsilon_min eps_final epsilon_final final_epsilon epsilon_finish | n_envs: n_envs num_envs |
+    n_steps: n_steps num_steps rollout_len rollout_length rollout_steps unroll_length | total_steps: total_timesteps max_steps
+        total_steps total_env_steps max_train_steps train_steps n_timesteps | env_id: env_id env | model: model model_name
 """
 CONFIG = spelled("weight_decay top_p top_k gradient_steps tau target_entropy exploration_fraction seed") | meanings(
     _OPTIONS

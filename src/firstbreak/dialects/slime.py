@@ -117,6 +117,7 @@ NAMES: dict[str, str | Name] = {
     "perf/tokens_per_gpu_per_sec": "throughput.gen_tok_s_gpu",
     "perf/effective_tokens_per_gpu_per_sec": "throughput.gen_effective",
     "perf/longest_sample_tokens_per_sec": "throughput.longest",
+    "perf/longest_effective_sample_tokens_per_sec": "throughput.longest_effective",
     "perf/<stage>/<phase>/<stat>": "time.sglang.<phase>.<stat>@<stage>",
     "rollout/prefix_cache_hit_rate": "perf.prefix_cache.hit_rate",
     "rollout/avg_cached_tokens_per_sample": "perf.prefix_cache.tokens",

@@ -343,6 +343,8 @@ def context(names: Set[str]) -> dict[str, str | Name]:
         special["kl"] = Name(
             "kl.ref_baseline", note="clamped log ratio on mismatched pairs, not a divergence of samples"
         )
+    if {"reward", "completion_length"} <= bare and not any(n.startswith("completions/") for n in bare):  # up to v0.16
+        special["reward_std"] = Name("reward.group_std", note="the mean spread within groups")
     if bare & _ASYNCHRONOUS:
         special["kl"] = Name("kl.old", note="against the policy that generated, not the reference")
         special["reward_std"] = Name("reward.group_std", note="within groups, mean over rows")

@@ -39,6 +39,7 @@ COUNTERS = frozenset(
     | {"time", "timestamp", "version"}
 )
 _CUMULATIVE = pattern(r"\s*\((?:cum\w*\.?|total|so far)\)$", re.IGNORECASE)
+CLOCK = r"(?:(\d{1,4}) days?, )?(\d{1,4}):(\d\d):(\d\d(?:\.\d{1,9})?)"
 _COUNTED = 1024  #: points that are counted together
 _VARIES = object()
 _NONE = type(None)
@@ -116,6 +117,12 @@ def of_group(name: str, rewards: Any) -> dict[str, float] | None:
 def says_reward(name: str) -> bool:
     """Whether a name may be that of a reward, of which a missing value means something."""
     return _REWARD.search(name) is not None
+
+
+def seconds(found: re.Match[str]) -> float:
+    """Of `1 day, 2:00:00`."""
+    days, hours, minutes, rest = (float(part or 0) for part in found.groups()[-4:])
+    return ((days * 24 + hours) * 60 + minutes) * 60 + rest
 
 
 class Columns:
@@ -253,6 +260,8 @@ class Columns:
             value = float(value)
         elif isinstance(value, str) and (counted := progress(name, value)):
             name, value = counted
+        elif isinstance(value, str) and "elapsed" in name and (spent := re.fullmatch(CLOCK, value)):
+            value = seconds(spent)
         elif self.quoted and isinstance(value, str) and _QUOTED.fullmatch(value):
             self.add_text(name, value)  # an option, as long as it is the same in all rows
             value = float(value)

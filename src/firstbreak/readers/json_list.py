@@ -11,11 +11,13 @@ other curves, and where the axis starts again under the same label, another seed
 hardly ever returns: a date or a message tells no curves apart. Where the axis runs on from label to label, the records
 are those of one run: its curves are whole, and those of each label (a task, a tier) stand beside them. A label that says
 train, eval, val or test parts them: `eval/reward`.
+
+A summary of wandb that stands alone (`_step`, `_runtime` and the last value of each metric) is one record.
 """
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +47,7 @@ _AXES = (
 )
 
 _HISTORY = re.compile(r"hist|log|metrics|curve|training|rewards", re.IGNORECASE)
+_SUMMARY = (b'"_step"', b'"_runtime"', b'"_timestamp"')
 _LIST = re.compile(rb'":\s*\[\s*(?:\{|-?\d|null|NaN|-?Infinity)')
 
 Record = dict[str, Any]
@@ -56,6 +59,8 @@ def sniff(path: Path, head: bytes) -> bool:
         return False
     start = head.lstrip()
     if start.startswith(b"{"):
+        if all(mark in head for mark in _SUMMARY):
+            return len(list(islice(path.parent.iterdir(), 2))) == 1  # beside its log it repeats the last row
         return bool(_HISTORY.search(path.stem)) and bool(_LIST.search(head))
     return start.startswith(b"[") and start[1:].lstrip().startswith(b"{")
 
@@ -90,6 +95,8 @@ def _records(path: Path, data: bytes) -> tuple[list[Record], Record, list[str], 
         records = loads(data)
         if isinstance(records, dict):
             flat = dict(_columns.leaves(records, "/"))
+            if "_step" in flat and "_runtime" in flat:
+                return [flat], {}, damage, cut
             named = ((name.partition("/"), value) for name, value in flat.items() if not isinstance(value, list))
             options = {own or top: value for (top, _, own), value in named if not own or top in _columns.CONFIG_NAMES}
             records = _tables(flat)

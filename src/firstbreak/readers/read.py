@@ -107,7 +107,10 @@ RUNS = "runs"  #: SummaryWriter makes a folder of this name in a run, and people
 
 
 COUNTS = frozenset({"progress.episodes", "progress.env_steps", "progress.updates"})
-STEPS = "progress.step"
+STEPS, ELAPSED = "progress.step", "time.elapsed"
+COUNTED = ("episode", "iteration", "epoch")  #: axes beside which steps that fall are of something else
+#: of an episode, beside its number
+_STEPS = re.compile("(total|num|n|ep|episode)?[_ ]?(time|env)?[_ ]?steps?", re.IGNORECASE)
 SOME_ROWS = 1 / 3  #: of the rows of another axis (convention)
 SECONDS = "second"  #: axis of what was read off the machine
 TIMES = ("time.", "throughput.")  #: signals of a clock
@@ -914,12 +917,17 @@ def _translate(
 def _without_counts_of_something_else(raw: Iterable[Series], understood: Mapping[str, Name]) -> dict[str, Name]:
     """The names without those of counts that fall again and again: of one iteration, or of one evaluation.
 
-    `steps` that fall beside the number of the episode are the length of the episode.
+    `steps` that fall beside the number of the episode are the length of the episode, and a time that falls is no time since
+    the start.
     """
-    counted = {name for name, meaning in understood.items() if meaning.signal in COUNTS | {STEPS}}
+    counted = {name for name, meaning in understood.items() if meaning.signal in COUNTS | {STEPS, ELAPSED}}
     fall = {s.raw: s.axis for s in raw if s.raw in counted and len(s) >= ROWS_OF_A_CLOCK and not _rises(s.values)}
-    lengths = [n for n, axis in fall.items() if axis == "episode" and re.fullmatch("(time|env_)?steps", n, re.I)]
-    kept = {n: m for n, m in understood.items() if n not in fall or m.signal == STEPS}
+    rise = {m.signal for n, m in understood.items() if n not in fall}
+    beside = {"episode", "step", "env_steps"} if {STEPS, "progress.episodes"} <= rise else {"episode"}
+    lengths = [n for n, axis in fall.items() if axis in beside and _STEPS.fullmatch(n)]
+    kept = {n: m for n, m in understood.items() if n not in fall or (m.signal == STEPS and fall[n] not in COUNTED)}
+    times = [name for name in fall if understood[name].signal == ELAPSED]
+    kept |= {name: replace(understood[name], signal="time.step") for name in times}
     return kept | {name: replace(understood[name], signal="episode.length") for name in lengths}
 
 

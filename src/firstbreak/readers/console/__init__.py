@@ -27,9 +27,10 @@ from firstbreak.readers.budget import NAME, POINT, spend
 from firstbreak.readers.console import options, pairs, prime_rl, verl
 from firstbreak.readers.console._reading import NOTHING, LineKind, ParsedLine
 from firstbreak.readers.console.events import Events
-from firstbreak.readers.console.headings import Headings, counts, kind, step
+from firstbreak.readers.console.headings import CENTRED, Headings, counts, kind, step
 from firstbreak.readers.console.progress_bars import InterleavedBars, ProgressBars
 from firstbreak.readers.console.records import DictLines, apart
+from firstbreak.readers.console.results import Results
 from firstbreak.readers.console.tables import Tables
 from firstbreak.readers.opening import open_file
 from firstbreak.values import replace
@@ -109,6 +110,7 @@ class Console:
 
     def __init__(self) -> None:
         self._grammars: list[Callable[[str], ParsedLine | None]] = [
+            Results().read,
             verl.read,
             options.read,
             prime_rl.read,
@@ -145,6 +147,7 @@ class Console:
             found = (grammar(line) for grammar in self._grammars if line)
             reading = next((reading for reading in found if reading is not None), NOTHING)
             below = self._block and self._beside and self._open.isdisjoint(reading.values)
+            below = below or (self._row >= 0 and line.startswith(" " * CENTRED))  # the foot of rsl_rl's block
             if reading.kind is LineKind.HEADING and reading.weak and below:  # counters that are a part of the block
                 reading = replace(reading, kind=LineKind.FRAGMENT)
             self._beside = bool(reading.values)
@@ -206,8 +209,10 @@ class Console:
         options = {name: option for name in once if (option := "_".join(name.lower().split())) in generic.CONFIG}
         options = {name: option for name, option in options.items() if not once[name][0]}  # above the first row
         self._config.update({option: once[name][2] for name, option in options.items()})
+        held_out = {name for name in once if (of := generic.translate(name)) and of.signal.startswith("eval.")}
+        evaluated = Counter(once[name][0] for name in held_out)  #: row -> names of an evaluation
         for name, last in once.items():  # `Evaluation score: 124.4` at the end
-            if curves and last[0] > REPEATS and (of := generic.translate(name)) and of.signal.startswith("eval."):
+            if curves and (last[0] > REPEATS or evaluated[last[0]] > 1) and name in held_out:
                 curves[name] = _curve([last], has_steps)
         left = ", ".join(name for name in once if name not in curves and name not in options)
         if not has_steps and _COUNTED.isdisjoint(name.lower() for name in (*curves, *self._seen)):

@@ -1,28 +1,15 @@
 """Everything else that prints names and numbers.
 
-    global_step=1234, episodic_return=[21.]            CleanRL
     INFO - Epoch 1/3, Step 10, Loss: 0.0012            hand-written loops
-    episode: 12 | reward = 31.0 | eps = 0.05
     Epoch:[1/2](100/9751), Reward: -1.8, KL_ref: 0.01  MiniMind: update 100 of 9751 in the first of two epochs
-    SPS: 812
     step 7 SKIP rewards=[0, 0, 0, 0]                   a list: its mean, and of rewards the spread in their group
     [INFO] Walker. Step: 20000. Time Elapsed: 13.5 s. Mean Reward: 2.3. Std of Reward: 0.7. Training.    ML-Agents
-    Iter 10: Train loss 2.101, Learning Rate 1.000e-05, It/sec 1.2       MLX
-    step 250: train loss 2.1013, val loss 2.2871                         nanoGPT
-    step 12 | loss 0.42 | reward 0.31                                    print() of a script
-    [12/500] loss 0.42 reward 0.31
     Episode 0020/700 | loss 0.1551 | win rate (last 100) 0.03 | saved
     2026-03-03 08:12:04 INFO validation @ step 12: exact_match 0.49 avg_len 2.64
     iter   2 | kl 0.003 | action mean -0.02 std 0.48 min -0.96 max 0.94 | per vector step: env 1.23 ms, replay 0.78 ms
-    iter    1 | ep_ret    27.700 +-   9.084 | kl 0.01113 | obs_rms n=554
-    train | iter 100 | loss 0.42        eval | iter 100 | reward 0.31
       • Total step time: 35.20s                                          NeMo-RL, below "Training Results:"
-    Avg Reward 0.064, Avg Accuracy 0.22, Avg Ep length 5.26              the same names in every line
-    [5000] expl_amount 0.0 / model_grad_norm nan / action_ent -23.6      Dreamer
     Test episode of length 1000 with return 29.2.                        Episode 3 finished after 12 steps with reward 9
-    ('Episode', 3, '\treward:', 1.5)                                     print() of Python 2, or of a list
     10000/10000 [=======] - 66s - reward: -7.3978                        Keras; keras-rl's reward is that of a step
-    51000 / 1000000 eps 0.899 | avgR -0.997 | Loss 9.24e-03              so many steps of so many
     losses/q1_loss 132.25 102000        losses/alpha [0.0095] 102000     a tag, its value and the step
     [Learner] Loss = 0.058 | Steps = 70 | Walltime = 4.277               Acme, beside [Environment Loop]
     [train: 120, 20 / 125] FPS: 19.3 (29.0) , Loss/total: 0.5            pytracking: batch 20 of 125 in epoch 120
@@ -32,14 +19,15 @@ The counters of a line (global_step, epoch, episode, ...) become columns like th
 
 import re
 
-from firstbreak.readers._columns import of_group, on_split, split_prefix
+from firstbreak.dialects import generic
+from firstbreak.readers._columns import CLOCK, of_group, on_split, seconds, split_prefix
 from firstbreak.readers._literal import parse
 from firstbreak.readers.console._reading import BARE, VALUE, LineKind, ParsedLine, scaled
 from firstbreak.values import replace
 
 _COUNTER = re.compile(
     r"""(?<!steps/) (?<!episode[ ]) (?<!ep[ ]) \b(?P<name> (?:(?:global|total|train)[_ ])?
-        (?:(?:step|time[_ ]?step|frame|iteration|iter|update|episode|epoch)s?|ep|t_env|version(?==)) )\b
+        (?:(?:step|time[_ ]?step|frame|iteration|iter|update|episode|epoch)s?|ep|t_env|version(?==)|round|game|generation) )\b
         [ :=#]* \[? (?P<count>\d+) (?!\d|\.\d)""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -47,7 +35,7 @@ _LAP = re.compile(r"\bepoch\W{0,3}(\d{1,6})/\d{1,6}\W{0,3}\((\d{1,9})/(\d{1,9})\
 _ASSIGNED = re.compile(rf"[:=][ \t]{{0,40}}{VALUE}(?: s\b)?(?! \.\.)(?=[\s,;|)\]}}]|\.(?:\s|$)|$)")
 _NAME = re.compile(r"(?<![\w./@-])[^\W\d][\w/@%+-]*(?: [A-Za-z_(][\w/@%()+-]*){0,3} ?$")
 _SPOKEN = re.compile(
-    r"""(?:\d+\.[ ]+)? \W* (?:train[ ]\|[ ])? (?:(?:epoch|ep)[ ]+(?P<epoch>\d+)[ ,]+)?
+    r"""(?:\d+\.[ ]+)? \W* (?:(?<=\[)[A-Za-z][\w-]{0,20}\]\s+)? (?:train[ ]\|[ ])? (?:(?:epoch|ep)[ ]+(?P<epoch>\d+)[ ,]+)?
         (?: s(?P<short>0\d+) | (?:(?:time|global|train|env|total)[ _])?
             (?:iter|iteration|it|step|epoch|update|upd|u|t|episode|ep)s? (?:\W{0,2}[ ]*) (?P<counted>\d+)
             | (?P<alone>\d+) (?=[ ]?/[ ]?\d|\]) )
@@ -77,7 +65,8 @@ _DEVIATION = re.compile(rf"(?<=[\d.]) {{0,4}}(?:\+/?-|±) {{0,4}}{BARE}")
 #: `validation @ step 12: `: the numbers of the line are of held-out data
 _HELD = re.compile(
     r"\W*(?:(?:eval|evaluation|val|valid|validation|test)\b\W{0,4}(?:at\b\W*)?(?=(?:iter|iteration|it|step|epoch|update|episode|ep)\W{0,2}\d)"
-    r"|(?:eval|evaluation|dev|val|validation|test)\W{1,8}(?=\w+ ?=))",
+    r"|(?:eval|evaluation|dev|val|validation|test)\W{1,8}(?=\w+ ?=)"
+    r"|(?:evaluating|validating|testing)\b\W{1,8}(?=\w[\w ]{0,30}[:=]))",
     re.IGNORECASE,
 )
 #: `metric=top1 value=0.05`
@@ -132,8 +121,9 @@ _LEVEL = re.compile(rf"(?:\w+ +)?(?:SKIP(?:PED|PING)?|{_LEVELS}) +")
 #: `Test episode of length 1000 with return 29.2`, `Episode 3 finished after 12 steps with a total reward of 9`
 _ENDED = re.compile(
     rf"""(?:\b(?P<phase>train|test|eval|val)[a-z]*\W{{1,3}})? \bepisode\W{{0,4}}(?:(?P<count>\d+)(?:/\d+)?\W{{1,3}})?
-        (?:of\ length|(?:is\ |has\ |was\ )?(?:finished|done|ended|completed|took|lasted|solved)\b)
-        (?:\ ?(?:after|in|at)?\ (?P<length>\d+)\b(?:\ (?:time)?steps?)?)?
+        (?:of\ length|(?:is\ |has\ |was\ )?(?:finished|done|ended|completed|took|lasted|solved|truncated
+            |terminated|failed|died|crashed|over)\b)
+        (?:\ ?(?:after|in|at)?\ (?:step\ )?(?P<length>\d+)\b(?:\ (?:time)?steps?)?)?
         (?:\W{{0,3}}(?:with|and|got|a|an|total|final|\ ){{1,8}}(?P<word>reward|return|score)
         [\ :=]{{0,2}}(?:(?:of|is)[\ :=]{{1,2}})?(?P<value>{BARE}))?""",
     re.VERBOSE | re.IGNORECASE,
@@ -142,6 +132,20 @@ _ENDED = re.compile(
 _INSIDE = re.compile(
     rf"\b(?P<name>[A-Za-z][\w# ]{{0,40}}?)(?: is|:) ?\((?P<each>[\w ]{{1,20}}: ?{BARE}(?:, [\w ]{{1,20}}: ?{BARE}){{0,5}})\)"
 )
+#: `ValuePred(mean=1.2, std=0.4)`, `GradNorm(P=24.0, V=76.6)`: several numbers of one name
+_ARGUMENTS = re.compile(
+    rf"\b(?P<name>[A-Za-z_]\w{{0,40}})\((?P<each>\w{{1,20}} ?[=:] ?{BARE}(?:, ?\w{{1,20}} ?[=:] ?{BARE}){{1,8}})\),?"
+)
+#: `(collection: 1.7s, learning 0.5s)` of rsl_rl
+_TIMED = re.compile(r"(?<=\ds, )([a-z]{2,20}) (?=\d{1,9}\.\d{1,9}s\))")
+#: `best of last batch  reward=0.99`, `New best model! Reward: -257`: no measurement of this step
+_BEST = re.compile(r"\b(?:best|highest|record)\b", re.IGNORECASE)
+#: `Agent success rate 0.0415`: a line of words and one number
+_ONE = re.compile(
+    r"\W{0,4}(?P<name>[A-Za-z_][\w%-]{0,40}(?: [A-Za-z_][\w%-]{0,40}){1,3}) (?P<value>-?\d{1,9}\.\d{1,20})\s*"
+)
+_DURATION = re.compile(rf"(\b(?:time[_ ])?elapsed(?:[_ ]time)?['\"]? ?[:=] ?['\"]?){CLOCK}", re.IGNORECASE)
+_FRACTION = re.compile(r"\W{0,3}epoch (\d{1,5}\.\d{1,9})[\s\]:|,-]{1,6}", re.IGNORECASE)  #: `[Epoch 0.61]  loss=0.01`
 _KERAS = re.compile(
     r"^(\d+)/\1 \[=+\](?: - [\d:.]+\w{0,2}(?: [\d.]+\w{1,2}/\w+)?)? - (?P<reward>(?=reward: ))?(?=\w+: )"
 )
@@ -149,6 +153,7 @@ _OF_POLICY = re.compile(rf"(?<=Throughput: )0: |\[\(0, '({BARE})'\)[^\]]{{0,400}
 _BLOCK = re.compile(
     rf"\s*(?P<name>[A-Za-z][\w/%()-]*(?: [\w/%()-]+){{0,7}})(?::\s{{2,}}|:?\s?\t\s*){VALUE}(?: (?P<time>sec|min|hour)\w*)?\s*"
 )
+_POINT = re.compile(r"^[^\w([{<'\"]{1,8}(?=[A-Za-z])")  #: `- `, `├─ ` or a picture before a line
 _LABEL = re.compile(r"\w[\w ]{0,30}: (?=[A-Za-z_]\w* ?=)")
 _LONGEST = 400  #: characters of a line of names and numbers without a step
 _MAX_LINE = 10_000  # longer lines are dumps of tensors or text, not a handful of metrics
@@ -178,6 +183,8 @@ def read(line: str) -> ParsedLine | None:
         return ParsedLine(
             {f"eval/{(alone['what'] or 'score').strip()}": scaled(alone)}, kind=LineKind.FRAGMENT, weak=True
         )
+    if line.startswith("Episode length: ") and "+/-" in line:  # the second line of SB3's EvalCallback
+        line = f"Evaluating {line}"
     line = _plain(_printed(line) if line[:1] in "([" and "'" in line else line)
     if ":" in line and (of := _OF.match(line)) and (each := read(line[of.end() :])):
         return replace(each, values={on_split(name, f"{of['name']}/"): v for name, v in each.values.items()})
@@ -201,6 +208,9 @@ def read(line: str) -> ParsedLine | None:
         columns = len(line) <= _LONGEST and len(_WORD_AND_NUMBER.findall(line)) > 2  # `rl   3 score -0.02 kl 0.001`
         several = line.count(",") > 1 or (columns and not _WORD_AND_NUMBER.sub("", line).strip())
         several = several and not spoken and " | " not in line
+        alone = _ONE.fullmatch(line) if line[-1:].isdigit() and not spoken else None
+        if alone and generic.translate(alone["name"]):
+            return ParsedLine({alone["name"]: float(alone["value"])}, kind=LineKind.FRAGMENT, weak=True)
         return _heading(line, held is not None) or (_weak(line, _said(":", line.strip())) if several else None)
     if held:
         values = {on_split(name, "eval/"): value for name, value in values.items()}
@@ -242,12 +252,17 @@ def _plain(line: str) -> str:
     if "] - " in line:
         line = _KERAS.sub(lambda bar: "" if bar["reward"] is None else "step_", line)
     if "(" in line:
-        line = _INSIDE.sub(_inside, _OF_POLICY.sub(r"\1", line))
+        line = _INSIDE.sub(_inside, _OF_POLICY.sub(r"\1", _TIMED.sub(r"\1: ", line)))
+        line = _ARGUMENTS.sub(
+            lambda found: ", ".join(f"{found['name']}_{pair.strip()}" for pair in found["each"].split(",")) + ", ", line
+        )
         line = _OF_WHAT.sub(r"\1_\2", _DIVERGENCE.sub(r"\1_\2_\3", _WINDOW.sub("", line)))
     if "|" in line:
         line = _NORM.sub("grad_norm", line)
     if "+-" in line or "+/-" in line or "±" in line:
         line = _DEVIATION.sub("", line)
+    line = _FRACTION.sub(r"epoch: \1, ", line) if "." in line[:20] else line
+    line = _DURATION.sub(lambda found: f"{found[1]}{seconds(found)!r}", line) if line.count(":") > 2 else line
     line = _THOUSANDS.sub(lambda found: found[0].replace(",", ""), line) if "," in line else line
     return _TOGETHER.sub(_each, _SWAPPED.sub(r"\2 \1", line)) if "/m" in line or "/std" in line else line
 
@@ -274,7 +289,7 @@ def _heading(line: str, held: bool) -> ParsedLine | None:
     rest = re.sub(r"/\d+", "", _COUNTER.sub("", line)).rstrip() if counters else line.rstrip()
     words = re.findall(r"[^\W\d_]+", rest)
     held = held or any(map(split_prefix, words))
-    named = (rest and rest[-1] in ":=-#*]>─━") or (counters and (held or not words))
+    named = (rest and (rest[-1] in ":=-#*]>─━" or rest[-3:] == "...")) or (counters and (held or not words))
     if not (counters or held) or not named or re.search(r"\d", rest):
         return None
     return ParsedLine(counters, kind=LineKind.HEADING, prefix="eval/" if held else "")
@@ -305,7 +320,8 @@ def _pairs(line: str) -> dict[str, float]:
     start = 0
     for assigned in _ASSIGNED.finditer(line):
         if name := _name_before(line, start, assigned.start()):
-            values[name] = scaled(assigned)
+            first = not start and _BEST.search(line[: assigned.start() - len(name)])
+            values[f"best {name}" if first else name] = scaled(assigned)
         start = assigned.end()
     return values
 
@@ -374,6 +390,6 @@ def _weak(line: str, values: dict[str, float]) -> ParsedLine | None:
         kind = LineKind.FRAGMENT if "\t" in line else LineKind.ROW  # a block in columns
         return ParsedLine(values, kind=kind, weak=True, nulls=_nulls(line))
     (name,) = values
-    line = _LABEL.sub("", line.strip())
+    line = _LABEL.sub("", _POINT.sub("", line.strip()))
     solo = re.match(r"\s*[:=]", line[len(name) :]) and len(line.split()) <= len(name.split()) + 2
     return ParsedLine(values, kind=LineKind.FRAGMENT, weak=True) if solo and line.startswith(name) else None

@@ -26,6 +26,7 @@ _CLOSING = frozenset("└╰╘┗╚")
 _NAME = re.compile(r"(?:% )?[A-Za-z_][\w./@() %+-]*")
 _PAIR = re.compile(r"([A-Za-z_][\w./@ -]*): (\S+)")
 _COUNTED = re.compile(r"([A-Za-z_]+) #?(\d+)(?:/\d+)?")  #: `Episode 267` between them
+_DEVIATION = re.compile(r"(?<=\d) ?(?:\+/?-|±) ?[\d.]+$")
 _GAP = re.compile(r"\s{2,}|\t")
 _ALIGNED = re.compile(
     rf"\s*(?P<name>[A-Za-z_][\w/%-]*(?: [A-Za-z(][\w/()%-]*){{0,4}})(?: ?\t\s*|\s{{2,}}){VALUE}(?: sec(?:ond)?s)?\s*"
@@ -136,6 +137,7 @@ def _pairs_in_cells(cells: list[str]) -> dict[str, float]:
     prefix = "" if cells[0] == "other" or ":" in cells[0] else f"{cells[0]}/"
     values = {}
     for cell in cells:
+        cell = _DEVIATION.sub("", cell)
         found = _PAIR.fullmatch(cell)
         value = number(found[2]) if found else None
         if found and value is not None:
