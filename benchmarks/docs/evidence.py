@@ -1,7 +1,6 @@
 """How often firstbreak is right, and how often it accuses a healthy run: one page, and three numbers for the first pages."""
 
 from pathlib import Path
-from typing import Any
 
 from benchmarks.docs.markdown import filled, percent, table
 from benchmarks.docs.results import result
