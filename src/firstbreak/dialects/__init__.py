@@ -253,12 +253,15 @@ def understand(names: Collection[str], dialect: ModuleType, named: Mapping[str, 
     others = frozenset(cleaned.values()) - {""}
     context = getattr(dialect, "context", None)
     special = NameTable(context(set(cleaned.values()))) if context else None
+    by_words = NameTable({} if context else dialects()["generic"].context(set(cleaned.values())))
     found: dict[str, Name] = {}
     for name, raw in cleaned.items():
         if signal := named.get(name, named.get(raw)):
             found[name] = Name(signal, note="named by the user", origin=Origin.USER)
             continue
         meaning = (special and _behind_prefix(raw, _short(dialect), special)) or translate(name, dialect)
+        if meaning is not None and meaning.origin is Origin.WORDS:  # the trainer does not write it: a script's own name
+            meaning = by_words.exact(raw) or meaning
         own = raw.partition("/")[2] or raw.partition("_")[2]  # nobody knows what it is in training either
         if meaning is None and own not in others and not_converted(name, dialect) is None:
             meaning = _evaluation(raw)

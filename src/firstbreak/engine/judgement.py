@@ -430,8 +430,14 @@ def _without_consequences(signs: Sequence[Outcome], dating: Sequence[Outcome]) -
     if lost is None or lost.finding is None or lost.finding.onset is None:
         return list(signs)
     since = lost.finding.onset
+    curve = next((e.series for e in lost.finding.evidence if e.series is not None and len(e.series)), None)
+    early = curve is not None and since <= curve.steps[0] + AT_ONCE * np.ptp(curve.steps)  # all else was seen after it
     onsets = ((o, None if o.finding is None else _dated(o.finding, dating).onset) for o in signs)
-    return [o for o, onset in onsets if o is lost or Role.PROOF in o.roles or (onset is not None and onset < since)]
+    return [
+        o
+        for o, onset in onsets
+        if o is lost or Role.PROOF in o.roles or (not early and onset is not None and onset < since)
+    ]
 
 
 def _without_restatements(signs: Sequence[Outcome]) -> list[Outcome]:

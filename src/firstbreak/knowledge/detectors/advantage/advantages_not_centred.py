@@ -3,7 +3,7 @@
 Looks for: The largest absolute mean advantage over the prompts of a batch (`advantage.of_prompt_absmax`), in
 group-relative methods, against the spread of the advantages: above `max_share` of the spread for most of the run. Where
 no such curve is logged, the dumped samples give it: those of whole groups, with as many samples of one prompt at one
-step as the group has.
+step as the group has. Or a smallest advantage that is never below 0.
 Why: A group baseline is the mean reward of the prompt's own completions, so the mean of its advantages is 0. If the
 mean is not 0, completions are compared with those of other prompts: easy prompts get positive advantages, not good
 answers.
@@ -37,6 +37,8 @@ def detect(
     config: Config,
     advantage_of_prompt_absmax: Series | None = None,
     advantage_std: Series | None = None,
+    advantage_min: Series | None = None,
+    advantage_max: Series | None = None,
     samples: Samples | None = None,
     *,
     max_share: float = at(0.4, "share", "Filters after the advantage was computed leave a smaller mean."),
@@ -49,6 +51,10 @@ def detect(
         return NotApplicable(
             "a strong KL penalty is part of the advantages, so the mean of a prompt's advantages need not be 0"
         )
+    if advantage_min is not None and advantage_max is not None:
+        least, most = advantage_min.finite, advantage_max.finite
+        if len(least) >= min_points and float(least.values.min()) >= 0 < float(most.values.max()):
+            return _never_negative(least, most)
     largest, n = advantage_of_prompt_absmax, 0
     if largest is None and samples is not None:
         largest, n = _of_samples(samples, config.number("group_size"))
@@ -79,6 +85,18 @@ def detect(
         if advantage_std is not None and len(advantage_std.finite)
         else "",
         numbers={"rest": late / scale if scale > 0 else late},
+    )
+
+
+def _never_negative(least: Series, most: Series) -> Finding:
+    """No advantage of any batch is below 0, though some are above: what a mean baseline makes impossible."""
+    return warning(
+        "no advantage of {n} batches is below 0 ({least} at least, {most} at most): no baseline is subtracted, or each "
+        "completion is a group of its own; check the index that assigns completions to groups",
+        seen_since(least, "smallest advantage", float(least.steps[0]), level=0.0),
+        n=facts.count(least),
+        least=facts.lowest(least),
+        most=facts.highest(most),
     )
 
 

@@ -25,11 +25,12 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at, enough, seen_in, warning
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Config, Finding, Message, Role, Series
+from firstbreak.model import Confidence, Config, Finding, Message, Role, Run, Series
 from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
 
+SAME_VALUE = 0.05  #: of the spread of the returns (convention)
 FITTED = 10  #: updates in a row (most of them) in which a critic explains the returns (convention)
 
 
@@ -41,6 +42,7 @@ def detect(
     config: Config | None = None,
     reward_mean: Series | None = None,
     value_clip_range: Series | None = None,
+    run: Run | None = None,
     *,
     max_explained_variance: float = at(0.2, "share", "A critic that explains less removes next to no noise."),
     early_share: float = at(0.1, "share", "Of the run: the critic is still untrained there."),
@@ -83,6 +85,8 @@ def detect(
     elif explained > max_explained_variance or _fitted(value_explained_variance, max_explained_variance):
         return None
     where = float(loss.steps[0]), (float(loss.steps[0]), float(loss.tail(0.5).steps[0]))
+    if poor and run is not None and (one := _one_value(run, min_points)) is not None:
+        return one
     beside = (
         "the score is flat"
         if explained is None or value_explained_variance is None
@@ -100,6 +104,25 @@ def detect(
         beside=beside,
         confidence=Confidence.LOW if explained is None else Confidence.MEDIUM,
         numbers={"ratio": late / early if early > 0 else np.inf},
+    )
+
+
+def _one_value(run: Run, min_points: int) -> Finding | None:
+    """The critic predicts next to the same value for all states, and their returns differ."""
+    values, returns = (
+        s.finite if (s := run.series.get(name)) is not None else None for name in ("value.std", "returns.std")
+    )
+    if values is None or returns is None or min(len(values), len(returns)) < min_points:
+        return None
+    spread, differ = (float(np.median(s.tail(0.9).values)) for s in (values, returns))
+    if not 0 <= spread < SAME_VALUE * differ:
+        return None
+    return warning(
+        "the values of a batch differ by {spread} and its returns by {differ}, in the whole run: the critic predicts one mean "
+        "for all states; check that values and returns have one shape, (n,) beside (n, 1) makes a matrix",
+        seen_in(values, "spread of the values", beside={"spread of the returns": returns}),
+        spread=facts.median(values.tail(0.9)),
+        differ=facts.median(returns.tail(0.9)),
     )
 
 

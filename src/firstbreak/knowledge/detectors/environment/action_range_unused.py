@@ -35,7 +35,8 @@ ROLES = (Role.RELATION,)
 BOX = pattern(r"Box\((?:low=)?\[?(-?[\d.]+)[^,\]]*\]?, ?(?:high=)?\[?([\d.]+)(?:.*\) *\((\w+))?")
 ONE = pattern(r"Box\([^()]*\(1,\)")
 HIGH = pattern(r"action_?(?:high|max|limit|bound)$|max_?action$", re.IGNORECASE)
-LEAST, MOST = ("action_min", "actions_min", "action/min"), ("action.max", "action_max", "actions_max", "action/max")
+LEAST, MOST = (pattern(rf"(?:.*/)?act(?:ion)?s?[_/.]{end}", re.IGNORECASE) for end in ("min", "max"))
+SCALED = pattern(r"action_?(?:re)?scal(?:e|ing)$", re.IGNORECASE)
 FAMILIES = only(Policy.CONTROL, why="only for policies that act in an environment")
 
 
@@ -57,11 +58,17 @@ def detect(
     if env_action_use is None:
         low, high, first = (0.0, None, "") if config is None else _range(config)
         flat = trajectory is not None and trajectory.kind == "flat"
-        if run is not None and high is not None and flat and (finding := _unscaled(run, low, high, far)) is not None:
+        raw = config is not None and any(SCALED.search(name) and value is False for name, value in config.raw.items())
+        if (
+            run is not None
+            and high is not None
+            and (flat or raw)
+            and (finding := _unscaled(run, low, high, far)) is not None
+        ):
             return finding
         highest = None if high is None else (high - low) / 2
         logged = run.unknown.items() if run is not None else ()
-        named = (s for name, s in logged if name in MOST or (first and name.startswith(first)))
+        named = (s for name, s in logged if MOST.fullmatch(name) or (first and name.startswith(first)))
         largest = action_max or next((s for s in named if s.name.rstrip(")").lower().endswith("max")), None)
         size = action_std or largest or (_spread(policy_entropy, config) if flat else None)
         if size is None or highest is None or len(size.finite) < min_points:
@@ -106,7 +113,7 @@ def _spread(entropy: Series | None, config: Config | None) -> Series | None:
 def _unscaled(run: Run, low: float, high: float, far: float) -> Finding | None:
     """Actions between -1 and 1 to their full extent, in a range that is another."""
     known = {**run.unknown, **run.series}
-    least, most = (next((known[n].finite for n in names if n in known), None) for names in (LEAST, MOST))
+    least, most = (next((s.finite for n, s in known.items() if end.fullmatch(n)), None) for end in (LEAST, MOST))
     if least is None or most is None or not len(least) or not len(most) or (low < 0 and high < far):
         return None
     if not (-1.01 <= float(least.values.min()) <= -0.9 and 0.9 <= float(most.values.max()) <= 1.01):

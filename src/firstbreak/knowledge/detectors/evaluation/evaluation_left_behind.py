@@ -26,8 +26,9 @@ from firstbreak.engine.families import SAMPLED, Policy, only
 from firstbreak.engine.stats.agreement import comparable
 from firstbreak.engine.stats.changes import for_good
 from firstbreak.engine.stats.shape import trajectory
-from firstbreak.model import Finding, NotApplicable, NotMeasured, Role, Series
+from firstbreak.model import Config, Finding, NotApplicable, NotMeasured, Role, Series
 
+SCALED = 12.0  #: ratio, as of `reward-scale-apart`
 CLOSE = 0.1  #: of the best episode's return: nearer is the difference of a mean and a maximum (convention)
 FIRST = 3  #: returns of the untrained policy: the smoothed start of a fast learner has left them behind (convention)
 EPISODES = 10  #: of an evaluation: fewer are unusual (convention)
@@ -45,6 +46,7 @@ def detect(
     eval_reward_max: Series | None = None,
     eval_reward_std: Series | None = None,
     evaluation_lacks: str | None = None,
+    config: Config | None = None,
     *,
     max_gain: float = at(0.2, "share", "of the gain of training: the evaluation has hardly moved"),
     min_gap: float = at(0.5, "share", "of the gain: nearer to the untrained policy"),
@@ -65,6 +67,8 @@ def detect(
     )
     if one and float(late.values.min()) > float(trained.values.max()):
         return _one_episode(late, trained)
+    if config is not None and config.get("normalize_reward") and (normed := _normalised(trained, scores)) is not None:
+        return normed
     if evaluation_lacks is not None and (lacks := _built_otherwise(trained, late, eval_reward_std, evaluation_lacks)):
         return lacks
     if eval_reward_max is not None and training.learned and not training.lost:
@@ -114,6 +118,21 @@ def _built_otherwise(trained: Series, late: Series, deviation: Series | None, la
         trained=facts.median(trained.between(since)),
         late=facts.median(late.between(since)),
         lacks=lacks,
+    )
+
+
+def _normalised(trained: Series, scores: Series) -> Finding | None:
+    """Evaluations that are far smaller than the training returns, all along: a normaliser's, where those are the task's own."""
+    there = np.interp(scores.steps, trained.steps, trained.values)
+    known = (there * scores.values > 0) & (np.abs(there) > SCALED * np.abs(scores.values))
+    if known.mean() < 1:
+        return None
+    return warning(
+        "training returns {trained}, the evaluation {scores} at the same steps, and the configuration normalises rewards: the "
+        "evaluation is a sum of normalised rewards, and no return of the task; build it with norm_reward=False, training=False",
+        seen_in(scores, "evaluation", beside={"training return": trained}),
+        trained=facts.median(trained),
+        scores=facts.median(scores),
     )
 
 

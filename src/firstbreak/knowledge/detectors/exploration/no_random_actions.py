@@ -17,12 +17,14 @@ References: https://arxiv.org/abs/1312.5602 https://arxiv.org/abs/1706.10295
 import numpy as np
 
 from firstbreak.engine import environments, facts
-from firstbreak.engine.checks import at, enough, graded, seen_in, seen_since
+from firstbreak.engine.checks import at, critical, enough, graded, seen_in, seen_since
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Run, Series, Severity
+from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
 DETERMINISTIC = frozenset({"td3", "ddpg"})
+SOON = 0.2  #: of the planned steps (convention)
 FAR = 0.3  #: of the way from random actions to a solved task: less is no success
 NO_NOISE = (None, "", "none", "null", 0, 0.0)
 
@@ -48,6 +50,16 @@ def detect(
     if highest and not at_floor:
         return None
     learned = trajectory is not None and trajectory.learned
+    planned = (config.number("exploration_fraction") or 0.0) * (config.number("total_steps") or 0.0)
+    if not learned and curve.axis == "env_steps" and 0 < first < SOON * planned:
+        return critical(
+            "the share of random actions is {highest} at most from {first} on, and the configuration plans it to fall until "
+            "{planned}: the schedule ran out early, as with learn() in pieces; let it span the whole training",
+            seen_since(curve, "share of random actions", first),
+            highest=facts.highest(curve),
+            first=facts.at(curve, first),
+            planned=number(planned),
+        )
     return graded(
         Severity.NOTICE if learned else Severity.WARNING,
         "the share of random actions is {highest} at most from {first} on: the policy only does what it takes for the best; "

@@ -207,6 +207,7 @@ def _drift(
     )
 
 
+FINE = 0.1  #: of the late distance, of a log that begins with the run (convention)
 NOTHING = 1e-4  #: of the late distance: what two passes over the same weights differ by
 
 
@@ -220,9 +221,12 @@ def _grown(
 
 
 def _from_nothing(distance: Series) -> Growth | None:
-    """A distance that is rounding at the first step, where both sides have the same weights, and grows from there on."""
+    """A distance that is rounding at the first step, where both sides have the same weights, and grows from there on. Or one
+    that was small there, and is beyond what trains well since."""
     first, late = float(distance.values[0]), float(np.median(distance.tail(0.25).values))
     middle = float(np.median(distance.head(0.25).values))
-    if not 0 <= first < NOTHING * late or late < 2 * middle:
+    from_start = float(distance.steps[0]) <= 2 * float(distance.steps[1] - distance.steps[0])
+    fine = 0 < first < FINE * late and late > 1 and from_start and first <= float(distance.values[1:4].min())
+    if not fine and (not 0 <= first < NOTHING * late or late < 2 * middle):
         return None
     return Growth(distance, early=max(first, NOTHING * late), late=late, appears=float(distance.steps[1]))

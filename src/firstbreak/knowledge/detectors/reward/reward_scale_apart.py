@@ -27,7 +27,7 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_in, warning
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.points import median
-from firstbreak.model import Expected, Finding, NotApplicable, NotMeasured, Role, Run, Series
+from firstbreak.model import Config, Expected, Finding, NotApplicable, NotMeasured, Role, Run, Series
 from firstbreak.patterns import pattern
 from firstbreak.words import number
 
@@ -49,6 +49,7 @@ def detect(
     loss_total: Series | None = None,
     run: Run | None = None,
     evaluation_lacks: str | None = None,
+    config: Config | None = None,
     *,
     unpaid: float = at(0.2, "share", "A value holds at least the next reward."),
     zeros: float = at(0.9, "share", "A batch without any reward is usual where few steps pay, and its mean is right."),
@@ -91,6 +92,8 @@ def detect(
         return Expected(
             "training returns are whole numbers, and smaller: rewards are clipped in training as in Atari games"
         )
+    if low > min_ratio and config is not None and config.get("normalize_reward"):
+        return None  # `evaluation-left-behind` tells of an evaluation that is normalised, and training returns that are not
     factor, start = float(np.median(ratios)), float(trained.steps[0])
     return warning(
         "training returns are {factor} times those of the evaluation in the whole run: training scales the rewards, and the "

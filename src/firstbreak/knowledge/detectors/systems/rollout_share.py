@@ -2,7 +2,8 @@
 
 Looks for: The time of the rollout, and that in which the trainer waits for a batch, as shares of the whole step: their
 growth compared with the start of the run, and their level at the end (`high` of the rollout, `high_wait` of the wait).
-Where generation takes `tail_high` of a step and more: the longest completion of a batch, compared with the mean.
+Where generation takes `tail_high` of a step and more: the longest completion of a batch, compared with the mean. Or
+iterations of an on-policy method that bring far fewer environment steps than the configured batch.
 Why: The update waits for the slowest rollout, and hardware that waits does nothing. A share that grows says that
 completions get longer, tools or environments slower, workers are lost, or a filter drops more and more, before any
 learning curve changes. A batch is finished with its longest completion: where it is many times longer than the mean,
@@ -29,12 +30,13 @@ https://arxiv.org/abs/2503.14476
 from collections.abc import Mapping
 from functools import partial
 
-from firstbreak.engine.checks import at, graded, most_serious, seen_since
+from firstbreak.engine import facts
+from firstbreak.engine.checks import at, graded, most_serious, seen_in, seen_since, warning
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.stats.onset import first_sustained
 from firstbreak.engine.stats.points import median
 from firstbreak.knowledge.detectors.systems._shares import share, step_time, takes_over
-from firstbreak.model import Confidence, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Finding, NotMeasured, Run, Series, Severity
 from firstbreak.words import number, percent
 
 
@@ -47,6 +49,7 @@ def detect(
     length_max: Series | None = None,
     policy: Policy = Policy.TEXT,
     method: Method | None = None,
+    run: Run | None = None,
     *,
     min_increase: float = at(0.2, "share", "Of a step: a fifth more than before."),
     high: float = at(0.75, "share", "Generation is slow: two thirds are usual."),
@@ -57,7 +60,12 @@ def detect(
     tail_high: float = at(0.5, "share", "Where the update dominates the step, the tail costs little."),
     min_points: int = at(12, "points", "Fewer steps show no growth."),
     min_tail: int = at(8, "points", "Fewer steps show no level of the tail."),
+    least: float = at(0.7, "share", "of the configured batch: rounding to whole fragments loses less"),
 ) -> Finding | NotMeasured | str | None:
+    batch = run.config.number("batch_size") if run is not None and method is Method.ACTOR_CRITIC else None
+    brought = run.series.get("progress.env_steps_iter") if run is not None else None
+    if brought is not None and batch and len(brought) >= min_points and median(brought.values) < least * batch:
+        return _lost(brought, batch)
     judge = partial(takes_over, min_increase=min_increase, max_p_value=max_p_value, min_points=min_points)
     text, supervised, whole = policy is Policy.TEXT, method is Method.SUPERVISED, step_time(time)
     rollout: Finding | NotMeasured | None = NotMeasured("the time of the rollout, or of a step, is not logged")
@@ -96,6 +104,17 @@ def detect(
         high=high_wait,
     )
     return most_serious(rollout, wait, tail)
+
+
+def _lost(brought: Series, batch: float) -> Finding:
+    """Samples that do not arrive: the workers are slower than the time that they are given."""
+    return warning(
+        "an iteration brings {brought} environment steps in the median, and the configured batch has {batch}: what slow workers "
+        "have sampled is thrown away; compare the time of a rollout with the limit that samples have, and look for lost workers",
+        seen_in(brought, "environment steps of an iteration", level=batch),
+        brought=facts.median(brought),
+        batch=number(batch),
+    )
 
 
 def _tail(
