@@ -254,3 +254,11 @@ def test_what_the_weights_were_looked_at_for_is_written_where_no_time_is_left_fo
     record.batch(2, **BATCH)
     rows = [json.loads(line) for line in (tmp_path / "recorder.jsonl").read_text().splitlines()]
     assert [row.get("proof/untrained") for row in rows] == [None, 1.0]
+
+
+def test_a_loop_writes_its_score_beside_its_proofs(tmp_path: Path) -> None:
+    record = BatchRecorder(tmp_path)
+    for step in range(20):
+        record.log(step, reward=0.1 * step, eval_reward=0.05 * step)
+    found = firstbreak.read(tmp_path).series
+    assert [len(found[name]) for name in ("reward.mean", "eval.reward")] == [20, 20]

@@ -13,6 +13,7 @@ from firstbreak.live.recorder.measuring import SHARE, Measurements, Price, array
 from firstbreak.live.recorder.steps import executed, identities_of, rolled, shifted_of
 from firstbreak.live.recorder.weights import watch
 
+OWN = "log.jsonl"  #: what a loop logs itself
 ASKED = 4096  #: prompts that are remembered with their right answers
 
 
@@ -61,6 +62,10 @@ class BatchRecorder(Measurements):
             self._repeated = self._repeated + 1 if now and now == self._last[1] else 0
             self._last = step, now
         return self._repeated
+
+    def log(self, step: int, **numbers: float) -> None:
+        """Curves of the loop's own, such as `reward` and `eval_reward`, which a diagnosis reads as those of any log."""
+        self.files.write(step, numbers, prefix="", file=OWN)
 
     def weights(self, model: Any, optimizer: Any) -> None:
         """Look at a torch model's weights round its optimizer's steps. The numbers are written with the next batch."""

@@ -64,8 +64,10 @@ def detect(
 ) -> Finding | NotMeasured | str | None:
     batch = run.config.number("batch_size") if run is not None and method is Method.ACTOR_CRITIC else None
     brought = run.series.get("progress.env_steps_iter") if run is not None else None
-    if brought is not None and batch and len(brought) >= min_points and median(brought.values) < least * batch:
-        return _lost(brought, batch)
+    if brought is not None and batch and len(brought) >= min_points:
+        largest, usual = float(brought.values.max()), median(brought.values)
+        if usual < least * batch and (1 - least) * batch < largest <= batch and usual < least * largest:
+            return _lost(brought, batch)  # an iteration that is always short has another batch
     judge = partial(takes_over, min_increase=min_increase, max_p_value=max_p_value, min_points=min_points)
     text, supervised, whole = policy is Policy.TEXT, method is Method.SUPERVISED, step_time(time)
     rollout: Finding | NotMeasured | None = NotMeasured("the time of the rollout, or of a step, is not logged")
