@@ -286,7 +286,7 @@ _HELD_OUT = pattern(
 _NO_SCORE = pattern(
     r"(?:^|[^a-z])(?:loss|time|runtime|seconds?|secs?|per|len|length|lengths|tokens?|turns|steps?|epochs?|iter|count|num|n|problems|questions|prompts"
     r"|total|samples|episodes?|size|kl|entropy|ratio|clip\w*|grad\w*|lr|rate|std|var|variance|min|max|median|p\d+|error"
-    r"|err|mse|mae|rmse|regret|perplexity|ppl|cost|dist(?:ance)?s?|collisions?|crash\w*|energy|delays?|latency|wait\w*|violations?|penalt\w*|terminat\w*|memory|mem|gpu|speed|throughput|temperature|seed|id|index|format|truncat\w*|abort\w*"
+    r"|err|mse|mae|rmse|regret|perplexity|ppl|cost|dist(?:ance)?s?|collisions?|crash\w*|energy|delays?|latency|wait\w*|violations?|penalt\w*|terminat\w*|memory|mem|gpu|speed|throughput|temperature|seed|id|index|jobs?|restarts?|ranks?|nodes?|folds?|attempts?|versions?|format|truncat\w*|abort\w*"
     r"|no|none|opponents?|dead|deaths?|lost|missing|every|(?:result|return|reward|score)s?_\d{1,3}$|fail\w*|invalid|empty|repeat\w*|logp\w*|logits?|margins?|chosen|rejected|advantages?|values?|actions?|obs\w*)"
     r"(?:[^a-z]|$)",
     re.IGNORECASE,

@@ -41,7 +41,7 @@ NAMES: dict[str, str | Name] = {
     "<stat>_total_reward": "reward.<stat>",
     "baseline_reward/pct_0": Name("reward.baseline_zero_frac", 0.01, "leave-one-out baseline of each sample"),
     "baseline_reward/pct_1": Name("reward.baseline_one_frac", 0.01, "leave-one-out baseline of each sample"),
-    "baseline_reward/pct_mixed": Name("reward.baseline_mixed_frac", 0.01, "leave-one-out baseline of each sample"),
+    "baseline_reward/pct_mixed": Name("reward.baseline_mixed_frac", note="leave-one-out baseline of each sample"),
     "advantages/<stat>": "advantage.<stat>",
     # the update
     "probs_ratio": Name("policy.ratio.mean", note=f"{_SUMMED}; the mean log-probability with disable_ppo_ratio"),

@@ -76,6 +76,7 @@ NAMES: dict[str, str | Name] = {
     "objective/logprobs": "policy.logp.mean",
     "objective/ref_logprobs": "policy.logp.ref",
     "env/reward_mean": "reward.mean",
+    "env/reward_total": "reward.shaped.mean",
     "reward_std": Name(
         "reward.std", note="over the whole batch from v0.27 on; up to v0.26 the mean spread within groups"
     ),

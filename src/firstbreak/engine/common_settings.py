@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from firstbreak.engine.families import UNKNOWN, Families, Method, Policy, only
 from firstbreak.engine.inputs import Inputs
-from firstbreak.model import Run, Weight, WeightKind
+from firstbreak.model import Config, Run, Weight, WeightKind
 from firstbreak.patterns import pattern
 from firstbreak.values import dataclass, replace
 from firstbreak.words import number
@@ -110,6 +110,12 @@ USUAL: tuple[Range, ...] = (
 )  # fmt: skip
 
 _BILLIONS = pattern(r"(?<![\d.])(\d+(?:\.\d+)?)b(?![a-z])", re.IGNORECASE)  #: Qwen2.5-0.5B, Llama-3.1-8B
+MASTER = pattern(r"master_?(?:weights?|params?)$", re.IGNORECASE)
+WEIGHT_TYPE = pattern(r"(?:param(?:eter)?s?|model|weights?|torch)[._]?d?type$", re.IGNORECASE)
+OPTIMIZER_TYPE = pattern(
+    r"(?:optim(?:izer)?_?(?:states?)?|master_?(?:weights?)?)[._]?(?:d?type|precision)$|(?:storage|dtypes?|precision)\.optim(?:izer)?$",
+    re.IGNORECASE,
+)
 _ADAPTER = pattern(r"lora|peft|adapter", re.IGNORECASE)
 
 #: hyperparameters whose value in force is logged: what is logged counts before what is configured
@@ -243,3 +249,14 @@ def dropout_of(run: Run) -> dict[str, float]:
     """The options of the configuration that switch dropout on: `lora_dropout`, `resid_pdrop`, ..."""
     given = {k: v for k, v in run.config.raw.items() if isinstance(v, int | float) and 0 < v < 1}
     return {k: float(v) for k, v in given.items() if any(word in k.lower() for word in ("dropout", "_pdrop"))}
+
+
+def half_configured(config: Config) -> bool:
+    """Whether no copy in float32 collects small steps: the optimizer's states are in bfloat16, or it has no master weights."""
+    alone = any(MASTER.search(name) and value is False for name, value in config.raw.items())
+    types = WEIGHT_TYPE if alone else OPTIMIZER_TYPE
+    return any(
+        str(value).rpartition(".")[2] in ("bfloat16", "bf16")
+        for name, value in config.raw.items()
+        if types.search(name)
+    )

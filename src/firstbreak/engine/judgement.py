@@ -321,8 +321,14 @@ def _by_onset(outcome: Outcome, dating: Sequence[Outcome] = ()) -> tuple[float, 
 
 
 def _better_before(inputs: Inputs, best: BestCheckpoint | None) -> bool:
-    score = inputs.score
-    return best is not None and score is not None and len(score) > 0 and best.step < float(score.steps[-1])
+    """Whether there is something to go back to: a score above its start before the end, or a saved model."""
+    score, shape = inputs.score, inputs.trajectory
+    if best is None or score is None or shape is None or not len(score) or best.step >= float(score.steps[-1]):
+        return False
+    if best.path is not None:
+        return True
+    rose = shape.best - shape.start > ERRORS * shape.level_noise
+    return rose and best.step > float(score.steps[0]) and not inputs.run.checkpoints
 
 
 # the first break --------------------------------------------------------------------------------------------------------

@@ -182,6 +182,15 @@ def groups_of_one_prompt(inputs: Inputs) -> str | None:
     return "every group has one prompt, and its own baseline" if mixed == 0 and not regrouped else None
 
 
+def groups_differ(inputs: Inputs) -> str | None:
+    """Within most groups the rewards differ, and so do the completions."""
+    mixed, equal = inputs.run.series.get("reward.baseline_mixed_frac"), inputs.zero_variance_groups
+    shares = mixed.finite.values if mixed is not None else 1 - equal.finite.values if equal is not None else np.zeros(0)
+    if not len(shares) or median(shares) < 0.5:
+        return None
+    return f"rewards differ in {percent(median(shares))} of the groups"
+
+
 def advantages_of_the_rewards(inputs: Inputs) -> str | None:
     """The advantages are what the rewards give, row by row."""
     error, displaced = _largest(inputs, "proof.advantage_error"), _largest(inputs, "proof.advantage_displaced")

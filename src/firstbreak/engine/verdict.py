@@ -474,9 +474,10 @@ def _do_first(
     if first is None and (unread := inputs.run.unread):
         steps.append(f"Let {quoted(unread[0])} be read, and diagnose the run again.")
     if judged.action is Action.ROLLBACK and best is not None:
-        steps.append(_rollback(inputs, best, score))
+        steps.append(f"Stop, and go back to {_back_to(best, axis_word(inputs.run.axis_of(best.metric)))}.")
     elif judged.action is Action.STOP and inputs.run.error is None:
-        steps.append("Stop the run.")
+        lost = judged.harm is Harm.LOST
+        steps.append("Stop the run, and start again: no better policy is known." if lost else "Stop the run.")
     elif judged.harm is Harm.LOSING and best is not None and best.step < (inputs.run.last_step or 0.0):
         steps.append(f"Keep {_back_to(best, axis_word(inputs.run.axis_of(best.metric)))}.")
     if judged.answer:
@@ -489,7 +490,8 @@ def _do_first(
         who = "the untrained model" if inputs.policy is Policy.TEXT else "random actions"
         steps.append(f"Check whether the policy has learned anything: evaluate {who} in the same way, and compare.")
     elif judged.action not in STOPS and not steps:
-        steps.append(_watch(outcomes))
+        ended = has_its_planned_steps(inputs.run) and not warnings(outcomes)
+        steps.append(_go_on(inputs, score) if ended else _watch(outcomes))
     return " ".join(filter(None, steps))
 
 
@@ -524,17 +526,6 @@ def _logging_interval(run: Run) -> float:
     """The steps between the last two rows of the curve that has most of them, on the run's axis; 0 where there is one row."""
     steps = max((s.steps for s in run.series.values() if s.axis == run.axis), key=len, default=[0.0])
     return float(steps[-1] - steps[-2]) if len(steps) > 1 else 0.0
-
-
-def _rollback(inputs: Inputs, best: BestCheckpoint, score: Score | None) -> str:
-    axis = axis_word(inputs.run.axis_of(best.metric))
-    if best.path is None and inputs.run.checkpoints:
-        return f"Stop, and start again: every saved model is worse ({_was_best(best, axis)} at {axis} {number(best.step)})."
-    if best.path is None and inputs.score is not None and best.step == inputs.score.steps[0]:
-        return f"Stop, and start again: {_was_best(best, axis)} at its first value, at {axis} {number(best.step)}."
-    if best.path is None and score is not None and 0 <= score.best - score.start <= ERRORS * score.error:
-        return f"Stop, and start again: the score never rose above its start by more than its error ({number(score.error)})."
-    return f"Stop, and go back to {_back_to(best, axis)}."
 
 
 def _next(judged: Judgement, outcomes: Sequence[Outcome], ranked: Sequence[RankedCause], first: FirstBreak) -> str:

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from firstbreak.engine.common_settings import dropout_of
+from firstbreak.engine.common_settings import dropout_of, half_configured
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.inputs import Inputs, answer_parts
 from firstbreak.engine.stats.points import median, quantile
@@ -207,3 +207,9 @@ def cap_on_old_data(inputs: Inputs) -> list[Weight]:
 def _because(finding: str, weight: float, text: str) -> list[Weight]:
     """What the configuration or the kind of run says: `weight` nats for a cause, for the reason in `text`."""
     return [Weight(kind=WeightKind.CONFIGURATION, finding=finding, weight=weight, text=text)]
+
+
+def kept_in_half(inputs: Inputs) -> list[Weight]:
+    """Weights in bfloat16 and no copies of them in float32, which would collect small steps."""
+    said = "the configuration keeps weights in bfloat16, without copies in float32"
+    return _because("config", 2.0, said) if half_configured(inputs.run.config) else []

@@ -13,7 +13,8 @@ _ROUTE = r"/(?:update|sync|load|push|set|broadcast|receive)_\w*(?:weight|param)"
 _KINDS = (
     (
         Happened.ERROR,
-        r"out of memory|segmentation fault|core dumped|^\W*killed\W*$|: +\d+ killed\b|\bprocess\b.{0,40}\bkilled\b|\bkilled by\b"
+        r"out of memory|\boom[- ]killing\b|\berrored after \d+ iterations"
+        r"|segmentation fault|core dumped|^\W*killed\W*$|: +\d+ killed\b|\bprocess\b.{0,40}\bkilled\b|\bkilled by\b"
         r"|^\w*(?:\.\w+)*(?:Error|Exception): ",
     ),
     (Happened.REFUSED, rf"{_ROUTE}\S* HTTP/[\d.]+\"? [45]\d\d\b"),

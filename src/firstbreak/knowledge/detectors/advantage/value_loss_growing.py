@@ -29,6 +29,7 @@ def detect(
     value_loss: Series,
     trajectory: Trajectory | None = None,
     solved: bool | None = None,
+    score: Series | None = None,
     *,
     growth_warning: float = at(5.0, "ratio", "A smaller growth occurs while the policy improves."),
     min_points: int = at(20, "points", "Fewer points do not show a growth that lasts."),
@@ -48,7 +49,8 @@ def detect(
     early, late = past.value, now.value
     if late < growth_warning * early:
         return None
-    beside = "the score did not rise" if trajectory is not None else "no score shows whether returns grew too"
+    judged = score if trajectory is not None else None
+    beside = f"{judged.name} did not rise" if judged is not None else "no score shows whether returns grew too"
     return warning(
         "the value loss grew by a factor of {times}, from {early} to {late}, and {beside}: the critic's targets may be "
         "wrong; check the scale of returns and the bootstrap target",

@@ -68,7 +68,9 @@ def detect(
             return NotMeasured("neither the critic's returns nor those of episodes are logged")
         # soft values hold the entropy that is still to come
         soft = ENTROPY * (
-            median(alpha.finite.values) / (1 - min(config.number("gamma") or 0.0, 0.999)) if alpha is not None else 0.0
+            float(alpha.finite.values.max()) / (1 - min(config.number("gamma") or 0.0, 0.999))
+            if alpha is not None
+            else 0.0
         )
         turned = _of_other_sign(value_mean.finite, paid.finite, soft, min_points)
         if turned is not None or reward_mean is None:

@@ -69,7 +69,9 @@ def detect(
     since, interval = began
     judged = trajectory is not None and trajectory.kind != "too_short"
     ends = "the ends of completions" if policy is Policy.TEXT else "terminated episodes"
-    beside = "the score did not rise" if judged else "no score shows that the returns grew"
+    beside = "no score shows that the returns grew"
+    if judged and score is not None:
+        beside = f"{score.name} did not rise"
     return graded(
         Severity.CRITICAL if judged and worst.times**power >= growth_critical else Severity.WARNING,
         "{name} grew {times} times, from {early} to {late}, and {beside}: the critic follows its own wrong predictions; "

@@ -97,9 +97,8 @@ def detect(
 def _at_once(curve: Series, jump: Change, min_jump: float) -> bool:
     """Whether one update made most of the jump: a divergence that climbs is that of a policy that learns."""
     at = int(np.searchsorted(curve.steps, jump.step))
-    return jump.ratio >= min_jump and bool(
-        curve.values[at] >= np.sqrt(min_jump) * np.max(curve.values[max(0, at - 3) : at])
-    )
+    before = np.max(curve.values[max(0, at - 3) : at])
+    return jump.ratio >= min_jump and bool(curve.values[at] >= max(np.sqrt(min_jump) * before, jump.after / 2))
 
 
 def _stayed(curve: Series, jump: Change) -> Finding:

@@ -31,12 +31,11 @@ References: https://github.com/verl-project/verl/issues/7495
 https://stable-baselines3.readthedocs.io/en/master/modules/dqn.html
 """
 
-import re
-
 import numpy as np
 
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, graded, seen_since
+from firstbreak.engine.common_settings import half_configured
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.changes import for_good, rounded_away
 from firstbreak.engine.stats.points import median
@@ -44,17 +43,10 @@ from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.trend import trend
 from firstbreak.knowledge.detectors._updates import OWN, several, without_effect
 from firstbreak.model import Config, Expected, Finding, NotMeasured, Role, Run, Series, Severity, Statistic
-from firstbreak.patterns import pattern
 from firstbreak.words import number, percent
 
 ROLES = (Role.RELATION,)
 
-MASTER = pattern(r"master_?(?:weights?|params?)$", re.IGNORECASE)
-WEIGHT_TYPE = pattern(r"(?:param(?:eter)?s?|model|weights?|torch)[._]?d?type$", re.IGNORECASE)
-OPTIMIZER_TYPE = pattern(
-    r"(?:optim(?:izer)?_?(?:states?)?|master_?(?:weights?)?)[._]?(?:d?type|precision)$|(?:storage|dtypes?|precision)\.optim(?:izer)?$",
-    re.IGNORECASE,
-)
 #: what these trainers log from the first gradient step on, with every line that they write
 LOGS_LOSSES = frozenset({"sb3"})
 LEARNING = ("loss", "value", "policy", "progress.updates", "td_error")
@@ -118,7 +110,7 @@ def detect(
             continue
         if policy_clip_fraction is None or _zero(policy_clip_fraction.between(since)):
             return _idle(run.config, distance.finite, curves[0], grad_norm, lr, since)
-    pure_half = _half_configured(run.config)
+    pure_half = half_configured(run.config)
     stands = trajectory is not None and trajectory.kind == "flat"
     stands = stands or (pure_half and training_score is not None and not trend(training_score.finite).direction)
     if stands and not solved and divergence is not None and score is not None:
@@ -126,13 +118,13 @@ def detect(
         away = abs(median(late)) if late.any() else np.inf
         rate = median(lr.finite.values) if lr is not None and len(lr.finite) else 0.0
         if len(kl) >= min_still and rate >= large_rate and away < still_near:
-            return _stays_near(kl)
+            return _stays_near(kl, score.name)
         half = pure_half or (grad_norm is not None and _in_bfloat16(grad_norm.finite.values))
         enough = min_still // 2 if pure_half else min_still if half else min_near
         if min(len(kl), len((training_score or score).finite)) >= enough and away < (
             near_in_half if pure_half else near
         ):
-            return _stays_near(kl, half)
+            return _stays_near(kl, (training_score or score).name if pure_half else score.name, half)
     if not solved and (run.config.number("epochs_per_batch") or 0) > 1:
         hardly = _hardly_moves(policy_entropy, kl_old, grad_norm, lr, unmoved, 4 * min_points)
         if hardly is not None:
@@ -206,18 +198,7 @@ def _idle(
     )
 
 
-def _half_configured(config: Config) -> bool:
-    """Whether no copy in float32 collects small steps: the optimizer's states are in bfloat16, or it has no master weights."""
-    alone = any(MASTER.search(name) and value is False for name, value in config.raw.items())
-    types = WEIGHT_TYPE if alone else OPTIMIZER_TYPE
-    return any(
-        str(value).rpartition(".")[2] in ("bfloat16", "bf16")
-        for name, value in config.raw.items()
-        if types.search(name)
-    )
-
-
-def _stays_near(kl: Series, half: bool = False) -> Finding:
+def _stays_near(kl: Series, score: str, half: bool = False) -> Finding:
     """Neither the policy nor the score moves."""
     why = "the updates are too small to learn anything"
     if half:
@@ -225,7 +206,8 @@ def _stays_near(kl: Series, half: bool = False) -> Finding:
     return _finding(
         kl,
         facts.tell(
-            "the KL divergence is {late} after {last}, and the score has not moved: {why}",
+            "the KL divergence is {late} after {last}, and {score} has not moved: {why}",
+            score=score,
             late=facts.median(kl.tail(0.25)),
             last=facts.at(kl, float(kl.steps[-1])),
             why=why,

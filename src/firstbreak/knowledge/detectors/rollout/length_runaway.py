@@ -25,6 +25,7 @@ from firstbreak.engine.stats.agreement import comparable, parting
 from firstbreak.engine.stats.changes import settled
 from firstbreak.engine.stats.direction import departure, rises
 from firstbreak.engine.stats.points import median
+from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.shape import trajectory as shape_of
 from firstbreak.model import Confidence, Finding, Series, Severity
 
@@ -37,6 +38,7 @@ def detect(
     score: Series,
     truth: Series | None = None,
     reward_mean: Series | None = None,
+    trajectory: Trajectory | None = None,
     *,
     growth_warning: float = at(1.5, "ratio", "of the late to the early length: prompts change lengths by less"),
     min_points: int = at(20, "points", "with fewer lengths no trend is known"),
@@ -49,7 +51,7 @@ def detect(
     if early <= 0 or late < growth_warning * early:
         return None
     judge = truth if truth is not None else score
-    shape = shape_of(judge)
+    shape = trajectory if judge is score and trajectory is not None else shape_of(judge)
     parted = None
     if shape.kind not in ("flat", "too_short") and not shape.lost:
         parted = parting(judge, reward_mean) if reward_mean is not None and comparable(judge, reward_mean) else None

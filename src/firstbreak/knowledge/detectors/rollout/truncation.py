@@ -83,7 +83,7 @@ def detect(
     at += ", as far as their mean length tells" if truncation.note.startswith("estimated") else ""
     return graded(
         _severity(late >= share_warning, critical, growing, learns, trajectory, long_enough),
-        "{late:%} of the completions end at the length limit{at}{growing}: they have no final answer; raise the limit, or "
+        "{late:%} of the completions end at the length limit{at}{growing}: what comes after it is lost; raise the limit, or "
         "filter prompts with long answers",
         Seen(
             metric="length.clipped_ratio",
