@@ -9,6 +9,7 @@ from firstbreak.live.recorder.identities._estimates import TOLERANCE, distance, 
 from firstbreak.live.recorder.measuring import Reading
 
 SAME = 0.9999  #: correlation
+ROW = "row {at[1]}: step {at[0]}"
 
 
 def measure(
@@ -22,11 +23,15 @@ def measure(
     step_targets: np.ndarray | None = None,
     begun: np.ndarray | None = None,
     ended_else: np.ndarray | None = None,
+    cut: np.ndarray | None = None,
 ) -> Mapping[str, Reading]:
     """All arrays (T, n): T steps of n environments; `last_values` (n,): after the last step.
 
     `ended`: 1 where the step ended an episode, `begun`: where it began one. `step_targets`: of the critic. `ended_else`: the
     ends in another reading of what is stored; two_readings: their share of the steps, where only in this one all is right.
+    `cut`: 1 where a time limit ended an episode, if the environment was seen. A loop may add the value of the last state there,
+    which is not given: a difference that one value at each such end explains is none. Targets are the advantages plus the
+    values, or the sums of the rewards.
     """
     if not all(np.isfinite(values).all() for values in (step_advantages, step_rewards, step_values)):
         return {}
@@ -49,15 +54,37 @@ def measure(
             said = "the advantages are right if `dones[t]`, and not `dones[t + 1]`, says that step t ended"
             ended = ended_else
             found["two_readings"] = float((ended != 0).mean()), said
-    own = estimated(ended)
+    own, open_ = estimated(ended), ended * (1.0 if cut is None else cut)
+    step_advantages = _bootstrapped(step_advantages, own, ended, open_, gamma * gae_lambda)
     found |= _compared(step_advantages, own)
     if (ended[:-1] != 0).any() or ((ended[-1] != 0) & (last_values != 0)).any():
         wrong = size_of(found["advantage_error"]) > TOLERANCE
         through = wrong and (fits(np.zeros_like(ended)) or any(fits(ends, guessed) for ends in late))
         found["through_ends"] = _ends_named(ended) if through else 0.0
     if step_targets is not None:
-        found |= target(step_targets, own + step_values, "row {at[1]}: step {at[0]}")
+        sums = advantages(step_rewards, np.zeros_like(step_values), last_values, ended, gamma, 1.0)
+        made = [(own + step_values, gamma * gae_lambda), (sums, gamma)]
+        errors = [target(_bootstrapped(step_targets, one, ended, open_, decay), one, ROW) for one, decay in made]
+        found |= min(filter(None, errors), key=lambda error: size_of(error["target_error"]), default={})
     return found
+
+
+def _bootstrapped(given: np.ndarray, own: np.ndarray, ended: np.ndarray, open_: np.ndarray, decay: float) -> np.ndarray:
+    """Without what one value that is added at each of the `open_` ends explains, if that is all of the difference.
+
+    A value added at step t counts decay ** k for the step k before it, back to the end before.
+    """
+    rest = given - own
+    if distance(given, own) <= TOLERANCE or not open_.any():
+        return given
+    for i in range(rest.shape[1]):
+        begin = 0
+        for at in np.flatnonzero(ended[:, i]):
+            if open_[at, i]:
+                part, weight = rest[begin : at + 1, i], decay ** np.arange(at - begin, -1.0, -1.0)
+                part -= weight * (part @ weight) / (weight @ weight)
+            begin = at + 1
+    return own + rest if distance(own + rest, own) <= TOLERANCE else given
 
 
 def _later(ends: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ import numpy as np
 from firstbreak.live.recorder.measuring import Reading
 
 STILL = 1e-7  #: nats a token: nothing moved
-FAR = 1.0  #: nats a token, in one update
+FAR = 2.0  #: nats a token, in one update
 
 
 def measure(
