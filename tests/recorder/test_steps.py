@@ -287,3 +287,19 @@ DQN: dict[str, tuple[Change, str]] = {
 def test_a_fault_in_the_targets_is_proved(fault: str, tmp_path: Path) -> None:
     target, check = DQN[fault]
     assert check in proved(train_dqn(tmp_path, target))
+
+
+@pytest.mark.parametrize("added", [0.0, 5.0])
+def test_a_value_added_at_a_time_limit_and_sums_of_rewards_as_targets_are_sound(added: float) -> None:
+    draw = np.random.default_rng(0)
+    rewards, values = draw.normal(size=(40, 1)), draw.normal(size=(40, 1))
+    ended = np.zeros((40, 1))
+    ended[[9, 24]] = 1
+    paid = rewards + 0.99 * added * ended
+    made = advantages(paid, values, np.zeros(1), ended, 0.99, 0.95)
+    sums = advantages(paid, 0 * values, np.zeros(1), ended, 0.99, 1.0)
+    for cut in (None, ended):
+        found = estimates.measure(made, rewards, values, ended, np.zeros(1), 0.99, 0.95, sums, cut=cut)
+        assert max(size_of(found[name]) for name in ("advantage_error", "target_error")) < TOLERANCE
+    wrong = estimates.measure(made + 0.5 * draw.normal(size=(40, 1)), rewards, values, ended, np.zeros(1), 0.99, 0.95)
+    assert size_of(wrong["advantage_error"]) > TOLERANCE

@@ -54,12 +54,12 @@ def measure(
             said = "the advantages are right if `dones[t]`, and not `dones[t + 1]`, says that step t ended"
             ended = ended_else
             found["two_readings"] = float((ended != 0).mean()), said
-    own, open_ = estimated(ended), ended * (1.0 if cut is None else cut)
+    own = estimated(ended)
+    through = not fits(ended) and (fits(np.zeros_like(ended)) or any(fits(ends, guessed) for ends in late))
+    open_ = ended * (0.0 if through else 1.0 if cut is None else cut)
     step_advantages = _bootstrapped(step_advantages, own, ended, open_, gamma * gae_lambda)
     found |= _compared(step_advantages, own)
     if (ended[:-1] != 0).any() or ((ended[-1] != 0) & (last_values != 0)).any():
-        wrong = size_of(found["advantage_error"]) > TOLERANCE
-        through = wrong and (fits(np.zeros_like(ended)) or any(fits(ends, guessed) for ends in late))
         found["through_ends"] = _ends_named(ended) if through else 0.0
     if step_targets is not None:
         sums = advantages(step_rewards, np.zeros_like(step_values), last_values, ended, gamma, 1.0)
@@ -79,7 +79,7 @@ def _bootstrapped(given: np.ndarray, own: np.ndarray, ended: np.ndarray, open_: 
         return given
     for i in range(rest.shape[1]):
         begin = 0
-        for at in np.flatnonzero(ended[:, i]):
+        for at in map(int, np.flatnonzero(ended[:, i])):
             if open_[at, i]:
                 part, weight = rest[begin : at + 1, i], decay ** np.arange(at - begin, -1.0, -1.0)
                 part -= weight * (part @ weight) / (weight @ weight)
