@@ -12,6 +12,9 @@ import pytest
 
 import firstbreak
 from firstbreak.engine.detection import check
+from firstbreak.live.hooks.firstbreak_loop import advantages
+from firstbreak.live.recorder.identities import estimates
+from firstbreak.live.recorder.identities._estimates import TOLERANCE, size_of
 from tests.detectors.look import proved
 from tests.lazy import lazy
 from tests.there import there
