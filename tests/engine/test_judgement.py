@@ -112,8 +112,8 @@ def test_a_setting_far_from_what_is_usual_is_named_where_the_score_goes_nowhere_
 
 def test_a_score_that_never_rose_above_its_start_is_started_again() -> None:
     said = diagnose(run({"reward.mean": 10 - np.linspace(0, 1, N) + noise(N, 0.05)}, algorithm="ppo"))
-    assert said.verdict.action is Action.ROLLBACK
-    assert said.verdict.do_first.startswith("Stop, and start again: ")
+    assert said.verdict.action is Action.STOP
+    assert said.verdict.do_first.startswith("Stop the run, and start again: the score was never above its start")
 
 
 def test_a_cause_without_a_setting_behind_it_is_named_alone() -> None:

@@ -104,7 +104,7 @@ def test_a_run_that_was_best_at_its_first_value_starts_again() -> None:
     said = diagnose(
         run({"eval.accuracy": 0.5 * np.exp(-np.arange(12) / 4), "grad.norm": np.exp(np.arange(12))}, algorithm="grpo")
     )
-    assert (said.verdict.action, "start again" in said.verdict.do_first) == (Action.ROLLBACK, True)
+    assert (said.verdict.action, "start again" in said.verdict.do_first) == (Action.STOP, True)
 
 
 def test_a_score_at_rest_without_an_evaluation_is_evaluated_before_it_is_trained_longer() -> None:

@@ -476,8 +476,7 @@ def _do_first(
     if judged.action is Action.ROLLBACK and best is not None:
         steps.append(f"Stop, and go back to {_back_to(best, axis_word(inputs.run.axis_of(best.metric)))}.")
     elif judged.action is Action.STOP and inputs.run.error is None:
-        lost = judged.harm is Harm.LOST
-        steps.append("Stop the run, and start again: no better policy is known." if lost else "Stop the run.")
+        steps.append("Stop the run." if judged.harm is not Harm.LOST else _start_again(inputs, best))
     elif judged.harm is Harm.LOSING and best is not None and best.step < (inputs.run.last_step or 0.0):
         steps.append(f"Keep {_back_to(best, axis_word(inputs.run.axis_of(best.metric)))}.")
     if judged.answer:
@@ -526,6 +525,15 @@ def _logging_interval(run: Run) -> float:
     """The steps between the last two rows of the curve that has most of them, on the run's axis; 0 where there is one row."""
     steps = max((s.steps for s in run.series.values() if s.axis == run.axis), key=len, default=[0.0])
     return float(steps[-1] - steps[-2]) if len(steps) > 1 else 0.0
+
+
+def _start_again(inputs: Inputs, best: BestCheckpoint | None) -> str:
+    """Why there is nothing to go back to."""
+    if best is not None and inputs.run.checkpoints:
+        axis = axis_word(inputs.run.axis_of(best.metric))
+        where = f"{axis} {number(best.step)}"
+        return f"Stop the run, and start again: every saved model is worse ({_was_best(best, axis)} at {where})."
+    return "Stop the run, and start again: the score was never above its start by more than its error."
 
 
 def _next(judged: Judgement, outcomes: Sequence[Outcome], ranked: Sequence[RankedCause], first: FirstBreak) -> str:

@@ -61,7 +61,7 @@ def detect(
     return graded(
         Severity.WARNING if gains else Severity.CRITICAL,
         "the divergence from the reference model is {late} nats per token at the end, the median of half of the run: the "
-        "policy no longer writes the reference's text; go back, and lower the learning rate or raise the penalty",
+        "policy no longer writes the reference's text; lower the learning rate or raise the penalty",
         seen_since(curve, "divergence", since, interval, level=max_divergence),
         late=facts.median(late),
         confidence=Confidence.MEDIUM if gains else Confidence.HIGH,
