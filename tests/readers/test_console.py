@@ -918,3 +918,17 @@ def test_an_evaluation_at_the_end_is_one_point_and_options_above_are_options(tmp
     run = read_run(tmp_path)
     assert run.series["eval.reward"].values.tolist() == [124.5]
     assert (run.config.values["seed"], run.config.values["learning_rate"]) == (101, 0.008)
+
+
+def test_a_readme_is_read_where_it_is_asked_for_and_not_beside_a_log(tmp_path: Path) -> None:
+    printed = "\n".join(f"> step {i} - reward: {0.1 * i:.2f} - loss: {1 / i:.3f}" for i in range(1, 12))
+    (tmp_path / "README.md").write_text(f"# What it printed\n\n{printed}\n")
+    assert len(read_run(tmp_path / "README.md").series["reward.mean"]) == 11
+    (tmp_path / "log.csv").write_text("step,loss\n1,0.5\n2,0.4\n")
+    assert "reward.mean" not in read_run(tmp_path).series
+
+
+def test_cells_of_words_alone_take_no_number_away() -> None:
+    line = "TIMESTEP {} / STATE observe / ACTION 0.0 / EPSILON 0.03 / REWARD 0.1"
+    assert pairs.read(line.format(7)) == pairs.read(line.format(7).replace(" / STATE observe", ""))
+    assert pairs.read(line.format(7)) is not None

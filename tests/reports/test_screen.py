@@ -120,7 +120,7 @@ def test_what_to_do_first_is_said_once() -> None:
 
 
 def test_what_to_log_is_an_option_that_this_algorithm_has() -> None:
-    logged = brief.to_log(diagnose(of({"eval.reward": learning(60)}, trainer="sb3", algorithm="dqn")))
+    logged = brief.to_log(diagnose(of({"reward.mean": learning(60)}, trainer="sb3", algorithm="dqn")))
     assert logged
     assert all(name.split(".")[0] not in ("alpha", "kl", "grad") for name, _ in logged)
     assert dialects.how_to_log("sb3", "alpha")

@@ -395,7 +395,7 @@ def files(place: Path, seen: Set[Path] = frozenset()) -> Iterator[tuple[Path, Mo
     folder that is allowed; those in `seen` have been.
     """
     if not place.is_dir():
-        if reader := _claim(place):
+        if reader := _claim(place) or _pasted(place):
             yield place, reader
         return
     count = 0
@@ -430,6 +430,12 @@ def files(place: Path, seen: Set[Path] = frozenset()) -> Iterator[tuple[Path, Mo
     for error in closed:
         shut = Path(str(error.filename))
         yield shut, Unreadable(shut, f"cannot be opened: {error.strerror}", OPEN_IT)
+
+
+def _pasted(path: Path) -> ModuleType | None:
+    """The reader of a page of Markdown that holds what a trainer printed: of one that was asked for, not of any in a folder."""
+    console = readers()["console"]
+    return console if path.suffix.lower() == ".md" and console.speaks(path) else None
 
 
 def _claimed_or_why(path: Path) -> ModuleType | Unreadable | None:

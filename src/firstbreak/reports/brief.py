@@ -153,9 +153,14 @@ def _kept(dx: Diagnosis, cause: RankedCause, *kinds: WeightKind) -> list[str]:
 
 
 def to_log(dx: Diagnosis) -> tuple[tuple[str, str], ...]:
-    """The signal that most of the checks that lack something ask for, and how to log it; none that one check alone lacks."""
+    """The signal that most of the checks in question ask for, and how to log it; none that one check alone lacks.
+
+    In question are those of the first break's links; without one, those of the links that nothing was measured of.
+    """
     inputs, known = Inputs(dx.run), detectors()
-    blind = (o for o in dx.outcomes if o.status is Status.NOT_MEASURED and Role.PROOF not in o.roles)
+    links = unmeasured(dx.outcomes) if dx.first_break is None else dx.first_break.links
+    unseen = (o for o in dx.outcomes if o.status is Status.NOT_MEASURED and o.link in links)
+    blind = (o for o in unseen if Role.PROOF not in o.roles)
     needs = (known[outcome.detector].needs for outcome in blind if outcome.detector in known)
     asked = Counter(signal for names in needs for signal in _lacking(names, inputs))
     return tuple((name, _how(name, inputs)) for name, n in asked.most_common(1) if n >= FEWEST_CHECKS)

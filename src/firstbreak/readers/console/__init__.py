@@ -67,6 +67,11 @@ def sniff(path: Path, head: bytes) -> bool:
     return _speaks(head, times=1) or _speaks(_beginning(path, head), times=3)
 
 
+def speaks(path: Path) -> bool:
+    """Whether a text between other words is what a trainer printed."""
+    return _speaks(_beginning(path, b" " * _WHOLE), times=3)
+
+
 def _beginning(path: Path, head: bytes) -> bytes:
     """The first lines with what may stand before them: the output of MPI, a compiler's or a library's warnings."""
     if len(head) < _WHOLE:
@@ -254,5 +259,6 @@ def _clean(text: str) -> Iterable[str]:
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)
     for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
+        line = line.removeprefix("> ")  # quoted
         bar = _BESIDE_BAR.match(line) if "%|" in line else None
         yield from bar.groups() if bar else apart(_RAY.sub("", line, count=1)) if line[:1] in ("(", "[") else (line,)

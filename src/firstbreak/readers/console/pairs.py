@@ -36,10 +36,10 @@ _ASSIGNED = re.compile(rf"[:=][ \t]{{0,40}}{VALUE}(?: s\b)?(?! \.\.)(?=[\s,;|)\]
 _NAME = re.compile(r"(?<![\w./@-])[^\W\d][\w/@%+-]*(?: [A-Za-z_(][\w/@%()+-]*){0,3} ?$")
 _SPOKEN = re.compile(
     r"""(?:\d+\.[ ]+)? \W* (?:(?<=\[)[A-Za-z][\w-]{0,20}\]\s+)? (?:train[ ]\|[ ])? (?:(?:epoch|ep)[ ]+(?P<epoch>\d+)[ ,]+)?
-        (?: s(?P<short>0\d+) | (?:(?:time|global|train|env|total)[ _])?
+        (?: s(?P<short>0\d+) | (?:(?:time|global|train|env|total)[ _]?)?
             (?:iter|iteration|it|step|epoch|update|upd|u|t|episode|ep)s? (?:\W{0,2}[ ]*) (?P<counted>\d+)
             | (?P<alone>\d+) (?=[ ]?/[ ]?\d|\]) )
-        (?:[ ]?/[ ]?\d+)? \]? (?:\s*[:|,;]\s*|\s+-?\s*) (?=[A-Za-z])""",
+        (?:[ ]?/[ ]?\d+)? \]? (?:\s*[:|,;]\s*|\s+/\s+|\s+-?\s*) (?=[A-Za-z])""",
     re.VERBOSE | re.IGNORECASE,
 )
 #: `losses/alpha [0.0095] 102000`, as writers of summaries take it; `[train: 120, 20 / 125]`: a batch of an epoch
@@ -185,6 +185,8 @@ def read(line: str) -> ParsedLine | None:
         )
     if line.startswith("Episode length: ") and "+/-" in line:  # the second line of SB3's EvalCallback
         line = f"Evaluating {line}"
+    if line.count(" / ") > 2:  # `TIMESTEP 963 / STATE observe / REWARD 0.1`: cells of words alone say no number
+        line = " / ".join(cell for cell in line.split(" / ") if any(map(str.isdigit, cell)))
     line = _plain(_printed(line) if line[:1] in "([" and "'" in line else line)
     if ":" in line and (of := _OF.match(line)) and (each := read(line[of.end() :])):
         return replace(each, values={on_split(name, f"{of['name']}/"): v for name, v in each.values.items()})
