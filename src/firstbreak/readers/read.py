@@ -398,6 +398,11 @@ def files(place: Path, seen: Set[Path] = frozenset()) -> Iterator[tuple[Path, Mo
         if reader := _claim(place) or _pasted(place):
             yield place, reader
         return
+    with suppress(OSError):  # a closed folder is told of below
+        alone = list(islice(place.iterdir(), 2))
+        if len(alone) == 1 and not _claimed_or_why(alone[0]) and (reader := _pasted(alone[0])):
+            yield alone[0], reader
+            return
     count = 0
     closed: list[OSError] = []
     for folder, subfolders, names in os.walk(
@@ -433,9 +438,10 @@ def files(place: Path, seen: Set[Path] = frozenset()) -> Iterator[tuple[Path, Mo
 
 
 def _pasted(path: Path) -> ModuleType | None:
-    """The reader of a page of Markdown that holds what a trainer printed: of one that was asked for, not of any in a folder."""
+    """The reader of a page of Markdown that holds what a trainer printed: of one that was asked for, or is alone."""
     console = readers()["console"]
-    return console if path.suffix.lower() == ".md" and console.speaks(path) else None
+    page = path.is_file() and path.suffix.lower() == ".md" and not path.is_symlink()
+    return console if page and console.speaks(path) else None
 
 
 def _claimed_or_why(path: Path) -> ModuleType | Unreadable | None:

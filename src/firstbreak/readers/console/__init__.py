@@ -68,8 +68,11 @@ def sniff(path: Path, head: bytes) -> bool:
 
 
 def speaks(path: Path) -> bool:
-    """Whether a text between other words is what a trainer printed."""
-    return _speaks(_beginning(path, b" " * _WHOLE), times=3)
+    """Whether a text between other words is what a trainer printed: a number again and again, or many of one step."""
+    console = Console()
+    console.feed(_beginning(path, b" " * _WHOLE).decode("utf-8", "replace"))
+    curves = console.recording().curves.values()
+    return len(curves) > 2 * BLOCK or any(len(curve.values) >= REPEATS for curve in curves)
 
 
 def _beginning(path: Path, head: bytes) -> bytes:
