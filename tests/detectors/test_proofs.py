@@ -37,7 +37,7 @@ Batches = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 ASKING = {"read-in-two-ways", "reward-depends-on-call", "update-stopped-early"}  #: of which two readings are possible
 DOUBT, SURE = (Severity.WARNING, Confidence.LOW), (Severity.CRITICAL, Confidence.HIGH)
 MEASURED_IN_STEPS = {
-    "update-stopped-early", "values-through-ends", "ratio-computed-wrongly", "targets-not-of-rewards", "values-led-astray",
+    "advantages-spread-out",    "update-stopped-early", "values-through-ends", "ratio-computed-wrongly", "targets-not-of-rewards", "values-led-astray",
 }  # fmt: skip
 
 # --- environment ------------------------------------------------------------------------------------------------------
@@ -281,6 +281,7 @@ DRAWN = np.random.default_rng(1)
 PAID, VALUES, TARGETS = DRAWN.normal(size=(3, 40))
 LEFT, GIVEN = DRAWN.normal(size=(2, 16))
 CRITIC = {"newvalue": VALUES, "returns": TARGETS}
+SQUARE = {"newlogprob": VALUES - 1}
 
 
 def summed(discount: float, paid: np.ndarray = PAID) -> np.ndarray:
@@ -438,6 +439,9 @@ PROVED: Mapping[str, Sequence[tuple[str | tuple[str, ...], Batches]]] = {
         ("those of the next step", PLAIN | {"returns": np.append(RETURNS[1:], 0.0)}),
         ("summed up from the first step on", PLAIN | {"rewards": PAID[::-1], "returns": RETURNS[::-1]}),
         ("across the ends of episodes", PLAIN | {"dones": np.arange(40) % 10 == 9}),
+    ],
+    "advantages-spread-out": [
+        ("the advantages of 40 rows have the shape (40, 40)", SQUARE | {"advantages": TARGETS - VALUES[:, None]})
     ],
     "values-led-astray": [
         ("leads away from it", CRITIC | {"value_gradient": TARGETS - VALUES}),
@@ -632,6 +636,9 @@ SILENT: Mapping[str, Mapping[str, Batches]] = {
             *[MASKED | {"mask": MASK * (np.arange(5) != 1)}] * 5,
         ],
         "clipped tokens need no gradient": [CLIPPED_FIRST | {"logps": -MASK, "old_logps": -MASK - 0.5 * FIRST}] * 2,
+    },
+    "advantages-spread-out": {
+        "a table of as many steps as rows": [SQUARE | {"advantages": np.outer(VALUES, TARGETS)}] * 2
     },
     "values-led-astray": {
         "a squared distance": [CRITIC | {"value_gradient": VALUES - TARGETS}] * 2,

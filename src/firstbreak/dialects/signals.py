@@ -110,6 +110,7 @@ _ENVIRONMENT: tuple[_Row, ...] = (
     _less("proof.row_other", "share of the stored rows whose observations are not those of one step"),
     _less("proof.end_missed", "share of the environment's ends that are not stored as ends"),
     _less("proof.next_begun", "share of time limits after which the next episode's first observation is stored"),
+    _less("proof.spread_out", "share of the minibatches whose rows have an advantage for every other row"),
     _less("proof.value_led_astray", "share of the values whose gradient leads away from their target"),
     ("proof.gradient_kept", "down", "count", "updates whose gradient holds that of the update before"),
     ("proof.steps", None, "environment steps", "steps of an environment that a call of the recorder was given"),

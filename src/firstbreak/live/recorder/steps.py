@@ -106,8 +106,10 @@ def identities_of(given: Mapping[str, Any], rollout: Mapping[str, Any], shifted:
             made |= {**rollout, "row_logps": np.ravel(old), "row_advantages": np.ravel(given["advantages"])}
         if "ratio" in named:
             made["ratio"] = np.reshape(given["ratio"], (-1, 1))
-    if "gradient" in named and "advantages" in named:
+    if "gradient" in named and np.size(given.get("advantages", ())) == np.size(given["gradient"]):
         made |= {"gradient": np.reshape(given["gradient"], (-1, 1)), "advantages": np.ravel(given["advantages"])}
+    if (m := np.size(given.get("newlogprob", ()))) > 1 and np.shape(given.get("advantages", ())) == (m, m):
+        made["square"] = given["advantages"]
     if "clip_coef" in named:
         made["clip"] = float(given["clip_coef"])
     return made
