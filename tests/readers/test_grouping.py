@@ -149,3 +149,12 @@ def test_what_an_experiment_writes_beside_the_logs_of_a_trial_is_no_log(tmp_path
         (trial / name).write_text('{"step": 1, "reward": 5, "seconds": 3}\n')
     assert names(trial) == ["treated-0"]
     assert len(read(trial).series["reward.mean"].values) == 60
+
+
+@pytest.mark.parametrize("begins", [60, 0])
+def test_numbered_parts_of_which_each_goes_on_are_one_run(tmp_path: Path, begins: int) -> None:
+    for part, first in ((1, 0), (2, begins)):
+        rows = "\n".join(f"{first + i},{0.01 * (first + i) + 0.003 * part * (i % 7)}" for i in range(60))
+        (tmp_path / f"part{part}").mkdir()
+        (tmp_path / f"part{part}" / "progress.csv").write_text(f"step,reward\n{rows}\n")
+    assert len(group(tmp_path).runs) == (1 if begins else 2)

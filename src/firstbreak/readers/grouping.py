@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 
@@ -62,6 +63,9 @@ class Relation(enum.Enum):
     GOES_ON = "one goes on after the other"
     OTHER = "no metric in common"
     APART = "the same metrics from the same step on, with other numbers"
+
+
+COUNTED_ALIKE = 0.9  #: of the steps of one log: two axes of so many equal numbers are one (convention)
 
 
 class How(enum.Enum):
@@ -134,6 +138,11 @@ def _below(place: Path) -> Grouping:
         return _side_by_side(place, text)
     if len(folders) == 1 and own:
         return _logs_and_folders(place, text, _below(folders[0]).runs)
+    if _numbered_parts(folders):
+        names = first_few([folder.name for folder in folders], NAMED)
+        return Grouping(
+            (place,), f"{place}: {names} are one run: {Relation.GOES_ON.value}. --each reads each of them as a run."
+        )
     below = [_below(folder) for folder in folders]
     found = [run for grouping in below for run in grouping.runs]
     alone = folders[0].name != RUNS and len(logs) == len(readable)
@@ -142,6 +151,18 @@ def _below(place: Path) -> Grouping:
     if own:
         return _logs_and_folders(place, text, found)
     return Grouping(tuple(found), " ".join(filter(None, (grouping.why for grouping in below))))
+
+
+def _numbered_parts(folders: Sequence[Path]) -> bool:
+    """`part1` and `part2`, of which each goes on where the one before ends."""
+    if len(folders) < 2 or len(folders) > COMPARED or len({re.sub(r"\d+", "", folder.name) for folder in folders}) > 1:
+        return False
+    for one, other in pairwise(map(_curves, folders)):
+        shared = [name for name in one if name in other and _tells(one[name]) and _tells(other[name])]
+        later = sum(_goes_on(one[name], other[name]) and one[name].steps[0] < other[name].steps[0] for name in shared)
+        if not shared or 2 * later <= len(shared):  # a monitor counts its own steps in each part
+            return False
+    return True
 
 
 def _side_by_side(place: Path, logs: Sequence[Path]) -> Grouping:
@@ -242,7 +263,7 @@ def _goes_on(one: Series, other: Series) -> bool:
 def _alike(one: Series, other: Series) -> bool:
     """Whether two curves hold the same numbers where both have steps; a console's are rounded."""
     short, long = sorted((one, other), key=len)
-    if one.axis != other.axis:
+    if one.axis != other.axis and np.isin(short.steps, long.steps).mean() < COUNTED_ALIKE:
         return _alike_in_order(short.values, long.values)
     inside = (short.steps >= long.steps[0]) & (short.steps <= long.steps[-1])
     if not inside.any():

@@ -54,7 +54,7 @@ def detect(
     if not learned and curve.axis == "env_steps" and 0 < first < SOON * planned:
         return critical(
             "the share of random actions is {highest} at most from {first} on, and the configuration plans it to fall until "
-            "{planned}: the schedule ran out early, as with learn() in pieces; let it span the whole training",
+            "{planned}: the schedule ran out early, as with learn() in pieces; let the schedule span the whole training",
             seen_since(curve, "share of random actions", first),
             highest=facts.highest(curve),
             first=facts.at(curve, first),
