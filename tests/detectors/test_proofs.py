@@ -37,7 +37,8 @@ Batches = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 ASKING = {"read-in-two-ways", "reward-depends-on-call", "update-stopped-early"}  #: of which two readings are possible
 DOUBT, SURE = (Severity.WARNING, Confidence.LOW), (Severity.CRITICAL, Confidence.HIGH)
 MEASURED_IN_STEPS = {
-    "advantages-spread-out",    "update-stopped-early", "values-through-ends", "ratio-computed-wrongly", "targets-not-of-rewards", "values-led-astray",
+    "advantages-spread-out", "update-stopped-early", "values-through-ends",
+    "ratio-computed-wrongly", "targets-not-of-rewards", "values-led-astray",
 }  # fmt: skip
 
 # --- environment ------------------------------------------------------------------------------------------------------

@@ -272,7 +272,7 @@ def test_names_that_fit_are_not_cut_for_a_long_cause() -> None:
     text = table.render([cause, replace(cause, path="/runs/a2c-CartPole-v1")], 80)
     assert "ppo-CartPole-v1" in text
     assert "a2c-CartPole-v1" in text
-    assert "(advantage, step 1250)" in " ".join(text.split())
+    assert "advantage, step 1250: " in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= 80
 
 
@@ -284,10 +284,11 @@ def test_a_run_is_one_line_where_its_whole_reason_fits() -> None:
     short = SurveyRow(path="/runs/b", fingerprint="", action="continue", summary="2 scores are too few", known=False)
     fine = SurveyRow(path="/runs/c", fingerprint="", action="continue", summary="the score rises")
     rows = sorted([fine, short, undecided], key=lambda row: row.urgency)
-    _, first, more, second, *_ = table.render(rows, 80).splitlines()
-    assert " ".join(f"{first} {more}".split()).endswith(f"{undecided.reason} (environment or reward, step 30)")
+    _, first, *more = table.render(rows, 80).splitlines()
+    second = next(i for i, line in enumerate(more) if line.startswith("cannot tell"))
+    whole = " ".join(" ".join([first, *more[:second]]).split())
+    assert whole.endswith(f"environment or reward, step 30: {undecided.reason}")
     assert len(first) <= 80
-    assert second.startswith("cannot tell")
     _, *lines, _, counts = table.render(rows).splitlines()
     assert [line.split("  ")[0] for line in lines] == ["rollback", "cannot tell", "continue"]
     assert lines[0].endswith(undecided.reason)
@@ -300,13 +301,9 @@ def test_a_wide_table_says_which_score_it_is_and_where_it_was_best() -> None:
         now=0.4, best=0.7, best_step=250_000, score="eval.accuracy",
     )  # fmt: skip
     shown = {width: table.render([row], width) for width in (80, 120, 160)}
-    assert ["at 250K" in text for text in shown.values()] == [False, True, True]
+    assert all("at 250K" in text for text in shown.values())  # a short name leaves room for it
     assert ["eval.accuracy" in text for text in shown.values()] == [False, False, True]
-    assert ["(COLUMNS=140) shows the score now and at its best" in text for text in shown.values()] == [
-        True,
-        False,
-        False,
-    ]
+    assert not any("COLUMNS=140" in text for text in shown.values())
 
 
 def test_a_narrow_table_keeps_names_links_and_steps_whole() -> None:
@@ -318,10 +315,8 @@ def test_a_narrow_table_keeps_names_links_and_steps_whole() -> None:
     text = table.render([row, replace(row, path="rllib-pong")], 80)
     assert name in text
     assert "rllib-pong" in text  # the first letter too, where the folder is "."
-    assert text.count("step 4800)") == 2
-    assert f"{row.reason} (policy update or advantage, step 4800)" in " ".join(
-        text.splitlines()[-3].split() + text.split()
-    )
+    assert text.count("step 4800:") == 2
+    assert f"policy update or advantage, step 4800: {row.reason}" in " ".join(text.split())
     assert "-167.4" not in text
     assert "(COLUMNS=140) shows the score now and at its best" in text
     assert max(map(len, text.splitlines())) <= 80

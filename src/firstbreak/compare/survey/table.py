@@ -14,7 +14,8 @@ HEAD = ("verdict", "run", "first break", "since", "now", "best", "score", "why")
 WHOLE = 100_000  #: characters: nothing is folded
 APART = 2  #: columns between two cells
 LEAST = 24  #: characters of a name or of a reason that a line has room for
-WHY = 40  #: characters of a reason; with less room for it the numbers beside it are left out
+WHY = 60  #: characters of a reason; with less room for it the numbers beside it are left out
+SHORT = 20  #: characters of a name; where all are so short, two thirds of a reason are room enough
 NAME = 36  #: characters of a name in its column; a longer one moves what follows
 NARROW = 160  #: a narrower table has place and time before the reason, and leaves out which score it is
 REASONS = 5  #: unreadable runs, and folders without a log, that are listed
@@ -43,9 +44,10 @@ def render(rows: Sequence[SurveyRow], width: int | None = None, without_log: Seq
 def _narrow(cells: Sequence[tuple[str, ...]], width: int) -> tuple[list[tuple[str, ...]], str]:
     """Place and time before the reason, the numbers for which there is room, and where those are that are left out."""
     lines = [(v, run, now, best, _reason(v, place, since, why)) for v, run, place, since, now, best, _, why in cells]
+    room = WHY if max(len(line[1]) for line in lines) > SHORT else WHY * 2 / 3
     for kept in (4, 3, 2):
         found = [(*line[:kept], line[-1]) for line in lines]
-        if width - sum(_widths(found, width)) >= WHY:
+        if width - sum(_widths(found, width)) >= room:
             break
     missing = " and ".join(["now", "at its best"][kept - 2 :])
     return found, f"A wider terminal (COLUMNS=140) shows the score {missing} as well." if missing else ""
