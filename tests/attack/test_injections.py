@@ -56,7 +56,7 @@ def test_a_saved_model_is_quoted(run: Path, monkeypatch: pytest.MonkeyPatch) -> 
     dx = diagnose(read(run))
     best = replace(dx.best_checkpoint, path=ATTACK) if dx.best_checkpoint else None
     assert best is not None
-    said = verdict._rollback(verdict.Inputs(dx.run), best, None)
+    said = verdict._back_to(best, "step")
     assert ORDER in said
     assert ORDER not in without_quotations(said)
 

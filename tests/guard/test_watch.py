@@ -201,7 +201,7 @@ def test_in_a_pipe_a_verdict_that_does_not_last_is_no_line(capsys: pytest.Captur
     words = ["continue", *["watch", "continue"] * 6, *["rollback"] * 5, "watch"]
     told = [
         SimpleNamespace(
-            verdict=SimpleNamespace(action=Action(word), summary=f"at {i}"),
+            verdict=SimpleNamespace(action=Action(word), summary=f"at {i}", do_first=""),
             first_break=None,
             run=SimpleNamespace(last_step=i),
         )

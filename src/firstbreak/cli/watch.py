@@ -247,7 +247,7 @@ def _written(dx: Diagnosis) -> float:
 def _as_lines(watched: Diagnoses, name: str) -> Diagnoses:
     lasting, line, shown = Lasting(), "", ""
     for dx in watched:
-        where, verdict = f"{Path(name).name}  step {number(dx.run.last_step)}", dx.verdict
+        where, verdict = f"step {number(dx.run.last_step)}", dx.verdict
         line = f"{where}  {verdict.action.value}: {verdict.summary} Do this first: {verdict.do_first}"
         if lasting.add(dx):
             write(shown := line)

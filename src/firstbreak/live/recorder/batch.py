@@ -88,7 +88,9 @@ class BatchRecorder(Measurements):
             told = shifted_of(arrays, done)
             self._shifted = self._shifted if told is None else told
             made = identities_of(arrays, self._rollout, self._shifted) | executed(arrays, done)
-            if "cut" in done and done["cut"].shape == np.shape(made.get("ended", 0.0)):
+            if "cut" in arrays:
+                made["cut"] = arrays["cut"]
+            elif "cut" in done and done["cut"].shape == np.shape(made.get("ended", 0.0)):
                 made["cut"] = done["cut"]
             if self._passing is not None and "row_obs" in made:
                 made["past"] = self._passing.past.last()

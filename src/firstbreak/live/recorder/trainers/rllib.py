@@ -53,6 +53,7 @@ def _rollout(given: Mapping[str, Any], advantages: np.ndarray) -> dict[str, Any]
     ends = ended[real].astype(float)
     return {name: column[name][real, None] for name in column} | {
         "ended": ends[:, None],
+        "cut": np.zeros_like(ends)[:, None],  # what is added at a time limit is among the rewards
         "next_value": np.zeros(1),
         "gamma": float(given["gamma"]),
         "gae_lambda": float(given["lambda_"]),
