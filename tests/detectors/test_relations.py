@@ -620,3 +620,26 @@ def test_a_policy_that_leaves_its_reference_and_gains_is_watched_and_no_break(ri
 def test_a_replay_buffer_that_begins_anew_at_each_restart_is_not_saved() -> None:
     assert "after 3 restarts the replay buffer begins anew" in found("reported-in-text", restarted(saved=False)).message
     silent("reported-in-text", restarted(saved=True))
+
+
+@pytest.mark.parametrize("evaluated", [9.0, 300.0])
+def test_an_evaluation_that_never_moved_while_training_was_high_is_apart_though_training_fell_later(
+    evaluated: float,
+) -> None:
+    trained = np.concatenate([np.linspace(60, 390, 60), np.linspace(390, 150, 40)]) + noise(N, 5.0)
+    scores = np.where(X < 10, 9.0, np.minimum(evaluated, trained)) + noise(N, 0.5, 1)
+    made = run({"reward.mean": trained, "eval.reward": scores}, algorithm="ppo", trainer="sb3")
+    if evaluated < 10:
+        assert "training returns reached" in found("evaluation-left-behind", made).message
+    else:
+        silent("evaluation-left-behind", made)
+
+
+def test_an_error_of_numbers_that_are_not_finite_is_of_numerics(tmp_path: Path) -> None:
+    rows = "\n".join(f"iter {i} reward {i / 10:.2f} loss {1 / (i + 1):.3f}" for i in range(20))
+    end = "Traceback (most recent call last):\n  here\nValueError: loc (Tensor of shape (16, 2)) but found invalid values: 1\n"
+    (tmp_path / "train.log").write_text(f"{rows}\n{end}")
+    said = diagnose(read(tmp_path))
+    assert said.verdict.action is Action.STOP
+    assert said.first_break is not None
+    assert said.first_break.link is Link.NUMERICS

@@ -293,3 +293,13 @@ def test_a_trend_of_a_curve_whose_numbers_do_not_fit_comes_after_the_relation() 
     first = diagnose(run(curves, algorithm="dqn", config={"gamma": 0.99})).first_break
     assert first is not None
     assert first.detector == "value-scale-mismatch"
+
+
+def test_a_policy_that_games_its_reward_drifts_and_the_reward_comes_first() -> None:
+    rising, falling = np.linspace(0.3, 1.0, N) + noise(N, 0.01), np.linspace(0.5, 0.05, N) + noise(N, 0.01, 1)
+    said = diagnose(
+        run({"reward.mean": rising, "eval.accuracy": falling, "kl.ref": np.linspace(0.0, 3.0, N)}, algorithm="grpo")
+    )
+    assert {"far-from-reference", "reward-up-evaluation-down"} <= {o.detector for o in said.findings}
+    assert said.first_break is not None
+    assert said.first_break.link is Link.REWARD

@@ -361,6 +361,8 @@ def first_break_of(
     else:
         found = [o for o in signs if _is_serious(o) and not _only_slower(o, signs)]
     found = _without_restatements(_without_consequences(found, outcomes))
+    if any(_is_apart(o) for o in found):  # a policy that games its reward drifts
+        found = [o for o in found if Role.TEXT_LOST not in o.roles or _is_apart(o)]
     found = sorted(found, key=lambda o: (bool(o.roles & RESTATE), _by_onset(o, outcomes)))
     if not found:
         return _by_setting(outcomes, ranked) if harmed or harm is Harm.STALLED else None
@@ -458,6 +460,11 @@ def _dated(finding: Finding, outcomes: Sequence[Outcome]) -> Finding:
     jumps = (o.finding for o in outcomes if o.finding is not None and o.finding.sudden)
     same = (f for f in jumps if f.metric == finding.metric and f.onset is not None and low <= f.onset <= 2 * high - low)
     return next(same, finding)
+
+
+def _is_apart(sign: Outcome) -> bool:
+    """What is sure, and says that the evaluation falls while the reward rises."""
+    return Role.EVALUATION_APART in sign.roles and _is_serious(sign)
 
 
 def _is_serious(sign: Outcome) -> bool:

@@ -160,7 +160,7 @@ class Console:
                 reading = replace(reading, kind=LineKind.FRAGMENT)
             self._beside = bool(reading.values)
             self._take(reading, self._headings.see(line, reading))
-            if line and not reading.values:
+            if line and (not reading.values or self._events.is_raised(line)):
                 self._events.see(line, self._row, self._step)
 
     def _take(self, reading: ParsedLine, values: Mapping[str, float]) -> None:

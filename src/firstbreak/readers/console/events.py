@@ -67,6 +67,10 @@ class Events:
                 del self._counts[Happened.REFUSED]
                 self.found = [found for found in self.found if found[2].kind is not Happened.REFUSED]
 
+    def is_raised(self, line: str) -> bool:
+        """Whether the line ends a traceback, whatever numbers its message holds."""
+        return self._inside and "Error: " in line and bool(_RAISED.match(line))
+
     def told(self, row: int, has_steps: bool) -> list[tuple[float, Event]]:
         """What was found since the last call, each with the index of the last number before it."""
         found, self.found = self.found, []

@@ -34,8 +34,8 @@ from firstbreak.words import number
 ROLES = (Role.RELATION,)
 BOX = pattern(r"Box\((?:low=)?\[?(-?[\d.]+)[^,\]]*\]?, ?(?:high=)?\[?([\d.]+)(?:.*\) *\((\w+))?")
 ONE = pattern(r"Box\([^()]*\(1,\)")
-HIGH = pattern(r"action_?(?:high|max|limit|bound)$|max_?action$", re.IGNORECASE)
-LEAST, MOST = (pattern(rf"(?:.*/)?act(?:ion)?s?[_/.]{end}", re.IGNORECASE) for end in ("min", "max"))
+HIGH = pattern(r"action[_.]?(?:high|max|limit|bound)$|max_?action$", re.IGNORECASE)
+LEAST, MOST = (pattern(rf"(?:.*/)?(?:raw_|policy_)?act(?:ion)?s?[_/.]{end}", re.IGNORECASE) for end in ("min", "max"))
 SCALED = pattern(r"action_?(?:re)?scal(?:e|ing)$", re.IGNORECASE)
 FAMILIES = only(Policy.CONTROL, why="only for policies that act in an environment")
 
@@ -95,7 +95,8 @@ def _range(config: Config) -> tuple[float, float | None, str]:
         if isinstance(value, str) and "act" in name.lower() and (box := BOX.search(value)):
             return float(box[1]), float(box[2]), box[3] or ""
         if HIGH.search(name) and isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
-            return -float(value), float(value), ""
+            low = config.raw.get(re.sub("high$|max$", lambda end: {"high": "low"}.get(end[0], "min"), name))
+            return float(low) if isinstance(low, int | float) else -float(value), float(value), ""
     return 0.0, None, ""
 
 

@@ -27,8 +27,10 @@ from firstbreak.engine.stats.agreement import comparable
 from firstbreak.engine.stats.changes import for_good
 from firstbreak.engine.stats.shape import trajectory
 from firstbreak.model import Config, Finding, NotApplicable, NotMeasured, Role, Series
+from firstbreak.words import number
 
 SCALED = 12.0  #: ratio, as of `reward-scale-apart`
+GAINED = 3.0  #: errors of the level: what training surely had gained
 CLOSE = 0.1  #: of the best episode's return: nearer is the difference of a mean and a maximum (convention)
 FIRST = 3  #: returns of the untrained policy: the smoothed start of a fast learner has left them behind (convention)
 EPISODES = 10  #: of an evaluation: fewer are unusual (convention)
@@ -77,6 +79,11 @@ def detect(
             return _apart(trained, eval_reward_max.finite.between(above), scores, above)
     risen = float(scores.values.max() - scores.values[0])
     gain = training.best - min(training.start, float(np.median(trained.values[:FIRST])))
+    there = np.interp(scores.steps, trained.steps, trained.values)
+    if training.lost and training.kind in ("peaked", "collapsed") and gain > GAINED * training.level_noise:
+        kept = scores.values[there > training.start + gain / 2]  # evaluations while training had most of its gain
+        if len(kept) >= min_evaluations and float(kept.max() - scores.values[0]) < max_gain * gain / 2:
+            return _while_it_was_high(scores, trained, kept)
     if not training.learned or training.lost or risen > max_gain * gain:
         return None
     gap = np.interp(late.steps, trained.steps, trained.values) - late.values
@@ -92,6 +99,17 @@ def detect(
         end=facts.end(trained, training),
         late=facts.median(late),
         numbers={"gap": float(np.median(gap))},
+    )
+
+
+def _while_it_was_high(scores: Series, trained: Series, kept: np.ndarray) -> Finding:
+    return warning(
+        "training returns reached {best}, and {n} evaluations at that time returned {most} at most: the evaluation environment "
+        "differs from the training environment; evaluate once in the training environment, with its normalisation statistics",
+        seen_in(scores, "evaluation", beside={"training return": trained}),
+        best=facts.highest(trained),
+        n=f"{len(kept)}",
+        most=number(float(kept.max())),
     )
 
 

@@ -38,6 +38,7 @@ import numpy as np
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, from_point, graded, seen_as, seen_in, seen_since, warning
 from firstbreak.engine.stats.spikes import period
+from firstbreak.knowledge.detectors._ended import by_nan, end_of
 from firstbreak.model import (
     Confidence,
     Evidence,
@@ -88,16 +89,17 @@ def detect(
     lasting_points: int = at(LASTING, "points", "Non-finite points at the end: so many are no accident any more."),
     padding_share: float = at(0.5, "share", "A mostly empty column belongs to rows of another kind: evaluations."),
 ) -> Finding | Expected | NotMeasured | None:
+    end = end_of(run.error, run) if run.error is not None and by_nan(run) else None
     watched = [s for name, s in run.series.items() if COMPUTED.fullmatch(name) and len(s)]
     watched += [_logged(s) for name, s in run.series.items() if REWARD.fullmatch(name) and np.isinf(s.values).any()]
     if not watched:
-        return NotMeasured("no loss, gradient norm or other quantity of the update is logged")
+        return end or NotMeasured("no loss, gradient norm or other quantity of the update is logged")
     never = {s.name for s in watched if not len(s.finite)}
     empty = {s.name for s in watched if not s.finite.values.any()}  # a loss of exactly 0: transformers prints NaN so
     poisoned = any(norm in never and any(loss in name for name in empty) for norm, loss in NETWORKS.items())
     broken = [b for s in watched if (b := _break(s, poisoned, lasting_points, padding_share)) is not None]
     if not broken:
-        return _out_of_scale(run, lasting_points) or _never(watched, run)
+        return end or _out_of_scale(run, lasting_points) or _never(watched, run)
     if (skipped := _skipped(broken, run.series.get("lr"))) is not None:
         return skipped
     ended = {b.series.name for b in broken if _ends(b, run)}

@@ -26,6 +26,7 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at, critical, from_point, seen_as, seen_since, warning
 from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.engine.stats.points import median
+from firstbreak.knowledge.detectors._ended import by_nan, end_of
 from firstbreak.model import Event, Evidence, Finding, Happened, NotMeasured, Role, Run, Series
 from firstbreak.words import number
 
@@ -52,7 +53,7 @@ def detect(
     if not run.events and replay_size is None:
         return NotMeasured("no console log with lines of text, and no second file of events, was read")
     if run.error is not None:
-        return _ended(run, run.error)
+        return None if by_nan(run) else end_of(run.error, run)
     heads = [e for e in run.events if e.kind is Happened.NOT_LOADED and HEAD in e.text]
     if heads and TRAINED & run.series.keys():
         return _random_head(run, heads[-1])
@@ -67,18 +68,6 @@ def detect(
         if (found := _fell(event, score.finite, min_fall, size, around)) is not None:
             return found
     return None
-
-
-def _ended(run: Run, event: Event) -> Finding:
-    step = event.step if event.step is not None else run.last_step
-    where = facts.tell("{where}", where=f" after step {step:g}" if step is not None else "")
-    return critical(
-        '{source} ends{where} with "{line}"; read the lines above this error in {source}',
-        seen_as(onset=step, drawn=(Evidence(text=f"{event.source}: {event.text}", series=None),)),
-        source=event.source,
-        where=where,
-        line=event.text,
-    )
 
 
 def _emptied(size: Series) -> Event | None:
