@@ -477,7 +477,7 @@ def _do_first(
         steps.append(f"Stop, and go back to {_back_to(best, axis_word(inputs.run.axis_of(best.metric)))}.")
     elif judged.action is Action.STOP and inputs.run.error is None:
         steps.append("Stop the run." if judged.harm is not Harm.LOST else _start_again(inputs, best))
-    elif judged.harm is Harm.LOSING and best is not None and best.step < (inputs.run.last_step or 0.0):
+    elif judged.harm is Harm.LOSING and best is not None and _inside(best.step, inputs):
         steps.append(f"Keep {_back_to(best, axis_word(inputs.run.axis_of(best.metric)))}.")
     if judged.answer:
         steps.append(judged.answer)
@@ -492,6 +492,12 @@ def _do_first(
         ended = has_its_planned_steps(inputs.run) and not warnings(outcomes)
         steps.append(_go_on(inputs, score) if ended else _watch(outcomes))
     return " ".join(filter(None, steps))
+
+
+def _inside(step: float, inputs: Inputs) -> bool:
+    """Whether a step lies between the first score and the end: what was best before anything was learned is no model to keep."""
+    first = inputs.score.steps[0] if inputs.score is not None else 0.0
+    return bool(first < step < (inputs.run.last_step or 0.0))
 
 
 def _go_on(inputs: Inputs, score: Score | None) -> str:
