@@ -526,5 +526,6 @@ def _told_apart(link: Link, probabilities: Mapping[Link, float]) -> tuple[Link |
 
 def is_blind(link: Link, outcomes: Sequence[Outcome]) -> bool:
     """Whether nothing of this link was measured, although the run could have logged it."""
-    statuses = {o.status for o in outcomes if o.link is link and not o.roles & RESTATE}
+    seen = (o for o in outcomes if o.link is link and (o.finding is not None or not o.roles & RESTATE))
+    statuses = {o.status for o in seen}
     return not statuses & {Status.OK, Status.FOUND} and bool(statuses & {Status.NOT_MEASURED, Status.CRASHED})

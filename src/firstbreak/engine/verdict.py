@@ -85,8 +85,8 @@ def _link_verdict(outcomes: list[Outcome], link: Link, first_break: FirstBreak |
     first = first_break is not None and link in first_break.links
     alone = first_break is not None and first_break.also is None
     status = LinkStatus.BROKEN if first and alone and action in STOPS else LinkStatus.SUSPECT
-    own = [o for o in outcomes if not o.roles & RESTATE]  # what the score did is no sign of one link
-    serious = [o.finding for o in own if o.finding is not None and o.finding.severity is not Severity.NOTICE]
+    own = [o for o in outcomes if not o.roles & RESTATE]  # a link of which only the score was asked is not measured
+    serious = [o.finding for o in outcomes if o.finding is not None and o.finding.severity is not Severity.NOTICE]
     if serious:
         return LinkVerdict(status=status, why=max(serious, key=lambda finding: finding.severity.rank).message)
     if first and first_break is not None:
