@@ -28,6 +28,7 @@ from firstbreak.model import (
     Weight,
     WeightKind,
 )
+from firstbreak.values import replace
 from tests.make import noise, run, series
 
 ORDER = (Action.CONTINUE, Action.WATCH, Action.STOP, Action.ROLLBACK)  #: the mildest first
@@ -303,3 +304,39 @@ def test_a_policy_that_games_its_reward_drifts_and_the_reward_comes_first() -> N
     assert {"far-from-reference", "reward-up-evaluation-down"} <= {o.detector for o in said.findings}
     assert said.first_break is not None
     assert said.first_break.link is Link.REWARD
+
+
+def test_a_model_that_no_longer_writes_its_text_is_stopped_though_its_pairs_are_told_apart() -> None:
+    curves = {
+        "eval.pref.reward.accuracy": np.linspace(0.5, 0.9, N),
+        "policy.token_accuracy": np.where(np.arange(N) < N // 4, 0.95, 0.25) + noise(N, 0.01),
+        "pref.logp.chosen": np.where(np.arange(N) < N // 4, -10.0, -600.0) + noise(N, 0.5, 1),
+        "pref.logp.rejected": np.where(np.arange(N) < N // 4, -12.0, -900.0) + noise(N, 0.5, 2),
+    }
+    said = diagnose(run(curves, algorithm="dpo", trainer="trl"))
+    assert "far-from-reference" in {o.detector for o in said.findings}
+    assert (said.verdict.action, said.harm) == (Action.STOP, Harm.APART)
+
+
+def test_groups_whose_rewards_differ_are_no_copies_and_half_precision_is_evidence() -> None:
+    still = {"kl.ref": np.full(N, 1e-4), "reward.mean": 0.4 + noise(N, 0.02), "lr": np.full(N, 2e-5)}
+    causes = {
+        share: {c.id: c for c in diagnose(_half(still | {"reward.zero_std_frac": np.full(N, share)})).causes}
+        for share in (0.1, 0.9)
+    }
+    kinds = {
+        share: {w.kind for w in found["samples-without-variety"].evidence}
+        if "samples-without-variety" in found
+        else None
+        for share, found in causes.items()
+    }
+    assert kinds[0.1] is None or WeightKind.REFUTED in kinds[0.1]
+    assert kinds[0.9] is not None
+    assert WeightKind.REFUTED not in kinds[0.9]
+    weights = causes[0.1]["updates-rounded-away"].evidence
+    assert any("bfloat16" in w.text for w in weights if w.kind is WeightKind.CONFIGURATION)
+
+
+def _half(curves: dict[str, np.ndarray]) -> Run:
+    made = run(curves, algorithm="grpo")
+    return replace(made, config=replace(made.config, raw={"param_dtype": "bfloat16", "master_weights": False}))

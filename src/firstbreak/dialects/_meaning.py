@@ -32,8 +32,7 @@ class Company:
     reward: bool = False  #: the whole reward is logged, so that other rewards are parts of it
     penalty: bool = False  #: a coefficient of a divergence is logged
     judge: bool = False  #: a reward model is trained
-    fitted: bool = False  #: a critic and advantages are logged
-    targets: bool = False  #: mean value and mean return of a batch, and an episode's return beside them
+    fitted: bool = False  #: a critic is trained, and advantages or its mean value are logged
     text: bool = False  #: only texts, and no environment
     game: bool = False  #: only an environment, and no texts
     wordless: bool = False  #: no texts
@@ -42,7 +41,6 @@ class Company:
 
 #: in which company a name that was taken for this is that
 _BESIDE_OF = """
-    targets: reward.mean=returns.mean reward.std=returns.std |
     judge: pref.reward.accuracy=rm.accuracy reward.accuracy=rm.accuracy pref.reward.margin=rm.margin pref.reward=rm.reward
         loss.total=rm.loss |
     preference: loss.total=pref.loss reward.accuracy=pref.reward.accuracy eval.accuracy=eval.pref.reward.accuracy |
@@ -496,9 +494,6 @@ def company(names: Iterable[list[str]]) -> Company:
         reward=any(_only(atoms) <= {"reward", "total", "rollout"} and "reward" in atoms for atoms in found)
         or sum(words[-1:] == ["reward"] and not NO_PART.issuperset(words[-2:]) for words in spoken) > 1,
         penalty=any({"kl", "coef"} <= atoms for atoms in found),
-        targets=all(any({of, kind} <= a for a in found) for of in ("critic", "return") for kind in ("mean", "std"))
-        and not any({"reward", "mean"} <= atoms for atoms in found)
-        and any({"return", "episode"} <= atoms for atoms in found),
-        fitted=critic and any(_only(atoms) == {"advantage"} for atoms in found),
+        fitted=critic and any(_only(atoms) == {"advantage"} or {"critic", "mean"} <= atoms for atoms in found),
         judge={"loss", "acc"} <= {next(iter(atoms - _SILENT - {"reward"}), "") for atoms in found if "reward" in atoms},
     )

@@ -127,7 +127,7 @@ _AMBIGUOUS = _GUESSES.keys() | word_set(
 )
 _SCORES = word_set("correct return returns score scores total_reward")
 _PLACES = word_set(
-    "train training charts chart metrics metric loop rollout rollouts losses loss stats info actor agent global optim"
+    "train training debug charts chart metrics metric loop rollout rollouts losses loss stats info actor agent global optim"
     " optimizer progress env environment update updates"
 )
 #: words of a panel that change what its names mean

@@ -555,8 +555,9 @@ def _next(judged: Judgement, outcomes: Sequence[Outcome], ranked: Sequence[Ranke
         other = rival is not None and top is not None and rival.probability > top.probability
         return f"For `{first.detector}`: {step}." if other else f"{_capital(step)}."
     if telling:
-        apart = len(set(telling)) > 1
-        return f"{'Tell the causes apart' if apart else 'Confirm the cause' if rival is None else 'Test both'}: {telling[0]}"
+        one_for_both = len(telling) == 2 and telling[0] == telling[1]
+        how = "Test both" if one_for_both else "Confirm the cause" if rival is None else "Tell the causes apart"
+        return f"{how}: {telling[0]}"
     return _watch(outcomes, first) if judged.action not in STOPS else ""
 
 
