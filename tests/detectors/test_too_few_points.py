@@ -56,7 +56,6 @@ TOO_FEW: list[tuple[str, str | None, list[Curves]]] = [
     ("clip-fraction-high", None, [{"policy.clip_fraction": [0.9]}]),
     ("kl-reward", None, [{"kl.ref": [0, 1], "reward.mean": [1, 0]}]),
     ("score-lost", None, [{"reward.mean": [0.5, 0.6, 0.7]}]),
-    ("score-oscillates", None, [{"eval.reward": [1.0, 5.0, 1.0, 5.0, 1.0, 5.0]}]),
     ("step-too-large", None, [{"kl.old": [0.5, 0.5]}]),
     ("reward-component-dead", None, [{"reward.component.a.mean": [0.0] * 5}]),
     ("reward-flat", None, [{"reward.mean": noise(8)}]),

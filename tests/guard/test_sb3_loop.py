@@ -74,7 +74,9 @@ def test_a_done_mask_that_is_missing_is_named(tmp_path: Path) -> None:
 
         model.rollout_buffer.compute_returns_and_advantage = masked
 
-    assert "advantages-not-reproduced" in found(learned(tmp_path, patch=unmask))
+    run = learned(tmp_path, patch=unmask)
+    assert "advantages-not-reproduced" in found(run)
+    assert [run.config.get(name) for name in ("gamma", "env_id")] == [0.99, "CartPole-v1"]  # the model's own settings
 
 
 @pytest.mark.thorough

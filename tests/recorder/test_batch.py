@@ -75,6 +75,14 @@ def test_a_plus_for_a_minus_is_proved(tmp_path: Path) -> None:
     assert found.step == 1
 
 
+@pytest.mark.parametrize(("counted", "told"), [(6, True), (5, False)])
+def test_without_a_mask_every_token_with_a_gradient_counts(counted: int, told: bool, tmp_path: Path) -> None:
+    record, rows = firstbreak.recorder(tmp_path, share=1), np.full((8, 6), -1.0)
+    led = np.where(np.arange(6) < counted, 0.1, 0.0) * np.ones((8, 1))
+    found = record.batch(1, logps=rows, old_logps=rows * 1.4, gradient=led, fresh=True)
+    assert ("ratio_first" in found) is told
+
+
 def test_an_advantage_may_have_any_positive_scale_where_the_loop_does_not_say_which() -> None:
     record = BatchRecorder(None)
     found = record.batch(1, **{**BATCH, "advantages": 7 * BATCH["advantages"], "scaled": None})

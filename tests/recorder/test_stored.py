@@ -106,3 +106,35 @@ def test_steps_of_a_rollout(case: str, tmp_path: Path) -> None:
     stored = table | {"dones": np.maximum(table["terminated"], table["truncated"])} | change(table)
     record.transitions(1, **{key: stored[key] for key in ("actions", "rewards", "dones")})
     assert proved(firstbreak.read(tmp_path)) == ({check} if check else set())
+
+
+@pytest.mark.parametrize(("moves", "copied"), [(1.0, True), (0.0, False)])
+def test_rows_that_become_another_observation_are_overwritten(moves: float, copied: bool, tmp_path: Path) -> None:
+    record = firstbreak.recorder(tmp_path, share=1)
+    for step in range(1, 5):
+        rows, ones = np.full((64, 3), moves * step), np.ones(64)
+        given = {"obs": rows, "next_obs": rows, "actions": ones, "rewards": DRAW.normal(size=64), "dones": 0 * ones}
+        record.transitions(step, gamma=0.9, next_values=ones, td_target=given["rewards"] + 0.9, **given)
+    assert ("actions-not-those-executed" in proved(firstbreak.read(tmp_path))) is copied
+
+
+@pytest.mark.parametrize("vector", [True, False])
+@pytest.mark.parametrize("apart", [0, 1])
+def test_environments_with_one_seed_are_copies(vector: bool, apart: int, tmp_path: Path) -> None:
+    record = firstbreak.recorder(tmp_path, share=1)
+    singles = [gymnasium.make("Pendulum-v1") for _ in range(3)]
+    envs = (
+        [record.env(gymnasium.vector.SyncVectorEnv([lambda e=e: e for e in singles]))]
+        if vector
+        else [*map(record.env, singles)]
+    )
+    seeds = [apart * i for i in range(3)]
+    for env, seed in zip(envs, [seeds] if vector else seeds, strict=True):
+        env.reset(seed=seed)
+    for step in range(1, 5):
+        for _ in range(20):
+            for env in envs:
+                env.step(np.full((3, 1) if vector else 1, 0.5, np.float32))
+        paid = np.ones(20)
+        record.transitions(step, rewards=paid, returns=paid, gamma=0.0, actions=paid, dones=0 * paid)
+    assert ("samples-identical" in proved(firstbreak.read(tmp_path))) is (not apart)

@@ -45,7 +45,8 @@ _BESIDE_OF = """
         loss.total=rm.loss |
     preference: loss.total=pref.loss reward.accuracy=pref.reward.accuracy eval.accuracy=eval.pref.reward.accuracy |
     unpaired: pref.reward.accuracy=reward.accuracy | values: loss.total=value.loss | language: time.iteration=time.step |
-    text: epsilon=policy.clip_range progress.episodes=samples.step | wordless: throughput.tok_s=custom.throughput |
+    text: epsilon=policy.clip_range progress.episodes=samples.step | wordless: throughput.tok_s=custom.throughput
+        sft.ppl.mean=custom.perplexity |
     game: length=episode.length eval.length=eval.episode_length
 """
 _BESIDE = tuple(entries(_BESIDE_OF))
@@ -63,7 +64,7 @@ def beside(signal: str, company: Company) -> str:
 
 # atom: its spellings; an atom is a spelling of itself
 _SYNONYMS = """
-    reward: rewards rew rews r | return: returns ret rets | score: scores fitness | episode: ep episodes episodic game games
+    reward: rewards rew rews r | return: returns ret rets | score: scores fitness | episode: ep epi episodes episodic game games
         trajectory trajectories traj | length: lengths len lens | completion: completions response responses resp output
         outputs generated | gen: generation generate generating generations | token: tokens tok toks | prompt: prompts query
         queries question questions problem problems | policy: pi pol actor p | pg: surrogate surr | critic: value values vf
@@ -89,7 +90,7 @@ _SYNONYMS = """
     interact: interacts interactions | noise: sigma | importance: is iw w rho | epsilon: eps ε | rnd: icm curiosity |
     rm: rewardmodel | total: cumulative cum overall sum tot composite combined | flat: uninformative degenerate degen silent |
     param: params parameter parameters | done: completed ended seen played | skipped: dropped discarded | bounds: bound |
-    intrinsic: int intr
+    intrinsic: int intr | abs: absolute magnitude | filter: filtered
 """
 _ATOMS = {word: atom for atom, words in entries(_SYNONYMS) for word in (atom, *words.split())}
 
@@ -121,6 +122,7 @@ _PHRASES_OF = """
         won, goal rate, objective reached | lossscale: loss scale, grad scale, grad scaler, amp scale | epsilon: eps greedy,
         epsilon greedy, random action rate, random action prob | absdev importance: w dev, ratio dev, weight dev, is dev,
         ratio abs dev, ratio deviation, ratio absdev | correct: gt match, ground truth match, answer match |
+    validcount: valid trajectories, valid samples, valid rollouts | queue size: qsize | episode length: plies |
     critic max: qmax, maxq | kl behave: kl mu pi, kl pi mu | iter time: iter seconds
 """
 _PHRASES = {" ".join(phrase.split()): atoms for atoms, phrases in entries(_PHRASES_OF) for phrase in phrases.split(",")}
@@ -173,7 +175,8 @@ _QUANTITIES = """
         count/done + total; env step/interact + total count; interact + total env count | reward.pass_at_k: passk + share |
     reward.component.format.accuracy: format %/acc/correct + answer completion pass correct % | eval.reward: elo + rating
         score policy agent | success_rate: success %/episode/task + episode task goal %; success once/end + share |
-    action.bound_loss: bounds loss + action | filter.dropped: skipped group/prompt + count | sft.loss: sftloss |
+    action.bound_loss: bounds loss + action | filter.dropped: skipped group/prompt + count; flat filter +
+        count group prompt | sft.loss: sftloss |
     rm.loss: rm loss | rm.accuracy: rm acc | rm.margin: rm margin + reward | curiosity.loss: rnd loss | episode.length:
         episode length/step + env count | length.mean: ~ length/token + token sampled; new token |
     length.total.mean: sequence length | length.terminated_mean: ~ length/token eos + token | length.clipped_ratio: ~ clip % +
@@ -196,7 +199,8 @@ _QUANTITIES = """
         ratio token; clip importance | policy.clip_fraction.low: clip % low/lower + policy pg ratio token |
     policy.clip_fraction.high: clip % high/upper + policy pg ratio token | policy.clip_range: clip range/epsilon |
     policy.ratio_out: ratio outside/out + bounds range clip % | policy.ratio.absdev: absdev importance | policy.logp.mean:
-        logp + policy token trainer action sequence | policy.logp.ref: logp ref + policy token trainer | policy.logp.old: logp
+        logp + policy token trainer action sequence student | policy.logp.teacher: logp teacher + token | distill.reverse_kl: kl
+        reverse + token teacher student | policy.logp.ref: logp ref + policy token trainer | policy.logp.old: logp
         old + policy token trainer | policy.logp.rollout: logp engine/rollout + policy token | policy.stop_iter: stop
         iter/epoch + early | grad.norm: grad norm + policy total; grad | lr: lr + policy | optim.loss_scale: lossscale +
         policy optim trainer fp16 amp | advantage.mean: advantage + gae critic policy relative group token |
@@ -214,8 +218,8 @@ _QUANTITIES = """
         rollout/gen/sample/engine + step phase | time.train: time update/learn/optim/backward/trainer + step policy phase |
     time.step: time step/iter + total | time.update_weights: time sync + weight policy engine | time.reward: time
         reward/verify/score + step phase | time.iteration: time episode | epsilon: epsilon | time.wait_batch: time wait +
-        queue data rollout | time.elapsed: time wall/elapsed + total | throughput.iter_s: iter speed | throughput.tok_s: token
-        speed + total throughput | throughput.tok_s_gpu: token speed gpu | throughput.gen_tok_s: token speed
+        queue data rollout | time.elapsed: time wall/elapsed/passed + total | throughput.iter_s: iter speed |
+    throughput.tok_s: token speed + total throughput | throughput.tok_s_gpu: token speed gpu | throughput.gen_tok_s: token speed
         gen/rollout/completion/decode + throughput | throughput.sps: step speed + env total | throughput.fps: frame speed +
         env total approx | gpu.util: gpu util + estimated % | memory.gpu: gpu memory + peak max allocated |
     memory.gpu_reserved: gpu memory reserved + peak max | memory.alloc_retries: alloc/allocation retry + count gpu memory
@@ -273,7 +277,7 @@ def read(words: list[str], company: Company) -> Name | None:
         return Name("time.eval", reading.scale, NOTE, Origin.WORDS)
     signal = _by_company(reading, company) or _by_rule(reading) or _part(words, company) or _phase(words, reading)
     found = lookup(_with_statistic(signal, reading.statistic)) if signal else None
-    if found is None or (reading.held_out and found.link is Link.SYSTEMS):
+    if found is None or (reading.held_out and (found.link is Link.SYSTEMS or found.name.startswith("policy.ratio"))):
         return None
     note = f"{NOTE}: percent, shown as a share" if "percent" in reading.atoms else NOTE
     return Name(evaluation(found.name) if reading.held_out else found.name, reading.scale, note, Origin.WORDS)
@@ -313,7 +317,7 @@ def _sorted(words: list[str]) -> _Reading | None:
 
 _PARTS = word_set(
     "advantage advantages logp logprob logprobs recompute stage env reset ref reference forward backward load save"
-    " checkpoint data preprocess gather broadcast decode prefill score dispatch pack batching collate render transfer"
+    " teacher checkpoint data preprocess gather broadcast decode prefill score dispatch pack batching collate render transfer"
 )
 _PHASES = word_set("gen generate generation rollout sample train step reward sync wait")
 
@@ -420,7 +424,8 @@ def _by_company(reading: _Reading, company: Company) -> str | None:
 
 #: words with another meaning where texts are written and no environment is played in
 _OF_TEXT = {"coef": "kl.coef", "memory": "memory.gpu", "memory peak": "memory.gpu"} | {
-    **{"time": "time.step", "sample": "samples.step", "group": "samples.groups"}
+    **{"time": "time.step", "sample": "samples.step", "group": "samples.groups", "clip": "policy.clip_fraction"},
+    "queue size": "staleness.buffer_size",
 }
 
 

@@ -39,7 +39,7 @@ _SPELLED = """
     reward.mixed_frac: mixed pct_mixed | reward.solve_none_frac: all0 solve_none | reward.solve_all_frac: all1 solve_all |
     reward.shaped.mean: shaped_reward reward_shaped | reward.accuracy: acc accuracy correct correct_rate correctness
         outcome_correct solve_rate exact exact_match em pass_rate | reward.pass_at_k: pass_at_k pass_k | reward.kl_penalty:
-        kl_reward kl_penalty_reward non_score_reward | success_rate: success_rate success win_rate winrate success_ratio
+        kl_reward kl_penalty_reward non_score_reward | success_rate: success_rate success win_rate winrate win success_ratio
         is_success | episode.length: episode_length episode_lengths episodic_length ep_len ep_length episode_len |
     length.mean: completion_length completion_len response_length response_len response_tokens generation_length gen_len
         gen_tokens output_length num_generated_tokens length | length.clipped_ratio: clipped_ratio truncated truncated_ratio
@@ -68,7 +68,8 @@ _SPELLED = """
         chosen_rewards reward_chosen rewards_chosen | pref.reward.rejected: rejected_reward rejected_rewards reward_rejected
         rewards_rejected | pref.reward.margin: reward_margin reward_margins rewards_margin rewards_margins margins
         preference_margin | pref.reward.accuracy: reward_accuracy reward_accuracies rewards_accuracies preference_accuracy |
-    staleness.mean: staleness off_policy_steps policy_lag | rollout_train.kl: mismatch_kl rollout_kl vllm_kl kl_rollout_train |
+    staleness.mean: staleness off_policy_steps policy_lag | rollout_train.masked_frac: icepop icepop_frac |
+    rollout_train.kl: mismatch_kl rollout_kl vllm_kl kl_rollout_train |
     rollout_train.ratio.mean: is_ratio importance_weight importance_weights tis_weight | throughput.sps: sps
         steps_per_second steps_per_sec env_steps_per_second | throughput.fps: fps frames_per_second | throughput.tok_s:
         tokens_per_second tokens_per_sec tok_s throughput | time.step: step_time time_per_step iteration_time iter_time
@@ -150,7 +151,10 @@ _RETURNS, _OF_REWARDS, _REWARDED = (
 _AGENT = pattern(
     r"(?:(.+?)[/_.])?((?:agent|player|team|robot|predator|prey|adversary)[_-]?\d+)[/_.](.+)", re.IGNORECASE
 )
-_NUMBERED = pattern(r"(.+)/([A-Za-z]+[_-]?\d+)|(.+?)[_ /](before|after|pre|post)(?:[_ ]update)?", re.IGNORECASE)
+_NUMBERED = pattern(
+    r"(.+)/([A-Za-z]+[_-]?\d+)|(.+?)(?:[_ /]|(?-i:(?=(?:Before|After)$)))(before|after|pre|post)(?:[_ ]update)?",
+    re.IGNORECASE,
+)
 #: `rg (Success)`: an abbreviation, and what it stands for
 _EXPLAINED = pattern(r"(?P<short>[A-Za-z]{1,4}) ?\((?P<meaning>[A-Za-z _]{4,})\)")
 _HELD_OUT = word_set("eval evaluation val valid validation test heldout dev greedy")
@@ -200,7 +204,9 @@ def _beside_a_panel(raw: str, company: _meaning.Company) -> Name | None:
     """`Lower/Policy_Loss` without the panel, unless it says of what; `mean_reward/robot_0` as a slice."""
     if raw.count("/") > 4 or len(raw) > 200:
         return None  # no name that a person gave
-    if (part := _NUMBERED.fullmatch(raw)) and (whole := translate(part[1] or part[3], company)):
+    part = _NUMBERED.fullmatch(raw)
+    whole = translate(part[1] or part[3], company) if part else None
+    if part and whole and (part[1] or part.end(3) != part.start(4) or whole.signal.startswith(("value.", "policy."))):
         return replace(whole, signal=f"{whole.signal}@{(part[2] or part[4]).lower()}", origin=Origin.WORDS)
     if (part := _AGENT.fullmatch(raw)) and (whole := translate("/".join(filter(None, (part[1], part[3]))), company)):
         return replace(whole, signal=f"{whole.signal}@{part[2].lower()}", origin=Origin.WORDS)
@@ -292,12 +298,15 @@ def _averages(names: Set[str]) -> dict[str, str | Name]:
     bare = {raw for raw, of in said.items() if of[:1] not in ([], ["last"], ["mean"]) and _AVERAGED.issuperset(of)}
     found = {raw: meaning.signal for raw in said.keys() - bare if (meaning := translate(raw))}
     whole = {signal for raw, signal in found.items() if _AVERAGED.isdisjoint(said[raw])}
+    spread = [raw for raw, of in said.items() if of == ["std"]]  # `Mean reward: -18 | Std: 5`
     alike = whole & {"reward.mean", "eval.reward", "episode.length"}
     averages: dict[str, str | Name] = {
         raw: f"{signal}@average"
         for raw, signal in found.items()
         if signal in alike and not _AVERAGED.isdisjoint(said[raw])
     }
+    if "reward.mean" in found.values() and "reward.std" not in found.values():
+        averages |= dict.fromkeys(spread[:1], "reward.std")
     if "reward.mean" in whole:
         averages |= dict.fromkeys(bare, "reward.mean@average")
     elif "eval.reward" in found.values() and "reward.mean" not in found.values():  # `reward_std` of it

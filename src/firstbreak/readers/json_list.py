@@ -125,7 +125,9 @@ def _tables(history: Record) -> list[Record]:
     axis = _axis(records) if records else None
     for rows in others:
         own = _axis(rows)
-        if own and axis and own.rstrip("s") == axis.rstrip("s") and not set(rows[0]) & set(records[0]) - {axis}:
+        if axis is own is None and len(rows) == len(records) and rows[0].keys().isdisjoint(records[0]):
+            records = [{**record, **row} for record, row in zip(records, rows, strict=True)]
+        elif own and axis and own.rstrip("s") == axis.rstrip("s") and not set(rows[0]) & set(records[0]) - {axis}:
             records += [{axis if key == own else key: cell for key, cell in row.items()} for row in rows]
             records.sort(key=lambda record: float(record[axis]))
     return records

@@ -42,10 +42,6 @@ LENGTHS = {"episode.length": np.linspace(20, 200, 40)}
 GAMES = {"episode.length": np.linspace(500, 9000, 40), "reward.mean": np.linspace(10, 400, 40)}
 # value-loss-growing
 GROWING = np.exp(np.linspace(0, 4, 120)) * (1 + noise(120, 0.05))
-# value-loss-vanishes
-VARYING = np.abs(100 + noise(100, 30))
-VANISHING = {"value.loss": 100 * np.exp(-np.arange(100) / 10) + 0.001, "reward.episode": VARYING}
-RETURNS = -1200 * np.exp(-np.arange(100) / 20) - 60 + noise(100, 15)
 # value-scale-mismatch
 LARGE = 100 + noise(60, 5)
 PAID_ALIKE = dict.fromkeys(("reward.mean", "episode.length"), np.linspace(20, 500, 60))
@@ -169,24 +165,6 @@ CASES: Cases = {
             numbers={"growth": pytest.approx(12, rel=0.4)}) for at in [10, 60, 170, 188])],
         "a loss that comes back": passes({"value.loss": np.where((np.arange(200) >= 60) & (np.arange(200) < 90), 12.0,
             1.0) * np.exp(noise(200, 0.2)), "reward.mean": noise(200)})},
-    "value-loss-vanishes": {
-        "a loss that vanishes while returns vary": finds({"value.loss": 100 * np.exp(-np.arange(100) / 10) + 0.001,
-            "reward.episode": VARYING}, onset=(0, 60), algorithm="ppo"),
-        "a critic that learns": passes({"value.loss": 100 * np.exp(-np.arange(100) / 10) + 20,
-            "reward.episode": VARYING}, algorithm="ppo"),
-        "episodes that all end alike explain it": expects({"value.loss": 100 * np.exp(-np.arange(100) / 10) + 0.001,
-            "reward.episode": np.full(100, 500.0)}, algorithm="ppo"),
-        "a loss that is small in most minibatches": passes({"value.loss": np.where(np.arange(100) % 9 == 0,
-            50 + noise(100, 5), 0.01), "reward.episode": VARYING}, algorithm="a2c"),
-        "a critic that explains the returns has learned them": [expects({**VANISHING,
-            "value.explained_variance": np.linspace(0, 0.98, 100)}, algorithm="ppo"),
-            finds({**VANISHING, "value.explained_variance": noise(100, 0.1)}, algorithm="ppo")],
-        "a loss that falls as the square of the returns": passes({"value.loss": RETURNS**2 / 100 + 1,
-            "reward.episode": RETURNS}, algorithm="ppo"),
-        "a running mean that rises does not show that episodes differ": passes({"value.loss":
-            100 * np.exp(-np.arange(100) / 10) + 0.001, "episode.length": np.linspace(20, 160, 100)}, algorithm="ppo"),
-        "the first updates of an untrained critic are no level": passes({"value.loss": np.concatenate([np.full(10,
-            1000.0), np.full(1990, 1.0)]), "episode.length": np.abs(100 + noise(2000, 30))}, algorithm="ppo")},
     "value-scale-mismatch": {
         "values near zero under large returns": finds({"value.mean": noise(60, 0.1, 1),
             "returns.mean": LARGE}, WARNING),

@@ -21,8 +21,6 @@ from tests.detectors.look import (
 )
 from tests.make import learning, noise, put, run
 
-# length-cap-lowered
-HALF = np.arange(80) >= 40
 # length-collapse
 SHRINKING = np.concatenate([np.full(40, 200.0), np.linspace(200, 2, 30), np.full(50, 2.0)]) + np.abs(noise(120, 0.5))
 # length-jump
@@ -76,11 +74,6 @@ SOME_CUT = {"length.clipped_ratio": 0.005 + 0.03 * np.linspace(0, 1, 120) ** 2, 
 SAMPLED = {"length.mean": 200 + noise(60, 10)}
 
 CASES: Cases = {
-    "length-cap-lowered": {
-        "a new ceiling with more cuts": finds({"length.max": np.where(HALF, 128.0, 250 + noise(80, 5)),
-            "length.clipped_ratio": np.where(HALF, 0.4, 0.01)}, CRITICAL, onset=41, algorithm="grpo"),
-        "a policy that grows concise": passes({"length.max": 250 - np.arange(80) + noise(80, 5),
-            "length.clipped_ratio": np.full(80, 0.01)}, algorithm="grpo")},
     "length-collapse": {
         "silence with a falling score is critical": finds({"length.mean": SHRINKING,
             "eval.accuracy": np.concatenate([np.full(50, 0.6), np.full(70, 0.1)]) + noise(120, 0.03, 1)}, CRITICAL,

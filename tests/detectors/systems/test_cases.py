@@ -77,8 +77,6 @@ def timed_scoring(scoring: np.ndarray) -> Run:
     return run({"time.reward": scoring, "time.step": scoring + 60 + noise(80, 1.0)})
 
 
-# slow-stretches
-STRETCHES = ((np.arange(120) // 20) % 3 == 2).astype(float)
 # step-time-spikes
 CALM = 10 * np.exp(noise(200, 0.05))
 EVERY_25 = np.arange(1, 200 + 1) % 25 == 0
@@ -194,14 +192,6 @@ CASES: Cases = {
             90.0) + noise(80, 0.5)), "scor", WARNING, onset=(42, 50)),
         "a slow judge from the start is the bottleneck too": finds(timed_scoring(np.full(80, 100.0)), WARNING),
         "cheap scoring": passes(timed_scoring(np.full(80, 6.0) + noise(80, 0.5)))},
-    "slow-stretches": {
-        "two slow stretches name a competing job": finds({"time.step": 30 * (1 + 1.5 * STRETCHES) + noise(120,
-            0.5), "length.mean": [300.0] * 120}, "another job", onset=(38, 43)),
-        "longer completions explain slow stretches": passes({"time.step": 30 * (1 + 1.5 * STRETCHES),
-            "length.mean": 300 * (1 + STRETCHES)}),
-        "one lasting change and single slow steps are other findings": [passes({"time.step":
-            np.where(np.arange(120) < 70, 30.0, 90.0)}),
-            passes({"time.step": np.where(np.arange(120) % 15 == 14, 90.0, 30.0)})]},
     "step-time-spikes": {
         "a background job shows its period": finds({"time.step": np.where(EVERY_25, 60.0, CALM)}, "every 25 steps",
             NOTICE, numbers={"every": 25}),

@@ -22,6 +22,7 @@ IMMATERIAL = 0.15  # of the gain: a smaller loss since the best is a wobble of t
 COLLAPSE = 0.7  # of the gain: a larger loss leaves little of what was learned
 STILL_RISING = 0.07  # of the gain, won in the last third: less is a plateau
 LINE = 4.0  # standard errors of a slope from the best on, which begins about 1.1 of them too steep: the best is picked
+CLEAR = 3.0  # of these, where the order of the points shows a fall as well
 STRAIGHT = 0.7  # of the pace of a straight rise, in the second half
 SWING = 0.4  # of the range: a smaller move is no swing
 SWINGS = 4  # up, down, up, down: one dip that recovers makes three
@@ -159,7 +160,8 @@ def _kind(
     gain, drop = level[best] - level[0], level[best] - end
     slope = trend(calm, 0.99).direction
     rose = gain > sure * error or (slope > 0 and gain > 0)
-    after = trend(calm[middle[best] :], 0.99).falling or (known and _slope(level[best:], error) < -LINE)
+    line = _slope(level[best:], error) if known else -np.inf
+    after = (known and line < -LINE) or (line < -CLEAR and trend(calm[middle[best] :], 0.99).falling)
     fell = drop > sure * error or (drop > sure * error / 2 and after)
     if rose and fell and drop > IMMATERIAL * gain:
         return "collapsed" if drop > COLLAPSE * gain else "peaked"

@@ -10,11 +10,13 @@ import numpy as np
 from firstbreak.live.recorder.environment import recorded
 from firstbreak.live.recorder.journal import NAME
 from firstbreak.live.recorder.measuring import SHARE, Measurements, Price, arrays_of
+from firstbreak.live.recorder.past import streams_of
 from firstbreak.live.recorder.steps import executed, identities_of, rolled, shifted_of
 from firstbreak.live.recorder.weights import watch
 
 OWN = "log.jsonl"  #: what a loop logs itself
 ASKED = 4096  #: prompts that are remembered with their right answers
+COMPARED = 3  #: times that environments are compared: a policy that has learned may repeat itself
 
 
 class BatchRecorder(Measurements):
@@ -25,8 +27,9 @@ class BatchRecorder(Measurements):
         self._asked: dict[tuple[str, str], int] = {}  #: batches that held a prompt with this right answer, two at most
         self._last: tuple[int, list[str]] = (-1, [])  #: step and prompts of the last new batch
         self._repeated = 0  #: batches in a row with the same prompts
-        self._passing: Any = None  #: what passes through the wrapped environment; None where several are
-        self._envs = 0  #: environments that were wrapped
+        self._passings: list[Any] = []  #: what passes through each wrapped environment
+        self._compared = 0  #: how often environments were compared with each other
+        self._one_row: Any = None  #: the observation of all rows of an earlier minibatch, where all had one
         self._told = 0  #: steps of the environment until the last rollout
         self._rollout: Mapping[str, Any] = {}  #: log-probabilities and advantages of the last rollout
         self._shifted: bool | None = None  #: whether `dones` are CleanRL's, once that was seen
@@ -49,7 +52,7 @@ class BatchRecorder(Measurements):
                 for pair in dict.fromkeys(zip(given["prompts"], map(str, given["references"]), strict=False)):
                     self._asked[pair] = min(self._asked.get(pair, 0) + 1, 2)
             asked = [pair for pair, times in self._asked.items() for _ in range(times)]
-            return self.measure(step, {"asked": asked or None, "repeated": self._repeated} | given)
+            return self.measure(step, {"asked": asked or None, "repeated": self._repeated} | _counted(given) | given)
 
         if given.get("fresh", True) and not given.get("since"):
             self.batch_begins(step, given.get("prompts"))
@@ -92,12 +95,19 @@ class BatchRecorder(Measurements):
                 made["cut"] = arrays["cut"]
             elif "cut" in done and done["cut"].shape == np.shape(made.get("ended", 0.0)):
                 made["cut"] = done["cut"]
-            if self._passing is not None and "row_obs" in made:
-                made["past"] = self._passing.past.last()
+            if passing is not None and "row_obs" in made:
+                made["past"] = passing.past.last()
+            if "row_obs" in made and not np.ptp(made["row_obs"], axis=0).any():
+                before, self._one_row = self._one_row, made["row_obs"][0]
+                made |= {} if before is None else {"row_before": before}
+            if self._compared < COMPARED and (streams := streams_of([p.past for p in self._passings])) is not None:
+                self._compared += 1
+                made["streams"] = streams
             self._rollout = rolled(arrays) or self._rollout
             return {"steps": float(max(sizes, default=0))} | self.measure(step, made)
 
         done: Mapping[str, np.ndarray] = {}
+        passing = self._passings[0] if len(self._passings) == 1 else None
         with self.guarded("transitions"):
             if "newlogprob" in given:
                 self._trained += len(given["newlogprob"])
@@ -105,10 +115,10 @@ class BatchRecorder(Measurements):
                 if self._trained and self._rows:
                     self.numbers["rows_trained"] = min(1.0, self._trained / self._rows)
                 self._rows, self._trained = math.prod(np.shape(held)[:2]), 0
-                if self._passing is not None:
-                    told, self._told = self._told, self._passing.steps
+                if passing is not None:
+                    told, self._told = self._told, passing.steps
                     if self._told - told == self._rows:  # nothing else was stepped since the last rollout
-                        done = self._passing.past.last(len(held))
+                        done = passing.past.last(len(held))
         return self._written(step, Price.LOOK, measured)
 
     def _written(self, step: int, cost: Price, measured: Callable[[], dict[str, float]]) -> dict[str, float]:
@@ -132,6 +142,18 @@ class BatchRecorder(Measurements):
         apart = Measurements(None, self.share)  # windows of steps do not use up the time of updates
         apart.files = self.files
         wrapped = recorded(env, apart)
-        self._envs += 1
-        self._passing = wrapped.passing if self._envs == 1 else None
+        self._passings.append(wrapped.passing)
         return wrapped
+
+
+def _counted(given: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """A mask of all tokens, where none is given and the loss has a gradient at each token of every row that counts."""
+    led = arrays_of({"gradient": given.get("gradient")}).get("gradient")
+    if (
+        led is None
+        or np.ndim(led) != 2
+        or any(given.get(name) is not None for name in ("mask", "lengths", "tool_mask"))
+    ):
+        return {}
+    counts = (led != 0).any(1)
+    return {"mask": np.ones_like(led)} if counts.any() and (led[counts] != 0).all() else {}

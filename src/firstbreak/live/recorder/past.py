@@ -1,12 +1,14 @@
 """The last steps of an environment, as it was given them and as it showed them: what a loop stores is compared with these."""
 
 from collections import deque
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 KEPT = 16384  #: steps of all copies
 WIDEST = 128  #: numbers of an observation or action: of larger ones, only rewards and ends are kept
+COMPARED = 32  #: last steps of environments: chance makes so many alike only where nothing is drawn
 NAMES = ("obs", "action", "after", "reward", "failed", "cut")
 NUMBERS = ("reward", "failed", "cut")  #: one for each step and copy
 
@@ -17,7 +19,7 @@ class Past:
     def __init__(self, copies: int, *, resets: bool = False) -> None:
         """`resets`: the observation of a step that ends an episode is the next episode's first one."""
         self.size, self.made = max(1, KEPT // copies), 0
-        self._copies, self._resets = copies, resets
+        self.copies, self._resets = copies, resets
         self._before: Any = None  #: what the environment showed last
         self._new: deque[tuple[Any, ...]] = deque(maxlen=self.size)  #: steps that are in no table yet
         self._kept: dict[str, np.ndarray] = {}  #: tables that begin anew when they are full
@@ -42,7 +44,7 @@ class Past:
         for name, values in zip(NAMES, zip(*new, strict=True), strict=False):
             if any(value is None for value in values):
                 continue
-            table = np.array(values, np.float32).reshape(len(new), self._copies, -1)
+            table = np.array(values, np.float32).reshape(len(new), self.copies, -1)
             table = table[..., 0] if name in NUMBERS else table
             if name not in self._kept:
                 self._kept[name] = np.full((self.size, *table.shape[1:]), np.nan, np.float32)
@@ -62,4 +64,15 @@ class Past:
             return value
         if type(value) is not np.ndarray:
             return None if isinstance(value, dict | tuple) else np.array(value)
-        return value.copy() if value.size <= WIDEST * self._copies else None
+        return value.copy() if value.size <= WIDEST * self.copies else None
+
+
+def streams_of(pasts: Sequence[Past]) -> np.ndarray | None:
+    """The last observations and actions (T, n, d) of all environments; None where they are of different kinds, or too few."""
+    if sum(past.copies for past in pasts) < 2 or min(past.made for past in pasts) < COMPARED:
+        return None
+    held = [past.last(COMPARED) for past in pasts]
+    if not all({"obs", "action"} <= tables.keys() for tables in held):
+        return None
+    joined = [np.concatenate([tables["obs"], tables["action"]], axis=2) for tables in held]
+    return np.concatenate(joined, axis=1) if len({rows.shape[2] for rows in joined}) == 1 else None

@@ -12,6 +12,7 @@
     10000/10000 [=======] - 66s - reward: -7.3978                        Keras; keras-rl's reward is that of a step
     losses/q1_loss 132.25 102000        losses/alpha [0.0095] 102000     a tag, its value and the step
     [Learner] Loss = 0.058 | Steps = 70 | Walltime = 4.277               Acme, beside [Environment Loop]
+    grpo_loss is -0.22 and kl is 0.211     Evaluation Total Steps: 2000 Average Reward -500.0 over 5 episodes
     [train: 120, 20 / 125] FPS: 19.3 (29.0) , Loss/total: 0.5            pytracking: batch 20 of 125 in epoch 120
 
 The counters of a line (global_step, epoch, episode, ...) become columns like the rest, in lower case.
@@ -53,7 +54,7 @@ _STAMP = re.compile(
     rf"\W{{0,2}}(?:{_LEVELS}\W{{1,3}})?(?:\d{{4}}-\d\d-\d\d[ T])?\d\d:\d\d:\d\d(?:[.,]\d+)?\S{{0,6}}?[\s\]|:-]+"
     rf"(?:\[\d+\]\s*)?"
     rf"(?:(?:\[?[\w.-]+[\s|\]:-]+)?\[?{_LEVELS}\]?[\s|:-]+)?"
-    r"(?:[\w.]+: (?=[A-Za-z\[])|[\w.<>]+:[\w.<>]+:\d+ - |(?:my_main|__main__|root|[A-Za-z_]\w*(?:\.\w+)+) )?"
+    r"(?:\([\w.]+:\d+\) |[\w.]+: (?=[A-Za-z\[])|[\w.<>]+:[\w.<>]+:\d+ - |(?:my_main|__main__|root|[A-Za-z_]\w*(?:\.\w+)+) )?"
     r"|Time \d+h \d+m \d+s, |\W{0,2}\d{4}-\d\d-\d\d[\s\]|:-]+(?=[A-Za-z])"
 )
 #: `TRAIN step=3 ` beside lines that begin with `VALID step=3 `
@@ -64,11 +65,15 @@ _TRAIN = re.compile(
 _DEVIATION = re.compile(rf"(?<=[\d.]) {{0,4}}(?:\+/?-|±) {{0,4}}{BARE}")
 #: `validation @ step 12: `: the numbers of the line are of held-out data
 _HELD = re.compile(
-    r"\W*(?:(?:eval|evaluation|val|valid|validation|test)\b\W{0,4}(?:at\b\W*)?(?=(?:iter|iteration|it|step|epoch|update|episode|ep)\W{0,2}\d)"
+    r"\W*(?:(?:eval|evaluation|val|valid|validation|test)\b\W{0,4}(?:at\b\W*)?"
+    r"(?=(?:(?:total|global|env)[ _])?(?:iter|iteration|it|step|epoch|update|episode|ep)s?\W{0,9}\d)"
     r"|(?:eval|evaluation|dev|val|validation|test)\W{1,8}(?=\w+ ?=)"
     r"|(?:evaluating|validating|testing)\b\W{1,8}(?=\w[\w ]{0,30}[:=]))",
     re.IGNORECASE,
 )
+#: `Average Reward -500.0 over 5 episodes`; `loss is -0.2 and kl is 0.01`
+_SCORED = re.compile(r"\b((?:average|mean|avg|total) (?:reward|return|score)) +(?=[-+]?\d)", re.IGNORECASE)
+_IS = re.compile(rf"(?:(?<=\d)(?: and|,) )?\b([A-Za-z_]\w*) is (?={BARE}(?:[\s,;]|$))")
 #: `metric=top1 value=0.05`
 _LONG = re.compile(rf"(?:\bsplit=\w+[ ,]+)?\bmetric=([A-Za-z_][\w/@-]*)[ ,]+value=({BARE})")
 #: `[play] rl_model_10240_steps.zip episodes=20 mean_reward=47`: what a saved checkpoint scores, at the step of its name
@@ -263,6 +268,10 @@ def _plain(line: str) -> str:
         line = _NORM.sub("grad_norm", line)
     if "+-" in line or "+/-" in line or "±" in line:
         line = _DEVIATION.sub("", line)
+    if " is " in line:
+        line = _IS.sub(r", \1 = ", line).lstrip(", ")
+    if ":" in line and ("eward " in line or "eturn " in line or "core " in line):
+        line = _SCORED.sub(r"\1 = ", line)
     line = _FRACTION.sub(r"epoch: \1, ", line) if "." in line[:20] else line
     line = _DURATION.sub(lambda found: f"{found[1]}{seconds(found)!r}", line) if line.count(":") > 2 else line
     line = _THOUSANDS.sub(lambda found: found[0].replace(",", ""), line) if "," in line else line

@@ -1,7 +1,8 @@
 """The temperature of soft actor-critic grows without end or steps the wrong way.
 
-Looks for: The temperature (`ent_coef`, alpha) is at its end more than `growth` times its level before it began to grow,
-it still grows, and the score does not rise with it. It is critical where the configured target is above ln 2 for each
+Looks for: The temperature (`ent_coef`, alpha) is at its end more than `growth` times its level before it began to grow
+(`even_growth` where its logarithm rises evenly: every update says "more"), it still grows, and the score does not rise
+with it. It is critical where the configured target is above ln 2 for each
 dimension of the actions, the entropy of uniform actions between -1 and 1. Or it moves against its rule: it must fall
 while the entropy lies above the target, and rise while it lies below. How far the entropy is from the target comes from
 the entropy and {target_entropy} (where this is not set, minus the number of action dimensions), or from the
@@ -35,6 +36,7 @@ from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
 NO_WEIGHT = 0.05  #: of a loss's factor: nearer to 0, noise divided by it is anything (convention)
+EVEN = 0.1  #: of the mean step of its logarithm, from the smallest to the largest (convention)
 DIMENSIONS = pattern(r"(act|action|n|num)_?(dims?|actions?)", re.IGNORECASE)
 
 
@@ -48,6 +50,7 @@ def detect(
     run: Run | None = None,
     *,
     growth: float = at(10.0, "ratio", "The temperature of sound runs falls, or follows the reward's scale by less."),
+    even_growth: float = at(4.0, "ratio", "A temperature that meets its target comes to rest before."),
     min_points: int = at(20, "points", "Fewer values show no steady growth, unless each is higher than before."),
     min_steady: int = at(8, "points", "So many values rise one after the other by chance once in 40,000 times."),
     against: float = at(0.9, "share", "Of the rows beyond the noise: momentum carries a temperature on for a few."),
@@ -65,6 +68,9 @@ def detect(
     end, lowest = median(curve.tail(0.05).values), float(curve.values[low])
     still = end > 1.05 * median(curve.tail(0.3).head(1 / 3).values)
     rising = trajectory is not None and trajectory.kind == "rising"
+    pace = np.diff(np.log(curve.values)) / np.diff(curve.steps)
+    if np.ptp(pace) < EVEN * abs(pace.mean()):
+        growth = even_growth
     if end < growth * lowest or end < float(curve.values[0]) or not still or rising or solved:
         return None
     short_of = -apart[low:][np.isfinite(apart[low:])] if apart is not None else np.zeros(0)

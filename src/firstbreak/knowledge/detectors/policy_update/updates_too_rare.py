@@ -19,7 +19,7 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_since, warning
 from firstbreak.engine.families import Method, only
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Config, Fact, Finding, NotMeasured, Role, Series
+from firstbreak.model import Config, Fact, Finding, Message, NotMeasured, Role, Series
 from firstbreak.words import number
 
 FAMILIES = only(Method.VALUE_BASED)
@@ -61,18 +61,20 @@ def detect(
             )
     if not interval or (copies := steps * (tau or 1.0) / interval) >= min_copies:
         return None
+    taken = facts.tell(", {tau} of it each time", tau=facts.setting(config, "tau")) if tau and tau < 1 else ""
     return _finding(
         curve,
         first,
-        "the target network is copied every {interval} steps, {copies} times in a run of {steps}: the values see no further than "
-        "the next rewards; copy the target network more often",
+        "the target network is copied every {interval} steps{taken}, {copies} whole copies in a run of {steps}: the values see "
+        "no further than the next rewards; copy the target network more often",
         interval=number(interval),
-        copies=number(float(int(copies))),
+        taken=taken,
+        copies=number(copies),
         steps=number(steps),
     )
 
 
-def _finding(curve: Series, since: float, said: str, **given: Fact | str) -> Finding:
+def _finding(curve: Series, since: float, said: str, **given: Fact | Message | str) -> Finding:
     message = facts.tell(said, **given)
     seen = seen_since(curve, curve.name, since)
     return warning(message, seen)

@@ -8,9 +8,10 @@ The recorder proves it: pairs of a prompt's samples are equal more often than th
 by more than `above` of the pairs; or by more than `small` of them on average and so many standard errors as `clear` says, where
 single samples are as probable as the policy's entropy says.
 
-For policies that act: rows of episodes with a column of the worker, or a monitor file for each environment. A finding is that all
-environments have the same length and return in `alike` of the episodes that are not the most frequent one; or a logged spread
-across workers that is 0 in the whole run.
+For policies that act: the recorder compares the first steps of the environments that it wraps with each other. Without it:
+rows of episodes with a column of the worker, or a monitor file for each environment. A finding is that all environments
+have the same length and return in `alike` of the episodes that are not the most frequent one; or a logged spread across
+workers that is 0 in the whole run.
 Why: Samples of a policy with entropy differ. Where they do not, the engine does not sample: one seed for the whole
 group, greedy decoding, or a cache that returns finished answers. Groups of copies have equal rewards, and give no
 advantage to learn from. A batch of eight copies of one episode is a batch of one: the gradient is as noisy as with one
@@ -41,6 +42,9 @@ from firstbreak.values import replace
 
 ROLES = (Role.RELATION, Role.PROOF)
 PROVED = "{value:%} more of a prompt's samples are equal than the policy's probabilities say: sample each row by itself"
+SAME_STEPS = (
+    "{value:%} of the environments repeat another one: seed each environment, and its actions, with its own number"
+)
 MOST_SAMPLES = 20_000  #: samples that are looked through
 MIN_GROUPS = 8
 NEARLY_ALL = 0.9  #: of the groups (convention)
@@ -69,6 +73,8 @@ def detect(
     clear: float = at(6.0, "standard errors", "Six standard errors are one in a billion."),
     first_points: int = at(5, "points", "the first points show the sampler before the policy has changed"),
 ) -> Finding | NotMeasured | None:
+    if proof_copies is not None and policy is not Policy.TEXT:
+        return proved(proof_copies, config, SAME_STEPS, above=above)
     if proof_copies is not None:
         if found := proved(proof_copies, config, PROVED, above=above):
             return found
