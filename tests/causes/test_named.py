@@ -55,7 +55,7 @@ def machine(**curves: np.ndarray) -> Run:
 
 STEP, SCORING = 30 * np.exp(noise(200, 0.03, 2)), 2 * np.exp(noise(200, 0.03, 4))
 SLOW = 60 * np.clip((np.arange(200) - 60) / 30, 0, 1)
-BUSY = np.where((np.arange(200) // 25) % 4 == 2, 3, 1)
+BUSY = np.where(np.arange(1, 201) % 25 == 0, 20, 1)
 
 #: cause -> (a run that shows it, a healthy one that looks like it)
 RUNS = {

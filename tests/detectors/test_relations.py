@@ -162,6 +162,24 @@ def heated(most: float) -> Run:
     return replace(made, unknown=table, config=Config(raw=raw))
 
 
+def episodes_of(goal: np.ndarray, evaluated: float) -> Run:
+    """A table of episodes of two workers with their goals, beside successes in training and in the evaluation."""
+    at = X[4::10]
+    made = run({"success_rate": np.minimum(1, X / 40)}, algorithm="ppo")
+    scores = series("eval.success_rate", np.full(len(at), evaluated), at + 1)
+    table = {"goal_x": goal, "worker": X % 2}
+    return replace(
+        made, series={**made.series, scores.name: scores}, unknown={n: series(n, v) for n, v in table.items()}
+    )
+
+
+def decayed(times: float, episodes: int = N) -> Run:
+    """Epsilon that is multiplied so often an episode, by a factor of 0.99."""
+    curves = {"epsilon": np.maximum(0.01, 0.99 ** (times * (X + 1))), "progress.episodes": X + 1}
+    made = run({**curves, "reward.mean": noise(N)}, algorithm="dqn")
+    return replace(made, config=replace(made.config, raw={"epsilon_decay": 0.99, "episodes": episodes}))
+
+
 def control(training: np.ndarray, evaluation: np.ndarray) -> Run:
     at = X[4::10]
     curves = run({"reward.episode": training}, algorithm="ppo", trainer="cleanrl").series
@@ -223,6 +241,8 @@ PAIRS: dict[str, tuple[Callable[[], Run], str, list[Callable[[], Run]]]] = {
     "train-inference-mismatch": (lambda: grpo({"rollout_train.logp_absdiff.mean": np.where(X == 0, 1e-7, 0.02 * X)}),
      "compare a checksum of the weights on both sides",
      [lambda: grpo({"rollout_train.logp_absdiff.mean": 0.02 + noise(N, 0.001)})]),
+    "starts-alike": (lambda: episodes_of(3.0 + X % 2, 0.1), "have the same goal_x", [
+        lambda: episodes_of(X % 7, 0.1), lambda: episodes_of(3.0 + X % 2, 0.98)]),
     "temperature-grows": (lambda: run({"alpha": np.exp(0.04 * X), "reward.mean": noise(N, 1.0)}, algorithm="sac"),
      "check the target entropy", [lambda: run({"alpha": np.exp(-0.04 * X)}, algorithm="sac"),
      lambda: run({"alpha": np.exp(0.04 * X), "reward.mean": 5.0 * X + noise(N, 1.0)}, algorithm="sac")]),
@@ -274,6 +294,7 @@ MORE: list[tuple[str, Callable[[], Run], str, list[Callable[[], Run]]]] = [
      [lambda: run({"alpha": 1.3 * 0.9 ** np.arange(30)}, algorithm="sac")]),
     ("temperature-grows", lambda: run({"alpha": np.exp(0.2 * np.arange(10))}, algorithm="sac"), "still grows",
      [lambda: run({"alpha": np.exp(2 - 2 * 0.7 ** np.arange(10))}, algorithm="sac")]),
+    ("no-random-actions", lambda: decayed(60.0), "is applied 60 times an episode", [lambda: decayed(1.0)]),
     ("updates-too-rare", lambda: off_policy(100, target_update_interval=500, tau=0.005), "0.005 of it each time", []),
     ("temperature-grows", lambda: tempered(0.02 * X, entropy=0.5), "nats above its target",
      [lambda: tempered(0.01 * X, entropy=-3.5), lambda: tempered(-0.02 * X, entropy=0.5)]),

@@ -83,6 +83,11 @@ def test_without_a_mask_every_token_with_a_gradient_counts(counted: int, told: b
     assert ("ratio_first" in found) is told
 
 
+def test_parts_of_groups_have_no_baseline() -> None:
+    found = BatchRecorder(None).batch(1, rewards=[1, 0, 1, 0, 1], advantages=[0.5, -0.5, 1, -1, 0], group=list("aabbb"))
+    assert "advantage_error" not in found
+
+
 def test_an_advantage_may_have_any_positive_scale_where_the_loop_does_not_say_which() -> None:
     record = BatchRecorder(None)
     found = record.batch(1, **{**BATCH, "advantages": 7 * BATCH["advantages"], "scaled": None})

@@ -138,3 +138,26 @@ def test_environments_with_one_seed_are_copies(vector: bool, apart: int, tmp_pat
         paid = np.ones(20)
         record.transitions(step, rewards=paid, returns=paid, gamma=0.0, actions=paid, dones=0 * paid)
     assert ("samples-identical" in proved(firstbreak.read(tmp_path))) is (not apart)
+
+
+@pytest.mark.parametrize(("limit", "clipped"), [(2.0, True), (np.inf, False)])
+def test_an_action_that_was_clipped_before_it_was_stored(limit: float, clipped: bool, tmp_path: Path) -> None:
+    record = firstbreak.recorder(tmp_path, share=1)
+    record.env(gymnasium.make("Pendulum-v1"))
+    for step in range(1, 4):
+        drawn = DRAW.normal(0, 1.5, (64, 1)).clip(-limit, limit)
+        record.transitions(step, actions=drawn, logprobs=-0.5 * (drawn / 1.5) ** 2, rewards=np.ones((64, 1)))
+    assert ("clipped-actions-stored" in proved(firstbreak.read(tmp_path))) is clipped
+
+
+def test_single_environments_are_compared_as_a_vector(tmp_path: Path) -> None:
+    record = firstbreak.recorder(tmp_path, share=1)
+    envs = [record.env(gymnasium.make("CartPole-v1")) for _ in range(3)]
+    for step in range(1, 4):
+        seen = [env.reset(seed=10 * step + i) for i, env in enumerate(envs)]
+        taken = DRAW.integers(0, 2, (8, len(seen)))
+        for row in taken:
+            for env, action in zip(envs, row, strict=True):
+                env.step(int(action))
+        record.transitions(step, actions=taken[:, ::-1], values=np.zeros((8, 3)), rewards=np.ones((8, 3)))
+    assert proved(firstbreak.read(tmp_path)) == {"actions-not-those-executed"}

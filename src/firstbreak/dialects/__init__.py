@@ -250,6 +250,9 @@ def understand(names: Collection[str], dialect: ModuleType, named: Mapping[str, 
       `eval.accuracy@gsm8k` is `eval.accuracy`. A moment of the update is no such slice.
     """
     cleaned = {name: _clean(name) for name in names}
+    own = [_own(raw, _short(dialect)) for raw in cleaned.values()]
+    if None in own and all(m is None or m.signal.startswith(("progress.", "throughput.", "time.")) for m in own):
+        dialect = dialects()["generic"]  # its options alone were recognised: the names are a script's own
     others = frozenset(cleaned.values()) - {""}
     context = getattr(dialect, "context", None)
     special = NameTable(context(set(cleaned.values()))) if context else None
@@ -278,7 +281,7 @@ def understand(names: Collection[str], dialect: ModuleType, named: Mapping[str, 
 #: a share of wins against an opponent that does not learn
 _HELD_OUT = pattern(
     r"(?:(?:eval(?:uation)?|val(?:id(?:ation)?)?|held[-_]?out|test|benchmarks?)[-_/.]+)?"
-    r"((?:(?:win_?rate|score)_)?(?:vs|against)_(?!.*(?:self|pool|latest|past|prev|old|opponent|ckpt|checkpoint)).+)"
+    r"((?:(?:win(?:_?rate)?|score)_)?(?:vs|against)_(?!.*(?:self|pool|latest|past|prev|old|opponent|ckpt|checkpoint)).+)"
     r"|(?:eval(?:uation)?|val(?:id(?:ation)?)?|held[-_]?out|test|benchmarks?)[-_/.]+(.+)",
     re.IGNORECASE,
 )

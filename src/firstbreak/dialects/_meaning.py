@@ -73,7 +73,7 @@ _SYNONYMS = """
     old: prev previous | behave: behav behavior behaviour | prox: proximal | clip: clipped clipping clips |
     grad: gradient gradients grads | advantage: adv advs advantages | share: frac fraction fracs fractions rate rates
         proportion prop freq frequency share | percent: pct percentage | acc: accuracy accuracies em | correct: right ok |
-    incorrect: wrong | success: successes win wins winning solved successful resolved | trunc: truncated truncation
+    incorrect: wrong | success: successes succ win wins winning solved successful resolved | trunc: truncated truncation
         truncations overlong overlength unfinished | eos: terminated finished stopped | repeat: repetition repetitions
         repetitive repeated repeats | refuse: refusal refusals refused refuses | violate: violation violations violating
         unsafe harmful | tool: tools sbx sandbox sandboxes | retry: retries | action: actions act acts |
@@ -90,7 +90,7 @@ _SYNONYMS = """
     interact: interacts interactions | noise: sigma | importance: is iw w rho | epsilon: eps ε | rnd: icm curiosity |
     rm: rewardmodel | total: cumulative cum overall sum tot composite combined | flat: uninformative degenerate degen silent |
     param: params parameter parameters | done: completed ended seen played | skipped: dropped discarded | bounds: bound |
-    intrinsic: int intr | abs: absolute magnitude | filter: filtered
+    intrinsic: int intr | frame: frames | abs: absolute magnitude | filter: filtered
 """
 _ATOMS = {word: atom for atom, words in entries(_SYNONYMS) for word in (atom, *words.split())}
 

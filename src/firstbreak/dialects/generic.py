@@ -39,8 +39,8 @@ _SPELLED = """
     reward.mixed_frac: mixed pct_mixed | reward.solve_none_frac: all0 solve_none | reward.solve_all_frac: all1 solve_all |
     reward.shaped.mean: shaped_reward reward_shaped | reward.accuracy: acc accuracy correct correct_rate correctness
         outcome_correct solve_rate exact exact_match em pass_rate | reward.pass_at_k: pass_at_k pass_k | reward.kl_penalty:
-        kl_reward kl_penalty_reward non_score_reward | success_rate: success_rate success win_rate winrate win success_ratio
-        is_success | episode.length: episode_length episode_lengths episodic_length ep_len ep_length episode_len |
+        kl_reward kl_penalty_reward non_score_reward | success_rate: success_rate success succ solved win_rate winrate win
+        success_ratio is_success | episode.length: episode_length episode_lengths episodic_length ep_len ep_length episode_len |
     length.mean: completion_length completion_len response_length response_len response_tokens generation_length gen_len
         gen_tokens output_length num_generated_tokens length | length.clipped_ratio: clipped_ratio truncated truncated_ratio
         truncated_frac truncation_rate truncation_ratio frac_truncated overlong_ratio trunc cut hit_max finish_length |
@@ -350,7 +350,8 @@ def _losses(names: Set[str]) -> dict[str, str | Name]:
         found[policy] = "policy.loss"
     if policy and critic and "value.loss" not in known:
         found[critic] = "value.loss"
-    return found
+    found |= {"W": "success_rate"} if {"W", "L"} <= names else {}  # shares of games won and lost
+    return found | ({"r": "reward.episode", "l": "episode.length"} if {"r", "l"} <= names else {})  # of a monitor
 
 
 def _temperature(names: Set[str]) -> dict[str, str | Name]:
@@ -533,7 +534,7 @@ _OPTIONS = """
         clip_range clip_coef clip_eps epsilon clip_epsilon clip_ratio ratio_clip eps_clip clip_param cliprange ppo.clip
         clip_low clip_eps_low clip_ratio_low | clip_range_high: clip_high clip_eps_high clip_ratio_high | clip_range_value:
         clip_range_vf cliprange_value vf_clip value_clip | target_kl: target_kl kl_target max_kl | group_size: group_size
-        num_generations samples_per_prompt n_samples_per_prompt completions_per_prompt completions_per_group G
+        num_generations group_num samples_per_prompt n_samples_per_prompt completions_per_prompt completions_per_group G
         rollouts_per_prompt responses_per_prompt | batch_size: batch_size batch bsz train_batch_size bs | minibatch_size:
         minibatch_size mini_batch_size | minibatches: minibatches num_minibatches n_minibatches | epochs_per_batch: epochs
         n_epochs ppo_epochs update_epochs inner_epochs num_inner_epochs epochs_per_batch | max_new_tokens: max_new_tokens

@@ -107,6 +107,7 @@ _ENVIRONMENT: tuple[_Row, ...] = (
     _less("proof.answer_elsewhere", "of the prompts whose completions agree, share whose answer is another prompt's in the data"),
     ("proof.batch_repeated", "down", "count", "batches before that had the prompts of this one, in the same order"),
     ("proof.action_other", "down", "fraction", "share of the stored actions that are not those that were executed"),
+    _less("proof.action_clipped", "share of the stored actions that are exactly at an end of their range"),
     _less("proof.row_other", "share of the stored rows whose observations are not those of one step"),
     _less("proof.end_missed", "share of the environment's ends that are not stored as ends"),
     _less("proof.next_begun", "share of time limits after which the next episode's first observation is stored"),

@@ -45,6 +45,7 @@ VERSIONS = words("""
     param_version_start param_version min_global_steps head_version rollout_version behavior_version behaviour_version
     actor_version version_rle versions policy_step version
 """)
+_ADVANTAGES = words("advantage adv advantages adv_norm")
 #: how a column of a reward function is called, begins or ends
 _REWARDED = pattern(
     r".*_reward(_func)?|rewards?[_/.](?!mean|std|max|min|sum|total|model|type|weight|baseline|raw|scale)\w+|accuracy|format|correct|exact_match"
@@ -226,13 +227,14 @@ def _own(present: Set[str]) -> Shape | None:
     if not completion or not (prompt or completion in _WHOLE):
         return None
     marks = frozenset({prompt, completion, reward} - {""})
+    adv = next((name for name in _ADVANTAGES if name in present), "advantage")
     if reward:
-        return Shape("", marks, prompt, completion, reward, "advantage", group="uid", rewards="rewards")
+        return Shape("", marks, prompt, completion, reward, adv, group="uid", rewards="rewards")
     if prompt != "prompt" and completion == "completion":  # every number that has no other role is a part of the reward
-        return Shape("", marks, prompt, completion, "+", "advantage", rewards="*")
+        return Shape("", marks, prompt, completion, "+", adv, rewards="*")
     usual = prompt == "prompt" and completion in ("completion", "response")
     paid = usual or any(_REWARDED.fullmatch(name) for name in present)
-    return Shape("", marks, prompt, completion, "reward", "advantage", group="uid", rewards="rewards") if paid else None
+    return Shape("", marks, prompt, completion, "reward", adv, group="uid", rewards="rewards") if paid else None
 
 
 def samples_of(records: Iterable[Any], path: Path, shape: Shape | None = None) -> Iterator[Sample]:

@@ -264,7 +264,7 @@ def _is_copy(path: Path, recording: Recording, other: Path, known: Recording) ->
 
 def _clocks(recordings: Iterable[tuple[Path, Recording]], understood: Mapping[str, Any]) -> dict[str, str]:
     """The columns with a plain name for time that only rise: they say when a row was written, and not how long it took."""
-    if any(name.signal.startswith(TIMES) for name in understood.values()):
+    if any(name.signal.startswith(TIMES) for raw, name in understood.items() if raw.lower() not in CLOCK_NAMES):
         return {}
     found: dict[str, str] = {}
     for _, recording in recordings:
@@ -272,7 +272,7 @@ def _clocks(recordings: Iterable[tuple[Path, Recording]], understood: Mapping[st
             values = curve.values[np.isfinite(curve.values)]
             if (
                 name.lower() in CLOCK_NAMES
-                and name not in understood
+                and (name not in understood or understood[name].signal in ("time.step", "time.iteration"))
                 and len(values) >= ROWS_OF_A_CLOCK
                 and (np.diff(values) > 0).all()
             ):

@@ -44,6 +44,12 @@ def allowed(megabytes: int) -> Run:
     return replace(grown, config=Config(raw={"worker_memory_limit_mb": megabytes}))
 
 
+def filling(gb: float) -> Run:
+    """A replay buffer of CartPole that fills with 44,000 transitions, and the memory of the process."""
+    curves = {"replay.size": 1000.0 * np.arange(1, 46), "memory.cpu": np.linspace(0.3, 0.3 + gb, 45)}
+    return run(curves, algorithm="dqn", config={"env_id": "CartPole-v1"})
+
+
 # memory-tight
 SIZE = {"gpu.memory_size": np.full(60, 80.0)}
 BUSY = (np.arange(100) % 20 >= 17).astype(float)
@@ -140,6 +146,8 @@ CASES: Cases = {
             for limit, sure in [(1536, HIGH), (4096, MEDIUM)])],
         "a replay buffer that fills is expected": expects({"memory.cpu": CREEP,
             "replay.size": 1000.0 * np.arange(200)}),
+        "unless each of its transitions costs as much as a graph": [finds(filling(3.0), "KiB each", WARNING, HIGH),
+            expects(filling(0.1))],
         "healthy memory": [*(passes({"memory.gpu_reserved": memory}) for memory in [np.full(200, 70.0),
             70 + noise(200, 1), 30 + 40 * (1 - np.exp(-np.arange(200) / 10)), CREEP[::-1],
             np.maximum.accumulate(60 + noise(200, 2))])],  # a peak since the start

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,8 @@ import numpy as np
 from firstbreak.live.recorder.environment import recorded
 from firstbreak.live.recorder.journal import NAME
 from firstbreak.live.recorder.measuring import SHARE, Measurements, Price, arrays_of
-from firstbreak.live.recorder.past import streams_of
-from firstbreak.live.recorder.steps import executed, identities_of, rolled, shifted_of
+from firstbreak.live.recorder.past import beside, streams_of
+from firstbreak.live.recorder.steps import clipped, executed, identities_of, rolled, shifted_of
 from firstbreak.live.recorder.weights import watch
 
 OWN = "log.jsonl"  #: what a loop logs itself
@@ -30,7 +31,7 @@ class BatchRecorder(Measurements):
         self._passings: list[Any] = []  #: what passes through each wrapped environment
         self._compared = 0  #: how often environments were compared with each other
         self._one_row: Any = None  #: the observation of all rows of an earlier minibatch, where all had one
-        self._told = 0  #: steps of the environment until the last rollout
+        self._told: list[int] = []  #: steps of each environment until the last rollout
         self._rollout: Mapping[str, Any] = {}  #: log-probabilities and advantages of the last rollout
         self._shifted: bool | None = None  #: whether `dones` are CleanRL's, once that was seen
         self._rows, self._trained = 0, 0  #: of the last rollout, and those that its minibatches had so far
@@ -52,7 +53,9 @@ class BatchRecorder(Measurements):
                 for pair in dict.fromkeys(zip(given["prompts"], map(str, given["references"]), strict=False)):
                     self._asked[pair] = min(self._asked.get(pair, 0) + 1, 2)
             asked = [pair for pair, times in self._asked.items() for _ in range(times)]
-            return self.measure(step, {"asked": asked or None, "repeated": self._repeated} | _counted(given) | given)
+            whole = {} if _whole(given.get("group")) else {"group": None}  # parts of groups have no baseline
+            known = {"asked": asked or None, "repeated": self._repeated} | _counted(given)
+            return self.measure(step, known | given | whole)
 
         if given.get("fresh", True) and not given.get("since"):
             self.batch_begins(step, given.get("prompts"))
@@ -95,6 +98,7 @@ class BatchRecorder(Measurements):
                 made["cut"] = arrays["cut"]
             elif "cut" in done and done["cut"].shape == np.shape(made.get("ended", 0.0)):
                 made["cut"] = done["cut"]
+            made |= clipped(arrays, self._passings[0].space) if self._passings else {}
             if passing is not None and "row_obs" in made:
                 made["past"] = passing.past.last()
             if "row_obs" in made and not np.ptp(made["row_obs"], axis=0).any():
@@ -115,10 +119,11 @@ class BatchRecorder(Measurements):
                 if self._trained and self._rows:
                     self.numbers["rows_trained"] = min(1.0, self._trained / self._rows)
                 self._rows, self._trained = math.prod(np.shape(held)[:2]), 0
-                if passing is not None:
-                    told, self._told = self._told, passing.steps
-                    if self._told - told == self._rows:  # nothing else was stepped since the last rollout
-                        done = passing.past.last(len(held))
+                told, self._told = self._told, [p.steps for p in self._passings]
+                made_since = [now - before for before, now in zip_longest(told, self._told, fillvalue=0)]
+                own = [len(held) * p.copies for p in self._passings]
+                if own == made_since and sum(own) == self._rows:  # nothing else was stepped since the last rollout
+                    done = beside([p.past.last(len(held)) for p in self._passings])
         return self._written(step, Price.LOOK, measured)
 
     def _written(self, step: int, cost: Price, measured: Callable[[], dict[str, float]]) -> dict[str, float]:
@@ -144,6 +149,14 @@ class BatchRecorder(Measurements):
         wrapped = recorded(env, apart)
         self._passings.append(wrapped.passing)
         return wrapped
+
+
+def _whole(group: Any) -> bool:
+    """Whether a group's size, or the names of all rows' groups, can be of whole groups: all have one size."""
+    if group is None or isinstance(group, int | float):
+        return True
+    sizes = np.unique(np.asarray(group), return_counts=True)[1]
+    return bool((sizes == sizes[0]).all())
 
 
 def _counted(given: Mapping[str, Any]) -> dict[str, np.ndarray]:

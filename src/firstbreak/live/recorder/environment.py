@@ -26,8 +26,8 @@ class Passing:
         self.recorder, self.resets_later = recorder, resets_later
         self.single = not hasattr(env, "single_action_space")
         self.copies = 1 if self.single else int(env.num_envs)
-        space = env.action_space if self.single else env.single_action_space
-        self.transitions = Transitions(space)
+        self.space = env.action_space if self.single else env.single_action_space
+        self.transitions = Transitions(self.space)
         self.past = Past(self.copies, resets=not self.single and not resets_later)
         self.seen: Any = None  #: the last observation, while a window is open
         self.steps = 0

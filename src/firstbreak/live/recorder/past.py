@@ -67,6 +67,13 @@ class Past:
         return value.copy() if value.size <= WIDEST * self.copies else None
 
 
+def beside(parts: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """The steps of several environments as those of one vector, as far as all have them."""
+    shared = {} if not parts else set.intersection(*(set(part) for part in parts)) - {"whole"}
+    alike = [name for name in shared if len({part[name].shape[2:] for part in parts}) == 1]
+    return {name: np.concatenate([part[name] for part in parts], axis=1) for name in alike}
+
+
 def streams_of(pasts: Sequence[Past]) -> np.ndarray | None:
     """The last observations and actions (T, n, d) of all environments; None where they are of different kinds, or too few."""
     if sum(past.copies for past in pasts) < 2 or min(past.made for past in pasts) < COMPARED:

@@ -51,7 +51,8 @@ def executed(given: Mapping[str, Any], done: Mapping[str, np.ndarray]) -> dict[s
 def shifted_of(given: Mapping[str, Any], done: Mapping[str, np.ndarray]) -> bool | None:
     """Whether step t of a rollout ended an episode where `dones[t + 1]` is 1, as in CleanRL, or where `dones[t]` is.
 
-    The ends that the environment has `done` tell, and an end in `next_done` that `dones` do not have. None: nothing does.
+    The ends that the environment has `done` tell, an end in `next_done` that `dones` do not have, and one that both have for
+    all environments: the last step's. None: nothing does.
     """
     if not {"dones", "values", "next_done"} <= given.keys():
         return None
@@ -61,7 +62,9 @@ def shifted_of(given: Mapping[str, Any], done: Mapping[str, np.ndarray]) -> bool
         shifted, plain = (int((table != ends).sum()) for table in (np.vstack([here[1:], last]), here))
         if shifted != plain:
             return shifted < plain
-    return True if (last & ~here[-1]).any() else None
+    if (last & ~here[-1]).any():
+        return True
+    return False if last.any() and (last == here[-1]).all() and not here.all() else None
 
 
 def _ends(given: Mapping[str, Any], shifted: bool | None) -> dict[str, Any]:
@@ -113,6 +116,14 @@ def identities_of(given: Mapping[str, Any], rollout: Mapping[str, Any], shifted:
     if "clip_coef" in named:
         made["clip"] = float(given["clip_coef"])
     return made
+
+
+def clipped(given: Mapping[str, Any], space: Any) -> dict[str, Any]:
+    """The stored continuous actions (m, k) of a rollout with log-probabilities, and their range in the environment."""
+    low, high = (np.ravel(getattr(space, end, ())) for end in ("low", "high"))
+    if not low.size or not {"logprobs", "actions"} <= given.keys() or np.size(given["actions"]) % low.size:
+        return {}
+    return {"drawn": np.reshape(given["actions"], (-1, low.size)).astype(np.float32), "bounds": (low, high)}
 
 
 def _rollout(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -68,6 +68,7 @@ _HELD = re.compile(
     r"\W*(?:(?:eval|evaluation|val|valid|validation|test)\b\W{0,4}(?:at\b\W*)?"
     r"(?=(?:(?:total|global|env)[ _])?(?:iter|iteration|it|step|epoch|update|episode|ep)s?\W{0,9}\d)"
     r"|(?:eval|evaluation|dev|val|validation|test)\W{1,8}(?=\w+ ?=)"
+    r"|(?:eval|evaluation|dev|val|validation|test): +(?=[a-z_]\w* +[-+]?\d)"
     r"|(?:evaluating|validating|testing)\b\W{1,8}(?=\w[\w ]{0,30}[:=]))",
     re.IGNORECASE,
 )
@@ -87,6 +88,9 @@ _PLAYED = re.compile(
 _EVALUATED = re.compile(
     rf"\s*(?:eval|evaluation|validation|heldout|test)\b +(?P<what>(?:return|reward|score|accuracy|acc|success) +)?{VALUE}\s*"
 )
+#: `>> eval@50: R -0.05 succ 0.475`; `train R -0.403 succ 0.53` in a cell: whose numbers they are
+_AT = re.compile(r"\W*(eval|evaluation|val|validation|test)@(\d+)\b\W*", re.IGNORECASE)
+_PHASE = re.compile(r"(?:train|rollout|vs\[[^\]]*\]) +(?=[A-Za-z_]\w* +[-+]?\d)", re.IGNORECASE)
 _APART = re.compile(r"\s*[|,;]\s*|\s{2,}|\s[-/]\s")
 _CELLS = re.compile(r"\||(?<=\d) \+ (?=[A-Za-z])")
 _SAID = re.compile(
@@ -195,6 +199,7 @@ def read(line: str) -> ParsedLine | None:
     line = _plain(_printed(line) if line[:1] in "([" and "'" in line else line)
     if ":" in line and (of := _OF.match(line)) and (each := read(line[of.end() :])):
         return replace(each, values={on_split(name, f"{of['name']}/"): v for name, v in each.values.items()})
+    line = _AT.sub(r"\1 step=\2 | ", line, count=1) if "@" in line and _AT.match(line) else line
     if played := _PLAYED.match(line):
         line = f"eval step={played['saved'] or played['file']} {line[played.end() :]}"
     if "metric=" in line:
@@ -366,7 +371,7 @@ def _said(head: str, text: str) -> dict[str, float]:
     parts = [" ".join(part.split()) for part in _CELLS.split(text)] if bars else _APART.split(text)
     found = [_SAID.fullmatch(part) for part in parts]
     if bars:  # `eps 0.1 alpha 0.2` in one cell
-        rest = [part for part, match in zip(parts, found, strict=True) if match is None]
+        rest = [_PHASE.sub("", part) for part, match in zip(parts, found, strict=True) if match is None]
         several = [list(_WORD_AND_NUMBER.finditer(p)) for p in rest if not _WORD_AND_NUMBER.sub("", p).strip()]
         found += [match for pairs in several for match in pairs]
     if not all(found) and not _WORD_AND_NUMBER.sub("", text).strip():

@@ -1,7 +1,8 @@
 """Memory keeps growing towards the end of what the machine has.
 
 Looks for: A reading of GPU or host memory that still grows in the second half of the run, and its value when the run is
-twice as long. For a GPU, the limit is its size, where it is recorded.
+twice as long. For a GPU, the limit is its size, where it is recorded. While a replay buffer fills up, what a transition
+costs: more than `most_kib` in a well-known task without pictures.
 Why: Training that has worked for hours ends in an out-of-memory error at a step that seems random. Growth that goes on
 after the first steps has a cause: completions that get longer at a fixed micro batch, graphs that are kept, a cache
 without a limit, or fragmentation.
@@ -22,8 +23,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from firstbreak.engine import facts
-from firstbreak.engine.checks import at, graded, seen_since
+from firstbreak.engine import environments, facts
+from firstbreak.engine.checks import at, graded, seen_since, warning
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.ceiling import arrival
 from firstbreak.engine.stats.onset import onset
@@ -53,6 +54,7 @@ def detect(
     increase_warning: float = at(0.2, "share", "A fifth more in half of the run soon fills a machine."),
     min_slope_ratio: float = at(0.5, "ratio", "Late over early slope of the second half: less levels off."),
     min_points: int = at(20, "points", "Fewer readings show no growth."),
+    most_kib: float = at(8.0, "KiB", "A transition of a task without pictures is a few numbers: a tenth of this."),
     slower: float = at(2.0, "ratio", "What grows and is gone through at every step makes the steps longer as well."),
 ) -> Finding | Expected | NotMeasured | None:
     recorded = [
@@ -66,6 +68,8 @@ def detect(
     if not growing:
         return None
     if replay_size is not None and trend(replay_size.tail(0.5)).rising:
+        if run is not None and (costly := _costly(growing[0][0], replay_size.finite, run, most_kib)):
+            return costly
         return Expected("memory grows because the replay buffer is still filling")
     memory, line = growing[0]
     top, span = float(np.max(memory.values)), float(np.ptp(memory.steps))
@@ -92,6 +96,33 @@ def detect(
         beside=beside,
         confidence=Confidence.HIGH if steep and (_slower(time, slower) or _at_limit(run, top)) else Confidence.MEDIUM,
         numbers={"gb": top, "growth": line.change, "steps_left": left[0] if left else None},
+    )
+
+
+def _costly(memory: Series, stored: Series, run: Run, most_kib: float) -> Finding | None:
+    """Memory that grows by far more than a transition holds, of a well-known task without pictures."""
+    task, grown = environments.of(run.config), float(stored.values[-1] - stored.values[0])
+    if (
+        task is None
+        or task.atari
+        or environments.known(run.config) is None
+        or grown <= 0
+        or memory.name != "memory.cpu"
+    ):
+        return None
+    kib = float(memory.values[-1] - memory.values[0]) * 2**20 / grown
+    if kib < most_kib:
+        return None
+    return warning(
+        "{memory} grew from {first} to {last} GB while {stored} transitions were stored: {kib} KiB each, and one of {task} "
+        "is a few numbers; store detached numbers and no tensors with their graph",
+        seen_since(memory, f"{number(kib)} KiB for each transition", float(memory.steps[0])),
+        memory=memory.name,
+        first=facts.first(memory),
+        last=facts.last(memory),
+        stored=number(grown),
+        kib=number(kib),
+        task=task.name,
     )
 
 

@@ -16,12 +16,14 @@ def measure(
     logps: np.ndarray,
     old_logps: np.ndarray,
     mask: np.ndarray,
-    clip: float,
+    clip: float | np.ndarray,
 ) -> Mapping[str, Reading]:
-    """clip_open: of the tokens beyond the clip range, the share with the gradient of an unclipped one. `clip`: as configured."""
+    """clip_open: of the tokens beyond the clip range, the share with the gradient of an unclipped one. `clip`: as configured,
+    one number, or (low, high)."""
     used, weighed = mask != 0, np.broadcast_to(advantages.reshape(len(logps), -1), logps.shape)
     ratio = np.exp(np.clip(logps - old_logps, -20, 20))
-    above, below = (ratio > 1 + clip) & (weighed > 0), (ratio < 1 - clip) & (weighed < 0)
+    low, high = np.broadcast_to(clip, 2)
+    above, below = (ratio > 1 + high) & (weighed > 0), (ratio < 1 - low) & (weighed < 0)
     whole = np.abs(weighed) * ratio
     beyond, inside = used & (above | below), used & ~(above | below) & (whole > 0)
     if beyond.sum() < MIN_TOKENS or not inside.any() or not np.isfinite(gradient).all():
