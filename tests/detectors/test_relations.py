@@ -10,7 +10,7 @@ import pytest
 
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.registry import detectors
-from firstbreak.model import Action, Config, Event, Happened, Link, Role, Run, Status
+from firstbreak.model import Action, Config, Event, Happened, Link, Role, Run, Sample, Samples, Status
 from firstbreak.readers.read import read
 from firstbreak.reports import json as json_report
 from firstbreak.reports import terminal
@@ -173,6 +173,27 @@ def episodes_of(goal: np.ndarray, evaluated: float) -> Run:
     )
 
 
+def searched(own: str, calls: int) -> Run:
+    """Texts with a search, its result, and what the policy wrote between them."""
+    text = f"<search>a</search>{own}<information>9</information><answer>9</answer>"
+    drawn = [Sample(step=1.0, prompt="q", completion=text, reward=0.0, meta={"num_search": calls})] * 8
+    return grpo({"reward.mean": noise(N)}, samples=Samples(lambda: iter(drawn), ("1.jsonl",)))
+
+
+def stepped(begun: float) -> Run:
+    """A table of the steps of four episodes, of which each begins with this reward."""
+    table = {"t": np.tile(np.arange(1.0, 26), 4), "reward": np.where(np.arange(100) % 25 == 0, begun, noise(100))}
+    made = run({"reward.mean": noise(N)}, algorithm="ppo")
+    return replace(made, unknown={f"transitions/{n}": series(f"transitions/{n}", v) for n, v in table.items()})
+
+
+def paid_steps(value: float) -> Run:
+    """Episodes of about 40 steps that all pay 1, and values of actions."""
+    steps = 40 + 20 * np.sin(X)
+    curves = {"reward.mean": steps, "episode.length": steps, "value.mean": value + noise(N, 0.01)}
+    return run(curves, algorithm="dqn", config={"gamma": 0.99})
+
+
 def decayed(times: float, episodes: int = N) -> Run:
     """Epsilon that is multiplied so often an episode, by a factor of 0.99."""
     curves = {"epsilon": np.maximum(0.01, 0.99 ** (times * (X + 1))), "progress.episodes": X + 1}
@@ -241,6 +262,8 @@ PAIRS: dict[str, tuple[Callable[[], Run], str, list[Callable[[], Run]]]] = {
     "train-inference-mismatch": (lambda: grpo({"rollout_train.logp_absdiff.mean": np.where(X == 0, 1e-7, 0.02 * X)}),
      "compare a checksum of the weights on both sides",
      [lambda: grpo({"rollout_train.logp_absdiff.mean": 0.02 + noise(N, 0.001)})]),
+    "results-made-up": (lambda: searched("<information>7</information>", 1), "more results of tools than calls", [
+        lambda: searched("", 1), lambda: searched("<information>7</information>", 2)]),
     "starts-alike": (lambda: episodes_of(3.0 + X % 2, 0.1), "have the same goal_x", [
         lambda: episodes_of(X % 7, 0.1), lambda: episodes_of(3.0 + X % 2, 0.98)]),
     "temperature-grows": (lambda: run({"alpha": np.exp(0.04 * X), "reward.mean": noise(N, 1.0)}, algorithm="sac"),
@@ -294,6 +317,7 @@ MORE: list[tuple[str, Callable[[], Run], str, list[Callable[[], Run]]]] = [
      [lambda: run({"alpha": 1.3 * 0.9 ** np.arange(30)}, algorithm="sac")]),
     ("temperature-grows", lambda: run({"alpha": np.exp(0.2 * np.arange(10))}, algorithm="sac"), "still grows",
      [lambda: run({"alpha": np.exp(2 - 2 * 0.7 ** np.arange(10))}, algorithm="sac")]),
+    ("value-scale-mismatch", lambda: paid_steps(1.0), "values hold the next reward alone", [lambda: paid_steps(14.0)]),
     ("no-random-actions", lambda: decayed(60.0), "is applied 60 times an episode", [lambda: decayed(1.0)]),
     ("updates-too-rare", lambda: off_policy(100, target_update_interval=500, tau=0.005), "0.005 of it each time", []),
     ("temperature-grows", lambda: tempered(0.02 * X, entropy=0.5), "nats above its target",

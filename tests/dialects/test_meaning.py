@@ -20,6 +20,12 @@ def read(*names: str) -> dict[str, str]:
     ("name", "signal"),
     [
         ("reward_latest", "reward.mean"),
+        ("train/reverse_kl", "distill.reverse_kl"),
+        ("mean_teacher_logprob", "policy.logp.teacher"),
+        ("mean_advantage_magnitude", "advantage.abs.mean"),
+        ("n_degenerate_filtered", "filter.dropped"),
+        ("EVBefore", "value.explained_variance"),
+        ("Total Epi", "progress.episodes"),
         ("elo", "eval.reward"),
         ("value_explained_variance", "value.explained_variance"),
         ("zero_variance_group_frac", "reward.zero_std_frac"),

@@ -83,7 +83,7 @@ def test_messages_are_made_of_facts() -> None:
 
 PLAIN = {
     "_shares", "answers_scatter", "evaluation_in_steps", "failed_calls_paid", "ratio_always_one", "references_fit_other_prompts",
-    "right_answers_unpaid", "step_time_spikes",
+    "results_made_up", "right_answers_unpaid", "step_time_spikes",
     "wrong_answers_paid",
 }  # fmt: skip
 

@@ -519,6 +519,18 @@ def test_a_stamp_is_no_part_of_the_first_name():
         ("ep 0 it  52/340 | loss 0.54 + reg 0.03 | acc 0.7 (sd 1.0)", {"step": 52, "loss": 0.54, "acc": 0.7}),
         ("step 000 reward 0.5 [easy=0.6(n=24)] all0 0.3 | pg +0.1 kl 0.2", {"reward": 0.5, "kl": 0.2}),
         ("    dev: acc=0.05 (28/473) mean_len=502.0", {"eval/acc": 0.05}),
+        (
+            "it 10 | train R +0.13 succ 0.66 len 12.6 | pi -0.1 vf 0.75",
+            {"R": 0.13, "succ": 0.66, "len": 12.6, "pi": -0.1},
+        ),
+        ("  >> eval@50: R -0.05 succ 0.475  [cue 0.00]", {"step": 50, "eval/R": -0.05, "eval/succ": 0.475}),
+        ("    eval: solved 0.70 ret 0.413 (64 episodes)", {"eval/solved": 0.7, "eval/ret": 0.413}),
+        ("step 50 vs[init] W 0.469 D 0.125 L 0.406 | pg -0.1", {"W": 0.469, "L": 0.406, "pg": -0.1}),
+        ("grpo_loss is -0.2218 and kl is 0.2111", {"grpo_loss": -0.2218, "kl": 0.2111}),
+        (
+            "12:00:47.450 [INFO] (t.py:9) Evaluation Total Steps:  20 Average Reward -5.0 over  5 episodes",
+            {"eval/Average Reward": -5},
+        ),
         ("s0055 acc=0.51 mix=0.79 | len=602", {"step": 55, "acc": 0.51, "len": 602}),
     ],
 )

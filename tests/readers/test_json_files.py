@@ -142,6 +142,15 @@ def test_an_object_is_a_history_by_its_name_and_its_lists(name: str, text: str, 
         assert json_list.sniff(path, text.encode()) is claimed
 
 
+def test_columns_beside_records_of_the_same_rows_are_kept():
+    text = json.dumps(
+        {"rewards": [1.0, 2.0, 3.0], "episodes": [{"length": 5 * i} for i in range(3)], "loss": [3.0, 2.0, 1.0]}
+    )
+    recording = read(json_list, text, "training_log.json")
+    assert points(recording, "rewards") == [(0, 1.0), (1, 2.0), (2, 3.0)]
+    assert points(recording, "length") == [(0, 0), (1, 5), (2, 10)]
+
+
 def test_a_list_without_an_axis_is_indexed_by_row():
     recording = read(json_list, '[{"loss": NaN}, {"loss": 2}]', "log.json")
     assert recording.indexed_by == "row"

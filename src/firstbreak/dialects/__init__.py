@@ -250,8 +250,8 @@ def understand(names: Collection[str], dialect: ModuleType, named: Mapping[str, 
       `eval.accuracy@gsm8k` is `eval.accuracy`. A moment of the update is no such slice.
     """
     cleaned = {name: _clean(name) for name in names}
-    own = [_own(raw, _short(dialect)) for raw in cleaned.values()]
-    if None in own and all(m is None or m.signal.startswith(("progress.", "throughput.", "time.")) for m in own):
+    its = [_own(raw, _short(dialect)) for raw in cleaned.values()]
+    if None in its and all(m is None or m.signal.startswith(("progress.", "throughput.", "time.")) for m in its):
         dialect = dialects()["generic"]  # its options alone were recognised: the names are a script's own
     others = frozenset(cleaned.values()) - {""}
     context = getattr(dialect, "context", None)

@@ -400,7 +400,9 @@ def _told_apart(names: Set[str]) -> dict[str, str | Name]:
         meaning = (_meaning.read(_words(raw), company) or _beside_a_panel(raw, company) if guess else None) or meaning
         signal = _meaning.beside(meaning.signal, company) if meaning else ""
         where, what = _BESIDE_REWARDS.get(_plain(raw), ("", ""))
-        if rewards and where and getattr(company, where) and signal in _OF_EPISODES:
+        if raw == "return" and rewards and "length" in names:
+            signal = "reward.episode"  # a row of each episode
+        elif rewards and where and getattr(company, where) and signal in _OF_EPISODES:
             signal = signal.replace("reward", what)
         first = plain.get(_SECOND.sub("1", raw, count=1)) if _SECOND.search(raw) else None
         if meaning and first and first.signal == meaning.signal:

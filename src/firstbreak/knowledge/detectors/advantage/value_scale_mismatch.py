@@ -34,6 +34,7 @@ ROLES = (Role.RELATION,)
 STANDARDISED = 5.0  #: values that were divided by their deviation stay within this (convention)
 OTHER_SIGN = 0.2  #: of the returns: a critic that starts to learn is nearer to 0 (convention)
 ENTROPY = 1.0  #: nats a step: the targets of tuned coefficients are lower (convention)
+LONG = 10  #: steps of an episode, and points (convention)
 SAME = 0.002  #: of the pay of a step: what rounding of returns and lengths leaves (convention)
 
 
@@ -63,22 +64,40 @@ def detect(
     value_mean = critic_value
     if value_mean is None:
         return NotMeasured("no value of the critic is logged")
-    if returns_mean is None:
-        if policy is not Policy.CONTROL or paid is None or len(value_mean.finite) < min_points:
-            return NotMeasured("neither the critic's returns nor those of episodes are logged")
-        # soft values hold the entropy that is still to come
-        soft = ENTROPY * (
-            float(alpha.finite.values.max()) / (1 - min(config.number("gamma") or 0.0, 0.999))
-            if alpha is not None
-            else 0.0
+    if returns_mean is not None:
+        apart = _of_targets(config, value_mean, returns_mean, method, min_behind, min_steps, min_gap, min_points)
+        if apart is not None or policy is not Policy.CONTROL:
+            return apart
+    if policy is not Policy.CONTROL or paid is None or len(value_mean.finite) < min_points:
+        return (
+            None
+            if returns_mean is not None
+            else NotMeasured("neither the critic's returns nor those of episodes are logged")
         )
-        turned = _of_other_sign(value_mean.finite, paid.finite, soft, min_points)
-        if turned is not None or reward_mean is None:
-            return turned
-        whole = _worth(config, reward_mean.finite, episode_length, min_points)
-        return _beyond_episodes(
-            value_mean.finite, reward_mean.finite, eval_reward, whole, beyond, far, min_points, soft
-        )
+    # soft values hold the entropy that is still to come
+    soft = ENTROPY * (
+        float(alpha.finite.values.max()) / (1 - min(config.number("gamma") or 0.0, 0.999)) if alpha is not None else 0.0
+    )
+    turned = _of_other_sign(value_mean.finite, paid.finite, soft, min_points)
+    if turned is not None or reward_mean is None:
+        return turned
+    whole = _worth(config, reward_mean.finite, episode_length, min_points)
+    if whole and method is Method.VALUE_BASED and (near := _near(config, value_mean.finite, episode_length, whole)):
+        return near
+    return _beyond_episodes(value_mean.finite, reward_mean.finite, eval_reward, whole, beyond, far, min_points, soft)
+
+
+def _of_targets(
+    config: Config,
+    value_mean: Series,
+    returns_mean: Series,
+    method: Method | None,
+    min_behind: float,
+    min_steps: float,
+    min_gap: float,
+    min_points: int,
+) -> Finding | NotMeasured | None:
+    """Values in another scale than the returns that the critic is fitted to."""
     values, returns = value_mean.finite.tail(0.5), returns_mean.finite.tail(0.5)
     if min(len(values), len(returns)) < min_points:
         return NotMeasured(
@@ -170,6 +189,23 @@ def _worth(config: Config, returns: Series, length: Series | None, min_points: i
     if len(steps) < min_points or steps.max() < 2 * steps.min() or np.ptp(paid) > SAME * paid.max():
         return None
     return float(median(paid)) / (1 - gamma)
+
+
+def _near(config: Config, values: Series, length: Series | None, whole: float) -> Finding | None:
+    """Values of actions that hold the next reward or two, in episodes of many steps that all pay the same."""
+    late, steps = values.tail(0.5), median(length.finite.values) if length is not None else 0.0
+    paid = whole * (1 - (config.number("gamma") or 0.0))
+    if steps < LONG or paid <= 0 or len(late) < LONG or not 0 < median(late.values) < 2 * paid:
+        return None
+    start = float(late.steps[0])
+    return warning(
+        "the mean value is {value} in the second half, where each step pays {paid} and episodes have {steps}: values hold "
+        "the next reward alone; check that the target network gets the network's weights, and that no step is stored as an end",
+        seen_in(values, "values", start, (float(values.steps[0]), start), metric="value.mean"),
+        value=facts.median(late),
+        paid=number(paid),
+        steps=number(steps),
+    )
 
 
 def _beyond_episodes(

@@ -2,7 +2,8 @@
 
 Looks for: The largest or smallest reward of a step, against the typical spread of the step means: values more than
 `min_distance` spreads away, in at least `min_outliers` steps. Where extremes are not logged: steps whose rewards are
-spread out `spread_ratio` times as much as is usual, while the mean goes with them.
+spread out `spread_ratio` times as much as is usual, while the mean goes with them. In a table of single steps: the first
+steps of episodes, most of which get rewards beyond those of every other step.
 Why: The advantage grows with the reward. One reward of 100 among rewards of 1 makes one sample the whole update, and
 the update becomes larger than the clip should allow.
 False alarm: Tasks with rare large rewards (a jackpot): while the score rises, only low rewards count. Sparse rewards in
@@ -18,12 +19,14 @@ References: https://arxiv.org/abs/2005.12729
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since, warning
+from firstbreak.engine.checks import at, seen_in, seen_since, warning
 from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.engine.stats.points import median, quantile
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Confidence, Finding, NotMeasured, Series, Statistic
+from firstbreak.model import Confidence, Finding, NotMeasured, Run, Series, Statistic
 from firstbreak.words import number
+
+BEYOND, MOSTLY = 0.3, 0.6  #: of the range of other steps, and share of the first steps (convention)
 
 
 def detect(
@@ -32,6 +35,7 @@ def detect(
     reward_max: Series | None = None,
     reward_min: Series | None = None,
     reward_std: Series | None = None,
+    run: Run | None = None,
     *,
     min_distance: float = at(50.0, "standard deviations", "Smaller distances occur in healthy batches."),
     typical_ratio: float = at(10.0, "ratio", "An outlier is so many times as far away as the largest usually is."),
@@ -41,6 +45,8 @@ def detect(
     min_outliers: int = at(3, "steps", "One or two extreme rewards can be luck."),
     min_points: int = at(20, "points", "Fewer steps do not show what the typical spread is."),
 ) -> Finding | NotMeasured | None:
+    if run is not None and (begun := _at_reset(run)):
+        return begun
     extremes = [s.finite for s in (reward_max, reward_min) if s is not None and len(s.finite) >= min_points]
     centre = reward_mean.finite
     spread_out = reward_std is not None and len(reward_std.finite) >= min_points
@@ -91,4 +97,26 @@ def _wide(spreads: Series, ratio: float, steady: float, min_outliers: int) -> Fi
         top=facts.highest(spreads),
         usual=facts.of(Statistic.QUANTILE, spreads, 0.75),
         confidence=Confidence.MEDIUM,
+    )
+
+
+def _at_reset(run: Run) -> Finding | None:
+    """A table of steps in which the first step of each episode but the very first one is paid as no other step is."""
+    columns = (run.unknown.get(f"transitions/{name}") for name in ("t", "reward"))
+    count, paid = (None if s is None else s.values for s in columns)
+    if count is None or paid is None or len(count) != len(paid):
+        return None
+    first = np.flatnonzero(count == count.min())
+    others, begun = np.delete(paid, first), paid[first[1:]]
+    if len(begun) < 3 or not len(others) or not np.ptp(others):
+        return None
+    away = np.maximum(begun - others.max(), others.min() - begun)
+    if np.mean(away > BEYOND * np.ptp(others)) < MOSTLY:
+        return None
+    steps = run.unknown["transitions/reward"]
+    return warning(
+        f"the first step of {len(begun)} episodes is paid {number(float(np.median(begun)))}, and the other steps between "
+        f"{number(float(others.min()))} and {number(float(others.max()))}: the reward keeps something of the episode before; "
+        "clear it in reset",
+        seen_in(steps, "reward of a step"),
     )

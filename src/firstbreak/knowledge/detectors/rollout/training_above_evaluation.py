@@ -20,10 +20,12 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_in, warning
 from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.noise import noise_scale
+from firstbreak.engine.stats.points import median
 from firstbreak.knowledge.detectors._start import lowest_first, starts
 from firstbreak.model import Confidence, Finding, NotApplicable, NotMeasured, Role, Series
 
 ROLES = (Role.RELATION,)
+MOSTLY = 0.5  #: of right answers in training: what lies lower may be partial credit (convention)
 FAMILIES = only(Policy.TEXT, why="only where training and evaluation grade answers alike")
 
 
@@ -37,6 +39,7 @@ def detect(
     min_ratio: float = at(1.35, "ratio", "a factor that the noise of the first batches hardly makes"),
     min_gap: float = at(0.12, "share", "of right answers: small shares differ by a large factor by chance"),
     min_size: float = at(3.0, "standard errors", "of the gap: an evaluation and first batches differ so by chance"),
+    far: float = at(2.5, "ratio", "From the start to the end: no difference of difficulty that nobody planned."),
     first_share: float = at(0.04, "share", "so early the policy has hardly learned anything"),
     first_points: int = at(3, "points", "with fewer rewards the mean is mostly noise"),
 ) -> Finding | NotApplicable | NotMeasured | None:
@@ -53,13 +56,15 @@ def detect(
     error = float(np.hypot(max(noises), noise_scale(curve.values) / np.sqrt(points)))
     if trained - evaluated < min_size * error:
         return None
+    late = max((median(s.finite.tail(0.25).values) for s in (eval_score, eval_reward) if s is not None), default=0.0)
+    apart = trained > max(far * evaluated, MOSTLY) and median(curve.tail(0.25).values) > far * late  # to the end
     return warning(
         "at the start the policy scores {trained} in training and {evaluated} in the evaluation: training samples or "
         "rewards in another way; evaluate once with the sampling settings of training",
         seen_in(curve, "training", beside={"evaluation": eval_score}),
         trained=facts.mean(curve.head(points / len(curve))),
         evaluated=facts.first(lowest_first((eval_score, eval_reward))),
-        confidence=Confidence.MEDIUM,
+        confidence=Confidence.HIGH if apart else Confidence.MEDIUM,
         numbers={"trained": trained, "evaluated": evaluated},
     )
 
