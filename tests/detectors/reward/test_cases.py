@@ -76,8 +76,6 @@ def played(trained: np.ndarray, evaluated: np.ndarray) -> Run:
     return type(made)(**{**vars(made), "series": {**made.series, "eval.reward": series("eval.reward", evaluated, at)}})
 
 
-# reward-at-ceiling
-FULL = np.clip(0.98 + noise(60, 0.01), 0, 1)
 # reward-at-floor
 GREEDY = np.where(np.arange(25) == 20, -400.0, -1000.0)
 CURVES = {"eval.success_rate": [0.0] * 60, "eval.reward": learning(60, 10, 90)}
@@ -178,15 +176,6 @@ CASES: Cases = {
             "eval.success_rate": 0.3 + noise(200, 0.02)}, algorithm="ppo"),
         "an evaluation that stands still mirrors nothing": passes(played(np.linspace(20, 90, 200),
             np.full(20, -80.0)))},
-    "reward-at-ceiling": {
-        "a full reward beside a low evaluation is too loose": finds({"reward.mean": FULL,
-            "eval.accuracy": 0.4 + noise(60, 0.02)}, "harder prompts", WARNING, algorithm="grpo"),
-        "without an evaluation only groups without variance make it a warning": [finds({"reward.mean": FULL}, NOTICE,
-            algorithm="grpo"),
-            finds({"reward.mean": FULL, "reward.zero_std_frac": np.full(60, 0.9)}, WARNING, algorithm="grpo")],
-        "a solved task is expected": expects({"reward.mean": FULL, "eval.accuracy": FULL}, "solved", algorithm="grpo"),
-        "a reward that is learned to the top": passes({"reward.mean": np.clip(learning(60, 0.4, 0.97, 0.01), 0, 1)},
-            algorithm="grpo")},
     "reward-at-floor": {
         "a score that hardly ever leaves its floor": finds({"reward.mean": np.where(np.arange(200) % 25 == 0, 1.0,
             0.0)}, "96 %", CRITICAL),

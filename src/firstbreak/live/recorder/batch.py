@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +10,12 @@ import numpy as np
 from firstbreak.live.recorder.environment import recorded
 from firstbreak.live.recorder.journal import NAME
 from firstbreak.live.recorder.measuring import SHARE, Measurements, Price, arrays_of
-from firstbreak.live.recorder.past import beside, streams_of
+from firstbreak.live.recorder.past import Watched
 from firstbreak.live.recorder.steps import clipped, executed, identities_of, rolled, shifted_of
 from firstbreak.live.recorder.weights import watch
 
 OWN = "log.jsonl"  #: what a loop logs itself
 ASKED = 4096  #: prompts that are remembered with their right answers
-COMPARED = 3  #: times that environments are compared: a policy that has learned may repeat itself
 
 
 class BatchRecorder(Measurements):
@@ -28,10 +26,8 @@ class BatchRecorder(Measurements):
         self._asked: dict[tuple[str, str], int] = {}  #: batches that held a prompt with this right answer, two at most
         self._last: tuple[int, list[str]] = (-1, [])  #: step and prompts of the last new batch
         self._repeated = 0  #: batches in a row with the same prompts
-        self._passings: list[Any] = []  #: what passes through each wrapped environment
-        self._compared = 0  #: how often environments were compared with each other
+        self._watched = Watched()  #: the environments
         self._one_row: Any = None  #: the observation of all rows of an earlier minibatch, where all had one
-        self._told: list[int] = []  #: steps of each environment until the last rollout
         self._rollout: Mapping[str, Any] = {}  #: log-probabilities and advantages of the last rollout
         self._shifted: bool | None = None  #: whether `dones` are CleanRL's, once that was seen
         self._rows, self._trained = 0, 0  #: of the last rollout, and those that its minibatches had so far
@@ -98,20 +94,14 @@ class BatchRecorder(Measurements):
                 made["cut"] = arrays["cut"]
             elif "cut" in done and done["cut"].shape == np.shape(made.get("ended", 0.0)):
                 made["cut"] = done["cut"]
-            made |= clipped(arrays, self._passings[0].space) if self._passings else {}
-            if passing is not None and "row_obs" in made:
-                made["past"] = passing.past.last()
-            if "row_obs" in made and not np.ptp(made["row_obs"], axis=0).any():
-                before, self._one_row = self._one_row, made["row_obs"][0]
-                made |= {} if before is None else {"row_before": before}
-            if self._compared < COMPARED and (streams := streams_of([p.past for p in self._passings])) is not None:
-                self._compared += 1
-                made["streams"] = streams
+            made |= self._watched.streams() | clipped(arrays, [one.space for one in self._watched.each])
+            if "row_obs" in made:
+                made |= {"past": past} if (past := self._watched.last()) else {}
+                made |= self._before(made["row_obs"])
             self._rollout = rolled(arrays) or self._rollout
             return {"steps": float(max(sizes, default=0))} | self.measure(step, made)
 
         done: Mapping[str, np.ndarray] = {}
-        passing = self._passings[0] if len(self._passings) == 1 else None
         with self.guarded("transitions"):
             if "newlogprob" in given:
                 self._trained += len(given["newlogprob"])
@@ -119,12 +109,15 @@ class BatchRecorder(Measurements):
                 if self._trained and self._rows:
                     self.numbers["rows_trained"] = min(1.0, self._trained / self._rows)
                 self._rows, self._trained = math.prod(np.shape(held)[:2]), 0
-                told, self._told = self._told, [p.steps for p in self._passings]
-                made_since = [now - before for before, now in zip_longest(told, self._told, fillvalue=0)]
-                own = [len(held) * p.copies for p in self._passings]
-                if own == made_since and sum(own) == self._rows:  # nothing else was stepped since the last rollout
-                    done = beside([p.past.last(len(held)) for p in self._passings])
+                done = self._watched.rollout(len(held), self._rows)
         return self._written(step, Price.LOOK, measured)
+
+    def _before(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        """The observation of all rows of the minibatch before, where all had one there, and all have one here."""
+        if np.ptp(rows, axis=0).any():
+            return {}
+        before, self._one_row = self._one_row, rows[0]
+        return {} if before is None else {"row_before": before}
 
     def _written(self, step: int, cost: Price, measured: Callable[[], dict[str, float]]) -> dict[str, float]:
         """What was measured, and what waits for a batch, in the folder; nothing where no time is left."""
@@ -147,7 +140,7 @@ class BatchRecorder(Measurements):
         apart = Measurements(None, self.share)  # windows of steps do not use up the time of updates
         apart.files = self.files
         wrapped = recorded(env, apart)
-        self._passings.append(wrapped.passing)
+        self._watched.each.append(wrapped.passing)
         return wrapped
 
 
@@ -161,12 +154,9 @@ def _whole(group: Any) -> bool:
 
 def _counted(given: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """A mask of all tokens, where none is given and the loss has a gradient at each token of every row that counts."""
-    led = arrays_of({"gradient": given.get("gradient")}).get("gradient")
-    if (
-        led is None
-        or np.ndim(led) != 2
-        or any(given.get(name) is not None for name in ("mask", "lengths", "tool_mask"))
-    ):
+    told = any(given.get(name) is not None for name in ("mask", "lengths", "tool_mask"))
+    led = None if told else arrays_of({"gradient": given.get("gradient")}).get("gradient")
+    if led is None or np.ndim(led) != 2:
         return {}
     counts = (led != 0).any(1)
     return {"mask": np.ones_like(led)} if counts.any() and (led[counts] != 0).all() else {}

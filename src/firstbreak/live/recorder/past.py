@@ -1,7 +1,7 @@
 """The last steps of an environment, as it was given them and as it showed them: what a loop stores is compared with these."""
 
 from collections import deque
-from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy as np
 KEPT = 16384  #: steps of all copies
 WIDEST = 128  #: numbers of an observation or action: of larger ones, only rewards and ends are kept
 COMPARED = 32  #: last steps of environments: chance makes so many alike only where nothing is drawn
+TIMES = 3  #: that environments are compared: a policy that has learned may repeat itself
 NAMES = ("obs", "action", "after", "reward", "failed", "cut")
 NUMBERS = ("reward", "failed", "cut")  #: one for each step and copy
 
@@ -67,19 +68,37 @@ class Past:
         return value.copy() if value.size <= WIDEST * self.copies else None
 
 
-def beside(parts: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """The steps of several environments as those of one vector, as far as all have them."""
-    shared = {} if not parts else set.intersection(*(set(part) for part in parts)) - {"whole"}
-    alike = [name for name in shared if len({part[name].shape[2:] for part in parts}) == 1]
-    return {name: np.concatenate([part[name] for part in parts], axis=1) for name in alike}
+class Watched:
+    """The environments that a recorder has wrapped, in order. Each has `past`, `copies`, `steps` and `space` (environment.py)."""
 
+    def __init__(self) -> None:
+        self.each: list[Any] = []
+        self._told: list[int] = []  #: steps of each until the last rollout
+        self._compared = 0
 
-def streams_of(pasts: Sequence[Past]) -> np.ndarray | None:
-    """The last observations and actions (T, n, d) of all environments; None where they are of different kinds, or too few."""
-    if sum(past.copies for past in pasts) < 2 or min(past.made for past in pasts) < COMPARED:
-        return None
-    held = [past.last(COMPARED) for past in pasts]
-    if not all({"obs", "action"} <= tables.keys() for tables in held):
-        return None
-    joined = [np.concatenate([tables["obs"], tables["action"]], axis=2) for tables in held]
-    return np.concatenate(joined, axis=1) if len({rows.shape[2] for rows in joined}) == 1 else None
+    def rollout(self, steps: int, rows: int) -> dict[str, np.ndarray]:
+        """The last steps of all as those of one vector, where they made these (steps, n) since the last call and no others."""
+        told, self._told = self._told, [one.steps for one in self.each]
+        made = [now - before for before, now in zip_longest(told, self._told, fillvalue=0)]
+        if sum(made) != rows or made != [steps * one.copies for one in self.each]:
+            return {}
+        parts = [one.past.last(steps) for one in self.each]
+        shared = set.intersection(*map(set, parts)) - {"whole"} if parts else set()
+        alike = [name for name in shared if len({part[name].shape[2:] for part in parts}) == 1]
+        return {name: np.concatenate([part[name] for part in parts], axis=1) for name in alike}
+
+    def last(self) -> dict[str, np.ndarray]:
+        """The last steps of the only environment, or vector; nothing of several."""
+        return self.each[0].past.last() if len(self.each) == 1 else {}
+
+    def streams(self) -> dict[str, np.ndarray]:
+        """`streams` (T, n, d): the last observations and actions of all, a few times at first; nothing of too few steps."""
+        short = any(one.past.made < COMPARED for one in self.each)
+        if short or self._compared == TIMES or sum(one.copies for one in self.each) < 2:
+            return {}
+        self._compared += 1
+        held = [one.past.last(COMPARED) for one in self.each]
+        if not all({"obs", "action"} <= tables.keys() for tables in held):
+            return {}
+        joined = [np.concatenate([tables["obs"], tables["action"]], axis=2) for tables in held]
+        return {"streams": np.concatenate(joined, axis=1)} if len({rows.shape[2] for rows in joined}) == 1 else {}

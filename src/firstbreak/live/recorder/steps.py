@@ -1,6 +1,6 @@
 """Steps of an environment, under the names of CleanRL's scripts, as the identities take them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -118,9 +118,9 @@ def identities_of(given: Mapping[str, Any], rollout: Mapping[str, Any], shifted:
     return made
 
 
-def clipped(given: Mapping[str, Any], space: Any) -> dict[str, Any]:
-    """The stored continuous actions (m, k) of a rollout with log-probabilities, and their range in the environment."""
-    low, high = (np.ravel(getattr(space, end, ())) for end in ("low", "high"))
+def clipped(given: Mapping[str, Any], spaces: Sequence[Any]) -> dict[str, Any]:
+    """The stored continuous actions (m, k) of a rollout with log-probabilities, and their range in the first environment."""
+    low, high = (np.ravel(getattr(space, end, ())) for space in spaces[:1] or [None] for end in ("low", "high"))
     if not low.size or not {"logprobs", "actions"} <= given.keys() or np.size(given["actions"]) % low.size:
         return {}
     return {"drawn": np.reshape(given["actions"], (-1, low.size)).astype(np.float32), "bounds": (low, high)}

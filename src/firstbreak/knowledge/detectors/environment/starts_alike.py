@@ -61,11 +61,11 @@ def detect(
         return None
     several = worker is not None and worker.source == fixed[0].source
     return warning(
-        "all {n} training episodes{each} have the same {columns}{but}: the environment is reset with one seed each time; give a "
+        "all {n} training episodes have the same {columns}{each}{but}: the environment is reset with one seed each time; give a "
         "seed to the first reset only",
         seen_in(fixed[0], fixed[0].name),
         n=facts.count(fixed[0]),
-        each=" of a worker" if several else "",
+        each=" as the others of their worker" if several else "",
         columns=", ".join(s.name.rpartition("/")[2] for s in fixed[:3]),
         but=", and the evaluation is worse than training" if gap is not None else "",
         confidence=Confidence.MEDIUM if gap is None else Confidence.HIGH,
