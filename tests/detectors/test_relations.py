@@ -194,6 +194,24 @@ def paid_steps(value: float) -> Run:
     return run(curves, algorithm="dqn", config={"gamma": 0.99})
 
 
+def asked(prompts: int, size: int) -> Run:
+    """Dumps of five steps with as many prompts as are drawn in turn, of a data set of this size."""
+    drawn = [
+        Sample(step=float(s), prompt=f"p{(4 * s + i) % prompts}", completion="a", reward=1.0)
+        for s in range(5)
+        for i in range(4)
+    ]
+    made = grpo({"reward.mean": noise(N)}, samples=Samples(lambda: iter(drawn), ("1.jsonl",)))
+    return replace(made, config=replace(made.config, raw={"prompt_dataset_size": size}))
+
+
+def agents(apart: float) -> Run:
+    """The mean of the observations of two agents."""
+    seen = noise(N)
+    names = {f"info/scout_{i}/obs_mean": seen + i * apart for i in range(2)}
+    return replace(run({"reward.mean": noise(N)}, algorithm="ppo"), unknown={n: series(n, v) for n, v in names.items()})
+
+
 def decayed(times: float, episodes: int = N) -> Run:
     """Epsilon that is multiplied so often an episode, by a factor of 0.99."""
     curves = {"epsilon": np.maximum(0.01, 0.99 ** (times * (X + 1))), "progress.episodes": X + 1}
@@ -318,6 +336,9 @@ MORE: list[tuple[str, Callable[[], Run], str, list[Callable[[], Run]]]] = [
     ("temperature-grows", lambda: run({"alpha": np.exp(0.2 * np.arange(10))}, algorithm="sac"), "still grows",
      [lambda: run({"alpha": np.exp(2 - 2 * 0.7 ** np.arange(10))}, algorithm="sac")]),
     ("value-scale-mismatch", lambda: paid_steps(1.0), "values hold the next reward alone", [lambda: paid_steps(14.0)]),
+    ("starts-alike", lambda: asked(4, 700), "the 4 prompts of 5 dumped steps are the same, and there are 700",
+     [lambda: asked(20, 700), lambda: asked(4, 8)]),
+    ("observations-constant", lambda: agents(0.0), "scout_0, scout_1 have the same obs_mean", [lambda: agents(0.1)]),
     ("no-random-actions", lambda: decayed(60.0), "is applied 60 times an episode", [lambda: decayed(1.0)]),
     ("updates-too-rare", lambda: off_policy(100, target_update_interval=500, tau=0.005), "0.005 of it each time", []),
     ("temperature-grows", lambda: tempered(0.02 * X, entropy=0.5), "nats above its target",

@@ -11,6 +11,7 @@ import pytest
 
 import firstbreak
 from firstbreak.engine.detection import check
+from firstbreak.live.hooks.firstbreak_loop import Transitions
 from firstbreak.live.recorder.environment import FILE
 from firstbreak.model import Run
 from firstbreak.readers.read import read
@@ -88,6 +89,21 @@ def test_the_effect_of_each_action_on_each_component_is_kept(tmp_path: Path, aft
     effects = np.load(tmp_path / "recorder_arrays" / "action_effects.arrays")
     assert effects["first"].shape[0] == 2, "of each action, on each component"
     assert np.allclose(effects["first"], effects["last"], atol=0.05 * np.abs(effects["first"]).max()) == np.isinf(after)
+
+
+def test_a_component_whose_effect_was_not_clear_at_first_has_not_moved() -> None:
+    draw, seen = np.random.default_rng(0), Transitions()
+    place, moved = np.zeros(2), []
+    for step in range(4 * 129):
+        action, state = (
+            draw.uniform(-1, 1),
+            draw.uniform(-1, 1) if step < 258 else 1.0,
+        )  # the second effect is that of a state
+        told = seen.add(place[None], np.array([[action]]), np.array([False]), [{}], [0.0])
+        moved += [told["action_effect_moved"]] if "action_effect_moved" in told else []
+        place = np.array([0.5 * place[0] + action, 0.5 * place[1] + state * action])
+    assert moved
+    assert max(moved) < 0.1
 
 
 @cache

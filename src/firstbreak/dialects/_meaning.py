@@ -90,7 +90,7 @@ _SYNONYMS = """
     interact: interacts interactions | noise: sigma | importance: is iw w rho | epsilon: eps ε | rnd: icm curiosity |
     rm: rewardmodel | total: cumulative cum overall sum tot composite combined | flat: uninformative degenerate degen silent |
     param: params parameter parameters | done: completed ended seen played | skipped: dropped discarded | bounds: bound |
-    intrinsic: int intr | frame: frames | abs: absolute magnitude | filter: filtered
+    intrinsic: int intr | frame: frames | abs: absolute magnitude | diff: difference | filter: filtered
 """
 _ATOMS = {word: atom for atom, words in entries(_SYNONYMS) for word in (atom, *words.split())}
 

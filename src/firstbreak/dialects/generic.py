@@ -189,6 +189,7 @@ def translate(raw: str, company: _meaning.Company = _meaning.Company()) -> Name 
     if first := _FIRST.search(raw):
         whole = translate(raw[: first.start()], company)
         return replace(whole, signal=f"{whole.signal}@first_minibatch") if whole and first["first"] else whole
+    raw = raw.removeprefix("val/") if raw.startswith("val/ratio") else raw  # of TRL's PPO: values of the update
     words = _words(_PANEL.sub("", raw))
     if listed := _listed(words):
         return listed

@@ -107,7 +107,10 @@ def first_ratio(run: Run) -> Series | None:
         first = run.series.get(f"{name}@first_minibatch")
         if first is not None and len(first.finite):
             return first.finite
-    return None
+    mean = run.series.get("policy.ratio.mean@first_minibatch")
+    return (
+        replace(mean.finite, values=np.abs(mean.finite.values - 1)) if mean is not None and len(mean.finite) else None
+    )
 
 
 def divergence(

@@ -85,9 +85,6 @@ X = np.linspace(0, 1, 120)
 RISES = np.round(0.3 + 0.5 * X + noise(120, 0.06), 3)
 ENTROPY = 1.5 - X + noise(120, 0.03, 1)
 LENGTH = 30 + noise(120, 2.0, 2)
-# reward-down-evaluation-up
-EVALUATION = {"eval.accuracy": np.linspace(0.5, 0.8, 80)}
-FALLING = np.where(np.arange(80) < 40, 0.7, 0.3) + noise(80, 0.02)
 # reward-flat
 EXPLORING = np.concatenate([np.linspace(1, 0.05, 40), np.full(160, 0.05)])
 SWINGS = np.where(np.arange(200) >= 40, 4 * np.sign(np.sin(np.arange(200) / 8)), 0.0)
@@ -132,6 +129,13 @@ def without_rewards(where: np.ndarray) -> np.ndarray:
 # wrong-answers-paid
 
 RIGHT, WRONG_PAID, WRONG = ("7", "7", 1.0), ("3", "9", 1.0), ("3", "9", 0.0)
+
+
+def formed(text: str) -> Run:
+    """A reward for the form that is never paid, and ten samples with this text, an eleventh with all tags."""
+    drawn = [Sample(completion=said) for said in [text] * 10 + ["<think>a</think><answer>b</answer>"]]
+    curves = {"reward.component.format.mean": [0.0] * 50, "reward.component.right.mean": learning(50)}
+    return run(curves, algorithm="grpo", samples=Samples(lambda: iter(drawn), ("1.jsonl",)))
 
 
 CASES: Cases = {
@@ -204,6 +208,8 @@ CASES: Cases = {
     "reward-component-dead": {
         "a constant part among moving ones is named": finds({"reward.component.format.mean": learning(50),
             "reward.component.strict.mean": [0.0] * 50}, "strict (always 0)", NOTICE),
+        "a form that samples have and no reward pays": [finds(formed("<think>a</think>\n<answer>b</answer>"), "have the form",
+            WARNING), finds(formed("b"), NOTICE)],
         "all parts moving": passes({"reward.component.a.mean": learning(50), "reward.component.b.mean": noise(50)}),
         "all parts constant is another finding": passes({"reward.component.a.mean": [0.0] * 50,
             "reward.component.b.mean": [1.0] * 50})},
@@ -223,17 +229,6 @@ CASES: Cases = {
         "a sparse reward that stays away for a while": passes({"reward.mean":
             put((np.random.default_rng(6).random(120) < 0.1).astype(float), np.s_[-15:], 0.0),
             "policy.entropy": ENTROPY, "length.mean": LENGTH})},
-    "reward-down-evaluation-up": {
-        "a reward that falls alone": finds({"reward.mean": np.where(np.arange(80) < 40, 0.7, 0.3) + noise(80, 0.02),
-            **EVALUATION}, onset=(36, 46), algorithm="grpo"),
-        "a reward that falls with the evaluation is another matter": passes({"reward.mean": FALLING,
-            "eval.accuracy": FALLING}, algorithm="grpo"),
-        "a reward that rises first and then falls is found too": finds({"reward.mean": np.interp(np.arange(80),
-            [0, 30, 60, 80 - 1], [0.3, 0.7, 0.4, 0.4]) + noise(80, 0.02), **EVALUATION}, "the evaluation rose from",
-            algorithm="grpo"),
-        "a reward that is hardly ever paid has no level to fall from": cannot({"eval.accuracy": np.zeros(150),
-            "reward.mean": np.where(np.arange(150) % 25 == 0, 1 / 64, 0.0) * np.linspace(2, 1, 150)},
-            "most training rewards are the lowest one", algorithm="grpo")},
     "reward-flat": {
         "a long flat score is critical": finds({"reward.mean": noise(600)}, "could hide in the noise", CRITICAL),
         "an evaluation of noise beside a training reward that rose and fell is expected": expects({

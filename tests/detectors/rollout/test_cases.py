@@ -56,8 +56,6 @@ GROUPS = {"group_size": 8}
 
 # sampling-narrow
 LENGTHS = {"length.mean": np.full(20, 50.0)}
-# tool-calls-growing
-MORE_CALLS = np.where(np.arange(60) < 20, 3.0, np.minimum(6.0, 3.0 + 0.2 * (np.arange(60) - 20))) + noise(60, 0.05)
 # training-above-evaluation
 EVALUATION = 0.4 + 0.002 * np.arange(60)
 # truncation
@@ -144,9 +142,6 @@ CASES: Cases = {
         "cold rollouts": finds(LENGTHS, "0.1", algorithm="grpo", config={"temperature": 0.1, "top_p": 1.0}),
         "a narrow nucleus": finds(LENGTHS, "0.4", algorithm="grpo", config={"temperature": 1.0, "top_p": 0.4}),
         "usual options": passes(LENGTHS, algorithm="grpo", config={"temperature": 0.6, "top_p": 0.95})},
-    "tool-calls-growing": {
-        "calls that double": finds({"tool.call_freq": MORE_CALLS}, "6", algorithm="grpo"),
-        "a steady number of calls": passes({"tool.call_freq": 3 + noise(60, 0.1)}, algorithm="grpo")},
     "tool-errors": {
         "half of the calls fail and nothing is learned": finds({"tool.error_frac": 0.5 + noise(60, 0.02),
             "reward.mean": noise(60, 0.1, 1)}, "of the tool calls fail", CRITICAL),

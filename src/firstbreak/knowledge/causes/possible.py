@@ -1,12 +1,16 @@
 """For which runs a cause is possible, beyond their family: each function is what the `applies` of a row may name."""
 
 import re
+from itertools import islice
 
 from firstbreak.engine.common_settings import dropout_of
 from firstbreak.engine.families import DECOUPLED, Method, Policy
 from firstbreak.engine.inputs import Inputs, answer_parts
 from firstbreak.engine.refutations import stored_right_at_first
+from firstbreak.knowledge.detectors.rollout.results_made_up import RESULT
 from firstbreak.patterns import pattern
+
+SEEN = 50  #: samples that are looked through
 
 #: trainers of one process, whose rollouts are sampled from the very network that is updated
 ONE_COPY = frozenset(
@@ -46,6 +50,11 @@ def evaluated(inputs: Inputs) -> bool:
 def calls_tools(inputs: Inputs) -> bool:
     """Agents that call tools."""
     return inputs.recorded("tool.")
+
+
+def tools_answer(inputs: Inputs) -> bool:
+    """Agents whose dumped texts hold results of tools."""
+    return any(RESULT.search(sample.completion) for sample in islice(inputs.run.samples or (), SEEN))
 
 
 def data_from_elsewhere(inputs: Inputs) -> bool:

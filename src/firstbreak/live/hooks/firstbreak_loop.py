@@ -35,8 +35,8 @@ class Transitions:
         self.early = 0  #: episodes that ended at a shorter time limit
         #: the component with the largest effect of the actions, chosen at the first effect
         self.mover: int | None = None
-        #: actions of a window -> the effect of each on each component, in the first window that had these
-        self.effects: dict[bytes, np.ndarray] = {}
+        #: actions of a window -> the effect of each on each component in their first window, and where it was clear
+        self.effects: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
         #: (actions, components): in the first window with these actions, in the last one
         self.effect: dict[str, np.ndarray] = {}
 
@@ -98,10 +98,11 @@ class Transitions:
         if self.mover is None:
             return numbers
         numbers["action_effect"] = float(effect[0, self.mover])
-        now, first = np.where(at_once > CLEAR, effect, np.nan), self.effects.setdefault(chosen.tobytes(), effect)
+        first, clear = self.effects.setdefault(chosen.tobytes(), (effect, at_once > CLEAR))
         self.effect = {"first": first, "last": effect}
-        apart = np.abs(now - first) / np.maximum(np.abs(first).max(0), 1e-12)
-        return numbers | ({"action_effect_moved": float(np.nanmax(apart))} if np.isfinite(apart).any() else {})
+        both = clear & (at_once > CLEAR)  # elsewhere the effect depends on the state, in one of the two windows
+        apart = np.abs(effect - first)[:, both] / np.maximum(np.abs(first).max(0)[both], 1e-12)
+        return numbers | ({"action_effect_moved": float(apart.max())} if apart.size else {})
 
 
 def _free(seen: np.ndarray, acted: np.ndarray) -> bool:

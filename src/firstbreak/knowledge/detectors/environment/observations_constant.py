@@ -1,8 +1,8 @@
 """Observations never change.
 
 Looks for: The share of components that never change within a window of steps: `min_share` or more from the first window
-to the last. And in rows of a replay buffer beside the log, whether the next observation is the observation: in
-`min_same` of the rows.
+to the last. Statistics of the observations of several agents that are equal in each row. And in rows of a replay buffer
+beside the log, whether the next observation is the observation: in `min_same` of the rows.
 Why: A policy that sees the same numbers in every state can learn one action at best, whatever else is right.
 False alarm: A bandit without context, whose observation is a placeholder.
 Fix:
@@ -12,17 +12,22 @@ Experiment: `firstbreak check env` on the environment with all wrappers of the t
 References: https://arxiv.org/abs/2101.00135
 """
 
+import re
+
 import numpy as np
 
 from firstbreak.engine import facts
 from firstbreak.engine.checks import Seen, at, critical, enough, seen_in
 from firstbreak.engine.families import Policy, only
 from firstbreak.model import Evidence, Finding, NotMeasured, Role, Run, Series
+from firstbreak.patterns import pattern
 from firstbreak.values import replace
 
 FAMILIES = only(Policy.CONTROL, why="only for policies that act in an environment")
 
 ROLES = (Role.RELATION,)
+OBSERVED = pattern(r"obs(?:ervations?)?[_/. ]?(?:mean|std|norm|max|min|var)", re.IGNORECASE)
+AGENT = pattern(r"(?<![a-z])[a-z]+[_-]?\d+(?![a-z\d])", re.IGNORECASE)
 
 
 def detect(
@@ -37,8 +42,13 @@ def detect(
 ) -> Finding | NotMeasured | None:
     if env_transition_unchanged is not None and len(env_transition_unchanged.finite) >= min_rows:
         return _aliased(env_transition_unchanged.finite, min_same)
+    agents = _agents(run, min_points) if run is not None else []
+    if equal := next(filter(None, map(_equal, agents)), None):
+        return equal
     if run is not None and (same := _columns(run)) is not None and len(same) >= min_rows:
         return _aliased(same, min_same)
+    if env_observation_constant is None and agents:
+        return None
     if env_observation_constant is None:
         return NotMeasured("neither the recorder nor a dump of transitions shows observations")
     constant = enough(env_observation_constant.finite, min_points, "windows of transitions")
@@ -51,6 +61,30 @@ def detect(
         share=facts.lowest(constant),
         n=str(len(constant)),
         numbers={"share": float(np.min(constant.values))},
+    )
+
+
+def _agents(run: Run, min_points: int) -> list[list[Series]]:
+    """One statistic of the observations of several agents each."""
+    alike: dict[str, list[Series]] = {}
+    for name, s in run.unknown.items():
+        if OBSERVED.search(name) and (agent := AGENT.search(name)) and len(s.finite) >= min_points:
+            alike.setdefault(name.replace(agent[0], "*"), []).append(s)
+    return [several for several in alike.values() if len(several) > 1]
+
+
+def _equal(several: list[Series]) -> Finding | None:
+    """Agents whose observations have the same mean, or the same spread, to the last digit of each row."""
+    first = several[0].values
+    if np.ptp(first) == 0 or not all(np.array_equal(first, s.values) for s in several[1:]):
+        return None
+    return critical(
+        "the observations of {agents} have the same {what} in each of {n} rows: all of them may see what one sees; print one "
+        "observation of each",
+        seen_in(several[0], several[0].name),
+        agents=", ".join(found[0] for s in several if (found := AGENT.search(s.name))),
+        what=several[0].name.rpartition("/")[2],
+        n=facts.count(several[0]),
     )
 
 

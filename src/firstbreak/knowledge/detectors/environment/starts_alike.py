@@ -1,9 +1,10 @@
-"""Every training episode begins in the same place, or has the same layout.
+"""Every training episode begins alike, or every batch has the same prompts.
 
 Looks for: In a table of episodes, columns that say how an episode begins (start, goal, layout, level, number of walls, ...).
 A finding is that none of them changes in `min_episodes` episodes or more of each worker, while the evaluation, which has
 other episodes, is worse than training by `min_gap` of a share of successes, or of what training gained. Without an
-evaluation it is less certain.
+evaluation it is less certain. Of dumped samples: the prompts of `min_dumps` steps or more are the same, and fewer than a
+tenth of the prompts that the configuration counts.
 Why: An environment that is reset with one seed each time gives one episode, again and again. The policy learns it by heart,
 training looks solved, and nothing of it holds elsewhere. With one seed for each worker there are as many episodes as
 workers.
@@ -16,19 +17,25 @@ References: https://gymnasium.farama.org/api/env/#gymnasium.Env.reset
 """
 
 import re
+from itertools import islice
 
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_in, warning
-from firstbreak.engine.families import Policy, only
+from firstbreak.engine.checks import at, seen_as, seen_in, warning
+from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.points import median
 from firstbreak.knowledge.detectors.rollout.samples_identical import WORKER
-from firstbreak.model import Confidence, Finding, NotMeasured, Role, Run, Series
+from firstbreak.model import Confidence, Finding, NotMeasured, Role, Run, Samples, Series
 from firstbreak.patterns import pattern
 
 ROLES = (Role.RELATION,)
-FAMILIES = only(Policy.CONTROL, why="only where episodes of an environment are played")
+SIZE = pattern(
+    r"(?:num|n|prompt|train)?_?(?:train_?)?(?:prompts?|questions|problems|dataset|data|train)_?(?:dataset_?)?(?:size)?",
+    re.IGNORECASE,
+)
+FEW = 0.1  #: of the prompts that there are (convention)
+MOST_SAMPLES = 20_000
 BEGINS = pattern(
     r"(?:^|[_/. ])(?:start|goal|target|spawn|init(?:ial)?|layout|map|maze|level|scene|walls?|obstacles?|seed)s?(?:$|[_./ ]|\d)",
     re.IGNORECASE,
@@ -41,11 +48,17 @@ def detect(
     eval_success_rate: Series | None = None,
     reward_mean: Series | None = None,
     eval_reward: Series | None = None,
+    eval_accuracy: Series | None = None,
+    samples: Samples | None = None,
+    policy: Policy = Policy.CONTROL,
     *,
     min_episodes: int = at(30, "episodes", "So many starts that are drawn are not all equal."),
     min_gap: float = at(0.2, "share", "Of successes, or of what training gained: a harder evaluation costs less."),
+    min_dumps: int = at(3, "steps", "Two steps may have drawn the same."),
     late: float = at(0.25, "share", "of the run: where training and evaluation are compared"),
 ) -> Finding | NotMeasured | None:
+    if policy is Policy.TEXT:
+        return _prompts(run, samples, _gap(reward_mean, eval_accuracy, late, 1.0), min_dumps, min_gap)
     columns = [s for name, s in run.unknown.items() if BEGINS.search(name) and len(s) >= min_episodes]
     if not columns:
         return NotMeasured("no column of a table of episodes says how they begin")
@@ -69,6 +82,28 @@ def detect(
         columns=", ".join(s.name.rpartition("/")[2] for s in fixed[:3]),
         but=", and the evaluation is worse than training" if gap is not None else "",
         confidence=Confidence.MEDIUM if gap is None else Confidence.HIGH,
+    )
+
+
+def _prompts(
+    run: Run, samples: Samples | None, gap: float | None, min_dumps: int, min_gap: float
+) -> Finding | NotMeasured | None:
+    """The prompts of the dumped steps are the same few of many."""
+    asked: dict[float, set[str]] = {}
+    for sample in islice(samples or (), MOST_SAMPLES):
+        if sample.step is not None and sample.prompt and sample.meta.get("split") != "eval":
+            asked.setdefault(sample.step, set()).add(sample.prompt)
+    there = [v for k, v in run.config.raw.items() if SIZE.fullmatch(k.rpartition(".")[2]) and isinstance(v, int)]
+    if len(asked) < min_dumps or not there:
+        return NotMeasured("no prompts of several steps are dumped, or the configuration does not count them")
+    every, fewest = set().union(*asked.values()), min(map(len, asked.values()))
+    if fewest < 2 or len(every) > fewest or len(every) > FEW * max(there):
+        return None
+    return warning(
+        f"the {len(every)} prompts of {len(asked)} dumped steps are the same, and there are {max(there)}: the loader begins "
+        "anew at each step; take one iterator over the data for the whole run",
+        seen_as("samples", min(asked)),
+        confidence=Confidence.HIGH if gap is not None and gap >= min_gap else Confidence.MEDIUM,
     )
 
 
