@@ -71,16 +71,6 @@ STOPPED = {
 }
 X = np.arange(120.0)
 # outputs-alike
-OF_A_FORM = {
-    "length.min": np.concatenate([np.full(50, 10.0), np.full(50, 32.0)]),
-    "length.max": [32.0] * 100,
-    "reward.mean": noise(100),
-}
-LENGTHS = {
-    "length.min": np.concatenate([np.full(50, 3.0), np.full(50, 4.0)]),
-    "length.max": [4.0] * 100,
-    "reward.mean": noise(100),
-}
 FEW_DISTINCT = {"diversity.distinct": [0.03] * 100, "reward.mean": noise(100)}
 # random-actions-remain
 FALLS = np.maximum(0.05, 1 - np.arange(100) / 30)
@@ -176,19 +166,7 @@ CASES: Cases = {
         "few distinct outputs": finds({"diversity.distinct": np.concatenate([np.full(40, 0.9),
             np.full(60, 0.03)]) + np.abs(noise(100, 0.005)), "reward.mean": noise(100)}, WARNING, onset=(38, 44)),
         "many distinct outputs": passes({"diversity.distinct": [0.9] * 100, "reward.mean": noise(100)}),
-        "lengths that become equal": finds({"length.min": np.concatenate([np.full(50, 10.0), np.full(50, 32.0)]),
-            "length.max": [32.0] * 100, "reward.mean": noise(100)}, onset=51),
-        "lengths that are equal because all are cut are another finding": passes({"length.min": [32.0] * 100,
-            "length.max": [32.0] * 100, "length.clipped_ratio": [1.0] * 100, "reward.mean": noise(100)}),
         "without either it is not measured": cannot({"reward.mean": noise(50)}),
-        "lengths that become equal while the entropy holds are those of a form": [passes({**OF_A_FORM,
-            "policy.entropy": 0.3 + np.abs(noise(100, 0.02))}),
-            finds({**OF_A_FORM, "policy.entropy": np.linspace(0.3, 0.01, 100)})],
-        "lengths that are equal from the start are no form that was learned": finds({"length.min": [32.0] * 100,
-            "length.max": [32.0] * 100, "policy.entropy": [0.3] * 100, "reward.mean": noise(100)}),
-        "answers of one length that earn differently are not alike": [passes({**LENGTHS,
-            "reward.zero_std_frac": [0.6] * 100}),
-            finds({**LENGTHS, "reward.zero_std_frac": [1.0] * 100}, onset=51)],
         "the advice is for what acts": [finds(FEW_DISTINCT, "completions", algorithm="grpo"),
             finds(FEW_DISTINCT, "episodes", algorithm="ppo")]},
     "random-actions-remain": {
