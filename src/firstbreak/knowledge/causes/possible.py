@@ -27,6 +27,11 @@ def recorded_inside(inputs: Inputs) -> bool:
     return inputs.recorded("proof.")
 
 
+def recorded_inside_or_pairs(inputs: Inputs) -> bool:
+    """As `recorded_inside`, or where the rewards of pairs are logged, which are distances from the reference."""
+    return recorded_inside(inputs) or inputs.recorded("pref.reward.")
+
+
 def advantages_are_measured(inputs: Inputs) -> bool:
     """Where the recorder computes advantages again, or their spread stands beside that of the values."""
     return recorded_inside(inputs) or {"advantage.std", "value.std"} <= inputs.run.series.keys()
