@@ -47,10 +47,8 @@ def detect(
         return equal
     if run is not None and (same := _columns(run)) is not None and len(same) >= min_rows:
         return _aliased(same, min_same)
-    if env_observation_constant is None and agents:
-        return None
     if env_observation_constant is None:
-        return NotMeasured("neither the recorder nor a dump of transitions shows observations")
+        return None if agents else NotMeasured("neither the recorder nor a dump of transitions shows observations")
     constant = enough(env_observation_constant.finite, min_points, "windows of transitions")
     if float(np.min(constant.values)) < min_share:
         return None

@@ -1,6 +1,6 @@
 """Every training episode begins alike, or every batch has the same prompts.
 
-Looks for: In a table of episodes, columns that say how an episode begins (start, goal, layout, level, number of walls, ...).
+Looks for: In a table of episodes, columns that say how an episode begins (start, goal, layout, number of walls, ...).
 A finding is that none of them changes in `min_episodes` episodes or more of each worker, while the evaluation, which has
 other episodes, is worse than training by `min_gap` of a share of successes, or of what training gained. Without an
 evaluation it is less certain. Of dumped samples: the prompts of `min_dumps` steps or more are the same, and fewer than a
@@ -37,7 +37,8 @@ SIZE = pattern(
 FEW = 0.1  #: of the prompts that there are (convention)
 MOST_SAMPLES = 20_000
 BEGINS = pattern(
-    r"(?:^|[_/. ])(?:start|goal|target|spawn|init(?:ial)?|layout|map|maze|level|scene|walls?|obstacles?|seed)s?(?:$|[_./ ]|\d)",
+    r"(?:(?:start|goal|spawn)(?:_?(?:x|y|z|row|col|pos(?:ition)?|state|cell|id|\d))?|(?:layout|maze)(?:_?(?:id|seed))?"
+    r"|(?:n|num)_?(?:walls|obstacles))",
     re.IGNORECASE,
 )
 
@@ -59,7 +60,9 @@ def detect(
 ) -> Finding | NotMeasured | None:
     if policy is Policy.TEXT:
         return _prompts(run, samples, _gap(reward_mean, eval_accuracy, late, 1.0), min_dumps, min_gap)
-    columns = [s for name, s in run.unknown.items() if BEGINS.search(name) and len(s) >= min_episodes]
+    columns = [
+        s for name, s in run.unknown.items() if len(s) >= min_episodes and BEGINS.fullmatch(name.rpartition("/")[2])
+    ]
     if not columns:
         return NotMeasured("no column of a table of episodes says how they begin")
     worker = next((s for name, s in run.unknown.items() if WORKER.fullmatch(name.rpartition("/")[2])), None)
