@@ -212,6 +212,45 @@ def agents(apart: float) -> Run:
     return replace(run({"reward.mean": noise(N)}, algorithm="ppo"), unknown={n: series(n, v) for n, v in names.items()})
 
 
+def lost_with(coefficient: float) -> Run:
+    """The losses of policy and critic, and a total with the entropy at this coefficient."""
+    curves = {
+        "policy.loss": noise(N),
+        "value.loss": 1 + noise(N, 0.1),
+        "policy.entropy": 1 + noise(N, 0.1),
+        "reward.mean": noise(N),
+    }
+    total = curves["policy.loss"] + 0.5 * curves["value.loss"] + coefficient * curves["policy.entropy"]
+    return run({**curves, "loss.total": total}, algorithm="a2c", config={"entropy_coef": 0.1})
+
+
+def cart(factor: float) -> Run:
+    """CartPole: returns of so many times the length of the episodes."""
+    length = 20 + X
+    curves = {"reward.mean": factor * length, "episode.length": length, "value.mean": np.full(N, 5.0)}
+    return run(curves, algorithm="ppo", config={"env_id": "CartPole-v1", "gamma": 0.99})
+
+
+def scored_texts(share: float) -> Run:
+    """PPO on texts: scores, and returns that hold so much of them."""
+    score = noise(N, 0.2) - 0.8
+    curves = {
+        "reward.mean": score,
+        "returns.mean": share * score,
+        "value.mean": share * score,
+        "length.mean": np.full(N, 9.0),
+    }
+    return run(curves, algorithm="ppo", trainer="trl")
+
+
+def repeated(*, moves: bool) -> Run:
+    """An evaluation that repeats its score while the policy changes, beside its loss, which moves or not."""
+    made, at = grpo({"reward.mean": np.linspace(0, 1, N), "policy.entropy": DECAY}), X[4::10] + 1
+    scores = series("eval.accuracy", np.full(len(at), 0.613), at)
+    loss = series("eval.loss", np.linspace(0.7, 0.4, len(at)) if moves else np.full(len(at), 0.7), at)
+    return replace(made, series={**made.series, scores.name: scores, loss.name: loss})
+
+
 def decayed(times: float, episodes: int = N) -> Run:
     """Epsilon that is multiplied so often an episode, by a factor of 0.99."""
     curves = {"epsilon": np.maximum(0.01, 0.99 ** (times * (X + 1))), "progress.episodes": X + 1}
@@ -339,6 +378,10 @@ MORE: list[tuple[str, Callable[[], Run], str, list[Callable[[], Run]]]] = [
     ("starts-alike", lambda: asked(4, 700), "the 4 prompts of 5 dumped steps are the same, and there are 700",
      [lambda: asked(20, 700), lambda: asked(4, 8)]),
     ("observations-constant", lambda: agents(0.0), "scout_0, scout_1 have the same obs_mean", [lambda: agents(0.1)]),
+    ("entropy-penalised", lambda: lost_with(0.1), "plus 0.1 times the entropy", [lambda: lost_with(-0.1)]),
+    ("value-scale-mismatch", lambda: cart(2.7), "what other episodes pay", [lambda: cart(1.0)]),
+    ("value-scale-mismatch", lambda: scored_texts(0.0), "reaches no token that counts", [lambda: scored_texts(1.0)]),
+    ("evaluation-frozen", lambda: repeated(moves=False), "does not use the current weights", [lambda: repeated(moves=True)]),
     ("no-random-actions", lambda: decayed(60.0), "is applied 60 times an episode", [lambda: decayed(1.0)]),
     ("updates-too-rare", lambda: off_policy(100, target_update_interval=500, tau=0.005), "0.005 of it each time", []),
     ("temperature-grows", lambda: tempered(0.02 * X, entropy=0.5), "nats above its target",

@@ -543,7 +543,7 @@ _OPTIONS = """
         n_epochs ppo_epochs update_epochs inner_epochs num_inner_epochs epochs_per_batch | max_new_tokens: max_new_tokens
         max_completion_length max_response_length max_completion_tokens max_gen_len max_new max_tokens max_tok | temperature:
         temperature sampling_temperature temp | entropy_coef: ent_coef entropy_coef entropy_coeff ent_weight entropy_weight
-        entropy_cost | value_coef: vf_coef value_coef vf_coeff value_loss_coef critic_coef baseline_cost |
+        entropy_cost | value_coef: vf_coef value_coef vf_coeff value_loss_coef critic_coef critic_cost baseline_cost |
     gamma: gamma discount | gae_lambda: gae_lambda lam lmbda lambda_gae | buffer_size: buffer_size replay_size memory_size
         replay_capacity buffer_capacity replay_buffer_size buffer buffer.size replay.size buffer_cap | learning_starts:
         learning_starts start_steps random_steps min_replay_size replay_start_size learn_start start_timesteps | train_freq:

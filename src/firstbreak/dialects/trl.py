@@ -56,6 +56,8 @@ NAMES: dict[str, str | Name] = {
     ),
     "Validation Loss": "eval.loss",
     "ppo/loss/total": "loss.total",
+    **{"ppo/returns_mean": "returns.mean", "ppo/returns/mean": "returns.mean", "ppo/returns_var": "returns.var"},
+    **{"ppo/val_mean": "value.mean", "ppo/val/mean": "value.mean"},
     "aux_loss": "loss.aux",
     "loss/xpo": "loss.xpo",
     "grad_norm": "grad.norm",

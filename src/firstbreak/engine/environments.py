@@ -44,6 +44,8 @@ D4RL = {"halfcheetah": (-280.178953, 12135.0), "hopper": (-20.272305, 3234.3)}
 D4RL |= {"walker2d": (1.629008, 4592.3), "ant": (-325.6, 3879.7)}
 #: the highest return of an episode that the rules allow, by name and version
 HIGHEST = {"CartPole-v0": 200.0, "CartPole-v1": 500.0, "Pong": 21.0}
+#: what each step of an episode pays, whatever the policy does
+PAID = {"CartPole": 1.0, "MountainCar": -1.0}
 #: `ALE/Pong-v5`, `PongNoFrameskip-v4` and `Pong` are one game
 _NAME = re.compile(r"(?P<ale>ALE/)?(?P<name>\w+?)(?P<atari>NoFrameskip|Deterministic)?(?P<version>-v\d+)?")
 
@@ -78,6 +80,12 @@ def random(config: Config) -> float | None:
     """The mean return of random actions, where it is known."""
     documented = known(config)
     return documented.random if documented else None
+
+
+def paid(config: Config) -> float | None:
+    """What each step pays, where all pay the same and it is documented."""
+    named = of(config)
+    return PAID.get(named.name) if named else None
 
 
 def highest(config: Config) -> float | None:

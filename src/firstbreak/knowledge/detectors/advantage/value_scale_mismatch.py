@@ -21,7 +21,7 @@ References: https://arxiv.org/abs/1602.07714
 
 import numpy as np
 
-from firstbreak.engine import facts
+from firstbreak.engine import environments, facts
 from firstbreak.engine.checks import at, from_point, seen_in, seen_since, warning
 from firstbreak.engine.families import Method, Policy
 from firstbreak.engine.stats.changes import for_good
@@ -34,6 +34,11 @@ ROLES = (Role.RELATION,)
 STANDARDISED = 5.0  #: values that were divided by their deviation stay within this (convention)
 OTHER_SIGN = 0.2  #: of the returns: a critic that starts to learn is nearer to 0 (convention)
 ENTROPY = 1.0  #: nats a step: the targets of tuned coefficients are lower (convention)
+FIRST, BEYOND = (
+    3,
+    1.3,
+)  #: rows, and how often their length a mean return may be: they may be of other episodes (convention)
+NOTHING = 0.05  #: of the score (convention)
 LONG = 10  #: steps of an episode, and points (convention)
 SAME = 0.002  #: of the pay of a step: what rounding of returns and lengths leaves (convention)
 
@@ -61,9 +66,17 @@ def detect(
     paid = reward_mean if reward_mean is not None else eval_reward
     if paid is not None and len(paid.finite) and (found := _outside_support(config, paid.finite, episode_length)):
         return found
+    if (
+        reward_mean is not None
+        and episode_length is not None
+        and (more := _more(config, reward_mean, episode_length, min_points))
+    ):
+        return more
     value_mean = critic_value
     if value_mean is None:
         return NotMeasured("no value of the critic is logged")
+    if returns_mean is not None and (unpaid := _unpaid(reward_mean, returns_mean, policy, config, min_points)):
+        return unpaid
     if returns_mean is not None:
         apart = _of_targets(config, value_mean, returns_mean, method, min_behind, min_steps, min_gap, min_points)
         if apart is not None or policy is not Policy.CONTROL:
@@ -135,6 +148,43 @@ def _clipped(value_mean: Series, returns_mean: Series, values: Series, returns: 
         values=facts.median(values),
         returns=facts.median(returns),
         clip=number(clip),
+    )
+
+
+def _more(config: Config, returns: Series, length: Series, min_points: int) -> Finding | None:
+    """What is called a return is more than the first episodes can pay, in a task whose steps all pay the same."""
+    paid = environments.paid(config)
+    if not paid or len(returns) < min_points or not np.array_equal(returns.steps, length.steps):
+        return None
+    ratio = returns.values[:FIRST] / (paid * length.values[:FIRST])
+    if not (ratio > BEYOND).all():
+        return None
+    return warning(
+        "returns of {returned} stand beside episodes of {steps} steps that pay {paid} each: they hold what other episodes "
+        "pay; check that sums and advantages begin anew at the end of an episode, and what is logged as return",
+        seen_in(returns, "return", beside={"length of episodes": length}),
+        returned=facts.first(returns.finite),
+        steps=facts.first(length.finite),
+        paid=number(paid),
+    )
+
+
+def _unpaid(score: Series | None, curve: Series, policy: Policy, config: Config, min_points: int) -> Finding | None:
+    """Returns of texts that hold next to nothing of the score at their end."""
+    if policy is not Policy.TEXT or score is None or config.get("normalize_reward"):
+        return None
+    rewards, returns = score.finite, curve.finite
+    if min(len(rewards), len(returns)) < min_points:
+        return None
+    held, paid = np.abs(returns.values), median(np.abs(rewards.values))
+    if paid == 0 or float(held.max()) > NOTHING * paid:
+        return None
+    return warning(
+        "returns are {returned} where the score is {score}: the score reaches no token that counts; check at which position it "
+        "is added, and the mask of the advantages",
+        seen_in(returns, "returns", beside={"score": rewards}),
+        returned=facts.median(returns),
+        score=facts.median(rewards),
     )
 
 

@@ -28,11 +28,12 @@ from firstbreak.engine.checks import at, enough, from_point, graded, seen_since
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.inputs import AT_CEILING
 from firstbreak.engine.stats.trend import trend
-from firstbreak.model import Confidence, Expected, Finding, NotMeasured, Role, Series, Severity
+from firstbreak.model import Confidence, Expected, Finding, NotMeasured, Role, Run, Series, Severity
 from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
 FAMILIES = without(Method.SUPERVISED)
+MEASURED = ("eval.loss", "eval.reward", "eval.pref.", "eval.policy.", "eval.kl", "eval.length")
 
 
 def detect(
@@ -40,6 +41,7 @@ def detect(
     reward_mean: Series | None = None,
     kl_ref: Series | None = None,
     policy_entropy: Series | None = None,
+    run: Run | None = None,
     *,
     min_repeats: int = at(6, "evaluations", "fewer equal scores may be chance where a score has few possible values"),
     min_points: int = at(8, "points", "a training curve needs so many points to show a trend"),
@@ -63,6 +65,8 @@ def detect(
     if _share_of_successes(eval_score) and last >= AT_CEILING:
         return Expected(_all(eval_score, start, "because hardly anything is left to solve"))
     since, interval = from_point(eval_score, start)
+    if run is not None and _others_move(run, eval_score.between(since)):
+        return None  # what else this evaluation measures changes: it uses the weights of each step
     if reward_mean is not None and _ceiling_of(last, reward_mean.between(since).finite, max_distance, min_points):
         return Expected(_all(eval_score, start, "which training reaches and never exceeds"))
     training = [s.between(since).finite for s in (reward_mean, kl_ref, policy_entropy) if s is not None]
@@ -98,6 +102,17 @@ def detect(
         confidence=Confidence.LOW if natural else Confidence.HIGH,
         numbers={"value": last, "repeats": same},
     )
+
+
+def _others_move(run: Run, same: Series) -> bool:
+    """Whether another number of the same evaluations goes on changing, time and counts left out."""
+    beside = (
+        s.between(float(same.steps[0])).finite
+        for n, s in run.series.items()
+        if n.startswith("eval.") and n != same.name
+    )
+    alike = (s for s in beside if s.source == same.source and np.array_equal(s.steps, same.steps))
+    return any(s.name.startswith(MEASURED) and len(np.unique(s.values)) > len(s) // 2 for s in alike)
 
 
 def _share_of_successes(scores: Series) -> bool:
