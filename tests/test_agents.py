@@ -1,5 +1,6 @@
 """What a coding agent is given: a brief of a run, and a guide in its project."""
 
+import json
 import re
 from pathlib import Path
 
@@ -39,6 +40,15 @@ def test_a_brief_of_many_curves_with_long_names_is_bounded(tmp_path: Path) -> No
     assert len(brief) <= agent.MOST
     assert re.search(r"and \d+ more", brief)
     assert "\x1b" not in brief
+
+
+def test_a_brief_names_curves_that_are_equal_in_every_row(tmp_path: Path) -> None:
+    rows = [
+        {"step": i, "reward": i / 50, "tokens_in_loss": 30 + i % 7, "tokens_of_tools": 30 + i % 7} for i in range(40)
+    ]
+    (tmp_path / "metrics.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    brief = agent.render(diagnose(read(tmp_path)))
+    assert "equal in every row: tokens_in_loss, tokens_of_tools" in brief
 
 
 def test_a_probability_stands_beside_what_it_rests_on() -> None:

@@ -5,7 +5,7 @@ suspects with what they rest on and where in code to look, commands. What room i
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -23,6 +23,7 @@ WORDS = 42  #: of a finding
 MOST_GROUNDS = 4  #: findings that one suspect rests on
 FIRST = 3  #: values of a curve as they are
 PARTS = 4  #: stretches of a curve of which the median is given
+ROWS = 8  #: that are equal by more than chance
 BESIDE = 5  #: settings in one line
 CLOCKS = ("time", "per_second", "progress.", "tokens", "epoch")
 CODE = "Where in code to look"
@@ -193,9 +194,19 @@ def _curves(dx: Diagnosis) -> Iterator[str]:
         else:
             called = f"{name} [{own}]" if name in asked and own != name else own
             moving.append(f"{called}: {_course(finite, len(named[name]) - len(finite))}")
+    yield from (f"equal in every row: {', '.join(names)}" for names in _equal(named))
     yield from moving
     if constant:
         yield f"constant: {', '.join(constant)}"
+
+
+def _equal(named: Mapping[str, Series]) -> Iterator[list[str]]:
+    """The names of curves that have one and the same value in each of many rows, and not the same in all."""
+    alike: dict[tuple[bytes, bytes], list[str]] = {}
+    for name, s in named.items():
+        if len(s.finite) >= ROWS and not name.startswith(("time.", "progress.")) and np.ptp(s.finite.values) > 0:
+            alike.setdefault((s.steps.tobytes(), s.values.tobytes()), []).append(s.raw or name)
+    yield from (names for names in alike.values() if len(names) > 1)
 
 
 def _late(name: str) -> int:
