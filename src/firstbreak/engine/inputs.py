@@ -108,9 +108,9 @@ def first_ratio(run: Run) -> Series | None:
         if first is not None and len(first.finite):
             return first.finite
     mean = run.series.get("policy.ratio.mean@first_minibatch")
-    return (
-        replace(mean.finite, values=np.abs(mean.finite.values - 1)) if mean is not None and len(mean.finite) else None
-    )
+    if mean is None or not len(mean.finite):
+        return None
+    return replace(mean.finite, name="policy.ratio.absdev@first_minibatch", values=np.abs(mean.finite.values - 1))
 
 
 def divergence(

@@ -34,10 +34,8 @@ ROLES = (Role.RELATION,)
 STANDARDISED = 5.0  #: values that were divided by their deviation stay within this (convention)
 OTHER_SIGN = 0.2  #: of the returns: a critic that starts to learn is nearer to 0 (convention)
 ENTROPY = 1.0  #: nats a step: the targets of tuned coefficients are lower (convention)
-FIRST, BEYOND = (
-    3,
-    1.3,
-)  #: rows, and how often their length a mean return may be: they may be of other episodes (convention)
+FIRST = 3  #: rows (convention)
+BEYOND = 1.3  #: times their length a mean return may be: they may be of other episodes (convention)
 NOTHING = 0.05  #: of the score (convention)
 LONG = 10  #: steps of an episode, and points (convention)
 SAME = 0.002  #: of the pay of a step: what rounding of returns and lengths leaves (convention)

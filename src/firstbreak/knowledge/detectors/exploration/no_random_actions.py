@@ -31,10 +31,8 @@ ROLES = (Role.RELATION,)
 DETERMINISTIC = frozenset({"td3", "ddpg"})
 SOON = 0.2  #: of the planned steps (convention)
 FAR = 0.3  #: of the way from random actions to a solved task: less is no success
-FACTOR, EPISODES = (
-    pattern(r"(?:eps(?:ilon)?|exploration)_?(?:decay|factor)(?:_rate)?", re.IGNORECASE),
-    pattern(r"(?:n|num|max|total)?_?episodes", re.IGNORECASE),
-)
+FACTOR = pattern(r"(?:eps(?:ilon)?|exploration)_?(?:decay|factor)(?:_rate)?", re.IGNORECASE)
+EPISODES = pattern(r"(?:n|num|max|total)?_?episodes", re.IGNORECASE)
 NO_NOISE = (None, "", "none", "null", 0, 0.0)
 
 
