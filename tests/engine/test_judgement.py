@@ -340,3 +340,11 @@ def test_groups_whose_rewards_differ_are_no_copies_and_half_precision_is_evidenc
 def _half(curves: dict[str, np.ndarray]) -> Run:
     made = run(curves, algorithm="grpo")
     return replace(made, config=replace(made.config, raw={"param_dtype": "bfloat16", "master_weights": False}))
+
+
+@pytest.mark.parametrize(("first", "course"), [(-870.0, "plateau"), (-3.0, "rising")])
+def test_a_score_that_still_rises_is_not_at_its_maximum_because_it_began_far_below(first: float, course: str) -> None:
+    rising = np.r_[np.full(3, first), np.linspace(-3.0, -1.5, N - 3) + noise(N - 3, 0.05)]
+    score = diagnose(run({"reward.mean": rising})).score
+    assert score is not None
+    assert score.course == course

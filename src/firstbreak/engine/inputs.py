@@ -24,6 +24,7 @@ from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory, sinks_late
 from firstbreak.engine.stats.shape import trajectory as shape_of
 from firstbreak.engine.stats.smooth import without_spikes
+from firstbreak.engine.stats.trend import trend
 from firstbreak.model import Config, Interval, Run, Series
 from firstbreak.patterns import pattern
 from firstbreak.plugins import BadPlugin
@@ -717,13 +718,12 @@ def solved(
     if spread == 0:  # an evaluation at its maximum from the start: the training reward shows whether it is one
         training = [s.finite for s in (reward_mean, reward_episode) if s is not None and s.name != score.name]
         moved = (s for s in training if len(s) >= MIN_EVALUATIONS and np.ptp(without_spikes(s.values)) > 0)
-        reached = any(np.max(s.values) <= top for s in moved)
-        return True if reached else None
+        return True if any(np.max(s.values) <= top for s in moved) else None
     at_top = late >= top - 0.005 * spread
     if len(late) < MIN_CEILING:
         below = score.values < top - 0.005 * spread
         return True if not below[-MIN_CEILING:].any() and len(score) > MIN_CEILING else None
-    return bool(np.mean(at_top) >= 0.5 and not trajectory.lost)
+    return bool(np.mean(at_top) >= 0.5 and not trajectory.lost and not trend(late, 0.99).rising)
 
 
 def zero_variance_groups(
