@@ -17,8 +17,8 @@ NUMBER = r"(-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?)"
 STOPS = ("stop", "rollback")
 EIGHTHS = " ▁▂▃▄▅▆▇█"
 ROW = rf"^ *{NUMBER} ([{EIGHTHS}]+)$"
-#: of the curve just above it: another one may be named that is "drawn above"
-DRAWN = re.compile(rf"^ *(?:[•●◐○] )?(\S+) \(logged as (?:(?!\(logged as).)*?{ROW}\n{ROW}", re.M | re.S)
+#: of the curve just above it, in the same finding: another one may be named that is "drawn above", or is one number
+DRAWN = re.compile(rf"^ *(?:[•●◐○] )?(\S+) \(logged as (?:(?!\(logged as|\n\n).)*?{ROW}\n{ROW}", re.M | re.S)
 BEFORE = "the best before numbers are not finite"
 HELD_OUT = re.compile(r"(?:eval|heldout|held_out|val|test)[./_-](?!.*(?:time|_per_|length|epoch|std|loss))", re.I)
 
