@@ -36,6 +36,6 @@ def fingerprint(*code: str) -> str:
     digest = hashlib.sha256()
     for one in code:
         for path in sorted((ROOT / one).rglob("*")) or [ROOT / one]:
-            if path.suffix in (".py", ".json"):
+            if path.suffix in (".py", ".json", ".toml", ".csv"):
                 digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -1,16 +1,17 @@
 """What firstbreak says of the runs of the field, beside what their readers say."""
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from benchmarks.answers import Answer, answer
 from benchmarks.field.index import Reading, by_run
+from benchmarks.population import READING
+from benchmarks.resume import kept
 from firstbreak.engine.detection import check
 from firstbreak.engine.stats.proportion import wilson
 from firstbreak.model import Link
@@ -46,21 +47,19 @@ class Said:
         return self.answer is not None and self.answer.stop
 
 
-def ask(folders: Mapping[str, Path], kept: Path, processes: int) -> list[Said]:
-    """What is said of each run. The file `kept` holds what was said before."""
-    before = [_said(json.loads(line)) for line in kept.read_text().splitlines()] if kept.exists() else []
-    known = {one.id: one for one in before}
-    missing = {id_: folder for id_, folder in folders.items() if id_ not in known}
-    with kept.open("a") as file, ProcessPoolExecutor(processes) as pool:
-        for said in pool.map(one_run, missing, missing.values()):
-            file.write(json.dumps(asdict(said)) + "\n")
-            file.flush()
-            known[said.id] = said
-    return [known[id_] for id_ in folders]
+def ask(folders: Mapping[str, Path], kept_in: Path, processes: int) -> list[Said]:
+    """What is said of each run. The file holds what the same code said before."""
+    work = partial(row_of, folders)
+    return [_said(row) for row in kept(kept_in, list(folders), work, processes, *READING, "benchmarks/answers.py")]
 
 
 def _said(row: Mapping[str, Any]) -> Said:
     return Said(**{**row, "answer": Answer(**row["answer"]) if row["answer"] else None})
+
+
+def row_of(folders: Mapping[str, Path], id_: str) -> dict[str, Any]:
+    """What is said of one run, as it is kept."""
+    return asdict(one_run(id_, folders[id_]))
 
 
 def one_run(id_: str, folder: Path) -> Said:

@@ -6,6 +6,7 @@ read(path) -> Run -> check(run) -> [Outcome] -> diagnose(run, outcomes) -> Diagn
 from __future__ import annotations
 
 import enum
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -230,7 +231,8 @@ class Happened(enum.StrEnum):
     NOT_LOADED = "not loaded"  #: saved weights are missing, or do not fit the names of the model
 
 
-BY_HAND = "KeyboardInterrupt"
+#: an error by which a person, or the queue of a cluster, ends a run: hang-up, interrupt, terminate
+BY_HAND = re.compile(r"KeyboardInterrupt|.*\bgot signal: (?:1|2|15)\b")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -329,7 +331,7 @@ class Run(Shown):
     @property
     def error(self) -> Event | None:
         """The error after which no number was logged, where nobody stopped the run by hand."""
-        ends = [e for e in self.events if e.kind is Happened.ERROR and e.last and not e.text.startswith(BY_HAND)]
+        ends = [e for e in self.events if e.kind is Happened.ERROR and e.last and not BY_HAND.match(e.text)]
         return ends[-1] if ends else None
 
     @property

@@ -573,10 +573,13 @@ def test_an_exception_after_the_last_number_is_told(tmp_path: Path) -> None:
     assert 'ends after step 99 with "ValueError: no more prompts"' in finding.message
 
 
-def test_an_exception_that_the_run_survives_is_an_event_and_no_finding(tmp_path: Path) -> None:
-    survived = console(tmp_path, RISE, {50: TRACEBACK})
-    assert [(e.kind, e.step) for e in survived.events] == [(Happened.ERROR, 49)]
-    silent("reported-in-text", survived)
+def test_an_exception_that_the_run_survives_or_a_signal_is_an_event_and_no_finding(tmp_path: Path) -> None:
+    signal = TRACEBACK.replace("ValueError: no more prompts", "api.SignalException: Process 7 got signal: 1")
+    for at, text in ((50, TRACEBACK), (N, signal)):
+        (folder := tmp_path / f"{at}").mkdir()
+        survived = console(folder, RISE, {at: text})
+        assert [(e.kind, e.step) for e in survived.events] == [(Happened.ERROR, at - 1)]
+        silent("reported-in-text", survived)
 
 
 @pytest.mark.parametrize(("after", "ends"), [(3, True), (60, False)])

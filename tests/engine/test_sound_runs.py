@@ -1,13 +1,16 @@
 """Sound runs of kinds that were accused once, each beside one that is not sound."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from firstbreak.dialects import dialects, hyperparameters
 from firstbreak.engine.diagnose import diagnose
-from firstbreak.model import BreakKind, Harm, Link, Run, Severity
+from firstbreak.model import Action, BreakKind, Harm, Link, Run, Severity
+from firstbreak.values import replace
 from tests.detectors.look import found, look
-from tests.make import learning, noise, run
+from tests.make import learning, noise, run, series
 
 N = 200
 X = np.arange(N)
@@ -18,9 +21,13 @@ def slowed(speed: np.ndarray) -> Run:
     return run(curves, trainer="trl", algorithm="grpo")
 
 
-def test_a_run_that_learns_and_is_slower_at_once_has_no_broken_link() -> None:
-    dx = diagnose(slowed(np.where(X < 90, 1000.0, 250.0)))
-    assert dx.first_break is None
+@pytest.mark.parametrize(("speed", "link"), [(400.0, None), (250.0, Link.SYSTEMS)])
+def test_a_run_that_learns_and_is_slower_at_once_has_a_link_where_another_job_does_not_explain_it(
+    speed: float, link: Link | None
+) -> None:
+    dx = diagnose(slowed(np.where(X < 90, 1000.0, speed)))
+    assert (dx.first_break and dx.first_break.link) is link
+    assert dx.verdict.action is Action.WATCH  # slower is never wrong
     assert any(o.link is Link.SYSTEMS and o.finding is not None for o in dx.outcomes)  # the cost is told
 
 
@@ -33,6 +40,15 @@ def test_a_score_that_rose_at_first_and_swings_since_is_not_said_to_have_stood_s
     swings = np.where(X < 4, 20.0, 320 + 120 * np.sin(X / 9)) + noise(N, 3)
     dx = diagnose(run({"reward.mean": swings, "policy.entropy": 0.5 + noise(N, 0.02)}, algorithm="ppo"))
     assert "not risen" not in dx.verdict.summary
+
+
+@pytest.mark.parametrize(
+    ("evaluated", "harm"), [([190, 355, 428, 442, 452], Harm.NONE_YET), (190 + noise(24), Harm.APART)]
+)
+def test_a_few_evaluations_that_rise_with_the_return_do_not_stall(evaluated: Any, harm: Harm) -> None:
+    made = run({"reward.mean": learning(N, 20, 450)}, trainer="sb3", algorithm="ppo")
+    evaluation = series("eval.reward", evaluated, np.linspace(N / 5, N, len(evaluated)))
+    assert diagnose(replace(made, series={**made.series, "eval.reward": evaluation})).harm is harm
 
 
 def test_a_run_that_stands_still_and_is_hardly_sound_has_links_named() -> None:

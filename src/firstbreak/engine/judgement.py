@@ -228,6 +228,9 @@ def _apart(inputs: Inputs) -> bool:
     evaluation, training = inputs.trajectory, inputs.second_score
     if training is None or evaluation is None or inputs.solved:
         return False
+    beside = shape_of(training.between(float(inputs.score.steps[0])) if inputs.score is not None else training)
+    if inputs.policy is Policy.CONTROL and evaluation.gain + ERRORS * np.sqrt(2) * evaluation.level_noise > beside.gain:
+        return False  # both are returns, and the evaluation may have risen by as much
     return evaluation.kind in ("flat", "declining") and shape_of(training).learned
 
 
@@ -482,8 +485,9 @@ def _only_slower(sign: Outcome, signs: Sequence[Outcome]) -> bool:
         return False
     if metric.startswith(("throughput", "time.step", "time.iteration")):
         low, high = finding.interval or (-np.inf, np.inf)
-        later = low >= LATER * abs(high) and finding.numbers.get("lost", 1.0) < MOST_OF_THE_SPEED
-        return later or high - low <= AT_ONCE * abs(high)
+        at_once = high - low <= AT_ONCE * abs(high)
+        less = finding.numbers.get("lost", 0.0 if at_once else 1.0) < MOST_OF_THE_SPEED
+        return less and (at_once or low >= LATER * abs(high))
     return not any(o.finding is not None and (o.finding.metric or "").startswith("throughput") for o in signs)
 
 

@@ -147,6 +147,7 @@ CASES: Cases = {
     "loss-without-advantages": {
         "a step that follows no advantage is found": finds({**MOVES, **IGNORES}, "shapes", CRITICAL, HIGH, algorithm="ppo"),
         "a step along the advantages": passes({**MOVES, **FOLLOWS}, algorithm="ppo"),
+        "a loss of before the step": passes({**MOVES, **IGNORES, "policy.loss.delta": FOLLOWS["policy.loss"]}, algorithm="ppo"),
         "each return minus each value": [finds(spreads(6.4), "shapes", CRITICAL, HIGH, algorithm="a2c", onset=1),
             cannot(spreads(0.9), algorithm="a2c"), cannot(spreads(1.0, 0.7), algorithm="a2c"),
             cannot(spreads(6.4, share=0.5), algorithm="a2c")],

@@ -33,6 +33,7 @@ FAMILIES = only(Method.ACTOR_CRITIC)
 def detect(
     config: Config,
     policy_loss: Series | None = None,
+    policy_loss_delta: Series | None = None,
     kl_old: Series | None = None,
     advantage_std: Series | None = None,
     value_std: Series | None = None,
@@ -52,6 +53,7 @@ def detect(
         table = _of_all_pairs(advantage_std, value_std.finite, value_explained_variance.finite, predicts, min_points)
         if table is not None:
             return table
+    policy_loss = policy_loss_delta or policy_loss  # before an update the ratio is 1, and the loss 0
     if policy_loss is None or kl_old is None:
         return NotMeasured("the policy loss and the KL divergence of its updates are not both logged")
     spread = 0.0 if training_score is None or not len(training_score.finite) else np.ptp(training_score.finite.values)
