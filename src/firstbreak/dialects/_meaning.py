@@ -64,33 +64,33 @@ def beside(signal: str, company: Company) -> str:
 
 # atom: its spellings; an atom is a spelling of itself
 _SYNONYMS = """
-    reward: rewards rew rews r | return: returns ret rets | score: scores fitness | episode: ep epi episodes episodic game games
+    reward: rewards rew rews r rw | return: returns ret rets rtn rtns pnl profit | score: scores fitness | episode: ep epi episodes episodic game games
         trajectory trajectories traj | length: lengths len lens | completion: completions response responses resp output
-        outputs generated | gen: generation generate generating generations | token: tokens tok toks | prompt: prompts query
-        queries question questions problem problems | policy: pi pol actor p | pg: surrogate surr | critic: value values vf
-        vfn v qs vals vvals vpred vpreds q qf q0 q1 q2 qf1 qf2 q1vals q2vals critic1 critic2 | loss: losses |
-    entropy: ent entropies | kl: kld kldiv kls kl1 kl2 kl3 | ref: reference base sft init initial pretrained |
-    old: prev previous | behave: behav behavior behaviour | prox: proximal | clip: clipped clipping clips |
+        outputs generated | gen: generation generate generating generations | token: tokens tok toks ntok | prompt: prompts query
+        queries question questions problem problems | policy: pi pol actor p akteur | pg: surrogate surr | critic: value values vf
+        vfn v qs vals vvals vpred vpreds q qf q0 q1 q2 qf1 qf2 q1vals q2vals critic1 critic2 qbar vbar qhat | loss: losses term |
+    entropy: ent entropies entropie entropia | kl: kld kldiv kls kl1 kl2 kl3 | ref: reference base sft init initial pretrained frozen0 |
+    old: prev previous | behave: behav behavior behaviour | prox: proximal | clip: clipped clipping clips clipfrac |
     grad: gradient gradients grads | advantage: adv advs advantages | share: frac fraction fracs fractions rate rates
-        proportion prop freq frequency share | percent: pct percentage | acc: accuracy accuracies em | correct: right ok |
+        proportion prop freq frequency share | percent: pct percentage perc | acc: accuracy accuracies em | correct: right ok |
     incorrect: wrong | success: successes succ win wins winning solved successful resolved | trunc: truncated truncation
-        truncations overlong overlength unfinished | eos: terminated finished stopped | repeat: repetition repetitions
-        repetitive repeated repeats | refuse: refusal refusals refused refuses | violate: violation violations violating
+        truncations overlong overlength unfinished capped | eos: terminated finished stopped | repeat: repetition repetitions
+        repetitive repeated repeats rep | refuse: refusal refusals refused refuses | violate: violation violations violating
         unsafe harmful | tool: tools sbx sandbox sandboxes | retry: retries | action: actions act acts |
-    call: calls invocation invocations | fail: failure failures failed error errors err errs timeout timeouts | invalid:
-        malformed unparsable unparseable | parse: parsing | turn: turns | time: duration latency times |
-    wait: waiting idle stall | rollout: rollouts sampling sampler collect collection collector inference | sample: samples |
-    engine: vllm sglang infer samp | trainer: learner | learn: learning | update: updates | optim: optimizer optimiser
+    call: calls invocation invocations use uses | fail: failure failures failed error errors err errs timeout timeouts | invalid:
+        malformed unparsable unparseable | parse: parsing | turn: turns round | time: duration latency times clock |
+    wait: waiting idle stall | rollout: rollouts sampling sampler collect collection collector inference roll actors generator | sample: samples |
+    engine: vllm sglang infer samp eng | trainer: learner | learn: learning | update: updates upd upds | optim: optimizer optimiser
         optimization opt | sync: synchronization | verify: verification verifier scoring judge grading |
-    stale: staleness age lag | memory: mem rss ram | gpu: cuda | util: utilization utilisation |
-    logp: logps logprob logprobs lp | margin: margins | pref: preference preferences dpo kto orpo simpo ipo |
-    sequence: seq sequences | group: groups grp grouped | mixed: mix | target: targets targ tgt | pred: predict predicted |
-    step: steps | iter: iters iteration iterations it | count: num n number | coef: coeff coefficient beta weighting |
-    format: formatting formatted fmt | buffer: replay buf | weight: weights | env: environment |
+    stale: staleness age lag | memory: mem rss ram resident | gpu: cuda | util: utilization utilisation |
+    logp: logps logprob logprobs lp logpi | margin: margins | pref: preference preferences dpo kto orpo simpo ipo |
+    sequence: seq sequences | group: groups grp grouped | mixed: mix | target: targets targ tgt lagged | pred: predict predicted |
+    step: steps | iter: iters iteration iterations it | count: num n number idx | coef: coeff coefficient beta weighting multiplier |
+    format: formatting formatted fmt | buffer: replay buf | weight: weights | env: environment sim |
     interact: interacts interactions | noise: sigma | importance: is iw w rho | epsilon: eps ε | rnd: icm curiosity |
-    rm: rewardmodel | total: cumulative cum overall sum tot composite combined | flat: uninformative degenerate degen silent |
+    rm: rewardmodel | total: cumulative cum overall sum tot composite combined | flat: uninformative degenerate degen silent dead uniform tied identical |
     param: params parameter parameters | done: completed ended seen played | skipped: dropped discarded | bounds: bound |
-    intrinsic: int intr | frame: frames | abs: absolute magnitude | diff: difference | filter: filtered
+    intrinsic: int intr | frame: frames fr | abs: absolute magnitude | diff: difference gap | filter: filtered | objective: obj | version: ver rev revision
 """
 _ATOMS = {word: atom for atom, words in entries(_SYNONYMS) for word in (atom, *words.split())}
 
@@ -123,7 +123,46 @@ _PHRASES_OF = """
         epsilon greedy, random action rate, random action prob | absdev importance: w dev, ratio dev, weight dev, is dev,
         ratio abs dev, ratio deviation, ratio absdev | correct: gt match, ground truth match, answer match |
     validcount: valid trajectories, valid samples, valid rollouts | queue size: qsize | episode length: plies |
-    critic max: qmax, maxq | kl behave: kl mu pi, kl pi mu | iter time: iter seconds
+    critic max: qmax, maxq | kl behave: kl mu pi, kl pi mu | iter time: iter seconds |
+    kl old: kl new old, kl old new, kl est, kl step, kl upd, kl this update, kl estimate | kl ref: kl base, kl r, kl pi ref |
+    grad norm: gn, g norm, grad l2, l2 grad, grad mag, gradient magnitude, size of gradient, abs grad, abs g, grad total, gradl2 |
+    entropy: h pi, h policy, h tok token, h token, token h, h mean, h nats, h bits, dist entropy, policy randomness, h actor |
+    entropy coef: entropy weight, entropy bonus, h coef, h weight, bonus coef, entropy bonus coef | alpha loss: temp loss,
+        temperature loss, log alpha loss, alpha obj, temp obj, entropy temp loss | config entropy goal: target entropy, entropy
+        target, h target, desired entropy, entropy goal | noise action: exploration noise, explore noise, ou sigma, gaussian std,
+        noisy sigma | epsilon: rand action prob, rand action, explore eps, explore rate, exploration rate, exploration eps, eps
+        actor, random action share | version share stale: off policy share, stale share, old share | stale: version gap, param
+        lag, sample age, rev gap, weight lag | episode length: steps survived, ep ticks, battle length, life length, survival
+        steps, steps per episode, steps per game, flight steps | trunc share: cut off, cutoff, missing eos, hit budget, hit cap,
+        cap rate, ctx cut, no stop, length cap hit, hit length cap, budget hit, cut share | lossscale: fp16 scale, scaler value,
+        amp scaler, scaler scale, fp16 factor | policy loss: pgl, mu loss, l pi, lpi, l pg, lpg, l actor, l policy, awr loss |
+    critic loss: l v, lv, l vf, lvf, l q, lq, l critic, bellman err, bellman mse, td mse, quantile huber, xent | loss total: l tot,
+        ltot, obj sum, combined objective, obj total | logp absdiff: dlp, logp gap, lp gap, abs logp diff, abs logp, abs lp diff,
+        logp diff abs, abs dlp | engine logp: log mu, logp mu | importance tis: tis w, tis, tis mean, tis weight | lr: learn rate,
+        eta, lr anneal, step size | kl coef: kl w, kl scale, kl multiplier, b kl, beta kl | group: within prompt, in prompt |
+    success share: goal hit, goals hit, battles won, episodes won, exec ok, success flag, goals reached, share solved |
+    flat group: all same groups, allsame groups, same reward groups | iter time: sec per batch, sec per iter, sec per step, sec
+        per update, secs per step, secs per iter, s it, s iter, sec iter, sec it, seconds for this step | step speed: steps sec,
+        steps s, kilo step speed, steps per sec, ticks s, ticks per s | frame speed: frames sec, frames s | token speed: tok s, toks
+        s, tokens s, tok rate, token rate, tokens processed per second | time train: t upd, t opt, trn t, t train, t update, t
+        learn, sec train, sec learn | time rollout: t roll, t gen, t sample, sec generate, sec gen, t rollout, sec rollout |
+    gpu memory: hbm | buffer size: buf fill, replay n, replay count, transitions stored, buf total, replay len, store size, rb,
+        buffer fill, buf n, buf len | critic target: vtarg, v targ, next target, q next target, q next tgt, q lag, target net q, q
+        frozen, v frozen | critic: next online, q next online, q sel, q selected, q chosen, q taken, q online, exp q, q hat, q
+        atoms, q behaviour, value head, baseline prediction | return target: lambda ret, lambda return, n step return, n step r,
+        vtrace target, return to go, ret to go, empirical return, mc return | ev: r2 value, value r2, v r2, critic r2, v expl,
+        v explained, expl, ev v, value head r2 | advantage: e a | advantage std: sd a, a std, std a, a sd | advantage mean: a mean, a avg |
+    tderror: td abs, abs td, td l1, td mag, tde, td error abs, delta td, abs delta, bellman abs | chosen reward: r win, reward w, r
+        w, reward preferred, reward pos, score pos, pos score, r good, reward good, score good, good score, desirable reward, reward
+        desirable, r plus, r pos, reward of preferred, implied reward preferred, implicit r win, score chosen, score w |
+    rejected reward: r lose, reward l, r l, reward dispreferred, reward neg, score neg, neg score, r bad, reward bad, score bad, bad
+        score, undesirable reward, reward undesirable, r minus, r neg, reward of dispreferred, implied reward dispreferred, implicit
+        r lose, score rejected, score l | chosen logp: logp win, logp w, lp w, lp plus, logp pos, logp good, logps desirable, logp
+        preferred, log pi y w, lp good, lp pos, lp c, lpc, logp of preferred, logprob of preferred | rejected logp: logp lose, logp
+        l, lp l, lp minus, logp neg, logp bad, logps undesirable, logp dispreferred, log pi y l, lp bad, lp neg, lpr, logp of
+        dispreferred, logprob of dispreferred | reward margin: margin hat, score margin | pref acc: pref hit rate, pair acc, pairs acc, acc pairs, order acc, ranking
+        acc, acc pair, pairwise acc, rank acc, fraction ranked correctly, pairs ranked right | pref loss: pref nll, l
+        dpo, preference loss, pairwise loss
 """
 _PHRASES = {" ".join(phrase.split()): atoms for atoms, phrases in entries(_PHRASES_OF) for phrase in phrases.split(",")}
 #: a return over the last so many episodes: `ret20`, `return_mean_100`, `reward_ma100`
@@ -134,10 +173,17 @@ _PASS_AT = pattern(r"\bpass ?(at )?(\d+|k|n)\b")
 _LONGEST = max(len(phrase.split()) for phrase in _PHRASES)
 
 _EDGE = word_set("valid")  #: says so at an end of a name only: there are valid samples too
-_HELD_OUT = word_set("eval evaluation val valid validation test heldout held holdout ho dev greedy")
+_HELD_OUT = word_set("eval evaluation val valid validation test heldout held holdout ho dev greedy probe backtest det")
 _STATISTICS = {
     **{s: s for s in ("min", "max", "std", "var", "p10", "p25", "p50", "p75", "p90", "p95", "p99")},
-    **spelled(mean="mean avg average ave", p50="median", std="stddev sd", var="variance"),
+    **spelled(
+        mean="mean avg average ave mu",
+        p50="median",
+        std="stddev sd deviation",
+        var="variance",
+        max="highest largest biggest sup hi top ceiling",
+        min="lowest smallest lo floor",
+    ),
 }
 #: unit -> what it makes of the number, and the atom that it says
 _UNITS = {
@@ -145,7 +191,7 @@ _UNITS = {
     "ms": (0.001, "time"),
     **dict.fromkeys(("h", "hours"), (3600.0, "time")),
     **dict.fromkeys(("gb", "gib"), (1.0, "memory")),
-    "mb": (0.001, "memory"),
+    **dict.fromkeys(("mb", "mib"), (0.001, "memory")),
 }
 _COUNTS = word_set("episodes iterations timesteps steps updates epochs")
 #: words that say how or where a number was taken, and nothing of what it is
@@ -153,7 +199,7 @@ _SILENT = word_set(
     "of the in to from vs with per by at and for over train training batch minibatch running current recent ending ema cur"
     " curr raw scalar chart charts metric metrics stat stats info loop global agent main algo ppo grpo rloo hparam hparams"
     " last latest ma moving rolling during window sys perf usage used unclipped preclip final dqn ddqn sac td3 ddpg a2c k1"
-    " k2 k3"
+    " k2 k3 now nats nat bits est estimate hat implicit implied this under schedule sched undisc undiscounted"
 )
 
 _WHOLE = _PHRASES.keys() | _STATISTICS.keys() | _SILENT | _HELD_OUT | _UNITS.keys()  #: words that are not taken apart
@@ -170,9 +216,10 @@ _QUANTITIES = """
         prompt sample rollout | reward.step.mean: stepreward + env | reward.component.intrinsic.mean: intrinsic reward/return
         + episode | reward.accuracy: correct; acc + answer task share; correct %/answer + answer task completion episode % |
     samples.valid: validcount + sample rollout | length.prompt.clipped_ratio: prompt trunc + % | policy_version.train: version
-        policy/weight/trainer | throughput.updates: update speed | throughput.samples: sample speed |
+        policy/weight/trainer + net param opt learner | policy_version.mean: version rollout/gen/engine/worker/workers + policy weight net param | throughput.updates: update speed | throughput.samples: sample speed |
     samples.correct: correct count + answer | samples.incorrect: incorrect count + answer | progress.env_steps: frame
-        count/done + total; env step/interact + total count; interact + total env count | reward.pass_at_k: passk + share |
+        count/done/env/total + total; env step/interact + total count; interact + total env count | reward.pass_at_k: passk + share |
+    reward.component.format.mean: format reward/score + tag |
     reward.component.format.accuracy: format %/acc/correct + answer completion pass correct % | eval.reward: elo + rating
         score policy agent | success_rate: success %/episode/task + episode task goal %; success once/end + share |
     action.bound_loss: bounds loss + action | filter.dropped: skipped group/prompt + count; flat filter +
@@ -183,38 +230,41 @@ _QUANTITIES = """
         length; trunc % + ~ token sample rollout length; trunc + ~ token sample rollout length | length.correct.mean: length
         correct + ~ token total | length.incorrect.mean: length incorrect + ~ token total | length.prompt.mean: prompt
         length/token + token | length.env.mean: env token + length | length.terminated_frac: eos % + ~ sample rollout; eos + ~
-        sample rollout | length.max_turns_frac: turnlimit % + episode rollout | turns.mean: turn + count episode rollout |
+        sample rollout | length.max_turns_frac: turnlimit % + episode rollout | turns.mean: turn + count episode rollout task env |
     text.repetition_frac: repeat % + ~ token ngram | text.refusal_frac: refuse % + ~ | text.violation_frac: violate % + ~ |
-    tool.call_freq: tool call + count episode rollout sample; call episode/rollout/sample + count | tool.success_freq: tool
+    tool.call_freq: tool call + count episode rollout sample task; call episode/rollout/sample + count | tool.success_freq: tool
         success/correct + call % | tool.failure_freq: tool fail % + call | tool.error_count: tool fail + count call |
+    tool.failure_freq: call fail % |
     tool.invalid_frac: tool invalid % + call parse; tool parse fail % + call | tool.runtime.mean: tool time/wait + call |
     samples.groups: count/size prompt/group; prompt sampled + count | samples.step: count/size sample/rollout/completion |
     kl.ref: kl ref + token policy loss | kl.loss: kl loss weighted/scaled | kl.old: kl old/approx + token policy; prox kl +
         approx | kl.coef: kl coef + penalty loss | behave.kl: kl behave + approx | behave.ratio.mean: behave importance/ratio
         + weight | policy.ratio.mean: prox importance/ratio + weight; ratio + importance prob policy; importance + weight |
-    rollout_train.kl: kl engine/rollout trainer; kl engine; kl mismatch | rollout_train.logp_absdiff.mean: logp
-        absdiff/mismatch + engine rollout trainer token mismatch absdiff; logp diff rollout | policy.weight_norm: param/weight
+    rollout_train.kl: kl engine/rollout/gen trainer; kl engine + mismatch gen rollout; kl mismatch; kl gen |
+        rollout_train.ratio.mean: tis + importance weight engine; engine importance | rollout_train.logp_absdiff.mean: logp
+        absdiff/mismatch/diff + engine rollout trainer token mismatch absdiff abs gen policy; logp diff rollout; engine
+        diff/mismatch/absdiff + trainer abs rollout gen | policy.weight_norm: param/weight
         norm + policy | loss.total: loss + total | policy.loss: policy/pg/clip loss + clip pg policy grad inner |
-    policy.loss.delta: delta policy loss | policy.objective: objective + policy pg | policy.clip_fraction: clip % + policy pg
-        ratio token; clip importance | policy.clip_fraction.low: clip % low/lower + policy pg ratio token |
+    policy.loss.delta: delta policy loss | policy.objective: objective + policy pg; pg + policy token | policy.clip_fraction: clip % + policy pg
+        ratio token importance; clip importance; clip policy | policy.clip_fraction.low: clip % low/lower + policy pg ratio token |
     policy.clip_fraction.high: clip % high/upper + policy pg ratio token | policy.clip_range: clip range/epsilon |
-    policy.ratio_out: ratio outside/out + bounds range clip % | policy.ratio.absdev: absdev importance | policy.logp.mean:
+    policy.ratio_out: ratio/policy outside/out + bounds range clip %; % outside | policy.ratio.absdev: absdev importance | policy.logp.mean:
         logp + policy token trainer action sequence student | policy.logp.teacher: logp teacher + token | distill.reverse_kl: kl
         reverse + token teacher student | policy.logp.ref: logp ref + policy token trainer | policy.logp.old: logp
-        old + policy token trainer | policy.logp.rollout: logp engine/rollout + policy token | policy.stop_iter: stop
-        iter/epoch + early | grad.norm: grad norm + policy total; grad | lr: lr + policy | optim.loss_scale: lossscale +
+        old + policy token trainer | policy.logp.rollout: logp engine/rollout/gen + policy token sample | policy.stop_iter: stop
+        iter/epoch + early | grad.norm: grad norm + policy total; grad | alpha.loss: alpha loss + log entropy | alpha: alpha value | config.target_entropy: config goal entropy | lr: lr + policy | optim.loss_scale: lossscale +
         policy optim trainer fp16 amp | advantage.mean: advantage + gae critic policy relative group token |
     advantage.zero_frac: advantage zero % + token sample | advantage.abs.mean: advantage abs/absmean |
-    value.loss: critic loss + mse td total | value.loss.delta: delta critic loss | value.mean: critic + policy pred total
-        episode new | value.old.mean: critic old + pred | value.target.mean: critic target; tdtarget + critic |
+    value.loss: critic loss + mse td total head joint mixer; critic mse/fail + head joint squared | value.loss.delta: delta critic loss | value.mean: critic + policy pred total
+        episode new head | value.old.mean: critic old + pred | value.target.mean: critic target + net; tdtarget + critic |
     returns.mean: return target | value.explained_variance: ev + critic | value.clip_fraction: clip critic % |
     value.grad_norm: grad norm critic | value.lr: lr critic | td_error: tderror + abs critic |
-    replay.size: buffer size/capacity | replay.priority: priority + buffer | policy.entropy: entropy + policy token action
-        rollout | entropy.coef: entropy coef + loss effective | action.std: action/noise/policy *std + policy |
+    replay.size: buffer size/capacity + item transition | replay.priority: priority + buffer | policy.entropy: entropy + policy token action
+        rollout | entropy.coef: entropy coef + loss effective | action.std: action/noise/policy *std + policy; noise action; noise |
     pref.loss: pref loss | pref.reward.chosen: chosen reward + epoch | pref.reward.rejected: rejected reward + epoch |
     pref.reward.margin: margin + reward pref epoch | pref.reward.accuracy: pref acc + reward |
     pref.logp.chosen: chosen logp + policy | pref.logp.rejected: rejected logp + policy | pref.nll: chosen nll |
-    staleness.mean: stale + policy sample step data | staleness.stale_frac: stale % + sample rollout data | time.rollout: time
+    staleness.mean: stale + policy sample step data | staleness.stale_frac: stale % + sample rollout data version | time.rollout: time
         rollout/gen/sample/engine + step phase | time.train: time update/learn/optim/backward/trainer + step policy phase |
     time.step: time step/iter + total | time.update_weights: time sync + weight policy engine | time.reward: time
         reward/verify/score + step phase | time.iteration: time episode | epsilon: epsilon | time.wait_batch: time wait +
@@ -395,6 +445,8 @@ def _by_company(reading: _Reading, company: Company) -> str | None:
         return "eval.reward.best"
     if atoms == {"buffer"} and company.wordless:
         return "replay.size"
+    if "diff" in atoms and company.preference and atoms <= {"diff", "reward", "score", "rm"}:
+        return "pref.reward.margin"
     if atoms == {"reward", "acc"} and company.preference:
         return "pref.reward.accuracy"
     if atoms <= {"loss", "epoch"} and "loss" in atoms:

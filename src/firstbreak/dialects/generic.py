@@ -211,7 +211,7 @@ def _beside_a_panel(raw: str, company: _meaning.Company) -> Name | None:
         return replace(whole, signal=f"{whole.signal}@{(part[2] or part[4]).lower()}", origin=Origin.WORDS)
     if (part := _AGENT.fullmatch(raw)) and (whole := translate("/".join(filter(None, (part[1], part[3]))), company)):
         return replace(whole, signal=f"{whole.signal}@{part[2].lower()}", origin=Origin.WORDS)
-    panel, _, rest = raw.partition("/")
+    panel, _, rest = raw.partition("/" if "/" in raw else ".")
     own = frozenset(_words(panel))
     found = translate(rest, company) if rest and _TELLING.isdisjoint(own) else None
     if found and own & _OF_REWARDS and ("_" not in rest or found.signal.startswith(_REWARDED)):
@@ -522,9 +522,24 @@ _CAMEL = pattern(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=\d)(?=[A-Z][
 _SEPARATOR = pattern(r"[\W_]+")
 
 
+#: names as formulas are written: `H(pi)`, `|g|`, `E[Q]`, `P(clip)`, `KL(new||old)`, `V [nats]`
+_FORMULAS = (
+    (pattern(r"(?<![A-Za-z])H(?=$|[\[(_/])"), "entropy "),
+    (pattern(r"\|{1,2}\s*(?:g|grad|∇\w*)\s*\|{1,2}(?:_?2)?(?!\w)"), "grad norm"),
+    (pattern(r"(?<![A-Za-z|])\|([A-Za-z][^|]{0,30})\|(?!\|)"), r"abs \1"),
+    (pattern(r"\bE\[([^\[\]]{1,30})\]"), r"\1 mean"),
+    (pattern(r"\bP\((\w{1,20})\)"), r"\1 frac"),
+    (pattern(r"[\[(](?:nats?|bits|1|-)[\])]$"), ""),
+    (pattern(r"(?<=[\w)\]])\s?[\[(]?%[\])]?$"), " pct"),
+)
+
+
 def _words(raw: str) -> list[str]:
     """`meanReward`, `Mean Reward`, `meanreward` and `mean/reward` are the same words, and `steps/s` is no time."""
     raw = _PER_SECOND.sub(" per s", raw).replace("iB", "ib")
+    if len(raw) < 60:
+        for formula, said in _FORMULAS:
+            raw = formula.sub(said, raw)
     return [part for word in _SEPARATOR.split(_CAMEL.sub(" ", raw).lower()) if word for part in _meaning.apart(word)]
 
 

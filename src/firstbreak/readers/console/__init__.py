@@ -24,7 +24,7 @@ from firstbreak.readers import Curve, Recording, Unreadable
 from firstbreak.readers._columns import COUNTERS, says_reward
 from firstbreak.readers._tail import MAX_LINE, Lines, still_holds
 from firstbreak.readers.budget import NAME, POINT, spend
-from firstbreak.readers.console import options, pairs, prime_rl, verl
+from firstbreak.readers.console import forms, options, pairs, prime_rl, verl
 from firstbreak.readers.console._reading import NOTHING, LineKind, ParsedLine
 from firstbreak.readers.console.events import Events
 from firstbreak.readers.console.headings import CENTRED, Headings, counts, kind, step
@@ -41,6 +41,8 @@ PRIORITY = -20
 ROUNDED = True
 SUFFIXES = {".log", ".out", ".err", ".stdout", ".stderr"}
 
+MORE, METRICS = 1.1, 3  #: times as many numbers as the grammars find; names beside counters that are no prose
+_SAMPLE, _LARGEST = 1 << 18, 1 << 25  #: bytes: what is tried, and what is read so
 REPEATS = 3  #: how often a name comes in one step
 STEPS_OF_A_SCRIPT = 10  #: a log that tells so many steps apart counts those of the training
 _COUNTED = COUNTERS - {"epoch", "epochs", "time", "timestamp"}
@@ -110,7 +112,36 @@ def read(path: Path, resume: Any = None) -> Recording:
     if lines.skipped:
         recording.damage.append(f"{lines.skipped} lines longer than {MAX_LINE >> 20} MiB left out; check the file")
     recording.replaces = resume is not None and cursor is None
-    return recording
+    return recording if resume is not None else _by_form(path, recording)
+
+
+def _by_form(path: Path, known: Recording) -> Recording:
+    """The recording, or what lines of one form say where that is clearly more: the grammars do not know how it was printed."""
+    with open_file(path) as file:
+        text = _text(file.read(_SAMPLE))
+        whole = file.seek(0, 2) <= _SAMPLE
+        sample = known
+        if not whole:
+            console = Console()
+            console.feed(text)
+            sample = console.recording()
+        curves, events = forms.mined(text)
+        metrics = [name for name, curve in curves.items() if not counts(name) and np.ptp(curve.values) != 0]
+        if len(metrics) < METRICS or _size(curves) <= MORE * _size(sample.curves) + forms.AGAIN:
+            return known
+        if not whole:
+            file.seek(0)
+            curves, events = forms.mined(_text(file.read(_LARGEST)))
+    return replace(known, curves=curves, events=events, nulls={}, indexed_by="row", resume=None)
+
+
+def _text(content: bytes) -> str:
+    """Whole lines, without colours and carriage returns."""
+    return "\n".join(_clean(content[: content.rfind(b"\n") + 1 or None].decode("utf-8", "replace")))
+
+
+def _size(curves: Mapping[str, Curve]) -> int:
+    return sum(len(curve.values) for curve in curves.values())
 
 
 class Console:

@@ -50,7 +50,7 @@ _LOADER = re.compile(r"\[(train|val|test)\w*: (\d+), (\d+) / (\d+)\](?=[ ,])")
 _ACME = re.compile(r"\[(Learner|Environment Loop)\] (?=[A-Z][\w ]* = )")
 _LEVELS = "(?:INFO|DEBUG|WARNING|ERROR|TRACE|SUCCESS)"
 #: `2026-03-03 08:12:04,123 INFO trainer: `, `[INFO 08:12:04] my_main ` before what a logger says: time, level and its name
-_STAMP = re.compile(
+STAMP = re.compile(
     rf"\W{{0,2}}(?:{_LEVELS}\W{{1,3}})?(?:\d{{4}}-\d\d-\d\d[ T])?\d\d:\d\d:\d\d(?:[.,]\d+)?\S{{0,6}}?[\s\]|:-]+"
     rf"(?:\[\d+\]\s*)?"
     rf"(?:(?:\[?[\w.-]+[\s|\]:-]+)?\[?{_LEVELS}\]?[\s|:-]+)?"
@@ -178,7 +178,7 @@ def read(line: str) -> ParsedLine | None:
         who = "learner" if acme[1] == "Learner" else "actor"
         values = {name.lower().replace(" ", "_"): value for name, value in _pairs(line[acme.end() :]).items()}
         return ParsedLine({f"{who}_{n}" if n in ("steps", "episodes", "walltime") else n: v for n, v in values.items()})
-    stamp = _STAMP.match(line)
+    stamp = STAMP.match(line)
     line = line[stamp.end() :] if stamp else line
     if "/" in line and (tagged := _TAGGED.fullmatch(line.rstrip())):
         return ParsedLine({tagged["name"]: scaled(tagged), "global_step": float(tagged["step"])})

@@ -1,0 +1,134 @@
+"""Lines of one form that come again and again, whatever their form is.
+
+    300 | eps 0.976 ep_ret -6.0 soft 0.20 | loss nan q_sa +nan | copies 0 t 0s          names, then numbers, in cells
+    --- update 1 | frames 512 | 0.1s                                                    below it, each line with its subject:
+        critic:   V 0.010 (sd 0.091)  target 11.4 (sd 3.4)  loss 70.9  EV -0.01         critic/V, critic/V sd, critic/target, ...
+    policy    loss=-1.22e-03 entropy=1.38                                               policy/loss beside critic/loss
+
+Two lines are of one form where they differ in their numbers alone. What stands before a number is its name: the words back to
+the mark or the number before it. A statistic that stands alone belongs to the name before it, a name that other lines of a
+block have too is told apart by the first word of its line, and the lines up to the next count are one row.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+import numpy as np
+
+from firstbreak.model import Event
+from firstbreak.readers import Curve
+from firstbreak.readers._columns import COUNTERS, on_split, split_prefix
+from firstbreak.readers.console._reading import BARE
+from firstbreak.readers.console.events import Events
+from firstbreak.readers.console.pairs import STAMP
+
+AGAIN = 4  #: lines of one form that are no accident
+LONGEST = 2000  #: characters; longer lines are dumps
+_NUMBER = re.compile(
+    rf"(?<![\w.])(?P<value>{BARE})(?:/(?P<of>\d{{1,12}})(?![\w.]))?(?P<unit>%|[kKM]\b|ms\b|s\b)?(?![\w.])"
+)
+_HEAD = re.compile(r"\W*(?P<words>[A-Za-z]\w*(?: [A-Za-z]\w*)?)(?::\s+|\s{2,})(?=[A-Za-z|])")
+_PHASE = re.compile(r"\W*(?P<phase>[A-Za-z]\w*)\b")
+_MARK = re.compile(r".*(?:[|;\[\]{}]|,\s|\s{2,}|\s[-–—>]+\s|:\s+(?=\S))")
+_LEVEL = re.compile(r"^\W*(?:INFO|DEBUG|WARNING|ERROR)\b\W*")
+_DEVIATION = re.compile(r"\s*(?:\+/?-|±)\s*$")
+#: `|td|`: a size; `return(25)=`, `rollout(300,disc)=`: over so many; `solved 8/8 0.250`: a share of those, and no number
+_SIZE = re.compile(r"\|{1,2}([A-Za-z]\w*)\|{1,2}(?=\(|\s*[=:]|\s+[-+]?[\d.])")
+_OVER = re.compile(r"(?<=\w)\(\s*\d[^()]{0,40}\)(?=\s*[=:])")
+_OF_SO_MANY = re.compile(r"(?<=\s)(\d{1,4})/(\d{1,4})(?=\s+[-+]?\d)")
+_STATISTICS = frozenset(
+    [
+        "mean",
+        "avg",
+        "mu",
+        "med",
+        "median",
+        "std",
+        "sd",
+        "dev",
+        "var",
+        "min",
+        "max",
+        "absmean",
+        "p10",
+        "p25",
+        "p50",
+        "p75",
+        "p90",
+        "p95",
+        "p99",
+    ]
+)
+_FACTORS = {"%": 0.01, "k": 1e3, "K": 1e3, "M": 1e6, "ms": 1e-3}
+_COUNTS = COUNTERS | {"it", "ep", "upd", "iters", "round", "rounds"}
+
+
+def mined(text: str) -> tuple[dict[str, Curve], list[tuple[float, Event]]]:
+    """A curve over the rows for each name in lines whose form comes again, and what other lines say that happened."""
+    lines = [line for line in text.split("\n") if 0 < len(line) <= LONGEST and "%|" not in line and line[:1] != "{"]
+    bare = [_LEVEL.sub("", STAMP.sub("", line, count=1)) for line in lines]
+    forms = [" ".join(_NUMBER.sub("#", line).split()) for line in bare]
+    times = Counter(form for form in forms if "#" in form)
+    points: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
+    events, row, block, leader = Events(), 0, dict[str, float](), ""
+    for whole, line, form in zip(lines, bare, forms, strict=True):
+        if times[form] < AGAIN or not (named := list(_named(line))):
+            events.see(whole, row if block else row - 1, None)
+            continue
+        count = next(((name, value) for name, value in named if name.lower() in _COUNTS), None)
+        leader = leader or (form if count else "")
+        goes_on = bool(leader) and form != leader and (count is None or block.get(count[0], count[1]) == count[1])
+        if not goes_on and (form == leader or count or not block.keys().isdisjoint(name for name, _ in named)):
+            row += bool(block)
+            block = {}
+        word = named[0][0].partition(" ")[0]
+        told = {f"{word} {name}" if name in block and name.lower() not in _COUNTS else name: v for name, v in named}
+        for name, value in told.items():
+            if name not in block:
+                block[name] = value
+                points[name].append((row, value))
+    curves = {name: _curve(of) for name, of in points.items() if len(of) >= AGAIN}
+    return curves, events.told(row if block else row - 1, False)
+
+
+def _curve(points: list[tuple[int, float]]) -> Curve:
+    rows, values = np.array(points, float).T
+    return Curve(index=rows, values=values)
+
+
+def _named(line: str) -> Iterator[tuple[str, float]]:
+    """Every number of a line with its name."""
+    if "|" in line:
+        line = _SIZE.sub(lambda found: "grad_norm" if found[1] in ("g", "grad") else f"abs_{found[1]}", line)
+    line = _OF_SO_MANY.sub(r"\1of\2", _OVER.sub("", line))
+    phase, head = _PHASE.match(line), _HEAD.match(line)
+    prefix = split_prefix(phase["phase"]) if phase else ""
+    subject = "" if head is None or prefix else f"{head['words'].lower()}/"
+    start = phase.end() if phase and prefix else head.end() if head else 0
+    before = of = ""
+    for number in _NUMBER.finditer(line, start):
+        text = line[start : number.start()].rstrip()
+        start = number.end()
+        if _DEVIATION.search(text):
+            continue
+        mark = _MARK.match(text)
+        words = re.sub(r"[=:(){}\[\],|<>#*@]+|(?<!\w)-+", " ", text[mark.end() if mark else 0 :]).split()
+        if words and not prefix and (prefix := split_prefix(words[0])):
+            words = words[1:]
+        if not words and not before and (not prefix or "@" in text):
+            words = ["step"]
+        if not words:
+            continue
+        if len(words) == 1 and words[0].lower() in _STATISTICS and before and not mark:
+            words = [*of.split(), *words]
+        else:
+            of = " ".join(words[:-1] if words[-1].lower() in _STATISTICS else words)
+        before = " ".join(words)
+        counts = before.lower() in _COUNTS and not number["unit"]
+        yield before if counts else on_split(subject + before, prefix), _value(number, counts)
+
+
+def _value(number: re.Match[str], counts: bool) -> float:
+    value = float(number["value"]) * _FACTORS.get(number["unit"], 1.0)
+    return value if counts or not number["of"] or not float(number["of"]) else value / float(number["of"])
