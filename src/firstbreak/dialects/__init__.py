@@ -282,7 +282,8 @@ def understand(names: Collection[str], dialect: ModuleType, named: Mapping[str, 
 _HELD_OUT = pattern(
     r"(?:(?:eval(?:uation)?|val(?:id(?:ation)?)?|held[-_]?out|test|benchmarks?)[-_/.]+)?"
     r"((?:(?:win(?:_?rate)?|score)_)?(?:vs|against)_(?!.*(?:self|pool|latest|past|prev|old|opponent|ckpt|checkpoint)).+)"
-    r"|(?:eval(?:uation)?|val(?:id(?:ation)?)?|held[-_]?out|test|benchmarks?)[-_/.]+(.+)",
+    r"|(?:eval(?:uation)?|val(?:id(?:ation)?)?|held[-_]?out|test|benchmarks?)[-_/.]+(.+)"
+    r"|((?:\w+/)?(?:aime|amc|math_?500|gsm8?k|k?mmlu|humaneval|mbpp|livecode\w*|swe_?bench|spider|hotpotqa)\d*(?:[-_/. @].+)?)",
     re.IGNORECASE,
 )
 #: words of what an evaluation measures beside its score
@@ -302,7 +303,7 @@ _WON = pattern(r"(?:win|won|pass|success|solve|accept)\w*[-_ ]?rate", re.IGNOREC
 def _evaluation(raw: str) -> Name | None:
     """What nothing explains, where it is called an evaluation and by no word of something else than a score."""
     named = _HELD_OUT.fullmatch(raw)
-    own = (named[1] or named[2]).removesuffix("/mean") if named else ""
+    own = (named[1] or named[2] or named[3]).removesuffix("/mean") if named else ""
     if not re.search("[a-z]", own, re.IGNORECASE) or _NO_SCORE.search(_WON.sub("", _CAMEL.sub("_", own))):
         return None
     name = re.sub(r"\W+", "_", own).strip("_")

@@ -64,105 +64,117 @@ def beside(signal: str, company: Company) -> str:
 
 # atom: its spellings; an atom is a spelling of itself
 _SYNONYMS = """
-    reward: rewards rew rews r rw | return: returns ret rets rtn rtns pnl profit | score: scores fitness | episode: ep epi episodes episodic game games
-        trajectory trajectories traj | length: lengths len lens | completion: completions response responses resp output
-        outputs generated | gen: generation generate generating generations | token: tokens tok toks ntok | prompt: prompts query
-        queries question questions problem problems | policy: pi pol actor p akteur | pg: surrogate surr | critic: value values vf
-        vfn v qs vals vvals vpred vpreds q qf q0 q1 q2 qf1 qf2 q1vals q2vals critic1 critic2 qbar vbar qhat | loss: losses term |
-    entropy: ent entropies entropie entropia | kl: kld kldiv kls kl1 kl2 kl3 | ref: reference base sft init initial pretrained frozen0 |
-    old: prev previous | behave: behav behavior behaviour | prox: proximal | clip: clipped clipping clips clipfrac |
-    grad: gradient gradients grads | advantage: adv advs advantages | share: frac fraction fracs fractions rate rates
-        proportion prop freq frequency share | percent: pct percentage perc | acc: accuracy accuracies em | correct: right ok |
-    incorrect: wrong | success: successes succ win wins winning solved successful resolved | trunc: truncated truncation
-        truncations overlong overlength unfinished capped | eos: terminated finished stopped | repeat: repetition repetitions
-        repetitive repeated repeats rep | refuse: refusal refusals refused refuses | violate: violation violations violating
-        unsafe harmful | tool: tools sbx sandbox sandboxes | retry: retries | action: actions act acts |
-    call: calls invocation invocations use uses | fail: failure failures failed error errors err errs timeout timeouts | invalid:
-        malformed unparsable unparseable | parse: parsing | turn: turns round | time: duration latency times clock |
-    wait: waiting idle stall | rollout: rollouts sampling sampler collect collection collector inference roll actors generator | sample: samples |
-    engine: vllm sglang infer samp eng | trainer: learner | learn: learning | update: updates upd upds | optim: optimizer optimiser
-        optimization opt | sync: synchronization | verify: verification verifier scoring judge grading |
-    stale: staleness age lag | memory: mem rss ram resident | gpu: cuda | util: utilization utilisation |
-    logp: logps logprob logprobs lp logpi | margin: margins | pref: preference preferences dpo kto orpo simpo ipo |
-    sequence: seq sequences | group: groups grp grouped | mixed: mix | target: targets targ tgt lagged | pred: predict predicted |
-    step: steps | iter: iters iteration iterations it | count: num n number idx | coef: coeff coefficient beta weighting multiplier |
-    format: formatting formatted fmt | buffer: replay buf | weight: weights | env: environment sim |
-    interact: interacts interactions | noise: sigma | importance: is iw w rho | epsilon: eps ε | rnd: icm curiosity |
-    rm: rewardmodel | total: cumulative cum overall sum tot composite combined | flat: uninformative degenerate degen silent dead uniform tied identical |
-    param: params parameter parameters | done: completed ended seen played | skipped: dropped discarded | bounds: bound |
-    intrinsic: int intr | frame: frames fr | abs: absolute magnitude | diff: difference gap | filter: filtered | objective: obj | version: ver rev revision
+    reward: rewards rew rews r rw rwd | return: returns ret rets rtn rtns pnl profit | score: scores fitness | episode: ep epi
+    episodes episodic game games trajectory trajectories traj | length: lengths len lens | completion: completions response
+    responses resp output outputs generated | gen: generation generate generating generations | token: tokens tok toks ntok |
+    prompt: prompts query queries question questions problem problems | policy: pi pol actor p akteur | pg: surrogate surr |
+    critic: value values vf vfn v qs vals vvals vpred vpreds q qf q0 q1 q2 qf1 qf2 q1vals q2vals critic1 critic2 qbar vbar
+    qhat | loss: losses term | entropy: ent entropies entropie entropia | kl: kld kldiv kls kl1 kl2 kl3 | ref: reference base
+    sft init initial pretrained frozen0 start anchor prior | old: prev previous | behave: behav behavior behaviour | prox:
+    proximal | clip: clipped clipping clips clipfrac | grad: gradient gradients grads | advantage: adv advs advantages |
+    share: frac fraction fracs fractions rate rates proportion prop freq frequency share | percent: pct percentage perc | acc:
+    accuracy accuracies em | correct: right ok | incorrect: wrong | success: successes succ win wins winning solved successful
+    resolved | trunc: truncated truncation truncations overlong overlength unfinished capped | eos: terminated finished
+    stopped | repeat: repetition repetitions repetitive repeated repeats rep | refuse: refusal refusals refused refuses |
+    violate: violation violations violating unsafe harmful | tool: tools sbx sandbox sandboxes | retry: retries | action:
+    actions act acts | call: calls invocation invocations use uses | fail: failure failures failed error errors err errs
+    timeout timeouts | invalid: malformed unparsable unparseable | parse: parsing | turn: turns round | time: duration latency
+    times clock | wait: waiting idle stall | rollout: rollouts sampling sampler collect collection collector inference roll
+    actors generator | sample: samples | engine: vllm sglang infer samp eng srv server | trainer: learner trn | learn:
+    learning | update: updates upd upds | optim: optimizer optimiser optimization opt | sync: synchronization | verify:
+    verification verifier scoring judge grading | stale: staleness age lag | memory: mem rss ram resident | gpu: cuda | util:
+    utilization utilisation | logp: logps logprob logprobs lp logpi | margin: margins | pref: preference preferences dpo kto
+    orpo simpo ipo | sequence: seq sequences | group: groups grp grouped grps | mixed: mix | target: targets targ tgt lagged |
+    pred: predict predicted | step: steps | iter: iters iteration iterations it | count: num n number idx | coef: coeff
+    coefficient beta weighting multiplier | format: formatting formatted fmt | buffer: replay buf | weight: weights | env:
+    environment sim | interact: interacts interactions | noise: sigma | importance: is iw w rho | epsilon: eps ε | rnd: icm
+    curiosity | rm: rewardmodel | total: cumulative cum overall sum tot composite combined | flat: uninformative degenerate
+    degen silent dead uniform tied identical | param: params parameter parameters | done: completed ended seen played |
+    skipped: dropped discarded | bounds: bound | intrinsic: int intr | frame: frames fr | abs: absolute magnitude | diff:
+    difference gap | filter: filtered | objective: obj | version: ver rev revision versions | wall: wallclock | elapsed:
+    runtime
 """
 _ATOMS = {word: atom for atom, words in entries(_SYNONYMS) for word in (atom, *words.split())}
 
 # Words that mean something together, or are written as one. The longest is tried first.
 _PHRASES_OF = """
-    clip share: clipfrac, clipfracs | grad norm: gnorm, gradnorm, g norm | norm: norm before clip, norm pre clip |
-    approx kl: approxkl, approxkls | episode return: epret | episode length: eplen | kl: kl div, kl divergence, kldivergence |
-    kl old: kl difference, kl between old and new distribution, kl between old and new | logp: log prob, log probs, log pi |
-    absdiff: abs diff | ev: explained variance, explained var, expl var, baseline explained |
-    lr: learning rate, learningrate | completionrate: completion rate | rm: reward model, bt, bradley terry | critic: value
-        function, q sa, q s a, baseline value, qf val, qf1 val, qf2 val, q val | by: by step, vs step, vs number of steps, by
-        episode | stepreward: step reward, step rewards, reward per step, per step reward, rewards per step, reward per
-        timestep, rew per step, rew step | validcount: num valid, n valid, valid count | mixed: nonzero variance, non zero
-        variance, nonzero std, non zero std | flat: zero std, zero variance, zero var, zero reward std, zero signal, no
-        signal, same reward, identical reward, equal reward, all equal, all same, all identical, equal std | solveall: all
-        correct, all right, all solved, solved all, solve all | solvenone: all wrong, all incorrect, none correct, none
-        solved, solved none, solve none | trunc: cap hit, hit cap, limit hit, hit limit, length limit, max length hit, max len
-        hit, hit max length, hit max len, no eos, without eos, max tokens hit, hit max tokens |
-    turnlimit: max turns, turn limit | refuse: always refuse, over refusal, false refuse, false refusal | heldout: held out |
-    stale: off policy steps, off policyness, policy lag, sampler age, version lag | speed: per second, per sec, per s |
-    gpu memory: vram | frame speed: fps | token speed: tps | update speed: ups | step speed: sps |
-    env step: timestep, timesteps | tderror: td error, td err, abs td | critic loss: td loss, huber, huber loss, bellman loss,
-        bellman error, dqn loss, quantile loss, baseline loss, c loss, vloss, qloss, closs | policy loss: ploss, a loss,
-        reinforce loss, vpg loss | sftloss: sft loss, lm loss, loss lm, bc loss, imitation loss, cloning loss | tdtarget: td
-        target, td targets, target q, q target, bellman target | buffer size: memory size, memory length, memory len, buffer
-        length, buffer len | entropy coef: entcoef | importance: is weight, is weights | group: within group, in group |
-    mismatch: train infer, train inference, rollout train, train rollout | sync: weight sync, sync weights | share: hit rate |
-    success share: win rate, winrate, sr, reached goal, goal reached, reached target, target reached, goal achieved, battle
-        won, goal rate, objective reached | lossscale: loss scale, grad scale, grad scaler, amp scale | epsilon: eps greedy,
-        epsilon greedy, random action rate, random action prob | absdev importance: w dev, ratio dev, weight dev, is dev,
-        ratio abs dev, ratio deviation, ratio absdev | correct: gt match, ground truth match, answer match |
-    validcount: valid trajectories, valid samples, valid rollouts | queue size: qsize | episode length: plies |
-    critic max: qmax, maxq | kl behave: kl mu pi, kl pi mu | iter time: iter seconds |
-    kl old: kl new old, kl old new, kl est, kl step, kl upd, kl this update, kl estimate | kl ref: kl base, kl r, kl pi ref |
-    grad norm: gn, g norm, grad l2, l2 grad, grad mag, gradient magnitude, size of gradient, abs grad, abs g, grad total, gradl2 |
-    entropy: h pi, h policy, h tok token, h token, token h, h mean, h nats, h bits, dist entropy, policy randomness, h actor |
-    entropy coef: entropy weight, entropy bonus, h coef, h weight, bonus coef, entropy bonus coef | alpha loss: temp loss,
-        temperature loss, log alpha loss, alpha obj, temp obj, entropy temp loss | config entropy goal: target entropy, entropy
-        target, h target, desired entropy, entropy goal | noise action: exploration noise, explore noise, ou sigma, gaussian std,
-        noisy sigma | epsilon: rand action prob, rand action, explore eps, explore rate, exploration rate, exploration eps, eps
-        actor, random action share | version share stale: off policy share, stale share, old share | stale: version gap, param
-        lag, sample age, rev gap, weight lag | episode length: steps survived, ep ticks, battle length, life length, survival
-        steps, steps per episode, steps per game, flight steps | trunc share: cut off, cutoff, missing eos, hit budget, hit cap,
-        cap rate, ctx cut, no stop, length cap hit, hit length cap, budget hit, cut share | lossscale: fp16 scale, scaler value,
-        amp scaler, scaler scale, fp16 factor | policy loss: pgl, mu loss, l pi, lpi, l pg, lpg, l actor, l policy, awr loss |
-    critic loss: l v, lv, l vf, lvf, l q, lq, l critic, bellman err, bellman mse, td mse, quantile huber, xent | loss total: l tot,
-        ltot, obj sum, combined objective, obj total | logp absdiff: dlp, logp gap, lp gap, abs logp diff, abs logp, abs lp diff,
-        logp diff abs, abs dlp | engine logp: log mu, logp mu | importance tis: tis w, tis, tis mean, tis weight | lr: learn rate,
-        eta, lr anneal, step size | kl coef: kl w, kl scale, kl multiplier, b kl, beta kl | group: within prompt, in prompt |
-    success share: goal hit, goals hit, battles won, episodes won, exec ok, success flag, goals reached, share solved |
-    flat group: all same groups, allsame groups, same reward groups | iter time: sec per batch, sec per iter, sec per step, sec
-        per update, secs per step, secs per iter, s it, s iter, sec iter, sec it, seconds for this step | step speed: steps sec,
-        steps s, kilo step speed, steps per sec, ticks s, ticks per s | frame speed: frames sec, frames s | token speed: tok s, toks
-        s, tokens s, tok rate, token rate, tokens processed per second | time train: t upd, t opt, trn t, t train, t update, t
-        learn, sec train, sec learn | time rollout: t roll, t gen, t sample, sec generate, sec gen, t rollout, sec rollout |
-    gpu memory: hbm | buffer size: buf fill, replay n, replay count, transitions stored, buf total, replay len, store size, rb,
-        buffer fill, buf n, buf len | critic target: vtarg, v targ, next target, q next target, q next tgt, q lag, target net q, q
-        frozen, v frozen | critic: next online, q next online, q sel, q selected, q chosen, q taken, q online, exp q, q hat, q
-        atoms, q behaviour, value head, baseline prediction | return target: lambda ret, lambda return, n step return, n step r,
-        vtrace target, return to go, ret to go, empirical return, mc return | ev: r2 value, value r2, v r2, critic r2, v expl,
-        v explained, expl, ev v, value head r2 | advantage: e a | advantage std: sd a, a std, std a, a sd | advantage mean: a mean, a avg |
-    tderror: td abs, abs td, td l1, td mag, tde, td error abs, delta td, abs delta, bellman abs | chosen reward: r win, reward w, r
-        w, reward preferred, reward pos, score pos, pos score, r good, reward good, score good, good score, desirable reward, reward
-        desirable, r plus, r pos, reward of preferred, implied reward preferred, implicit r win, score chosen, score w |
-    rejected reward: r lose, reward l, r l, reward dispreferred, reward neg, score neg, neg score, r bad, reward bad, score bad, bad
-        score, undesirable reward, reward undesirable, r minus, r neg, reward of dispreferred, implied reward dispreferred, implicit
-        r lose, score rejected, score l | chosen logp: logp win, logp w, lp w, lp plus, logp pos, logp good, logps desirable, logp
-        preferred, log pi y w, lp good, lp pos, lp c, lpc, logp of preferred, logprob of preferred | rejected logp: logp lose, logp
-        l, lp l, lp minus, logp neg, logp bad, logps undesirable, logp dispreferred, log pi y l, lp bad, lp neg, lpr, logp of
-        dispreferred, logprob of dispreferred | reward margin: margin hat, score margin | pref acc: pref hit rate, pair acc, pairs acc, acc pairs, order acc, ranking
-        acc, acc pair, pairwise acc, rank acc, fraction ranked correctly, pairs ranked right | pref loss: pref nll, l
-        dpo, preference loss, pairwise loss
+    clip share: clipfrac, clipfracs, clipf, clipfr, clp, clip hit | grad norm: gnorm, gradnorm, g norm, gn, grad l2, l2 grad,
+    grad mag, gradient magnitude, size of gradient, abs grad, abs g, grad total, gradl2, gradn, gnrm, grad before clip, gnorm
+    l2, gradnorm l2, grad l2norm, grad glob, gradient size | norm: norm before clip, norm pre clip | approx kl: approxkl,
+    approxkls | episode return: epret | episode length: eplen, plies, steps survived, ep ticks, battle length, life length,
+    survival steps, steps per episode, steps per game, flight steps, moves per game, moves per episode, ply per game, steps to
+    done, steps per mission, match len, trial steps, ep duration steps, ep time steps, life len, battle len, flight len steps
+    | kl: kl div, kl divergence, kldivergence | kl old: kl difference, kl between old and new distribution, kl between old and
+    new, kl new old, kl old new, kl est, kl step, kl upd, kl this update, kl estimate | logp: log prob, log probs, log pi |
+    absdiff: abs diff | ev: explained variance, explained var, expl var, baseline explained, r2 value, value r2, v r2, critic
+    r2, v expl, expl, ev v, value head r2, explained, xvar, ev pct | lr: learning rate, learningrate, learn rate, eta, lr
+    anneal, step size | completionrate: completion rate | rm: reward model, bt, bradley terry | critic: value function, q sa,
+    q s a, baseline value, qf val, qf1 val, qf2 val, q val, next online, q next online, q sel, q selected, q chosen, q taken,
+    q online, exp q, q hat, q atoms, q behaviour, value head, baseline prediction, v s, vhat, q tot taken, qtot taken, qtot, q
+    min12, qavg, qm | by: by step, vs step, vs number of steps, by episode | stepreward: step reward, step rewards, reward per
+    step, per step reward, rewards per step, reward per timestep, rew per step, rew step | validcount: num valid, n valid,
+    valid count, valid trajectories, valid samples, valid rollouts | mixed: nonzero variance, non zero variance, nonzero std,
+    non zero std | flat: zero std, zero variance, zero var, zero reward std, zero signal, no signal, same reward, identical
+    reward, equal reward, all equal, all same, all identical, equal std | solveall: all correct, all right, all solved, solved
+    all, solve all | solvenone: all wrong, all incorrect, none correct, none solved, solved none, solve none | trunc: cap hit,
+    hit cap, limit hit, hit limit, length limit, max length hit, max len hit, hit max length, hit max len, no eos, without
+    eos, max tokens hit, hit max tokens | turnlimit: max turns, turn limit | refuse: always refuse, over refusal, false
+    refuse, false refusal | heldout: held out | stale: off policy steps, off policyness, policy lag, sampler age, version lag,
+    version gap, param lag, sample age, rev gap, weight lag | speed: per second, per sec, per s | gpu memory: vram, hbm |
+    frame speed: fps, frames sec, frames s | token speed: tps, tok s, toks s, tokens s, tok rate, token rate, tokens processed
+    per second, tokens sec, tk s | update speed: ups | step speed: sps, steps sec, steps s, kilo step speed, steps per sec,
+    ticks s, ticks per s, env hz, steps hz | env step: timestep, timesteps, simulation steps, interaction steps, control
+    steps, sim steps, steps so far, act steps, moves done | tderror: td error, td err, abs td, td abs, td l1, td mag, tde, td
+    error abs, delta td, abs delta, bellman abs, tderr, tdabs, abs tderr, mean abs tderr, tderr l1, delta abs | critic loss:
+    td loss, huber, huber loss, bellman loss, bellman error, dqn loss, quantile loss, baseline loss, c loss, vloss, qloss,
+    closs, l v, lv, l vf, lvf, l q, lq, l critic, bellman err, bellman mse, td mse, quantile huber, xent, v cost, value cost,
+    baseline cost, critic ls, lcritic, q12 huber, huber q12, critic nll | policy loss: ploss, a loss, reinforce loss, vpg
+    loss, pgl, mu loss, l pi, lpi, l pg, lpg, l actor, l policy, awr loss, pi cost, pg cost, policy cost, actor ls, lactor,
+    actor cost | sftloss: sft loss, lm loss, loss lm, bc loss, imitation loss, cloning loss | tdtarget: td target, td targets,
+    target q, q target, bellman target | buffer size: memory size, memory length, memory len, buffer length, buffer len, buf
+    fill, replay n, replay count, transitions stored, buf total, replay len, store size, rb, buffer fill, buf n, buf len,
+    stored transitions, samples in buffer, mem transitions, buf transitions, memory filled, replay entries, replay num
+    transitions, replay transitions, nbuf, buffer transitions, mem items, mem len | entropy coef: entcoef, entropy weight,
+    entropy bonus, h coef, h weight, bonus coef, entropy bonus coef, ent weight, ent temp, c h, ent alpha, alpha ent |
+    importance: is weight, is weights | group: within group, in group, within prompt, in prompt | mismatch: train infer, train
+    inference, rollout train, train rollout | sync: weight sync, sync weights | share: hit rate | success share: win rate,
+    winrate, sr, reached goal, goal reached, reached target, target reached, goal achieved, battle won, goal rate, objective
+    reached, goal hit, goals hit, battles won, episodes won, exec ok, success flag, goals reached, share solved, solve rate,
+    task solve rate, solved share | lossscale: loss scale, grad scale, grad scaler, amp scale, fp16 scale, scaler value, amp
+    scaler, scaler scale, fp16 factor, scaler, loss scaler, scaler factor, scl | epsilon: eps greedy, epsilon greedy, random
+    action rate, random action prob, rand action prob, rand action, explore eps, explore rate, exploration rate, exploration
+    eps, eps actor, random action share, eps t, epsilon exploration, epsilon actual, eps actual | absdev importance: w dev,
+    ratio dev, weight dev, is dev, ratio abs dev, ratio deviation, ratio absdev | correct: gt match, ground truth match,
+    answer match | queue size: qsize | critic max: qmax, maxq | kl behave: kl mu pi, kl pi mu | iter time: iter seconds, sec
+    per batch, sec per iter, sec per step, sec per update, secs per step, secs per iter, s it, s iter, sec iter, sec it,
+    seconds for this step, sec per grad step, sec step, s per step, seconds per batch, s per iter, t it, seconds per step,
+    seconds per iteration | kl ref: kl base, kl r, kl pi ref | entropy: h pi, h policy, h tok token, h token, token h, h mean,
+    h nats, h bits, dist entropy, policy randomness, h actor, h tok, tok h, h t, hpi, h theta | alpha loss: temp loss,
+    temperature loss, log alpha loss, alpha obj, temp obj, entropy temp loss | config entropy goal: target entropy, entropy
+    target, h target, desired entropy, entropy goal, ent goal, goal entropy, entropy wanted, h star | noise action:
+    exploration noise, explore noise, ou sigma, gaussian std, noisy sigma, ou scale, expl noise | version share stale: off
+    policy share, stale share, old share, offpolicy frac, offpolicy share, off share, too old samples, off policy frac, old
+    policy share | trunc share: cut off, cutoff, missing eos, hit budget, hit cap, cap rate, ctx cut, no stop, length cap hit,
+    hit length cap, budget hit, cut share, noeos, overflow share, ctx overflow, hit limit, comp cut, tok capped, replies
+    clipped, cut off answers, no eos share | loss total: l tot, ltot, obj sum, combined objective, obj total, loss all, all
+    loss, cost total | logp absdiff: dlp, logp gap, lp gap, abs logp diff, abs logp, abs lp diff, logp diff abs, abs dlp, abs
+    dlogp, dlogp abs, lp mae, logp mae, dlogp | engine logp: log mu, logp mu | importance tis: tis w, tis, tis mean, tis
+    weight, correction weight, is corr, corr weight, is w trunc, truncated correction weight | kl coef: kl w, kl scale, kl
+    multiplier, b kl, beta kl, bkl, kl ctl, kl controller, kcoef, kl ctl value | flat group: all same groups, allsame groups,
+    same reward groups, grp all same, no variance groups, group const, no signal grps, group zero adv, groups std0 | time
+    train: t upd, t opt, trn t, t train, t update, t learn, sec train, sec learn | time rollout: t roll, t gen, t sample, sec
+    generate, sec gen, t rollout, sec rollout | critic target: vtarg, v targ, next target, q next target, q next tgt, q lag,
+    target net q, q frozen, v frozen, backup mean, bellman backup, bellman y, soft target, target y, q slow, slow q, slow
+    value, tgtnet q, q tgtnet, frozen q, qtgt, q tgt, q target, bootstrap mean, q lagged | return target: lambda ret, lambda
+    return, n step return, n step r, vtrace target, return to go, ret to go, empirical return, mc return | advantage: e a |
+    advantage std: sd a, a std, std a, a sd, adv sigma, adv s, sigma a, adv spread, a sigma | advantage mean: a mean, a avg,
+    adv m, a mu, a bar | reward margin: margin hat, score margin | pref acc: pref hit rate, pair acc, pairs acc, acc pairs,
+    order acc, ranking acc, acc pair, pairwise acc, rank acc, fraction ranked correctly, pairs ranked right | pref loss: pref
+    nll, l dpo, preference loss, pairwise loss | weight version: weights id, weight id | completion length: answer tokens,
+    tokens per answer, tokens per reply, answer length, answer len, reply tokens, summary length, out len, comp tokens, comp
+    toks, comp len, out tok, clen, seq len tok | tool call: tools used, tool used | logp ref: lpref, lp0, prior ll | reward:
+    reward after kl, score after kl penalty, reward after kl penalty, rm kl, rm net, net rew, rew after penalty, reward after
+    penalty, outcome reward, net reward | reward std: rsd
 """
 _PHRASES = {" ".join(phrase.split()): atoms for atoms, phrases in entries(_PHRASES_OF) for phrase in phrases.split(",")}
 #: a return over the last so many episodes: `ret20`, `return_mean_100`, `reward_ma100`
@@ -189,7 +201,8 @@ _STATISTICS = {
 _UNITS = {
     **dict.fromkeys(("s", "sec", "secs", "seconds"), (1.0, "time")),
     "ms": (0.001, "time"),
-    **dict.fromkeys(("h", "hours"), (3600.0, "time")),
+    **dict.fromkeys(("h", "hours", "hrs"), (3600.0, "time")),
+    **dict.fromkeys(("minutes", "mins"), (60.0, "time")),
     **dict.fromkeys(("gb", "gib"), (1.0, "memory")),
     **dict.fromkeys(("mb", "mib"), (0.001, "memory")),
 }
@@ -199,7 +212,7 @@ _SILENT = word_set(
     "of the in to from vs with per by at and for over train training batch minibatch running current recent ending ema cur"
     " curr raw scalar chart charts metric metrics stat stats info loop global agent main algo ppo grpo rloo hparam hparams"
     " last latest ma moving rolling during window sys perf usage used unclipped preclip final dqn ddqn sac td3 ddpg a2c k1"
-    " k2 k3 now nats nat bits est estimate hat implicit implied this under schedule sched undisc undiscounted"
+    " k2 k3 now nats nat bits est estimate hat implicit implied this under schedule sched undisc undiscounted prenorm imp impl"
 )
 
 _WHOLE = _PHRASES.keys() | _STATISTICS.keys() | _SILENT | _HELD_OUT | _UNITS.keys()  #: words that are not taken apart
@@ -209,73 +222,73 @@ _SPREADS = frozenset({"reward.group_std", "action.std"})  #: quantities that are
 # "%" stands for share/percent/ratio, "~" for completion/gen, "*std" for a standard deviation that is a part of what it is
 _QUANTITIES = """
     reward.mean: reward/return/score + episode epoch iter total task shared team joint rollout completion; rm score/reward;
-        reward kept + train filter | reward.rollout.mean: reward all + rollout | reward.group_std: group *std + reward score |
+    reward kept + train filter | reward.rollout.mean: reward all + rollout | reward.group_std: group *std + reward score |
     reward.zero_std_frac: flat reward; flat % + group prompt reward sample completion rollout | reward.solve_all_frac:
-        solveall %/group + prompt % group rollout | reward.solve_none_frac: solvenone %/group + prompt % group rollout |
+    solveall %/group + prompt % group rollout | reward.solve_none_frac: solvenone %/group + prompt % group rollout |
     reward.mixed_frac: mixed %/group + group prompt % rollout | reward.effective_frac: effective/useful/informative % + group
-        prompt sample rollout | reward.step.mean: stepreward + env | reward.component.intrinsic.mean: intrinsic reward/return
-        + episode | reward.accuracy: correct; acc + answer task share; correct %/answer + answer task completion episode % |
-    samples.valid: validcount + sample rollout | length.prompt.clipped_ratio: prompt trunc + % | policy_version.train: version
-        policy/weight/trainer + net param opt learner | policy_version.mean: version rollout/gen/engine/worker/workers + policy weight net param | throughput.updates: update speed | throughput.samples: sample speed |
-    samples.correct: correct count + answer | samples.incorrect: incorrect count + answer | progress.env_steps: frame
-        count/done/env/total + total; env step/interact + total count; interact + total env count | reward.pass_at_k: passk + share |
-    reward.component.format.mean: format reward/score + tag |
-    reward.component.format.accuracy: format %/acc/correct + answer completion pass correct % | eval.reward: elo + rating
-        score policy agent | success_rate: success %/episode/task + episode task goal %; success once/end + share |
-    action.bound_loss: bounds loss + action | filter.dropped: skipped group/prompt + count; flat filter +
-        count group prompt | sft.loss: sftloss |
-    rm.loss: rm loss | rm.accuracy: rm acc | rm.margin: rm margin + reward | curiosity.loss: rnd loss | episode.length:
-        episode length/step + env count | length.mean: ~ length/token + token sampled; new token |
-    length.total.mean: sequence length | length.terminated_mean: ~ length/token eos + token | length.clipped_ratio: ~ clip % +
-        length; trunc % + ~ token sample rollout length; trunc + ~ token sample rollout length | length.correct.mean: length
-        correct + ~ token total | length.incorrect.mean: length incorrect + ~ token total | length.prompt.mean: prompt
-        length/token + token | length.env.mean: env token + length | length.terminated_frac: eos % + ~ sample rollout; eos + ~
-        sample rollout | length.max_turns_frac: turnlimit % + episode rollout | turns.mean: turn + count episode rollout task env |
-    text.repetition_frac: repeat % + ~ token ngram | text.refusal_frac: refuse % + ~ | text.violation_frac: violate % + ~ |
-    tool.call_freq: tool call + count episode rollout sample task; call episode/rollout/sample + count | tool.success_freq: tool
-        success/correct + call % | tool.failure_freq: tool fail % + call | tool.error_count: tool fail + count call |
-    tool.failure_freq: call fail % |
-    tool.invalid_frac: tool invalid % + call parse; tool parse fail % + call | tool.runtime.mean: tool time/wait + call |
-    samples.groups: count/size prompt/group; prompt sampled + count | samples.step: count/size sample/rollout/completion |
-    kl.ref: kl ref + token policy loss | kl.loss: kl loss weighted/scaled | kl.old: kl old/approx + token policy; prox kl +
-        approx | kl.coef: kl coef + penalty loss | behave.kl: kl behave + approx | behave.ratio.mean: behave importance/ratio
-        + weight | policy.ratio.mean: prox importance/ratio + weight; ratio + importance prob policy; importance + weight |
-    rollout_train.kl: kl engine/rollout/gen trainer; kl engine + mismatch gen rollout; kl mismatch; kl gen |
-        rollout_train.ratio.mean: tis + importance weight engine; engine importance | rollout_train.logp_absdiff.mean: logp
-        absdiff/mismatch/diff + engine rollout trainer token mismatch absdiff abs gen policy; logp diff rollout; engine
-        diff/mismatch/absdiff + trainer abs rollout gen | policy.weight_norm: param/weight
-        norm + policy | loss.total: loss + total | policy.loss: policy/pg/clip loss + clip pg policy grad inner |
-    policy.loss.delta: delta policy loss | policy.objective: objective + policy pg; pg + policy token | policy.clip_fraction: clip % + policy pg
-        ratio token importance; clip importance; clip policy | policy.clip_fraction.low: clip % low/lower + policy pg ratio token |
-    policy.clip_fraction.high: clip % high/upper + policy pg ratio token | policy.clip_range: clip range/epsilon |
-    policy.ratio_out: ratio/policy outside/out + bounds range clip %; % outside | policy.ratio.absdev: absdev importance | policy.logp.mean:
-        logp + policy token trainer action sequence student | policy.logp.teacher: logp teacher + token | distill.reverse_kl: kl
-        reverse + token teacher student | policy.logp.ref: logp ref + policy token trainer | policy.logp.old: logp
-        old + policy token trainer | policy.logp.rollout: logp engine/rollout/gen + policy token sample | policy.stop_iter: stop
-        iter/epoch + early | grad.norm: grad norm + policy total; grad | alpha.loss: alpha loss + log entropy | alpha: alpha value | config.target_entropy: config goal entropy | lr: lr + policy | optim.loss_scale: lossscale +
-        policy optim trainer fp16 amp | advantage.mean: advantage + gae critic policy relative group token |
-    advantage.zero_frac: advantage zero % + token sample | advantage.abs.mean: advantage abs/absmean |
-    value.loss: critic loss + mse td total head joint mixer; critic mse/fail + head joint squared | value.loss.delta: delta critic loss | value.mean: critic + policy pred total
-        episode new head | value.old.mean: critic old + pred | value.target.mean: critic target + net; tdtarget + critic |
-    returns.mean: return target | value.explained_variance: ev + critic | value.clip_fraction: clip critic % |
-    value.grad_norm: grad norm critic | value.lr: lr critic | td_error: tderror + abs critic |
-    replay.size: buffer size/capacity + item transition | replay.priority: priority + buffer | policy.entropy: entropy + policy token action
-        rollout | entropy.coef: entropy coef + loss effective | action.std: action/noise/policy *std + policy; noise action; noise |
-    pref.loss: pref loss | pref.reward.chosen: chosen reward + epoch | pref.reward.rejected: rejected reward + epoch |
-    pref.reward.margin: margin + reward pref epoch | pref.reward.accuracy: pref acc + reward |
+    prompt sample rollout | reward.step.mean: stepreward + env | reward.component.intrinsic.mean: intrinsic reward/return +
+    episode | reward.accuracy: correct; acc + answer task share passk correct; correct %/answer + answer task completion
+    episode % | samples.valid: validcount + sample rollout | length.prompt.clipped_ratio: prompt trunc + % |
+    policy_version.train: version policy/weight/trainer + net param opt learner | policy_version.mean: version
+    rollout/gen/engine/worker/workers + policy weight net param | throughput.updates: update speed | throughput.samples:
+    sample speed | samples.correct: correct count + answer | samples.incorrect: incorrect count + answer | progress.env_steps:
+    frame count/done/env/total + total; env step/interact + total count; interact + total env count | reward.pass_at_k: passk
+    + share | reward.component.format.mean: format reward/score + tag xml | reward.component.format.accuracy: format
+    %/acc/correct + answer completion pass correct % | eval.reward: elo + rating score policy agent | success_rate: success
+    %/episode/task + episode task goal %; success once/end + share | action.bound_loss: bounds loss + action | filter.dropped:
+    skipped group/prompt + count; flat filter + count group prompt | sft.loss: sftloss | rm.loss: rm loss | rm.accuracy: rm
+    acc | rm.margin: rm margin + reward | curiosity.loss: rnd loss | episode.length: episode length/step + env count |
+    length.mean: ~ length/token + token sampled; new token | length.total.mean: sequence length | length.terminated_mean: ~
+    length/token eos + token | length.clipped_ratio: ~ clip % + length; trunc % + ~ token sample rollout length; trunc + ~
+    token sample rollout length | length.correct.mean: length correct + ~ token total | length.incorrect.mean: length
+    incorrect + ~ token total | length.prompt.mean: prompt length/token + token | length.env.mean: env token + length |
+    length.terminated_frac: eos % + ~ sample rollout; eos + ~ sample rollout | length.max_turns_frac: turnlimit % + episode
+    rollout | turns.mean: turn + count episode rollout task env | text.repetition_frac: repeat % + ~ token ngram |
+    text.refusal_frac: refuse % + ~ | text.violation_frac: violate % + ~ | tool.call_freq: tool call + count episode rollout
+    sample task; call episode/rollout/sample + count | tool.success_freq: tool success/correct + call % | tool.failure_freq:
+    tool fail % + call; call fail % | tool.error_count: tool fail + count call | tool.invalid_frac: tool invalid % + call
+    parse; tool parse fail % + call | tool.runtime.mean: tool time/wait + call | samples.groups: count/size prompt/group;
+    prompt sampled + count | samples.step: count/size sample/rollout/completion | kl.ref: kl ref + token policy loss model |
+    kl.loss: kl loss weighted/scaled | kl.old: kl old/approx + token policy; prox kl + approx | kl.coef: kl coef + penalty
+    loss | behave.kl: kl behave + approx | behave.ratio.mean: behave importance/ratio + weight | policy.ratio.mean: prox
+    importance/ratio + weight; ratio + importance prob policy sequence; importance + weight vtrace | rollout_train.kl: kl
+    engine/rollout/gen trainer; kl engine + mismatch gen rollout; kl mismatch; kl gen | rollout_train.ratio.mean: tis +
+    importance weight engine; engine importance | rollout_train.logp_absdiff.mean: logp absdiff/mismatch/diff + engine rollout
+    trainer token mismatch absdiff abs gen policy; logp diff rollout; engine diff/mismatch/absdiff + trainer abs rollout gen |
+    policy.weight_norm: param/weight norm + policy | loss.total: loss + total | policy.loss: policy/pg/clip loss + clip pg
+    policy grad inner | policy.loss.delta: delta policy loss | policy.objective: objective + policy pg; pg + policy token |
+    policy.clip_fraction: clip % + policy pg ratio token importance; clip importance; clip policy | policy.clip_fraction.low:
+    clip % low/lower + policy pg ratio token | policy.clip_fraction.high: clip % high/upper + policy pg ratio token |
+    policy.clip_range: clip range/epsilon | policy.ratio_out: ratio/policy outside/out + bounds range clip %; % outside |
+    policy.ratio.absdev: absdev importance | policy.logp.mean: logp + policy token trainer action sequence student new
+    recomputed cur theta | policy.logp.teacher: logp teacher + token | distill.reverse_kl: kl reverse + token teacher student
+    | policy.logp.ref: logp ref + policy token trainer | policy.logp.old: logp old + policy token trainer |
+    policy.logp.rollout: logp engine/rollout/gen + policy token sample | policy.stop_iter: stop iter/epoch + early |
+    grad.norm: grad norm + policy total all unscaled mixer l2; grad | alpha.loss: alpha loss + log entropy | alpha: alpha
+    value | config.target_entropy: config goal entropy | lr: lr + policy live adaptive after t | optim.loss_scale: lossscale +
+    policy optim trainer fp16 amp | advantage.mean: advantage + gae critic policy relative group token | advantage.zero_frac:
+    advantage zero % + token sample | advantage.abs.mean: advantage abs/absmean | value.loss: critic loss + mse td total head
+    joint mixer twin double ensemble expectile clip quantile; critic mse/fail + head joint squared | value.loss.delta: delta
+    critic loss | value.mean: critic + policy pred total episode new head ensemble all | value.old.mean: critic old + pred |
+    value.target.mean: critic target + net; tdtarget + critic | returns.mean: return target | value.explained_variance: ev +
+    critic | value.clip_fraction: clip critic % | value.grad_norm: grad norm critic | value.lr: lr critic | td_error: tderror
+    + abs critic | replay.size: buffer size/capacity + item transition | replay.priority: priority + buffer | policy.entropy:
+    entropy + policy token action rollout | entropy.coef: entropy coef + loss effective | action.std: action/noise/policy *std
+    + policy; noise action; noise | pref.loss: pref loss | pref.reward.chosen: chosen reward + epoch | pref.reward.rejected:
+    rejected reward + epoch | pref.reward.margin: margin + reward pref epoch | pref.reward.accuracy: pref acc + reward |
     pref.logp.chosen: chosen logp + policy | pref.logp.rejected: rejected logp + policy | pref.nll: chosen nll |
-    staleness.mean: stale + policy sample step data | staleness.stale_frac: stale % + sample rollout data version | time.rollout: time
-        rollout/gen/sample/engine + step phase | time.train: time update/learn/optim/backward/trainer + step policy phase |
-    time.step: time step/iter + total | time.update_weights: time sync + weight policy engine | time.reward: time
-        reward/verify/score + step phase | time.iteration: time episode | epsilon: epsilon | time.wait_batch: time wait +
-        queue data rollout | time.elapsed: time wall/elapsed/passed + total | throughput.iter_s: iter speed |
-    throughput.tok_s: token speed + total throughput | throughput.tok_s_gpu: token speed gpu | throughput.gen_tok_s: token speed
-        gen/rollout/completion/decode + throughput | throughput.sps: step speed + env total | throughput.fps: frame speed +
-        env total approx | gpu.util: gpu util + estimated % | memory.gpu: gpu memory + peak max allocated |
-    memory.gpu_reserved: gpu memory reserved + peak max | memory.alloc_retries: alloc/allocation retry + count gpu memory
-        total | memory.cpu: memory + system cpu ram process host driver worker peak | perf.mfu: mfu | progress.episodes:
-        episode total/count/done/eos + done eos rollout total | progress.updates: update total/count + optim policy grad;
-        optim/grad/update step/update + total count; update index/idx/id + policy | tokens.total: token total + rollout
+    staleness.mean: stale + policy sample step data version | staleness.stale_frac: stale % + sample rollout data version |
+    time.rollout: time rollout/gen/sample/engine + step phase | time.train: time update/learn/optim/backward/trainer + step
+    policy phase | time.step: time step/iter + total | time.update_weights: time sync + weight policy engine | time.reward:
+    time reward/verify/score + step phase | time.iteration: time episode | epsilon: epsilon | time.wait_batch: time wait +
+    queue data rollout | time.elapsed: time wall/elapsed/passed + total | throughput.iter_s: iter speed | throughput.tok_s:
+    token speed + total throughput | throughput.tok_s_gpu: token speed gpu | throughput.gen_tok_s: token speed
+    gen/rollout/completion/decode + throughput | throughput.sps: step speed + env total | throughput.fps: frame speed + env
+    total approx | gpu.util: gpu util + estimated % | memory.gpu: gpu memory + peak max allocated alloc | memory.gpu_reserved:
+    gpu memory reserved + peak max | memory.alloc_retries: alloc/allocation retry + count gpu memory total | memory.cpu:
+    memory + system cpu ram process host driver worker peak policy | perf.mfu: mfu | progress.episodes: episode
+    total/count/done/eos + done eos rollout total | progress.updates: update total/count + optim policy grad;
+    optim/grad/update step/update + total count; update index/idx/id + policy | tokens.total: token total + rollout
 """
 
 
@@ -344,6 +357,10 @@ def _sorted(words: list[str]) -> _Reading | None:
     """None where the words contradict each other: two statistics."""
     words = _unplaced(words)
     scale, unit = 1.0, []
+    if "min" in words and not _CLOCKS.isdisjoint(words):
+        words = [*(word for word in words if word != "min"), "minutes"]  # `elapsed_min`
+    if "peak" in words and not _MEMORY & {*words}:
+        words = ["max" if word == "peak" else word for word in words]
     last = len(words) - 1 - (not _STATISTICS.keys().isdisjoint(words[-1:]))  # `wait_s_p95`
     if last > 0 and words[last] in _UNITS and words[last - 1] != "per":
         scale, atom = _UNITS[words[last]]
@@ -369,12 +386,15 @@ _PARTS = word_set(
     "advantage advantages logp logprob logprobs recompute stage env reset ref reference forward backward load save"
     " teacher checkpoint data preprocess gather broadcast decode prefill score dispatch pack batching collate render transfer"
 )
+_CLOCKS, _MEMORY = word_set("elapsed wall wallclock runtime"), word_set("mem memory gpu vram rss ram gb gib mb")
 _PHASES = word_set("gen generate generation rollout sample train step reward sync wait")
 
 
 def _unplaced(words: list[str]) -> list[str]:
     """Without the name of a panel: `time/episodes` is no time, and `losses/q_values` no loss."""
     if len(words) > 1 and words[0] == "time" and words[-1] in _COUNTS:
+        return words[1:]
+    if words[:1] == ["time"] and not {"sps", "fps"}.isdisjoint(words):
         return words[1:]
     if len(words) > 1 and "t" in (words[0], words[-1]) and not _PHASES.isdisjoint(words):
         words = ["time" if word == "t" else word for word in words]  # `t_gen`
@@ -451,7 +471,9 @@ def _by_company(reading: _Reading, company: Company) -> str | None:
         return "pref.reward.accuracy"
     if atoms <= {"loss", "epoch"} and "loss" in atoms:
         return "pref.loss" if company.preference else "value.loss" if company.values else None
-    if company.text and (own := _OF_TEXT.get(" ".join(sorted(atoms)))):
+    if company.preference and (told := _of_pair(atoms)):
+        return told
+    if company.text and not reading.statistic and (own := _OF_TEXT.get(" ".join(sorted(atoms)))):
         return own
     if not company.language and atoms == {"time", "wait"}:
         return "custom.wait"  # of vehicles
@@ -472,6 +494,25 @@ def _by_company(reading: _Reading, company: Company) -> str | None:
     ):
         return "replay.is_weight.mean"
     return None
+
+
+#: of the two answers of a pair: the one that is liked, and the other
+_LIKED = word_set("chosen preferred pos positive good w win success desirable plus above")
+_OTHER = word_set("rejected dispreferred neg negative bad l lose undesirable minus")
+
+
+def _of_pair(atoms: frozenset[str]) -> str | None:
+    """`reward_good`, `lp_w`, `score_neg` beside others of pairs: of the chosen answer, or of the rejected one."""
+    what = atoms - _LIKED - _OTHER - {"pref", "policy", "sum"}
+    own = (
+        "pref.reward"
+        if what in ({"reward"}, {"score"}, {"rm"}, {"return"})
+        else "pref.logp"
+        if what == {"logp"}
+        else ""
+    )
+    side = "chosen" if atoms & _LIKED else "rejected" if atoms & _OTHER else ""
+    return f"{own}.{side}" if own and side and not (atoms & _LIKED and atoms & _OTHER) else None
 
 
 #: words with another meaning where texts are written and no environment is played in
@@ -534,7 +575,9 @@ def company(names: Iterable[list[str]]) -> Company:
     referred = not control and any({"kl", "ref"} <= atoms for atoms in found)
     writes = not language.isdisjoint(every) or referred or (answers and not (control and critic))
     margins = any({"reward", "margin"} <= atoms for atoms in found)
-    pairs = margins or not every.isdisjoint({"chosen", "rejected", "pref"})
+    pairs = margins or not every.isdisjoint({"chosen", "rejected", "pref", "dispreferred", "undesirable"})
+    sides = ({"good", "bad"}, {"pos", "neg"}, {"w", "l"}, {"win", "lose"}, {"plus", "minus"})
+    pairs = pairs or (any(map(every.issuperset, sides)) and not control and "logp" in every)
     return Company(
         language=writes,
         text=writes and not control,

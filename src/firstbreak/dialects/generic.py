@@ -517,7 +517,10 @@ def _entry(words: list[str]) -> Name | None:
     return None
 
 
-_PER_SECOND = pattern(r"(?:(?<=\bit)|(?<=iter)|(?<=steps)|(?<=frames)|(?<=tokens)|(?<=tok))/s(?:ec)?$", re.IGNORECASE)
+_PER_SECOND = pattern(
+    r"(?:(?<=\bit)|(?<=iter)|(?<=steps)|(?<=frames)|(?<=tokens)|(?<=tok)|(?<=toks)|(?<=ticks))[/_]s(?:ec)?$",
+    re.IGNORECASE,
+)
 _CAMEL = pattern(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=\d)(?=[A-Z][a-z])")
 _SEPARATOR = pattern(r"[\W_]+")
 
@@ -525,6 +528,7 @@ _SEPARATOR = pattern(r"[\W_]+")
 #: names as formulas are written: `H(pi)`, `|g|`, `E[Q]`, `P(clip)`, `KL(new||old)`, `V [nats]`
 _FORMULAS = (
     (pattern(r"(?<![A-Za-z])H(?=$|[\[(_/])"), "entropy "),
+    (pattern(r"\b(?:eps|epsilon)_?(?:greedy|Greedy)\b"), "epsilon"),
     (pattern(r"\|{1,2}\s*(?:g|grad|∇\w*)\s*\|{1,2}(?:_?2)?(?!\w)"), "grad norm"),
     (pattern(r"(?<![A-Za-z|])\|([A-Za-z][^|]{0,30})\|(?!\|)"), r"abs \1"),
     (pattern(r"\bE\[([^\[\]]{1,30})\]"), r"\1 mean"),
