@@ -291,12 +291,13 @@ _NO_SCORE = pattern(
     r"(?:^|[^a-z])(?:loss|time|runtime|seconds?|secs?|per|len|length|lengths|tokens?|turns|steps?|epochs?|iter|count|num|n|problems|questions|prompts"
     r"|total|samples|episodes?|size|kl|entropy|ratio|clip\w*|grad\w*|lr|rate|std|var|variance|min|max|median|p\d+|error"
     r"|err|mse|mae|rmse|regret|perplexity|ppl|cost|dist(?:ance)?s?|collisions?|crash\w*|energy|delays?|latency|wait\w*|violations?|penalt\w*|terminat\w*|memory|mem|gpu|speed|throughput|temperature|seed|id|index|jobs?|restarts?|ranks?|nodes?|folds?|attempts?|versions?|format|truncat\w*|abort\w*"
-    r"|no|none|opponents?|dead|deaths?|lost|missing|every|(?:result|return|reward|score)s?_\d{1,3}$|fail\w*|invalid|empty|repeat\w*|logp\w*|logits?|margins?|chosen|rejected|advantages?|values?|actions?|obs\w*)"
+    r"|no|none|opponents?|dead|deaths?|lost|missing|every|(?:result|return|reward|score)s?_\d{1,3}$|fail\w*|timeouts?|invalid|empty|repeat\w*|logp\w*|logits?|margins?|chosen|rejected|advantages?|values?|actions?|obs\w*)"
     r"(?:[^a-z]|$)",
     re.IGNORECASE,
 )
 
 _CAMEL = pattern(r"(?<=[a-z])(?=[A-Z])")
+_SCORES = ("reward.", "success_rate", "score.", "returns.", "rm.", "pref.reward.accuracy", "eval.")
 _WON = pattern(r"(?:win|won|pass|success|solve|accept)\w*[-_ ]?rate", re.IGNORECASE)
 
 
@@ -306,6 +307,9 @@ def _evaluation(raw: str) -> Name | None:
     own = (named[1] or named[2] or named[3]).removesuffix("/mean") if named else ""
     if not re.search("[a-z]", own, re.IGNORECASE) or _NO_SCORE.search(_WON.sub("", _CAMEL.sub("_", own))):
         return None
+    known = dialects()["generic"].translate(own)
+    if known is not None and not known.signal.startswith(_SCORES):
+        return None  # `eval/eps`: what is no score in training is none here
     name = re.sub(r"\W+", "_", own).strip("_")
     if name.lower() in ("mean", "avg", "average"):
         return Name("eval.reward", origin=Origin.WORDS)

@@ -457,6 +457,8 @@ def _by_company(reading: _Reading, company: Company) -> str | None:
         if company.language or company.preference or (company.penalty and not company.control):
             return "kl.ref"
         return "kl.old" if company.control or company.critic else None
+    if atoms == {"token"} and company.language:
+        return "length.mean"
     if atoms in ({"length"}, {"length", "rollout"}):
         return "length.mean" if company.language else "episode.length" if company.control else None
     if atoms == {"success"} and reading.held_out:

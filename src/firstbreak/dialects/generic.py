@@ -509,8 +509,8 @@ def _entry(words: list[str]) -> Name | None:
     for statistic, rest in ((words[-1], words[:-1]), (words[0], words[1:])):
         if statistic in _STATISTICS and (found := NAMES.get("_".join(rest))):
             name = Name(found) if isinstance(found, str) else found
-            if name.signal.startswith(("progress.", "env.")):
-                return None  # `mean_steps` is no progress of the run
+            if name.signal.startswith(("progress.", "env.", "tokens.")):
+                return None  # `mean_steps` is no progress of the run, and `mean_tokens` those of a completion
             stem = name.signal.removesuffix(".mean")
             signal = lookup(f"{stem}.{_STATISTICS[statistic]}")
             return Name(signal.name, name.scale, name.note) if signal else None

@@ -58,7 +58,14 @@ GOLD = pattern(
 PROXY = pattern(
     r"proxy|(?:^|_)(?:rm|rewards?)(?:_|$)|reward_?model", re.IGNORECASE
 )  #: what the trained reward is called
-FORM = pattern(r"format|length|lang|tag|xml|style|think|polite|structure|brevity|approx|extract", re.IGNORECASE)
+FORM = pattern(r"format|length|lang|tag|xml|style|think|polite|structure|brevity|approx|extract|form", re.IGNORECASE)
+RETURNED = pattern(r"return|(?:^|[^a-z])rets?(?:[^a-z]|$)", re.IGNORECASE)  #: the score of a control policy
+#: words of a number of which more is better; without them, only a share of something may be one
+SCORED = pattern(
+    r"acc|scor|rew|ret(?:urn)?s?(?:_|$)|success|win|won|pass|solve|correct|right|match|goal|elo|judge|rating|f1|bleu|rouge|gold"
+    r"|oracle|human|utility|profit|pnl|_?em(?:_|$)",
+    re.IGNORECASE,
+)
 
 #: signals that supervised training does not have: sampled, rewarded, preferred or imitated
 NOT_SUPERVISED = pattern(
@@ -226,7 +233,7 @@ def eval_score(
     """
     checked = answer_parts(eval_reward_component_mean).values()
     shares = {name: s for name, s in (eval_sources or {}).items() if s.values.min() >= 0 and s.values.max() <= 1}
-    returned = eval_reward if eval_reward is not None and "return" in eval_reward.raw else None
+    returned = eval_reward if eval_reward is not None and RETURNED.search(eval_reward.raw) else None
     candidates = [
         s.finite
         for s in (
@@ -275,6 +282,8 @@ def independent(
     own = {name: s for name, s in parts.items() if GOLD.search(name) or not (name in trained or FORM.search(name))}
     found = {name: s.finite for name, s in {**(eval_named or {}), **(eval_sources or {}), **own}.items()}
     found = {name: s for name, s in found.items() if len(s) >= MIN_EVALUATIONS and np.ptp(s.values) > 0}
+    found = {name: s for name, s in found.items() if SCORED.search(name) or 0 <= s.values.min() <= s.values.max() <= 1}
+    found = {name: s for name, s in found.items() if name not in (eval_named or {}) or not FORM.search(name)}
     order = sorted(found, key=lambda n: (not GOLD.search(n), PROXY.search(n) is not None, found[n].values.max() > 1))
     return {name: found[name] for name in order} or None
 

@@ -26,7 +26,7 @@ from firstbreak.readers.console.pairs import STAMP
 AGAIN = 4  #: lines of one form that are no accident
 LONGEST = 2000  #: characters; longer lines are dumps
 _NUMBER = re.compile(
-    rf"(?<![\w.])(?P<value>{BARE})(?:/(?P<of>\d{{1,12}})(?![\w.]))?(?P<unit>%|[kKM]\b|ms\b|s\b)?(?![\w.])"
+    rf"(?<![\w.])(?<!\w-)(?P<value>{BARE})(?:/(?P<of>\d{{1,12}})(?![\w.]))?(?P<unit>%|[kKM]\b|ms\b|s\b)?(?![\w.])"
 )
 _HEAD = re.compile(r"\W*(?P<words>[A-Za-z]\w*(?: [A-Za-z]\w*)?)(?::\s+|\s{2,})(?=[A-Za-z|])")
 _PHASE = re.compile(r"\W*(?P<phase>[A-Za-z]\w*)\b")
@@ -116,6 +116,8 @@ def _named(line: str) -> Iterator[tuple[str, float]]:
         words = re.sub(r"[=:(){}\[\],|<>#*@]+|(?<!\w)-+", " ", text[mark.end() if mark else 0 :]).split()
         if words and not prefix and (prefix := split_prefix(words[0])):
             words = words[1:]
+        elif mark and prefix and "train" in words:
+            prefix = ""  # the rest of the line is of the training
         if not words and not before and (not prefix or "@" in text):
             words = ["step"]
         if not words:
