@@ -37,7 +37,8 @@ _CALLED = frozenset({"tool_use", "server_tool_use", "function_call", "function"}
 GOLD = words("human_score human_rating human gold_score gold_reward gold oracle true_score true_reward")
 #: names under which dumps record the right answer
 REFERENCE = words(
-    "answer ground_truth gts reference_answer reference gold_answer solution target expected_answer label"
+    "ground_truth gts reference_answer reference gold_answer solution target expected_answer label want expected ref truth"
+    " correct_answer right_answer answer result"
 )
 #: names under which dumps record which policy made a sample; of a list (one for each token, or runs of them) the oldest counts
 VERSIONS = words("""
@@ -48,7 +49,7 @@ VERSIONS = words("""
 _ADVANTAGES = words("advantage adv advantages adv_norm")
 #: how a column of a reward function is called, begins or ends
 _REWARDED = pattern(
-    r".*_reward(_func)?|rewards?[_/.](?!mean|std|max|min|sum|total|model|type|weight|baseline|raw|scale)\w+|accuracy|format|correct|exact_match"
+    r".*_reward(_func)?|r_[a-z]+|rewards?[_/.](?!mean|std|max|min|sum|total|model|type|weight|baseline|raw|scale)\w+|accuracy|format|correct|exact_match"
 )
 #: numbers beside a completion that are no reward, in dumps that do not say which are
 _NO_REWARD = frozenset(GOLD + REFERENCE + VERSIONS) | {
@@ -196,24 +197,20 @@ SHAPES = tuple(
 def shape_of(names: Iterable[str]) -> Shape | None:
     """The shape of records with these names, None where they are no samples."""
     present = set(names)
-    return next((shape for shape in SHAPES if shape.marks <= present), None) or _own(present)
+    found = next((shape for shape in SHAPES if shape.marks <= present), None)
+    own = found is None or (found.reward == "+" and not present.isdisjoint(_REWARDS))  # TRL writes parts alone
+    return (_own(present) or found) if own else found
 
 
 #: what the authors of a loop of their own call a prompt, a completion and its reward
 _PROMPTS = ("prompt", "question", "problem", "query", "instruction", "input", "task", "context")
-_COMPLETIONS = (
-    "completion",
-    "response",
-    "output",
-    "generation",
-    "generated",
-    "prediction",
-    "model_output",
-    "answer_text",
-    "text",
+_COMPLETIONS = words(
+    "completion response output generation generated prediction model_output answer_text text generated_text decoded hyp"
+    " hypothesis reply sampled sample out gen pred"
 )
-_REWARDS = ("reward", "score", "total_reward")
-_STEPS = ("iteration", "iter", "it", "update", "upd")  #: where there is no step
+_REWARDS = ("reward", "score", "total_reward", "rew", "r", "total", "ret")
+TEXTS = frozenset((*_PROMPTS, *_COMPLETIONS, *REFERENCE))  #: columns of texts, which may look like numbers
+_STEPS = ("iteration", "iter", "it", "update", "upd", "round", "i")  #: where there is no step
 _WHOLE = ("transcript", "trajectory", "conversation")  #: a text that holds prompt and completion
 
 

@@ -7,6 +7,7 @@ import csv
 import io
 import os
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,22 +15,25 @@ from firstbreak.model import Sample
 from firstbreak.readers import Recording, Unreadable
 from firstbreak.readers._json import loads
 from firstbreak.readers._literal import number
-from firstbreak.readers._samples import PART, Span, samples_of, shape_of
+from firstbreak.readers._samples import PART, TEXTS, Span, samples_of, shape_of
 from firstbreak.readers._tail import Lines, line_start
 from firstbreak.readers.jsonl import SUFFIXES, holds_objects
 from firstbreak.readers.opening import open_file
 
 DESCRIPTION = "completions as JSON lines: verl, AReaL, NeMo-RL, prime-rl, open-instruct, tinker, SkyRL, OpenRLHF dumps"
-FILES = ("*.jsonl", "*.ndjson", "*.csv")
+FILES = ("*.jsonl", "*.ndjson", "*.csv", "*.tsv")
 PRIORITY = 10  # above plain JSON lines
+TABLES = (".csv", ".tsv")
+FIRST = 20  #: rows that are looked at: a completion may be a number
 
 
 def sniff(path: Path, head: bytes) -> bool:
     """JSON lines whose first record has the names of a sample; the record may be longer than the head."""
-    if path.suffix.lower() == ".csv":
-        named = shape_of(head.partition(b"\n")[0].decode("utf-8", "replace").strip().split(","))
-        first = next(_rows(path), {}) if named and named.completion else {}
-        return bool(first) and isinstance(first.get(named.completion if named else ""), str)
+    if path.suffix.lower() in TABLES:
+        named = shape_of(head.partition(b"\n")[0].decode("utf-8", "replace").strip().split(_mark(path)))
+        texts = {named.prompt, named.completion} - {""} if named and named.completion else set()
+        rows = list(islice(_rows(path), FIRST)) if texts else []
+        return bool(rows) and all(any(number(str(row.get(name))) is None for row in rows) for name in texts)
     if path.suffix.lower() not in SUFFIXES or not holds_objects(head):
         return False
     try:
@@ -44,7 +48,7 @@ def read(path: Path, resume: Any = None) -> Recording:
     recording = Recording(format="sample_dump", has_samples=True)
     if next(samples(path), None) is None:
         raise Unreadable(path, "holds no completion", "give a dump with one JSON object per completion")
-    if path.suffix.lower() != ".csv" and (broken := sum(map(_broken, _blocks(path)))):
+    if path.suffix.lower() not in TABLES and (broken := sum(map(_broken, _blocks(path)))):
         recording.damage.append(f"left out {broken} lines that are no whole JSON object; check for a killed writer")
     return recording
 
@@ -59,7 +63,7 @@ def samples(path: Path, span: Span | None = None) -> Iterator[Sample]:
 
 def parts(path: Path) -> list[Span]:
     """Spans of bytes, some megabytes each; a table is one part."""
-    if path.suffix.lower() == ".csv":
+    if path.suffix.lower() in TABLES:
         return []
     with open_file(path) as file:
         size = os.fstat(file.fileno()).st_size
@@ -68,7 +72,7 @@ def parts(path: Path) -> list[Span]:
 
 def records(path: Path, span: Span | None = None) -> Iterator[Any]:
     """The values of the lines that can be read."""
-    if path.suffix.lower() == ".csv":
+    if path.suffix.lower() in TABLES:
         yield from _rows(path)
         return
     for line in lines(path, span):
@@ -78,12 +82,18 @@ def records(path: Path, span: Span | None = None) -> Iterator[Any]:
             continue
 
 
+def _mark(path: Path) -> str:
+    return "\t" if path.suffix.lower() == ".tsv" else ","
+
+
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
     """The rows of a table, numbers as such."""
     with open_file(path) as file:
-        for row in csv.DictReader(io.TextIOWrapper(file, "utf-8", "replace", newline="")):
+        for row in csv.DictReader(io.TextIOWrapper(file, "utf-8", "replace", newline=""), delimiter=_mark(path)):
             yield {
-                str(name): cell if (read := number(str(cell))) is None else read for name, cell in row.items() if name
+                str(name): cell if name in TEXTS or (read := number(str(cell))) is None else read
+                for name, cell in row.items()
+                if name
             }
 
 
