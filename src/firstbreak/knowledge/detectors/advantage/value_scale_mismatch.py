@@ -37,6 +37,10 @@ ENTROPY = 1.0  #: nats a step: the targets of tuned coefficients are lower (conv
 FIRST = 3  #: rows (convention)
 BEYOND = 1.3  #: times their length a mean return may be: they may be of other episodes (convention)
 NOTHING = 0.05  #: of the score (convention)
+ENDS, NEARLY = (
+    0.8,
+    0.01,
+)  #: of the worth of an episode without end: what the longest one pays; and how near values are (convention)
 LONG = 10  #: steps of an episode, and points (convention)
 SAME = 0.002  #: of the pay of a step: what rounding of returns and lengths leaves (convention)
 
@@ -73,6 +77,8 @@ def detect(
     value_mean = critic_value
     if value_mean is None:
         return NotMeasured("no value of the critic is logged")
+    if endless := _endless(config, value_mean.finite, episode_length, min_points):
+        return endless
     if returns_mean is not None and (unpaid := _unpaid(reward_mean, returns_mean, policy, config, min_points)):
         return unpaid
     if returns_mean is not None:
@@ -237,6 +243,23 @@ def _worth(config: Config, returns: Series, length: Series | None, min_points: i
     if len(steps) < min_points or steps.max() < 2 * steps.min() or np.ptp(paid) > SAME * paid.max():
         return None
     return float(median(paid)) / (1 - gamma)
+
+
+def _endless(config: Config, values: Series, length: Series | None, min_points: int) -> Finding | None:
+    """Values of exactly the reward of a step over 1 - gamma, in episodes that end long before that is paid."""
+    gamma, late = config.number("gamma"), values.tail(0.25)
+    if gamma is None or not 0.9 <= gamma < 1 or length is None or not len(length.finite) or len(late) < min_points:
+        return None
+    steps, whole = float(length.finite.values.max()), 1 / (1 - gamma)
+    if 1 - gamma**steps > ENDS or np.max(np.abs(np.abs(late.values) - whole)) > NEARLY * whole:
+        return None
+    return warning(
+        "values are {value}, which is 1 / (1 - gamma): what an episode without end is worth where a step pays 1, and episodes "
+        "end after {steps} steps at most; check that targets and advantages stop where an episode ends",
+        seen_in(values, "values", metric="value.mean", beside={"length of episodes": length}),
+        value=facts.median(late),
+        steps=facts.highest(length.finite),
+    )
 
 
 def _near(config: Config, values: Series, length: Series | None, whole: float) -> Finding | None:

@@ -37,6 +37,7 @@ ONE = pattern(r"Box\([^()]*\(1,\)")
 HIGH = pattern(r"action[_.]?(?:high|max|limit|bound)$|max_?action$", re.IGNORECASE)
 LEAST, MOST = (pattern(rf"(?:.*/)?(?:raw_|policy_)?act(?:ion)?s?[_/.]{end}", re.IGNORECASE) for end in ("min", "max"))
 SCALED = pattern(r"action_?(?:re)?scal(?:e|ing)$", re.IGNORECASE)
+LEAST_ROWS, ALIKE = 10, 0.95  #: rows, and share of them in which two numbers are one (convention)
 FAMILIES = only(Policy.CONTROL, why="only for policies that act in an environment")
 
 
@@ -55,6 +56,8 @@ def detect(
     far: float = at(5.0, "action units", "a range of -2 to 2 may be logged before it is rescaled"),
     min_points: int = at(4, "points", "with fewer windows no level is known"),
 ) -> Finding | NotMeasured | None:
+    if run is not None and config is not None and (finding := _as_returned(run, config, far)) is not None:
+        return finding
     if env_action_use is None:
         low, high, first = (0.0, None, "") if config is None else _range(config)
         flat = trajectory is not None and trajectory.kind == "flat"
@@ -87,6 +90,42 @@ def detect(
         confidence=Confidence.MEDIUM,
         numbers={"use": float(np.max(early.values))},
     )
+
+
+def _as_returned(run: Run, config: Config, far: float) -> Finding | None:
+    """A quantity with a range in the configuration is, in every row, what the policy returns between -1 and 1."""
+    known = {name: s.finite for name, s in {**run.unknown, **run.series}.items()}
+    for key, pair in config.raw.items():
+        if not isinstance(pair, list | tuple) or len(pair) != 2 or not all(isinstance(x, int | float) for x in pair):
+            continue
+        last, (low, high) = re.split(r"[./]", key)[-1], map(float, pair)
+        given = next(
+            (s for name, s in known.items() if re.split(r"[./]", name)[-1] == last and len(s) >= LEAST_ROWS), None
+        )
+        if given is None or high < max(far, low + far) or float(given.values.max()) > 1.01:
+            continue
+        for name, own in known.items():
+            if (
+                own.name == given.name
+                or len(own) != len(given)
+                or np.abs(own.values).max() > 1.01
+                or np.ptp(own.values) == 0
+            ):
+                continue
+            if float(np.mean(np.isclose(np.clip(own.values, low, high), given.values, atol=0.01))) >= ALIKE:
+                return warning(
+                    "{given} is {own} as it is, {most} at most, where its range is {low} to {high}: what the policy returns, "
+                    "between -1 and 1, is not rescaled; rescale it inside of the environment",
+                    seen_in(given, given.name, level=high),
+                    given=given.name,
+                    own=name,
+                    most=facts.highest(given),
+                    low=number(low),
+                    high=number(high),
+                    confidence=Confidence.HIGH,
+                    numbers={"use": float(given.values.max()) / high},
+                )
+    return None
 
 
 def _range(config: Config) -> tuple[float, float | None, str]:

@@ -35,6 +35,9 @@ def detect(
     max_share: float = at(0.01, "share", "Of the highest rate: updates are 100 times smaller."),
     min_rest: float = at(0.2, "share", "Of the run: a cosine to 0 is this small for 7 %."),
     min_rest_zero: float = at(0.1, "share", "Of the run, at a rate of exactly 0, where a schedule only ends."),
+    most_solved: float = at(
+        0.5, "share", "Of a run whose task is solved: nobody plans to learn for less than half of it."
+    ),
     min_points: int = at(10, "points", "Fewer rates do not show a schedule."),
 ) -> Finding | Expected | None:
     rates = enough(lr.finite, min_points, "learning rates")
@@ -55,7 +58,7 @@ def detect(
         share=percent(rest),
         peak=facts.highest(rates),
     )
-    if solved:
+    if solved and rest < most_solved:
         return Expected(what)
     return graded(
         Severity.WARNING if values[first:].any() else Severity.CRITICAL,

@@ -55,6 +55,9 @@ def detect(
     min_slope_ratio: float = at(0.5, "ratio", "Late over early slope of the second half: less levels off."),
     min_points: int = at(20, "points", "Fewer readings show no growth."),
     most_kib: float = at(8.0, "KiB", "A transition of a task without pictures is a few numbers: a tenth of this."),
+    times: float = at(
+        4.0, "ratio", "Of the first reading, and still growing: no cache and no pool of workers does that."
+    ),
     slower: float = at(2.0, "ratio", "What grows and is gone through at every step makes the steps longer as well."),
 ) -> Finding | Expected | NotMeasured | None:
     recorded = [
@@ -94,7 +97,9 @@ def detect(
         top=facts.highest(memory),
         ahead=ahead,
         beside=beside,
-        confidence=Confidence.HIGH if steep and (_slower(time, slower) or _at_limit(run, top)) else Confidence.MEDIUM,
+        confidence=Confidence.HIGH
+        if steep and (_slower(time, slower) or _at_limit(run, top) or top > times * float(memory.values[0]) > 0)
+        else Confidence.MEDIUM,
         numbers={"gb": top, "growth": line.change, "steps_left": left[0] if left else None},
     )
 
