@@ -101,86 +101,87 @@ _PHRASES_OF = """
     clip share: clipfrac, clipfracs, clipf, clipfr, clp, clip hit | grad norm: gnorm, gradnorm, g norm, gn, grad l2, l2 grad,
     grad mag, gradient magnitude, size of gradient, abs grad, abs g, grad total, gradl2, gradn, gnrm, grad before clip, gnorm
     l2, gradnorm l2, grad l2norm, grad glob, gradient size | norm: norm before clip, norm pre clip | approx kl: approxkl,
-    approxkls | episode return: epret | episode length: eplen, plies, steps survived, ep ticks, battle length, life length,
-    survival steps, steps per episode, steps per game, flight steps, moves per game, moves per episode, ply per game, steps to
-    done, steps per mission, match len, trial steps, ep duration steps, ep time steps, life len, battle len, flight len steps
-    | kl: kl div, kl divergence, kldivergence | kl old: kl difference, kl between old and new distribution, kl between old and
-    new, kl new old, kl old new, kl est, kl step, kl upd, kl this update, kl estimate | logp: log prob, log probs, log pi |
-    absdiff: abs diff | ev: explained variance, explained var, expl var, baseline explained, r2 value, value r2, v r2, critic
-    r2, v expl, expl, ev v, value head r2, explained, xvar, ev pct | lr: learning rate, learningrate, learn rate, eta, lr
-    anneal, step size | completionrate: completion rate | rm: reward model, bt, bradley terry | critic: value function, q sa,
-    q s a, baseline value, qf val, qf1 val, qf2 val, q val, next online, q next online, q sel, q selected, q chosen, q taken,
-    q online, exp q, q hat, q atoms, q behaviour, value head, baseline prediction, v s, vhat, q tot taken, qtot taken, qtot, q
-    min12, qavg, qm | by: by step, vs step, vs number of steps, by episode | stepreward: step reward, step rewards, reward per
-    step, per step reward, rewards per step, reward per timestep, rew per step, rew step | validcount: num valid, n valid,
-    valid count, valid trajectories, valid samples, valid rollouts | mixed: nonzero variance, non zero variance, nonzero std,
-    non zero std | flat: zero std, zero variance, zero var, zero reward std, zero signal, no signal, same reward, identical
-    reward, equal reward, all equal, all same, all identical, equal std | solveall: all correct, all right, all solved, solved
-    all, solve all | solvenone: all wrong, all incorrect, none correct, none solved, solved none, solve none | trunc: cap hit,
-    hit cap, limit hit, hit limit, length limit, max length hit, max len hit, hit max length, hit max len, no eos, without
-    eos, max tokens hit, hit max tokens | turnlimit: max turns, turn limit | refuse: always refuse, over refusal, false
-    refuse, false refusal | heldout: held out | stale: off policy steps, off policyness, policy lag, sampler age, version lag,
-    version gap, param lag, sample age, rev gap, weight lag | speed: per second, per sec, per s | gpu memory: vram, hbm |
-    frame speed: fps, frames sec, frames s | token speed: tps, tok s, toks s, tokens s, tok rate, token rate, tokens processed
-    per second, tokens sec, tk s | update speed: ups | step speed: sps, steps sec, steps s, kilo step speed, steps per sec,
-    ticks s, ticks per s, env hz, steps hz | env step: timestep, timesteps, simulation steps, interaction steps, control
-    steps, sim steps, steps so far, act steps, moves done | tderror: td error, td err, abs td, td abs, td l1, td mag, tde, td
-    error abs, delta td, abs delta, bellman abs, tderr, tdabs, abs tderr, mean abs tderr, tderr l1, delta abs | critic loss:
-    td loss, huber, huber loss, bellman loss, bellman error, dqn loss, quantile loss, baseline loss, c loss, vloss, qloss,
-    closs, l v, lv, l vf, lvf, l q, lq, l critic, bellman err, bellman mse, td mse, quantile huber, xent, v cost, value cost,
-    baseline cost, critic ls, lcritic, q12 huber, huber q12, critic nll | policy loss: ploss, a loss, reinforce loss, vpg
-    loss, pgl, mu loss, l pi, lpi, l pg, lpg, l actor, l policy, awr loss, pi cost, pg cost, policy cost, actor ls, lactor,
-    actor cost | sftloss: sft loss, lm loss, loss lm, bc loss, imitation loss, cloning loss | tdtarget: td target, td targets,
-    target q, q target, bellman target | buffer size: memory size, memory length, memory len, buffer length, buffer len, buf
-    fill, replay n, replay count, transitions stored, buf total, replay len, store size, rb, buffer fill, buf n, buf len,
-    stored transitions, samples in buffer, mem transitions, buf transitions, memory filled, replay entries, replay num
-    transitions, replay transitions, nbuf, buffer transitions, mem items, mem len | entropy coef: entcoef, entropy weight,
-    entropy bonus, h coef, h weight, bonus coef, entropy bonus coef, ent weight, ent temp, c h, ent alpha, alpha ent |
-    importance: is weight, is weights | group: within group, in group, within prompt, in prompt | mismatch: train infer, train
-    inference, rollout train, train rollout | sync: weight sync, sync weights | share: hit rate | success share: win rate,
-    winrate, sr, reached goal, goal reached, reached target, target reached, goal achieved, battle won, goal rate, objective
-    reached, goal hit, goals hit, battles won, episodes won, exec ok, success flag, goals reached, share solved, solve rate,
-    task solve rate, solved share | lossscale: loss scale, grad scale, grad scaler, amp scale, fp16 scale, scaler value, amp
-    scaler, scaler scale, fp16 factor, scaler, loss scaler, scaler factor, scl | epsilon: eps greedy, epsilon greedy, random
-    action rate, random action prob, rand action prob, rand action, explore eps, explore rate, exploration rate, exploration
-    eps, eps actor, random action share, eps t, epsilon exploration, epsilon actual, eps actual | absdev importance: w dev,
-    ratio dev, weight dev, is dev, ratio abs dev, ratio deviation, ratio absdev | correct: gt match, ground truth match,
-    answer match | queue size: qsize | critic max: qmax, maxq | kl behave: kl mu pi, kl pi mu | iter time: iter seconds, sec
-    per batch, sec per iter, sec per step, sec per update, secs per step, secs per iter, s it, s iter, sec iter, sec it,
-    seconds for this step, sec per grad step, sec step, s per step, seconds per batch, s per iter, t it, seconds per step,
-    seconds per iteration | kl ref: kl base, kl r, kl pi ref | entropy: h pi, h policy, h tok token, h token, token h, h mean,
-    h nats, h bits, dist entropy, policy randomness, h actor, h tok, tok h, h t, hpi, h theta | alpha loss: temp loss,
-    temperature loss, log alpha loss, alpha obj, temp obj, entropy temp loss | config entropy goal: target entropy, entropy
-    target, h target, desired entropy, entropy goal, ent goal, goal entropy, entropy wanted, h star | noise action:
-    exploration noise, explore noise, ou sigma, gaussian std, noisy sigma, ou scale, expl noise | version share stale: off
-    policy share, stale share, old share, offpolicy frac, offpolicy share, off share, too old samples, off policy frac, old
-    policy share | trunc share: cut off, cutoff, missing eos, hit budget, hit cap, cap rate, ctx cut, no stop, length cap hit,
-    hit length cap, budget hit, cut share, noeos, overflow share, ctx overflow, hit limit, comp cut, tok capped, replies
-    clipped, cut off answers, no eos share | loss total: l tot, ltot, obj sum, combined objective, obj total, loss all, all
-    loss, cost total | logp absdiff: dlp, logp gap, lp gap, abs logp diff, abs logp, abs lp diff, logp diff abs, abs dlp, abs
-    dlogp, dlogp abs, lp mae, logp mae, dlogp | engine logp: log mu, logp mu | importance tis: tis w, tis, tis mean, tis
-    weight, correction weight, is corr, corr weight, is w trunc, truncated correction weight | kl coef: kl w, kl scale, kl
-    multiplier, b kl, beta kl, bkl, kl ctl, kl controller, kcoef, kl ctl value | flat group: all same groups, allsame groups,
-    same reward groups, grp all same, no variance groups, group const, no signal grps, group zero adv, groups std0 | time
-    train: t upd, t opt, trn t, t train, t update, t learn, sec train, sec learn | time rollout: t roll, t gen, t sample, sec
-    generate, sec gen, t rollout, sec rollout | critic target: vtarg, v targ, next target, q next target, q next tgt, q lag,
-    target net q, q frozen, v frozen, backup mean, bellman backup, bellman y, soft target, target y, q slow, slow q, slow
-    value, tgtnet q, q tgtnet, frozen q, qtgt, q tgt, q target, bootstrap mean, q lagged | return target: lambda ret, lambda
+    approxkls | episode return: epret, ret ep, rew ep, return ep | episode length: eplen, plies, steps survived, ep ticks,
+    battle length, life length, survival steps, steps per episode, steps per game, flight steps, moves per game, moves per
+    episode, ply per game, steps to done, steps per mission, match len, trial steps, ep duration steps, ep time steps, life
+    len, battle len, flight len steps | kl: kl div, kl divergence, kldivergence | kl old: kl difference, kl between old and
+    new distribution, kl between old and new, kl new old, kl old new, kl est, kl step, kl upd, kl this update, kl estimate |
+    logp: log prob, log probs, log pi | absdiff: abs diff | ev: explained variance, explained var, expl var, baseline
+    explained, r2 value, value r2, v r2, critic r2, v expl, expl, ev v, value head r2, explained, xvar, ev pct | lr: learning
+    rate, learningrate, learn rate, eta, lr anneal, step size | completionrate: completion rate | rm: reward model, bt,
+    bradley terry | critic: value function, q sa, q s a, baseline value, qf val, qf1 val, qf2 val, q val, next online, q next
+    online, q sel, q selected, q chosen, q taken, q online, exp q, q hat, q atoms, q behaviour, value head, baseline
+    prediction, v s, vhat, q tot taken, qtot taken, qtot, q min12, qavg, qm | by: by step, vs step, vs number of steps, by
+    episode | stepreward: step reward, step rewards, reward per step, per step reward, rewards per step, reward per timestep,
+    rew per step, rew step | validcount: num valid, n valid, valid count, valid trajectories, valid samples, valid rollouts |
+    mixed: nonzero variance, non zero variance, nonzero std, non zero std | flat: zero std, zero variance, zero var, zero
+    reward std, zero signal, no signal, same reward, identical reward, equal reward, all equal, all same, all identical, equal
+    std | solveall: all correct, all right, all solved, solved all, solve all | solvenone: all wrong, all incorrect, none
+    correct, none solved, solved none, solve none | trunc: cap hit, hit cap, limit hit, hit limit, length limit, max length
+    hit, max len hit, hit max length, hit max len, no eos, without eos, max tokens hit, hit max tokens | turnlimit: max turns,
+    turn limit | refuse: always refuse, over refusal, false refuse, false refusal | heldout: held out | stale: off policy
+    steps, off policyness, policy lag, sampler age, version lag, version gap, param lag, sample age, rev gap, weight lag |
+    speed: per second, per sec, per s | gpu memory: vram, hbm | frame speed: fps, frames sec, frames s | token speed: tps, tok
+    s, toks s, tokens s, tok rate, token rate, tokens processed per second, tokens sec, tk s | update speed: ups | step speed:
+    sps, steps sec, steps s, kilo step speed, steps per sec, ticks s, ticks per s, env hz, steps hz | env step: timestep,
+    timesteps, simulation steps, interaction steps, control steps, sim steps, steps so far, act steps, moves done | tderror:
+    td error, td err, abs td, td abs, td l1, td mag, tde, td error abs, delta td, abs delta, bellman abs, tderr, tdabs, abs
+    tderr, mean abs tderr, tderr l1, delta abs | critic loss: td loss, huber, huber loss, bellman loss, bellman error, dqn
+    loss, quantile loss, baseline loss, c loss, vloss, qloss, closs, l v, lv, l vf, lvf, l q, lq, l critic, bellman err,
+    bellman mse, td mse, quantile huber, xent, v cost, value cost, baseline cost, critic ls, lcritic, q12 huber, huber q12,
+    critic nll, critic j | policy loss: ploss, a loss, reinforce loss, vpg loss, pgl, mu loss, l pi, lpi, l pg, lpg, l actor,
+    l policy, awr loss, pi cost, pg cost, policy cost, actor ls, lactor, actor cost, actor j, policy j | sftloss: sft loss, lm
+    loss, loss lm, bc loss, imitation loss, cloning loss | tdtarget: td target, td targets, target q, q target, bellman target
+    | buffer size: memory size, memory length, memory len, buffer length, buffer len, buf fill, replay n, replay count,
+    transitions stored, buf total, replay len, store size, rb, buffer fill, buf n, buf len, stored transitions, samples in
+    buffer, mem transitions, buf transitions, memory filled, replay entries, replay num transitions, replay transitions, nbuf,
+    buffer transitions, mem items, mem len | entropy coef: entcoef, entropy weight, entropy bonus, h coef, h weight, bonus
+    coef, entropy bonus coef, ent weight, ent temp, c h, ent alpha, alpha ent | importance: is weight, is weights | group:
+    within group, in group, within prompt, in prompt | mismatch: train infer, train inference, rollout train, train rollout |
+    sync: weight sync, sync weights | share: hit rate | success share: win rate, winrate, sr, reached goal, goal reached,
+    reached target, target reached, goal achieved, battle won, goal rate, objective reached, goal hit, goals hit, battles won,
+    episodes won, exec ok, success flag, goals reached, share solved, solve rate, task solve rate, solved share | lossscale:
+    loss scale, grad scale, grad scaler, amp scale, fp16 scale, scaler value, amp scaler, scaler scale, fp16 factor, scaler,
+    loss scaler, scaler factor, scl | epsilon: eps greedy, epsilon greedy, random action rate, random action prob, rand action
+    prob, rand action, explore eps, explore rate, exploration rate, exploration eps, eps actor, random action share, eps t,
+    epsilon exploration, epsilon actual, eps actual | absdev importance: w dev, ratio dev, weight dev, is dev, ratio abs dev,
+    ratio deviation, ratio absdev | correct: gt match, ground truth match, answer match | queue size: qsize | critic max:
+    qmax, maxq | kl behave: kl mu pi, kl pi mu | iter time: iter seconds, sec per batch, sec per iter, sec per step, sec per
+    update, secs per step, secs per iter, s it, s iter, sec iter, sec it, seconds for this step, sec per grad step, sec step,
+    s per step, seconds per batch, s per iter, t it, seconds per step, seconds per iteration | kl ref: kl base, kl r, kl pi
+    ref | entropy: h pi, h policy, h tok token, h token, token h, h mean, h nats, h bits, dist entropy, policy randomness, h
+    actor, h tok, tok h, h t, hpi, h theta | alpha loss: temp loss, temperature loss, log alpha loss, alpha obj, temp obj,
+    entropy temp loss, temp j, alpha j, temperature j | config entropy goal: target entropy, entropy target, h target, desired
+    entropy, entropy goal, ent goal, goal entropy, entropy wanted, h star | noise action: exploration noise, explore noise, ou
+    sigma, gaussian std, noisy sigma, ou scale, expl noise | version share stale: off policy share, stale share, old share,
+    offpolicy frac, offpolicy share, off share, too old samples, off policy frac, old policy share | trunc share: cut off,
+    cutoff, missing eos, hit budget, hit cap, cap rate, ctx cut, no stop, length cap hit, hit length cap, budget hit, cut
+    share, noeos, overflow share, ctx overflow, hit limit, comp cut, tok capped, replies clipped, cut off answers, no eos
+    share | loss total: l tot, ltot, obj sum, combined objective, obj total, loss all, all loss, cost total | logp absdiff:
+    dlp, logp gap, lp gap, abs logp diff, abs logp, abs lp diff, logp diff abs, abs dlp, abs dlogp, dlogp abs, lp mae, logp
+    mae, dlogp, lpdiff, lp diff, lpdiff abs | engine logp: log mu, logp mu | importance tis: tis w, tis, tis mean, tis weight,
+    correction weight, is corr, corr weight, is w trunc, truncated correction weight | kl coef: kl w, kl scale, kl multiplier,
+    b kl, beta kl, bkl, kl ctl, kl controller, kcoef, kl ctl value | flat group: all same groups, allsame groups, same reward
+    groups, grp all same, no variance groups, group const, no signal grps, group zero adv, groups std0 | time train: t upd, t
+    opt, trn t, t train, t update, t learn, sec train, sec learn | time rollout: t roll, t gen, t sample, sec generate, sec
+    gen, t rollout, sec rollout | critic target: vtarg, v targ, next target, q next target, q next tgt, q lag, target net q, q
+    frozen, v frozen, backup mean, bellman backup, bellman y, soft target, target y, q slow, slow q, slow value, tgtnet q, q
+    tgtnet, frozen q, qtgt, q tgt, q target, bootstrap mean, q lagged, qn tgt, qn target | return target: lambda ret, lambda
     return, n step return, n step r, vtrace target, return to go, ret to go, empirical return, mc return, g avg, g mean |
     advantage: e a | advantage std: sd a, a std, std a, a sd, adv sigma, adv s, sigma a, adv spread, a sigma | advantage mean:
     a mean, a avg, adv m, a mu, a bar | reward margin: margin hat, score margin | pref acc: pref hit rate, pair acc, pairs
     acc, acc pairs, order acc, ranking acc, acc pair, pairwise acc, rank acc, fraction ranked correctly, pairs ranked right |
     pref loss: pref nll, l dpo, preference loss, pairwise loss | weight version: weights id, weight id | completion length:
     answer tokens, tokens per answer, tokens per reply, answer length, answer len, reply tokens, summary length, out len, comp
-    tokens, comp toks, comp len, out tok, clen, seq len tok | tool call: tools used, tool used | logp ref: lpref, lp0, prior
-    ll | reward: reward after kl, score after kl penalty, reward after kl penalty, rm kl, rm net, net rew, rew after penalty,
-    reward after penalty, outcome reward, net reward | reward std: rsd | weight norm: w l2, weights l2, weight l2, param l2,
-    theta norm, w norm | return target std: g sd, g std
+    tokens, comp toks, comp len, out tok, clen, seq len tok, tok per ans, tokens per ans | tool call: tools used, tool used |
+    logp ref: lpref, lp0, prior ll | reward: reward after kl, score after kl penalty, reward after kl penalty, rm kl, rm net,
+    net rew, rew after penalty, reward after penalty, outcome reward, net reward | reward std: rsd | weight norm: w l2,
+    weights l2, weight l2, param l2, theta norm, w norm | return target std: g sd, g std
 """
 _PHRASES = {" ".join(phrase.split()): atoms for atoms, phrases in entries(_PHRASES_OF) for phrase in phrases.split(",")}
 #: a return over the last so many episodes: `ret20`, `return_mean_100`, `reward_ma100`
 _WINDOW = pattern(
-    r"\b(rets?|returns?|rews?|rewards?|scores?|lengths?|len|rate|winrate|mean|avg|ma|last|max|min|loss) ?\d{2,4}\b"
+    r"\b(r|rets?|returns?|rews?|rewards?|scores?|lengths?|len|rate|winrate|mean|avg|ma|last|max|min|loss) ?\d{2,4}\b"
 )
 _PASS_AT = pattern(r"\bpass ?(at )?(\d+|k|n)\b")
 _LONGEST = max(len(phrase.split()) for phrase in _PHRASES)

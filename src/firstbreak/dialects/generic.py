@@ -296,7 +296,11 @@ _EPISODES = frozenset({"progress.episodes", "epsilon"})
 def _averages(names: Set[str]) -> dict[str, str | Name]:
     """`Avg Reward` beside `Reward`, `Mean(100)` and `Avg` beside `Score`: the same over several episodes, and no other reward."""
     said = {raw: [re.sub(r"\d{2,4}$", "", word) for word in _words(raw)] for raw in names if "<" not in raw}
-    bare = {raw for raw, of in said.items() if of[:1] not in ([], ["last"], ["mean"]) and _AVERAGED.issuperset(of)}
+    bare = {
+        raw
+        for raw, of in said.items()
+        if of and (of[:1] not in (["last"], ["mean"]) or raw[-1:].isdigit()) and (_AVERAGED | {"mean"}).issuperset(of)
+    }
     found = {raw: meaning.signal for raw in said.keys() - bare if (meaning := translate(raw))}
     whole = {signal for raw, signal in found.items() if _AVERAGED.isdisjoint(said[raw])}
     spread = [raw for raw, of in said.items() if of == ["std"]]  # `Mean reward: -18 | Std: 5`
@@ -359,7 +363,8 @@ def _temperature(names: Set[str]) -> dict[str, str | Name]:
     """`alpha` without an actor or a critic is the step size of a table."""
     found = {raw: meaning.signal for raw in names if "<" not in raw and (meaning := translate(raw))}
     if any(signal.startswith(("policy.", "value.", "alpha.", "action.")) for signal in found.values()):
-        return {}
+        soft = "alpha.loss" in found.values() and "alpha" not in found.values()
+        return {raw: "alpha" for raw in sorted(names) if soft and _words(raw)[-1:] in (["temp"], ["temperature"])}
     return {raw: f"custom.{raw}" for raw, signal in found.items() if signal == "alpha" and len(names) > 1}
 
 

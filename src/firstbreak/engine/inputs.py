@@ -62,10 +62,12 @@ FORM = pattern(r"format|length|lang|tag|xml|style|think|polite|structure|brevity
 RETURNED = pattern(r"return|(?:^|[^a-z])rets?(?:[^a-z]|$)", re.IGNORECASE)  #: the score of a control policy
 #: words of a number of which more is better; without them, only a share of something may be one
 SCORED = pattern(
-    r"acc|scor|rew|ret(?:urn)?s?(?:_|$)|success|win|won|pass|solve|correct|right|match|goal|elo|judge|rating|f1|bleu|rouge|gold"
-    r"|oracle|human|utility|profit|pnl|_?em(?:_|$)",
+    r"(?:^|_)(?:acc\w*|scor\w*|rew\w*|rets?|returns?|success\w*|wins?|won|win_?rate|pass\w*|solve\w*|correct|right|match\w*|goals?|elo"
+    r"|judge|rating|f1|bleu|rouge|gold|oracle|human|utility|profit|pnl|em)(?:_|$)",
     re.IGNORECASE,
 )
+#: words of a difference, whose height says nothing
+APART = pattern(r"(?:^|_)(?:minus|diff\w*|gap|error|err|bias|gained|lost)(?:_|$)", re.IGNORECASE)
 
 #: signals that supervised training does not have: sampled, rewarded, preferred or imitated
 NOT_SUPERVISED = pattern(
@@ -283,7 +285,9 @@ def independent(
     found = {name: s.finite for name, s in {**(eval_named or {}), **(eval_sources or {}), **own}.items()}
     found = {name: s for name, s in found.items() if len(s) >= MIN_EVALUATIONS and np.ptp(s.values) > 0}
     found = {name: s for name, s in found.items() if SCORED.search(name) or 0 <= s.values.min() <= s.values.max() <= 1}
-    found = {name: s for name, s in found.items() if name not in (eval_named or {}) or not FORM.search(name)}
+    found = {
+        n: s for n, s in found.items() if not APART.search(n) and (n not in (eval_named or {}) or not FORM.search(n))
+    }
     order = sorted(found, key=lambda n: (not GOLD.search(n), PROXY.search(n) is not None, found[n].values.max() > 1))
     return {name: found[name] for name in order} or None
 

@@ -36,10 +36,64 @@ from firstbreak.readers.opening import open_file
 from firstbreak.values import replace
 
 DESCRIPTION = "console output: dicts, tables, progress bars and name: value lines of all known trainers"
-FILES = ("*.log", "*.out", "*.err", "*.stdout", "*.stderr", "*.txt")
+FILES = (
+    "*.log",
+    "*.out",
+    "*.err",
+    "*.stdout",
+    "*.stderr",
+    "*.txt",
+    "*.logfmt",
+    "*.metrics",
+    "*.stats",
+    "*.history",
+    "*.trace",
+)
 PRIORITY = -20
 ROUNDED = True
 SUFFIXES = {".log", ".out", ".err", ".stdout", ".stderr"}
+#: of files that are no log, whatever numbers they hold
+OTHERS = frozenset(
+    [
+        ".py",
+        ".md",
+        ".rst",
+        ".yaml",
+        ".yml",
+        ".json",
+        ".jsonl",
+        ".ndjson",
+        ".toml",
+        ".ini",
+        ".cfg",
+        ".conf",
+        ".sh",
+        ".html",
+        ".xml",
+        ".ipynb",
+        ".lock",
+        ".csv",
+        ".tsv",
+        ".js",
+        ".css",
+        ".c",
+        ".cc",
+        ".h",
+        ".cpp",
+        ".rs",
+        ".go",
+        ".tex",
+        ".bib",
+        ".svg",
+        ".gz",
+        ".xz",
+        ".zip",
+        ".dat",
+        ".env",
+        ".patch",
+        ".diff",
+    ]
+)
 
 MORE, METRICS = 1.1, 3  #: times as many numbers as the grammars find; names beside counters that are no prose
 _SAMPLE, _LARGEST = 1 << 18, 1 << 25  #: bytes: what is tried, and what is read so
@@ -62,11 +116,17 @@ def sniff(path: Path, head: bytes) -> bool:
     """A text file with the name of a log, or a .txt that begins like one, banners and warnings apart."""
     if path.suffix.lower() in SUFFIXES:
         return head.count(b"\0") * 100 <= len(head)
-    if path.suffix.lower() != ".txt":
-        return False
+    if path.suffix.lower() != ".txt":  # `metrics.logfmt`: whatever its author called it
+        return path.suffix.lower() not in OTHERS and b"\0" not in head and _by_forms(_beginning(path, head) or head)
     if _LOG_NAME.search(path.stem) or options.CALL.match(head[:_WHOLE].decode("utf-8", "replace")):
         return True
-    return _speaks(head, times=1) or _speaks(_beginning(path, head), times=3)
+    beginning = _beginning(path, head) or head
+    return _speaks(head, times=1) or _speaks(beginning, times=3) or _by_forms(beginning)
+
+
+def _by_forms(content: bytes) -> bool:
+    """Whether lines of one form say several numbers again and again."""
+    return _metrics(forms.mined(_text(content))[0]) >= METRICS
 
 
 def speaks(path: Path) -> bool:
@@ -126,13 +186,17 @@ def _by_form(path: Path, known: Recording) -> Recording:
             console.feed(text)
             sample = console.recording()
         curves, events = forms.mined(text)
-        metrics = [name for name, curve in curves.items() if not counts(name) and np.ptp(curve.values) != 0]
-        if len(metrics) < METRICS or _size(curves) <= MORE * _size(sample.curves) + forms.AGAIN:
+        if _metrics(curves) < METRICS or _size(curves) <= MORE * _size(sample.curves) + forms.AGAIN:
             return known
         if not whole:
             file.seek(0)
             curves, events = forms.mined(_text(file.read(_LARGEST)))
     return replace(known, curves=curves, events=events, nulls={}, indexed_by="row", resume=None)
+
+
+def _metrics(curves: Mapping[str, Curve]) -> int:
+    """The number of names that count nothing, and whose numbers change."""
+    return sum(not counts(name) and np.ptp(curve.values) != 0 for name, curve in curves.items())
 
 
 def _text(content: bytes) -> str:

@@ -26,8 +26,12 @@ from firstbreak.readers.console.pairs import STAMP
 AGAIN = 4  #: lines of one form that are no accident
 LONGEST = 2000  #: characters; longer lines are dumps
 _NUMBER = re.compile(
-    rf"(?<![\w.])(?<!\w-)(?P<value>{BARE})(?:/(?P<of>\d{{1,12}})(?![\w.]))?(?P<unit>%|[kKM]\b|ms\b|s\b)?(?![\w.])"
+    rf"(?<![\w.])(?<!\w-)(?P<value>{BARE})(?:/(?P<of>\d{{1,12}})(?![\w.]))?(?P<unit>%|[kKM]\b|ms\b|s\b|sps\b|fps\b|tps\b|u\b)?(?![\w.])"
 )
+_DIGITS = re.compile(r"\d+")
+_SPEEDS = ("sps", "fps", "tps")
+_BARE_ROW = re.compile(r"[#|\s]*#[#|\s]*")
+_COUNTED = re.compile(r"\s+(steps|episodes|frames|updates|iterations|epochs)\b")  #: `1200 steps` says what it counts
 _HEAD = re.compile(r"\W*(?P<words>[A-Za-z]\w*(?: [A-Za-z]\w*)?)(?::\s+|\s{2,})(?=[A-Za-z|])")
 _PHASE = re.compile(r"\W*(?P<phase>[A-Za-z]\w*)\b")
 _MARK = re.compile(r".*(?:[|;\[\]{}]|,\s|\s{2,}|\s[-–—>]+\s|:\s+(?=\S))")
@@ -68,12 +72,16 @@ def mined(text: str) -> tuple[dict[str, Curve], list[tuple[float, Event]]]:
     """A curve over the rows for each name in lines whose form comes again, and what other lines say that happened."""
     lines = [line for line in text.split("\n") if 0 < len(line) <= LONGEST and "%|" not in line and line[:1] != "{"]
     bare = [_LEVEL.sub("", STAMP.sub("", line, count=1)) for line in lines]
-    forms = [" ".join(_NUMBER.sub("#", line).split()) for line in bare]
+    forms = [" ".join(_DIGITS.sub("#", _NUMBER.sub("#", line)).split()) for line in bare]
     times = Counter(form for form in forms if "#" in form)
     points: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
     events, row, block, leader = Events(), 0, dict[str, float](), ""
+    columns: list[list[str]] = []  #: those of the last heading of a table, by cell
     for whole, line, form in zip(lines, bare, forms, strict=True):
-        if times[form] < AGAIN or not (named := list(_named(line))):
+        columns = columns if "#" in form else (_columns(line) or columns)
+        if times[form] < AGAIN or not (
+            named := list(_of_columns(line, columns) if _BARE_ROW.fullmatch(form) else _named(line))
+        ):
             events.see(whole, row if block else row - 1, None)
             continue
         count = next(((name, value) for name, value in named if name.lower() in _COUNTS), None)
@@ -83,7 +91,13 @@ def mined(text: str) -> tuple[dict[str, Curve], list[tuple[float, Event]]]:
             row += bool(block)
             block = {}
         word = named[0][0].partition(" ")[0]
-        told = {f"{word} {name}" if name in block and name.lower() not in _COUNTS else name: v for name, v in named}
+        below = form != leader and bool(leader)  # a lone letter is of what its line begins with
+        told = {
+            f"{word} {name}"
+            if name.lower() not in _COUNTS and name != word and (name in block or (below and len(name) == 1))
+            else name: v
+            for name, v in named
+        }
         for name, value in told.items():
             if name not in block:
                 block[name] = value
@@ -95,6 +109,27 @@ def mined(text: str) -> tuple[dict[str, Curve], list[tuple[float, Event]]]:
 def _curve(points: list[tuple[int, float]]) -> Curve:
     rows, values = np.array(points, float).T
     return Curve(index=rows, values=values)
+
+
+def _columns(line: str) -> list[list[str]]:
+    """The words of a line without numbers between its bars, as they may stand above columns."""
+    cells = [re.split(r"\s{2,}", cell.strip()) for cell in line.split("|")]
+    return cells if sum(map(len, cells)) > 2 and len(line) <= LONGEST else []
+
+
+def _of_columns(line: str, columns: list[list[str]]) -> Iterator[tuple[str, float]]:
+    """The numbers of a row, each under the word above it, where each cell has as many words as numbers."""
+    numbers = [[_value(n, counts=False) for n in _NUMBER.finditer(cell)] for cell in line.split("|")]
+    if len(numbers) != len(columns):
+        return
+    for of, values in zip(columns, numbers, strict=True):
+        names = of if len(of) == len(values) else " ".join(of).split()
+        if len(names) != len(values):
+            names = [" ".join(of)] if len(values) == 1 else []
+        timed = re.match(r"(ms|s): ?(.*)", names[0]) if names else None
+        names = [f"time {name}" for name in [timed[2], *names[1:]]] if timed else names
+        scale = _FACTORS.get(timed[1], 1.0) if timed else 1.0
+        yield from zip(names, (scale * value for value in values))
 
 
 def _named(line: str) -> Iterator[tuple[str, float]]:
@@ -114,15 +149,22 @@ def _named(line: str) -> Iterator[tuple[str, float]]:
             continue
         mark = _MARK.match(text)
         words = re.sub(r"[=:(){}\[\],|<>#*@]+|(?<!\w)-+", " ", text[mark.end() if mark else 0 :]).split()
+        if text.endswith("=") and len(words) > 1:  # `eval=greedy eval_ret=-141`
+            words = words[-2:] if words[-1].lower() in _STATISTICS else words[-1:]
         if words and not prefix and (prefix := split_prefix(words[0])):
             words = words[1:]
         elif mark and prefix and "train" in words:
             prefix = ""  # the rest of the line is of the training
-        if not words and not before and (not prefix or "@" in text):
+        if not words and number["unit"] in _SPEEDS:
+            words = [number["unit"]]
+        elif not words and (counted := _COUNTED.match(line, start)):
+            words = [counted[1]]
+        elif not words and not before and (not prefix or "@" in text):
             words = ["step"]
         if not words:
             continue
-        if len(words) == 1 and words[0].lower() in _STATISTICS and before and not mark:
+        alone = len(words) == 1 and words[0].lower() in _STATISTICS and bool(before) and not mark
+        if alone and (of != before or "=" not in text or "(" in text):
             words = [*of.split(), *words]
         else:
             of = " ".join(words[:-1] if words[-1].lower() in _STATISTICS else words)

@@ -37,6 +37,8 @@ ONE = pattern(r"Box\([^()]*\(1,\)")
 HIGH = pattern(r"action[_.]?(?:high|max|limit|bound)$|max_?action$", re.IGNORECASE)
 LEAST, MOST = (pattern(rf"(?:.*/)?(?:raw_|policy_)?act(?:ion)?s?[_/.]{end}", re.IGNORECASE) for end in ("min", "max"))
 SCALED = pattern(r"action_?(?:re)?scal(?:e|ing)$", re.IGNORECASE)
+BOUND = pattern(r"(?:.*\.)?(?P<name>\w*?)_?(?P<end>min|max|low|high)", re.IGNORECASE)
+COMMANDS = pattern(r"(?:.*/)?(?:act(?:ion)?s?|cmds?|commands?|controls?|torques?)[_/](?P<end>min|max)", re.IGNORECASE)
 LEAST_ROWS, ALIKE = 10, 0.95  #: rows, and share of them in which two numbers are one (convention)
 FAMILIES = only(Policy.CONTROL, why="only for policies that act in an environment")
 
@@ -57,6 +59,8 @@ def detect(
     min_points: int = at(4, "points", "with fewer windows no level is known"),
 ) -> Finding | NotMeasured | None:
     if run is not None and config is not None and (finding := _as_returned(run, config, far)) is not None:
+        return finding
+    if run is not None and config is not None and (finding := _offset(run, config)) is not None:
         return finding
     if env_action_use is None:
         low, high, first = (0.0, None, "") if config is None else _range(config)
@@ -125,6 +129,34 @@ def _as_returned(run: Run, config: Config, far: float) -> Finding | None:
                     confidence=Confidence.HIGH,
                     numbers={"use": float(given.values.max()) / high},
                 )
+    return None
+
+
+def _offset(run: Run, config: Config) -> Finding | None:
+    """Commands from below their lowest value up to the middle of their range: scaled, and not moved."""
+    bounds: dict[str, dict[str, float]] = {}
+    for key, value in config.raw.items():
+        if (found := BOUND.fullmatch(key)) and isinstance(value, int | float):
+            bounds.setdefault(found["name"], {})[found["end"].lower()] = float(value)
+    known = {**run.unknown, **run.series}
+    ends = {end: s.finite for n, s in known.items() if (m := COMMANDS.fullmatch(n)) for end in (m["end"].lower(),)}
+    if not {"min", "max"} <= ends.keys() or min(map(len, ends.values())) < LEAST_ROWS:
+        return None
+    least, most = float(ends["min"].values.min()), float(ends["max"].values.max())
+    for of in bounds.values():
+        low, high = of.get("min", of.get("low", 0.0)), of.get("max", of.get("high", 0.0))
+        half = (high - low) / 2
+        if half > 0 and least < low - half / 2 and abs(most - half) < half / 20 and abs(least + half) < half / 20:
+            return warning(
+                "commands go from {least} to {most}, and their range is {low} to {high}: they have its width, and begin below it: "
+                "what is below is cut off, and the upper half is never reached; add the middle of the range",
+                seen_in(ends["max"], "largest command", level=high),
+                least=facts.lowest(ends["min"]),
+                most=facts.highest(ends["max"]),
+                low=number(low),
+                high=number(high),
+                confidence=Confidence.HIGH,
+            )
     return None
 
 

@@ -1,7 +1,8 @@
-"""Optimizer steps are skipped because their gradient is not finite.
+"""Optimizer steps are skipped, or clipped with the loss scale in them.
 
 Looks for: The share of optimizer steps that were applied, if it is below 1; and the loss scale of mixed precision, if
-it keeps falling in the second half of the run or has reached 1.
+it keeps falling in the second half of the run or has reached 1. Or a gradient norm that is the loss scale times a norm of its
+own, and so grows with each doubling of it: what is clipped then is not the gradient.
 Why: A skipped step costs a whole batch and teaches nothing. The trainer protects the weights, so no curve shows NaN:
 the skipped steps are the only sign, and they become frequent before a run breaks.
 False alarm: In the first steps the scaler tries scales that are too large, until it finds its level. A single skipped
@@ -20,16 +21,20 @@ import numpy as np
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, critical, from_point, graded, seen_since, warning
 from firstbreak.engine.stats.changes import for_good
-from firstbreak.model import Finding, NotMeasured, Series, Severity
-from firstbreak.words import percent
+from firstbreak.engine.stats.points import median
+from firstbreak.model import Confidence, Config, Finding, NotMeasured, Series, Severity
+from firstbreak.words import number, percent
 
 LARGE = 1024.0  #: scales that trainers begin with are larger (convention)
+ROWS, TIMES, NEARLY = 20, 4.0, 0.25  #: rows, growth of the scale, and of the exponent of the norm beside 1 (convention)
 SETTLED = 5  #: points: a scale that is at its lowest for fewer may recover (convention)
 
 
 def detect(
     optim_update_ok: Series | None = None,
     optim_loss_scale: Series | None = None,
+    grad_norm: Series | None = None,
+    config: Config | None = None,
     *,
     share_warning: float = at(0.01, "share", "A single skipped step in hundreds is usual."),
     share_critical: float = at(0.5, "share", "Half of all batches teach nothing."),
@@ -39,6 +44,8 @@ def detect(
     applied, scale = (s.finite if s is not None else None for s in (optim_update_ok, optim_loss_scale))
     if max(len(applied or ()), len(scale or ())) < min_points:
         return NotMeasured(f"neither skipped updates nor the loss scale are logged for {min_points} steps")
+    if scale and grad_norm is not None and (scaled := _scaled(grad_norm.finite, scale, config)):
+        return scaled
     skipped = _skipped(applied, share_warning, share_critical) if applied else None
     return skipped or (_overflowing(scale, min_halvings) if scale else None)
 
@@ -54,6 +61,30 @@ def _skipped(applied: Series, share_warning: float, share_critical: float) -> Fi
         "run one skipped batch alone in fp32",
         seen_since(applied, "share of steps applied", first, level=1.0),
         numbers={"skipped": share},
+    )
+
+
+def _scaled(norms: Series, scale: Series, config: Config | None) -> Finding | None:
+    """A norm of the gradient that holds the loss scale, and is clipped so."""
+    _, i, j = np.intersect1d(norms.steps, scale.steps, return_indices=True)
+    gradients, scales = norms.values[i], scale.values[j]
+    if len(i) < ROWS or (gradients <= 0).any() or (scales <= 0).any() or scales.max() < TIMES * scales.min():
+        return None
+    first, last = (gradients[scales == at] for at in (scales.min(), scales.max()))
+    grown = float(np.log(median(last) / median(first)) / np.log(scales.max() / scales.min()))
+    if min(len(first), len(last)) < SETTLED or abs(grown - 1) > NEARLY:
+        return None
+    limit = None if config is None else config.number("grad_clip")
+    return warning(
+        "the gradient norm grows with the loss scale, from {low} at {first} to {high} at {last}: it is that of the scaled "
+        "gradient, and a limit of {limit} cuts each step to next to nothing; unscale the gradients before they are clipped",
+        seen_since(norms, "gradient norm", float(norms.steps[0]), beside={"loss scale": scale}),
+        low=number(float(median(first))),
+        first=number(float(scales.min())),
+        high=number(float(median(last))),
+        last=number(float(scales.max())),
+        limit=number(limit) if limit else "its size",
+        confidence=Confidence.HIGH if limit and median(first) > TIMES * limit else Confidence.MEDIUM,
     )
 
 
