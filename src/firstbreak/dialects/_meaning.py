@@ -268,29 +268,30 @@ _QUANTITIES = """
     policy.logp.rollout: logp engine/rollout/gen + policy token sample | policy.stop_iter: stop iter/epoch + early |
     grad.norm: grad norm + policy total all unscaled mixer l2; grad | alpha.loss: alpha loss + log entropy | alpha: alpha
     value | config.target_entropy: config goal entropy | lr: lr + policy live adaptive after t | optim.loss_scale: lossscale +
-    policy optim trainer fp16 amp | advantage.mean: advantage + gae critic policy relative group token | advantage.zero_frac:
-    advantage zero % + token sample | advantage.abs.mean: advantage abs/absmean | value.loss: critic loss + mse td total head
-    joint mixer twin double ensemble expectile clip quantile; critic mse/fail + head joint squared | value.loss.delta: delta
-    critic loss | value.mean: critic + policy pred total episode new head ensemble all | value.old.mean: critic old + pred |
-    value.target.mean: critic target + net; tdtarget + critic | returns.mean: return target | value.explained_variance: ev +
-    critic | value.clip_fraction: clip critic % | value.grad_norm: grad norm critic | value.lr: lr critic | td_error: tderror
-    + abs critic | replay.size: buffer size/capacity + item transition | replay.priority: priority + buffer | policy.entropy:
-    entropy + policy token action rollout | entropy.coef: entropy coef + loss effective | action.std: action/noise/policy *std
-    + policy; noise action; noise | pref.loss: pref loss | pref.reward.chosen: chosen reward + epoch | pref.reward.rejected:
-    rejected reward + epoch | pref.reward.margin: margin + reward pref epoch | pref.reward.accuracy: pref acc + reward |
-    pref.logp.chosen: chosen logp + policy | pref.logp.rejected: rejected logp + policy | pref.nll: chosen nll |
-    staleness.mean: stale + policy sample step data version | staleness.stale_frac: stale % + sample rollout data version |
-    time.rollout: time rollout/gen/sample/engine + step phase | time.train: time update/learn/optim/backward/trainer + step
-    policy phase | time.step: time step/iter + total | time.update_weights: time sync + weight policy engine | time.reward:
-    time reward/verify/score + step phase | time.iteration: time episode | epsilon: epsilon | time.wait_batch: time wait +
-    queue data rollout | time.elapsed: time wall/elapsed/passed + total | throughput.iter_s: iter speed | throughput.tok_s:
-    token speed + total throughput | throughput.tok_s_gpu: token speed gpu | throughput.gen_tok_s: token speed
-    gen/rollout/completion/decode + throughput | throughput.sps: step speed + env total | throughput.fps: frame speed + env
-    total approx | gpu.util: gpu util + estimated % | memory.gpu: gpu memory + peak max allocated alloc | memory.gpu_reserved:
-    gpu memory reserved + peak max | memory.alloc_retries: alloc/allocation retry + count gpu memory total | memory.cpu:
-    memory + system cpu ram process host driver worker peak policy | perf.mfu: mfu | progress.episodes: episode
-    total/count/done/eos + done eos rollout total | progress.updates: update total/count + optim policy grad;
-    optim/grad/update step/update + total count; update index/idx/id + policy | tokens.total: token total + rollout
+    grad policy optim trainer fp16 amp | advantage.mean: advantage + gae critic policy relative group token |
+    advantage.zero_frac: advantage zero % + token sample | advantage.abs.mean: advantage abs/absmean | value.loss: critic loss
+    + mse td total head joint mixer twin double ensemble expectile clip quantile; critic mse/fail + head joint squared |
+    value.loss.delta: delta critic loss | value.mean: critic + policy pred total episode new head ensemble all |
+    value.old.mean: critic old + pred | value.target.mean: critic target + net; tdtarget + critic | returns.mean: return
+    target | value.explained_variance: ev + critic | value.clip_fraction: clip critic % | value.grad_norm: grad norm critic |
+    value.lr: lr critic | td_error: tderror + abs critic | replay.size: buffer size/capacity + item transition |
+    replay.priority: priority + buffer | policy.entropy: entropy + policy token action rollout | entropy.coef: entropy coef +
+    loss effective | action.std: action/noise/policy *std + policy; noise action; noise | pref.loss: pref loss |
+    pref.reward.chosen: chosen reward + epoch | pref.reward.rejected: rejected reward + epoch | pref.reward.margin: margin +
+    reward pref epoch | pref.reward.accuracy: pref acc + reward | pref.logp.chosen: chosen logp + policy | pref.logp.rejected:
+    rejected logp + policy | pref.nll: chosen nll | staleness.mean: stale + policy sample step data version |
+    staleness.stale_frac: stale % + sample rollout data version | time.rollout: time rollout/gen/sample/engine + step phase |
+    time.train: time update/learn/optim/backward/trainer + step policy phase | time.step: time step/iter + total |
+    time.update_weights: time sync + weight policy engine | time.reward: time reward/verify/score + step phase |
+    time.iteration: time episode | epsilon: epsilon | time.wait_batch: time wait + queue data rollout | time.elapsed: time
+    wall/elapsed/passed + total | throughput.iter_s: iter speed | throughput.tok_s: token speed + total throughput |
+    throughput.tok_s_gpu: token speed gpu | throughput.gen_tok_s: token speed gen/rollout/completion/decode + throughput |
+    throughput.sps: step speed + env total | throughput.fps: frame speed + env total approx | gpu.util: gpu util + estimated %
+    | memory.gpu: gpu memory + peak max allocated alloc | memory.gpu_reserved: gpu memory reserved + peak max |
+    memory.alloc_retries: alloc/allocation retry + count gpu memory total | memory.cpu: memory + system cpu ram process host
+    driver worker peak policy | perf.mfu: mfu | progress.episodes: episode total/count/done/eos + done eos rollout total |
+    progress.updates: update total/count + optim policy grad; optim/grad/update step/update + total count; update index/idx/id
+    + policy | tokens.total: token total + rollout
 """
 
 

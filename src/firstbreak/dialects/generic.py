@@ -557,7 +557,8 @@ _OPTIONS = """
     learning_rate: learning_rate lr policy_lr lr_policy actor_lr lr_actor pi_lr peak_lr lr_a | value_learning_rate: value_lr
         lr_value critic_lr lr_critic vf_lr lr_c qf_lr q_lr | lr_schedule: lr_schedule lr_scheduler | warmup_steps:
         warmup_steps lr_warmup_steps num_warmup_steps | grad_clip: max_grad_norm grad_clip clip_grad_norm clip_grad
-        grad_norm_clip gradient_clip clip_norm | kl_coef: kl_coef beta kl_beta beta_kl kl_coeff kl_weight kl | clip_range:
+        grad_norm_clip gradient_clip clip_norm max_norm | kl_coef: kl_coef beta kl_beta beta_kl kl_coeff kl_weight kl |
+        clip_range:
         clip_range clip_coef clip_eps epsilon clip_epsilon clip_ratio ratio_clip eps_clip clip_param cliprange ppo.clip
         clip_low clip_eps_low clip_ratio_low | clip_range_high: clip_high clip_eps_high clip_ratio_high | clip_range_value:
         clip_range_vf cliprange_value vf_clip value_clip | target_kl: target_kl kl_target max_kl | group_size: group_size

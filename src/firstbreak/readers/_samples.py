@@ -46,7 +46,7 @@ VERSIONS = words("""
     param_version_start param_version min_global_steps head_version rollout_version behavior_version behaviour_version
     actor_version version_rle versions policy_step version
 """)
-_ADVANTAGES = words("advantage adv advantages adv_norm")
+_ADVANTAGES = words("advantage adv advantages adv_norm A")
 #: how a column of a reward function is called, begins or ends
 _REWARDED = pattern(
     r".*_reward(_func)?|r_[a-z]+|rewards?[_/.](?!mean|std|max|min|sum|total|model|type|weight|baseline|raw|scale)\w+|accuracy|format|correct|exact_match"
@@ -203,7 +203,7 @@ def shape_of(names: Iterable[str]) -> Shape | None:
 
 
 #: what the authors of a loop of their own call a prompt, a completion and its reward
-_PROMPTS = ("prompt", "question", "problem", "query", "instruction", "input", "task", "context")
+_PROMPTS = ("prompt", "question", "problem", "query", "instruction", "input", "task", "context", "q")
 _COMPLETIONS = words(
     "completion response output generation generated prediction model_output answer_text text generated_text decoded hyp"
     " hypothesis reply sampled sample out gen pred"

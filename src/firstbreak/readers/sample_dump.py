@@ -33,7 +33,7 @@ def sniff(path: Path, head: bytes) -> bool:
         named = shape_of(head.partition(b"\n")[0].decode("utf-8", "replace").strip().split(_mark(path)))
         texts = {named.prompt, named.completion} - {""} if named and named.completion else set()
         rows = list(islice(_rows(path), FIRST)) if texts else []
-        return bool(rows) and all(any(number(str(row.get(name))) is None for row in rows) for name in texts)
+        return bool(rows) and any(number(str(row.get(name))) is None for row in rows for name in texts)
     if path.suffix.lower() not in SUFFIXES or not holds_objects(head):
         return False
     try:

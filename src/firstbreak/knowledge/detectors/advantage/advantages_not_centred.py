@@ -3,7 +3,8 @@
 Looks for: The largest absolute mean advantage over the prompts of a batch (`advantage.of_prompt_absmax`), in
 group-relative methods, against the spread of the advantages: above `max_share` of the spread for most of the run. Where
 no such curve is logged, the dumped samples give it: those of whole groups, with as many samples of one prompt at one
-step as the group has. Or a smallest advantage that is never below 0.
+step as the group has. Or a smallest advantage that is never below 0. Or samples that have the best reward of their step and an
+advantage below 0, or the worst and one above: no baseline of a group does that.
 Why: A group baseline is the mean reward of the prompt's own completions, so the mean of its advantages is 0. If the
 mean is not 0, completions are compared with those of other prompts: easy prompts get positive advantages, not good
 answers.
@@ -23,13 +24,15 @@ from itertools import islice
 import numpy as np
 
 from firstbreak.engine import facts
-from firstbreak.engine.checks import at, seen_since, warning
+from firstbreak.engine.checks import Seen, at, seen_since, warning
 from firstbreak.engine.families import UNKNOWN, Method, only
 from firstbreak.engine.stats.onset import first_sustained
-from firstbreak.model import Config, Finding, NotApplicable, NotMeasured, Role, Samples, Series
+from firstbreak.model import Confidence, Config, Finding, NotApplicable, NotMeasured, Role, Samples, Series
+from firstbreak.words import percent
 
 ROLES = (Role.RELATION,)
 MOST = 4000  #: samples that are read
+SAMPLES, SMALL = 30, 0.1  #: at an end of the rewards; and of the spread, an advantage that is hardly one (convention)
 FAMILIES = only(Method.GROUP_RELATIVE, UNKNOWN, why="only where the baseline is the mean reward of a group of samples")
 
 
@@ -45,6 +48,7 @@ def detect(
     min_spread: float = at(0.5, "advantage", "A smaller spread is taken for this one, so that rounding is no finding."),
     early_share: float = at(0.25, "share", "Later, rewards can be equal and only the KL penalty is left."),
     max_kl_coef: float = at(0.2, "coefficient", "A larger KL penalty is part of advantages, and its mean is not 0."),
+    min_turned: float = at(0.1, "share", "Penalties beside the reward turn a few advantages."),
     min_points: int = at(5, "points", "In fewer batches, a large mean can be chance."),
 ) -> Finding | NotApplicable | NotMeasured | None:
     if (config.number("kl_coef") or 0.0) > max_kl_coef:
@@ -56,6 +60,8 @@ def detect(
         if len(least) >= min_points and float(least.values.min()) >= 0 < float(most.values.max()):
             return _never_negative(least, most)
     largest, n = advantage_of_prompt_absmax, 0
+    if samples is not None and (turned := _wrong_side(samples, min_turned)):
+        return turned
     if largest is None and samples is not None:
         largest, n = _of_samples(samples, config.number("group_size"))
     if largest is None:
@@ -85,6 +91,33 @@ def detect(
         if advantage_std is not None and len(advantage_std.finite)
         else "",
         numbers={"rest": late / scale if scale > 0 else late},
+    )
+
+
+def _wrong_side(samples: Samples, min_turned: float) -> Finding | None:
+    """Samples with the best reward of their step and a negative advantage, or with the worst and a positive one."""
+    steps: dict[float, list[tuple[float, float]]] = defaultdict(list)
+    for sample in islice(samples, MOST):
+        if sample.step is not None and sample.advantage is not None and sample.reward is not None:
+            steps[sample.step].append((sample.reward, sample.advantage))
+    rows = [(min(r for r, _ in of), max(r for r, _ in of), *pair) for of in steps.values() for pair in of]
+    low, high, rewards, advantages = np.array(rows).T if rows else np.empty((4, 0))
+    ends = (high > low) & ((rewards == low) | (rewards == high)) & np.isfinite(advantages)
+    if ends.sum() < SAMPLES:
+        return None
+    side = np.where(rewards == high, 1.0, -1.0)[ends]
+    turned = advantages[ends] * side < -SMALL * np.std(advantages[ends])
+    share, first = float(turned.mean()), min(steps)
+    if share < min_turned:
+        return None
+    return warning(
+        "{share} of {n} samples with the best reward of their step have a negative advantage, or with the worst a positive one: "
+        "no baseline of their own group gives that; check which rewards make the group of a sample",
+        Seen(metric="advantage.mean", onset=first, interval=None, evidence=()),
+        share=percent(share),
+        n=f"{int(ends.sum())}",
+        confidence=Confidence.HIGH,
+        numbers={"turned": share},
     )
 
 

@@ -23,6 +23,7 @@ from firstbreak.words import percent
 
 ROLES = (Role.RELATION,)
 FAMILIES = without(Method.SUPERVISED)
+NO_RATE = 0.01  #: of the highest learning rate (convention)
 MATERIAL = 0.1  #: of the range of the score: a policy that is stuck still changes by less (convention)
 
 
@@ -32,6 +33,7 @@ def detect(
     policy_entropy: Series | None = None,
     kl_old: Series | None = None,
     kl_ref: Series | None = None,
+    lr: Series | None = None,
     *,
     min_share: float = at(0.5, "share", "half of the evaluations are copies of the one before"),
     min_changes: int = at(2, "evaluations", "a score that changes once may be a single step of the policy"),
@@ -58,7 +60,9 @@ def detect(
         return NotMeasured(f"the score is a share of at most {few_items} items, which repeats by chance")
     still = [s for s in (policy_entropy, kl_old) if s is not None and len(s.finite) and np.ptp(s.finite.values) == 0]
     near = kl_ref is not None and len(kl_ref.finite) > 0 and float(np.max(np.abs(kl_ref.finite.values))) < moved
-    if still or near:
+    rates = None if lr is None or not len(lr.finite) else np.interp(eval_score.steps, lr.finite.steps, lr.finite.values)
+    gone = rates is not None and float(np.mean(rates < NO_RATE * rates.max())) > min_share / 2
+    if still or near or gone:
         return None  # a policy that hardly moves answers the same again
     first = float(eval_score.steps[int(np.argmax(repeated))])
     interval = (float(eval_score.steps[0]), float(eval_score.steps[int(np.argmax(repeated)) + 1]))

@@ -22,11 +22,17 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at, critical, from_point, graded, seen_since, warning
 from firstbreak.engine.stats.changes import for_good
 from firstbreak.engine.stats.points import median
-from firstbreak.model import Confidence, Config, Finding, NotMeasured, Series, Severity
+from firstbreak.model import Confidence, Config, Finding, NotMeasured, Role, Series, Severity
 from firstbreak.words import number, percent
 
+ROLES = (Role.RELATION,)
 LARGE = 1024.0  #: scales that trainers begin with are larger (convention)
-ROWS, TIMES, NEARLY = 20, 4.0, 0.25  #: rows, growth of the scale, and of the exponent of the norm beside 1 (convention)
+ROWS, TIMES, NEARLY, SURE = (
+    20,
+    4.0,
+    0.25,
+    0.9,
+)  #: rows, growth of the scale, exponent of the norm beside 1, correlation (convention)
 SETTLED = 5  #: points: a scale that is at its lowest for fewer may recover (convention)
 
 
@@ -70,21 +76,21 @@ def _scaled(norms: Series, scale: Series, config: Config | None) -> Finding | No
     gradients, scales = norms.values[i], scale.values[j]
     if len(i) < ROWS or (gradients <= 0).any() or (scales <= 0).any() or scales.max() < TIMES * scales.min():
         return None
-    first, last = (gradients[scales == at] for at in (scales.min(), scales.max()))
-    grown = float(np.log(median(last) / median(first)) / np.log(scales.max() / scales.min()))
-    if min(len(first), len(last)) < SETTLED or abs(grown - 1) > NEARLY:
+    low, high = gradients[scales <= 2 * scales.min()], gradients[scales >= scales.max() / 2]
+    grown, _ = np.polyfit(np.log(scales), np.log(gradients), 1)
+    if np.corrcoef(np.log(scales), np.log(gradients))[0, 1] < SURE or abs(grown - 1) > NEARLY:
         return None
     limit = None if config is None else config.number("grad_clip")
     return warning(
         "the gradient norm grows with the loss scale, from {low} at {first} to {high} at {last}: it is that of the scaled "
         "gradient, and a limit of {limit} cuts each step to next to nothing; unscale the gradients before they are clipped",
         seen_since(norms, "gradient norm", float(norms.steps[0]), beside={"loss scale": scale}),
-        low=number(float(median(first))),
+        low=number(float(median(low))),
         first=number(float(scales.min())),
-        high=number(float(median(last))),
+        high=number(float(median(high))),
         last=number(float(scales.max())),
         limit=number(limit) if limit else "its size",
-        confidence=Confidence.HIGH if limit and median(first) > TIMES * limit else Confidence.MEDIUM,
+        confidence=Confidence.HIGH if limit and median(low) > TIMES * limit else Confidence.MEDIUM,
     )
 
 

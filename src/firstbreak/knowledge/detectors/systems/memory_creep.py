@@ -56,7 +56,7 @@ def detect(
     min_points: int = at(20, "points", "Fewer readings show no growth."),
     most_kib: float = at(8.0, "KiB", "A transition of a task without pictures is a few numbers: a tenth of this."),
     times: float = at(
-        4.0, "ratio", "Of the first reading, and still growing: no cache and no pool of workers does that."
+        2.5, "ratio", "Of the first reading, and still growing: no cache and no pool of workers does that."
     ),
     slower: float = at(2.0, "ratio", "What grows and is gone through at every step makes the steps longer as well."),
 ) -> Finding | Expected | NotMeasured | None:
