@@ -7,7 +7,7 @@ the names that the recognised trainer does not know.
 
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Set
 from functools import lru_cache
 from typing import Any
@@ -243,7 +243,20 @@ def _listed(words: list[str]) -> Name | None:
 
 def context(names: Set[str]) -> dict[str, str | Name]:
     """What some names mean beside others: parts of a reward, the length of an episode, a proxy and what it stands for."""
-    parts = (_tagged, _told_apart, _averages, _scores, _parts, _time_limits, _proxy, _losses, _versions, _temperature)
+    parts = (
+        _tagged,
+        _told_apart,
+        _passes,
+        _differences,
+        _averages,
+        _scores,
+        _parts,
+        _time_limits,
+        _proxy,
+        _losses,
+        _versions,
+        _temperature,
+    )
     return {raw: meaning for part in parts for raw, meaning in part(names).items()}
 
 
@@ -277,6 +290,30 @@ def _tagged(names: Set[str]) -> dict[str, str | Name]:
         if (len(stems) > 1 or twin) and any(f"{stem}.".startswith(_OF_AGENTS) for stem in stems):
             found |= {raw: Name(f"{s}@{tag}", origin=Origin.WORDS) for raw, s in meant.items() if "@" not in s}
     return found
+
+
+_PASS = pattern(r"(?:ep|epoch|pass)_?(\d{1,2})[/_. ](.+)", re.IGNORECASE)
+
+
+def _passes(names: Set[str]) -> dict[str, str | Name]:
+    """`ep0/ratio` beside `ep5/ratio`: the last pass over a batch stands for the update."""
+    found: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
+    for raw in names:
+        if of := _PASS.fullmatch(raw):
+            found[of[2]].append((int(of[1]), raw))
+    meant: dict[str, str | Name] = {}
+    for rest, passes in found.items():
+        if len(passes) > 1 and (name := translate(rest)):
+            *others, (_, last) = sorted(passes)
+            meant |= {last: name} | {raw: replace(name, signal=f"{name.signal}@pass{i}") for i, raw in others}
+    return meant
+
+
+def _differences(names: Set[str]) -> dict[str, str | Name]:
+    """`logp_diff_mean` beside `logp_absdiff_mean` has a sign, and is none of a size."""
+    found = {raw: name for raw in names if "<" not in raw and (name := translate(raw)) and "absdiff" in name.signal}
+    sized = {raw for raw in found if "abs" in raw.lower()}
+    return {raw: f"custom.{raw}" for raw in found.keys() - sized} if sized else {}
 
 
 _STEM = pattern(r"\.(?:mean|std|min|max|p50)$")

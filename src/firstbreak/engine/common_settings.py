@@ -113,7 +113,7 @@ _BILLIONS = pattern(r"(?<![\d.])(\d+(?:\.\d+)?)b(?![a-z])", re.IGNORECASE)  #: Q
 MASTER = pattern(r"master_?(?:weights?|params?)$", re.IGNORECASE)
 WEIGHT_TYPE = pattern(r"(?:param(?:eter)?s?|model|weights?|torch)[._]?d?type$", re.IGNORECASE)
 OPTIMIZER_TYPE = pattern(
-    r"(?:optim(?:izer)?_?(?:states?)?|master_?(?:weights?)?)[._]?(?:d?type|precision)$|(?:storage|dtypes?|precision)\.optim(?:izer)?$",
+    r"(?:optim(?:izer)?[._]?(?:states?)?|master_?(?:weights?)?)[._]?(?:d?type|precision)$|(?:storage|dtypes?|precision)\.optim(?:izer)?$",
     re.IGNORECASE,
 )
 _ADAPTER = pattern(r"lora|peft|adapter", re.IGNORECASE)

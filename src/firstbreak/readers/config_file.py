@@ -24,14 +24,17 @@ from firstbreak.readers.opening import plain, read_whole
 DESCRIPTION = (
     "hyperparameter files: params.json, config.yaml, rl.toml, a2c.ini, dqn.gin, launch.sh (rl-zoo, hydra, RLlib, TRL)"
 )
-FILES = ("*.yml", "*.yaml", "*.toml", "*.json", "*.ini", "*.gin", "*.args", "*.md", "*.sh", "*.txt")
+FILES = (
+    *("*.yml", "*.yaml", "*.toml", "*.json", "*.ini", "*.cfg", "*.conf", "*.gin", "*.args", "*.md", "*.sh", "*.txt"),
+    *("flags", "args", "options", "config"),
+)
 PRIORITY = -10
 MAX_BYTES = 1 << 22
 MAX_NODES = 200_000  #: after aliases are followed; a "billion laughs" file has 10**9 and fits in a kilobyte
 
 _YAML = {".yml", ".yaml"}
 _TOML = {".toml"}
-_INI = {".ini", ".gin", ".args"}
+_INI = {".ini", ".cfg", ".conf", ".gin", ".args"}
 _NAMES = re.compile(
     r"(.*[_.-])?(params|conf|config|cfg|args|arguments|hparams|hyperparams|hyperparameters|options|overrides|flags|settings|specs?|env_?info)"
 )
@@ -44,6 +47,13 @@ _SAYS = re.compile(
     rb"(?m)(?:^|[{,])\s*(?:gamma|discount|(?:\w+_)?(?:learning_rate|lr|group_size)|total_timesteps|algorithm|num_envs"
     rb"|num_steps_per_env)\s*[:=]"
 )
+#: options that runs of all kinds have: a file that names several of them is a configuration, whatever it is called
+_USUAL = re.compile(
+    rb"""(?m)(?:^|[{,\[])\s*["']?(?:\w+[._-])?(seed|gamma|discount|lr|learning_rate|batch(?:_?size)?|minibatch\w*|epochs?|optim(?:izer)?|env(?:_id)?"""
+    rb"""|tau|polyak|buffer(?:_?size)?|hidden\w*|clip\w*|max_norm|eps|lam(?:bda)?|ent\w*|kl\w*|beta|temp(?:erature)?|total_\w*|steps|iters|iterations"""
+    rb"""|updates|algo(?:rithm)?|policy|target_\w+|group_size|samples_per_prompt|max_new_tokens|eval)["']?\s*[:=]"""
+)
+SEVERAL = 4  #: different ones
 _OF_ENVIRONMENT = re.compile(r"[\w/.-]+-v\d+")  #: rl-zoo has the options below the environment
 _TABLE = re.compile(r"\|\s*(?:param|parameter|option|hyperparameter)s?\s*\|\s*values?\s*\|", re.IGNORECASE)
 _ROW = re.compile(r"(?m)^\|\s*([\w.-]*[A-Za-z][\w.-]*)\s*\|\s*([^|\n]*?)\s*\|\s*$")
@@ -55,6 +65,7 @@ _STARTS = re.compile(rb"(?m)^[^#\n]*\b(?:python3?|torchrun|accelerate|deepspeed|
 _OPTION = re.compile(r"(?:--)?\+{0,2}([A-Za-z][\w.-]*)=(.*)", re.DOTALL)
 #: `actor_lr: 0.0004  # peak`, below a heading or not: the arguments as a trainer prints them
 _PAIR = re.compile(r"(?m)^[ \t]*(?:--)?([A-Za-z][\w.-]*)[ \t]*[:=][ \t]*(\S.*?)[ \t]*(?:[ \t]#.*)?\r?$")
+_ARGUMENT = re.compile(r"(\w+)=('[^']*'|\"[^\"]*\"|\[[^\]]*\]|\([^)]*\)|[^,()\s]+)")
 _NOT_OURS = re.compile(r"(tokenizer|preprocessor|processor|image_processor|special_tokens|hydra|quantize).*")
 
 
@@ -63,7 +74,9 @@ def sniff(path: Path, head: bytes) -> bool:
     suffix, stem = path.suffix.lower(), path.stem.lower()
     if b"\0" in head or _NOT_OURS.fullmatch(stem):
         return False
-    if suffix == ".txt" and _NAMES.fullmatch(stem):
+    if suffix in ("", ".txt") and _NAMES.fullmatch(stem) and head.startswith(b"Namespace("):
+        return True
+    if suffix in ("", ".txt") and _NAMES.fullmatch(stem):
         return 2 * len(_PAIR.findall(text := head.decode("utf-8", "replace"))) > text.count("\n") > 1
     if suffix in _COMMANDS:
         alone = suffix == ".sh" or len(head.replace(b"\\\n", b"").split(b"\n")) <= MOST_LINES
@@ -73,8 +86,13 @@ def sniff(path: Path, head: bytes) -> bool:
     if suffix in _YAML | _TOML | _INI:
         return bool(
             _NAMES.fullmatch(stem) or _RECIPES.fullmatch(stem) or (suffix in _YAML | _INI and _SAYS.search(head))
-        )
-    return suffix == ".json" and bool(_NAMES.fullmatch(stem)) and head.lstrip()[:1] in (b"{", b"")
+        ) or _usual(head)
+    return suffix == ".json" and head.lstrip()[:1] in (b"{", b"") and bool(_NAMES.fullmatch(stem) or _usual(head))
+
+
+def _usual(head: bytes) -> bool:
+    """Whether a text names several of the usual options."""
+    return len({found.lower() for found in _USUAL.findall(head)}) >= SEVERAL
 
 
 def read(path: Path, resume: Any = None) -> Recording:
@@ -82,7 +100,7 @@ def read(path: Path, resume: Any = None) -> Recording:
     data = read_whole(path, MAX_BYTES)
     try:
         suffix = plain(path).suffix.lower()
-        printed = suffix == ".txt" and _NAMES.fullmatch(plain(path).stem.lower())
+        printed = suffix in ("", ".txt") and _NAMES.fullmatch(plain(path).stem.lower())
         tree = _pairs(data) if printed else _READ.get(suffix, loads)(data)
         if isinstance(tree, list) and all(isinstance(item, str) and "=" in item for item in tree):
             tree = _ini(data)  # the options of a command, as hydra keeps them
@@ -137,6 +155,8 @@ def _command(data: bytes) -> Any:
 
 
 def _pairs(data: bytes) -> Any:
+    if data.startswith(b"Namespace("):
+        return {name: literal(written) for name, written in _ARGUMENT.findall(data.decode()[len("Namespace(") :])}
     return {name: literal(written) for name, written in _PAIR.findall(data.decode())}
 
 

@@ -36,6 +36,7 @@ from firstbreak.words import number
 
 ROLES = (Role.RELATION,)
 NO_WEIGHT = 0.05  #: of a loss's factor: nearer to 0, noise divided by it is anything (convention)
+GONE = 50.0  #: times its first value a temperature falls that never meets its target (convention)
 EVEN = 0.1  #: of the mean step of its logarithm, from the smallest to the largest (convention)
 DIMENSIONS = pattern(r"(act|action|n|num)_?(dims?|actions?)", re.IGNORECASE)
 
@@ -62,6 +63,12 @@ def detect(
     apart = _apart(curve, alpha_loss, policy_entropy, config, run.trainer if run is not None else None)
     if apart is not None and (wrong := _wrong_way(curve, apart, min_steady, against, clear)):
         return wrong
+    if (
+        apart is not None
+        and policy_entropy is not None
+        and (below := _never_so_low(curve, policy_entropy.finite, config))
+    ):
+        return below
     if len(curve) < min_points and not (np.diff(curve.values) > 0).all():
         return None if apart is not None else NotMeasured(f"the temperature has fewer than {min_points} values")
     low = int(np.argmin(curve.values))
@@ -127,6 +134,30 @@ def _wrong_way(alpha: Series, apart: np.ndarray, min_points: int, share: float, 
         side="above" if moved > 0 else "below",
     )
     return _finding(alpha, what, float(rest.steps[0]), float(np.exp(moved)), abs(moved) > np.log(10))
+
+
+def _never_so_low(alpha: Series, entropy: Series, config: Config | None) -> Finding | None:
+    """A temperature that falls to nothing for a target below 0, which the entropy of discrete actions cannot reach."""
+    target = config.number("target_entropy") if config is not None else None
+    first, last = float(alpha.values[0]), float(alpha.values[-1])
+    if (
+        target is None
+        or target >= 0
+        or entropy.values.min() < 0
+        or last * GONE > first
+        or np.mean(np.diff(alpha.values) < 0) < 0.9
+    ):
+        return None
+    what = facts.tell(
+        "the temperature fell from {first} to {last} and still falls: the target of the entropy is {target}, and that of discrete "
+        "actions is never below 0 ({entropy} at least): no bonus is left, and the policy stops to try; take a target above 0, such "
+        "as half of the logarithm of the number of actions",
+        first=facts.first(alpha),
+        last=facts.last(alpha),
+        target=facts.setting(config, "target_entropy") if config is not None else "",
+        entropy=facts.lowest(entropy),
+    )
+    return _finding(alpha, what, float(alpha.steps[0]), last / first, True)
 
 
 def _finding(alpha: Series, what: Message, step: float, growth: float, critical: bool) -> Finding:

@@ -31,6 +31,8 @@ References: https://github.com/verl-project/verl/issues/7495
 https://stable-baselines3.readthedocs.io/en/master/modules/dqn.html
 """
 
+import re
+
 import numpy as np
 
 from firstbreak.engine import facts
@@ -43,6 +45,7 @@ from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.trend import trend
 from firstbreak.knowledge.detectors._updates import OWN, several, without_effect
 from firstbreak.model import Config, Expected, Finding, NotMeasured, Role, Run, Series, Severity, Statistic
+from firstbreak.patterns import pattern
 from firstbreak.words import number, percent
 
 ROLES = (Role.RELATION,)
@@ -50,6 +53,12 @@ ROLES = (Role.RELATION,)
 #: what these trainers log from the first gradient step on, with every line that they write
 LOGS_LOSSES = frozenset({"sb3"})
 LEARNING = ("loss", "value", "policy", "progress.updates", "td_error")
+#: the share of the weights that a step changes
+CHANGED = pattern(
+    r"(?:^|[/_.])(?:params?|weights?|dw|w)_?(?:changed|nonzero|moved)|(?:changed|nonzero)_(?:params?|weights?)",
+    re.IGNORECASE,
+)
+FEW, STILL = 0.3, 10  #: of the weights, and rows (convention)
 
 
 def detect(
@@ -111,6 +120,8 @@ def detect(
         if policy_clip_fraction is None or _zero(policy_clip_fraction.between(since)):
             return _idle(run.config, distance.finite, curves[0], grad_norm, lr, since)
     pure_half = half_configured(run.config)
+    if pure_half and not solved and (few := _few_change(run)):
+        return few
     stands = trajectory is not None and trajectory.kind == "flat"
     stands = stands or (pure_half and training_score is not None and not trend(training_score.finite).direction)
     if stands and not solved and divergence is not None and score is not None:
@@ -163,6 +174,21 @@ def detect(
         )
         return _finding(curve, what, since)
     return None
+
+
+def _few_change(run: Run) -> Finding | None:
+    """Weights and the state of their optimizer in bfloat16, and a step that changes few of them."""
+    changed = next(
+        (s.finite for name, s in run.unknown.items() if CHANGED.search(name) and len(s.finite) > STILL), None
+    )
+    if changed is None or not 0 <= changed.values.min() <= changed.values.max() <= 1 or median(changed.values) > FEW:
+        return None
+    what = facts.tell(
+        "a step changes {share} of the weights in the median, and they and their optimizer are kept in bfloat16: smaller steps are "
+        "rounded away; keep the weights of the optimizer in float32",
+        share=percent(median(changed.values)),
+    )
+    return _finding(changed, what, float(changed.steps[0]), Severity.CRITICAL)
 
 
 def _zero(curve: Series | None) -> bool:

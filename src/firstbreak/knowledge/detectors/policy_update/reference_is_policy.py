@@ -52,6 +52,8 @@ def detect(
     if proof_reference_shared is not None:
         what = "{value:%} of the trainable weights are the reference's as well: make the reference a copy"
         return proved(proof_reference_shared, config, what, above=above)
+    if run is not None and (never := _never_apart(run, config)):
+        return never
     if proof_reference_gap is None and pref_reward_chosen is not None and pref_reward_rejected is not None:
         chosen = pref_reward_chosen.finite
         shows = [] if pref_logp_chosen is None else [pref_logp_chosen]
@@ -74,6 +76,22 @@ def detect(
         "reference follows the policy; make the reference a copy"
     )
     return proved(later, config, what, below=2 * SAME)
+
+
+def _never_apart(run: Run, config: Config) -> Finding | None:
+    """A divergence from the reference of exactly 0 in all rows, which has a weight, while updates move the policy."""
+    kl, old = (next((s.finite for n, s in run.series.items() if n.startswith(of)), None) for of in ("kl.ref", "kl.old"))
+    if kl is None or old is None or len(kl) <= 2 * STEADY or not (config.recorded("kl_coef") or 0) > 0:
+        return None
+    if kl.values.any() or median(np.abs(old.values)) < SAME or float(np.abs(old.values).max()) < MOVED:
+        return None
+    return critical(
+        "the divergence from the reference is exactly 0 in each of {n} rows, while updates move the policy by up to {moved} nats: "
+        "policy and reference are one model, and its penalty does nothing; make the reference a copy of its own",
+        seen_in(kl, "divergence from the reference", beside={"divergence from the old policy": old}),
+        n=facts.count(kl),
+        moved=facts.highest(old),
+    )
 
 
 def _returns(values: np.ndarray, i: int, left: float) -> bool:
