@@ -323,6 +323,7 @@ PAIRS: dict[str, tuple[Callable[[], Run], str, list[Callable[[], Run]]]] = {
         lambda: searched("", 1), lambda: searched("<information>7</information>", 2)]),
     "starts-alike": (lambda: episodes_of(3.0 + X % 2, 0.1), "have the same goal_x", [
         lambda: episodes_of(X % 7, 0.1), lambda: episodes_of(3.0 + X % 2, 0.98)]),
+    "tokens-not-sampled": (lambda: mask(1100 + 4 * X), "of the model and of tools together", [lambda: mask(800 + X)]),
     "temperature-grows": (lambda: run({"alpha": np.exp(0.04 * X), "reward.mean": noise(N, 1.0)}, algorithm="sac"),
      "check the target entropy", [lambda: run({"alpha": np.exp(-0.04 * X)}, algorithm="sac"),
      lambda: run({"alpha": np.exp(0.04 * X), "reward.mean": 5.0 * X + noise(N, 1.0)}, algorithm="sac")]),
@@ -400,7 +401,92 @@ MORE: list[tuple[str, Callable[[], Run], str, list[Callable[[], Run]]]] = [
     ("reward-scale-apart", lambda: stored(0.0), "other rewards than those of the episodes", [lambda: stored(0.3)]),
     ("random-actions-remain", lambda: carried_on(12_000), "the share of random actions begins anew",
      [lambda: carried_on(0)]),
+    ("updates-too-rare", lambda: weights(0.0), "never copied", []),
+    ("updates-too-rare", lambda: followed(0.01), "the target network stays at", []),
+    ("action-range-unused", lambda: heater(1.0), "is not rescaled", []),
+    ("action-range-unused", lambda: commands(-15.0, 15.0), "add the middle of the range", []),
+    ("tokens-not-sampled", lambda: mask(300 + 3 * X), "those of tools alone", []),
+    ("advantages-not-centred", lambda: sided(3), "no baseline of their own group gives that", []),
+    ("reference-is-policy", lambda: penalty(0.0), "policy and reference are one model", [lambda: penalty(1e-3)]),
+    ("no-update", lambda: few(0.05), "kept in bfloat16", [lambda: few(0.95)]),
+    ("temperature-grows", lambda: fallen(0.6), "is never below 0", [lambda: fallen(-1.0)]),
+    ("value-scale-mismatch", lambda: endless(12.0), "what an episode without end is worth", []),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "made"),
+    [
+        ("updates-too-rare", lambda: weights(0.02)), ("updates-too-rare", lambda: followed(0.9)),
+        ("action-range-unused", lambda: heater(55.0)), ("action-range-unused", lambda: commands(0.0, 29.0)),
+        ("advantages-not-centred", lambda: sided(1000)), ("value-scale-mismatch", lambda: endless(300.0)),
+    ],
+)  # fmt: skip
+def test_what_fits_is_not_told(name: str, made: Callable[[], Run]) -> None:
+    assert look(name, made()).finding is None
+
+
+def weights(each: float) -> Run:
+    """The norms of the weights of a network that learns, and of its target network."""
+    return told({"|w|": 10 + X / 40, "|w_tgt|": 10 + each * X}, "dqn")
+
+
+def heater(times: float) -> Run:
+    """What a policy returns between -1 and 1, and what a heater of 60 kW is given."""
+    return told({"policy/out": X / 110, "plant/heater_kw": times * X / 110}, raw={"plant.heater_kw": [0.0, 60.0]})
+
+
+def commands(low: float, high: float) -> Run:
+    """The smallest and largest command, where 0 to 30 N are allowed."""
+    return told({"cmd_min": np.full(N, low), "cmd_max": np.full(N, high)}, raw={"u_min": 0.0, "u_max": 30.0})
+
+
+def told(curves: dict[str, np.ndarray], algorithm: str = "ppo", raw: dict[str, Any] | None = None) -> Run:
+    """Curves that have no meaning of their own, beside a configuration."""
+    unknown = {name: series(name, values) for name, values in curves.items()}
+    return replace(run(algorithm=algorithm, unknown=unknown), config=Config(raw=raw or {}))
+
+
+def followed(share: float) -> Run:
+    """Values that fall to -1, and those of a target network that goes so much of the way."""
+    made = run({"value.mean": -X / N + noise(N, 0.01)}, algorithm="dqn")
+    target = replace(series("value.target.mean", -share * X / N + noise(N, 0.003)), raw="q_target_net")
+    return replace(made, series={**made.series, "value.target.mean": target})
+
+
+def mask(trained: np.ndarray) -> Run:
+    """Tokens of the model, of tools, and in the loss."""
+    return told({"n_model_tok": 800 + X, "n_tool_tok": 300 + 3 * X, "n_trained_tok": trained}, "grpo")
+
+
+def sided(every: int) -> Run:
+    """Right and wrong samples; one in so many has the advantage of another."""
+    sign = [(1 if i % 2 else -1) * (-1 if i % every == 0 else 1) for i in range(200)]
+    drawn = [Sample(step=i // 20, prompt=f"{i}", reward=i % 2, advantage=s * 0.9) for i, s in enumerate(sign)]
+    return run(algorithm="grpo", samples=Samples(lambda: iter(drawn), ("s.jsonl",)))
+
+
+def penalty(apart: float) -> Run:
+    """A divergence from the reference that has a weight, beside updates that move the policy."""
+    return grpo({"kl.ref": apart * X, "kl.old": np.full(N, 0.004)}, config={"kl_coef": 0.1})
+
+
+def few(changed: float) -> Run:
+    """Weights and optimizer in bfloat16, and the share of the weights that a step changes."""
+    made = told({"params_changed": changed + noise(N, 0.01)}, "grpo", {"optim.state_dtype": "bfloat16"})
+    return replace(made, series={"grad.norm": series("grad.norm", 1 + np.abs(noise(N, 0.1)))})
+
+
+def fallen(entropy: float) -> Run:
+    """A temperature that falls to nothing, with a target entropy of -4."""
+    curves = {"alpha": 0.1 * np.exp(-0.07 * X), "policy.entropy": entropy + noise(N, 0.05), "reward.mean": noise(N)}
+    return run(curves, algorithm="sac", config={"target_entropy": -4.0})
+
+
+def endless(steps: float) -> Run:
+    """Values of 1 / (1 - gamma), and the length of episodes."""
+    curves = {"value.mean": 50 - 40 * np.exp(-X / 10), "episode.length": steps + noise(N)}
+    return run(curves, algorithm="ppo", config={"gamma": 0.98})
 
 
 def stored(reward: float) -> Run:

@@ -176,7 +176,7 @@ _PHRASES_OF = """
     tokens, comp toks, comp len, out tok, clen, seq len tok, tok per ans, tokens per ans | tool call: tools used, tool used |
     logp ref: lpref, lp0, prior ll | reward: reward after kl, score after kl penalty, reward after kl penalty, rm kl, rm net,
     net rew, rew after penalty, reward after penalty, outcome reward, net reward | reward std: rsd | weight norm: w l2,
-    weights l2, weight l2, param l2, theta norm, w norm | return target std: g sd, g std
+    weights l2, weight l2, param l2, theta norm, w norm | return target std: g sd, g std | input token: tokens in
 """
 _PHRASES = {" ".join(phrase.split()): atoms for atoms, phrases in entries(_PHRASES_OF) for phrase in phrases.split(",")}
 #: a return over the last so many episodes: `ret20`, `return_mean_100`, `reward_ma100`

@@ -400,7 +400,8 @@ def _temperature(names: Set[str]) -> dict[str, str | Name]:
     """`alpha` without an actor or a critic is the step size of a table."""
     found = {raw: meaning.signal for raw in names if "<" not in raw and (meaning := translate(raw))}
     if any(signal.startswith(("policy.", "value.", "alpha.", "action.")) for signal in found.values()):
-        soft = "alpha.loss" in found.values() and "alpha" not in found.values()
+        losses = [raw for raw, signal in found.items() if signal == "alpha.loss" and "temp" in raw.lower()]
+        soft = bool(losses) and "alpha" not in found.values()
         return {raw: "alpha" for raw in sorted(names) if soft and _words(raw)[-1:] in (["temp"], ["temperature"])}
     return {raw: f"custom.{raw}" for raw, signal in found.items() if signal == "alpha" and len(names) > 1}
 

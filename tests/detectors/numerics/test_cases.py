@@ -57,6 +57,8 @@ ENDED = {"loss.total": broken([-1]), "policy.entropy": broken([-1])}
 STANDS = 20 + noise(200, 3)
 RUNAWAY = CALM * np.where(np.arange(200) < 80, 1.0, np.exp((np.arange(200) - 80) / 8))
 
+SCALES = 65536 * 2.0 ** (np.arange(80) // 20)
+
 CASES: Cases = {
     "grad-norm-explosion": {
         "growth while the score falls stops the run": finds({"grad.norm": CALM * np.where(np.arange(200) < 110, 1,
@@ -182,6 +184,9 @@ CASES: Cases = {
             np.where((np.arange(100) > 50) & (np.arange(100) % 6 == 0), 0.0, 1.0)}, WARNING, onset=55),
         "a run that mostly skips stops": finds({"optim.update_ok": np.where(np.arange(100) > 30, 0.25, 1.0)},
             CRITICAL),
+        "a norm that grows with the loss scale is clipped with it": [
+            finds({"optim.loss_scale": SCALES, "grad.norm": 18 * SCALES}, "unscale", HIGH, config={"grad_clip": 0.5}),
+            passes({"optim.loss_scale": SCALES, "grad.norm": 1 + np.abs(noise(80, 0.2))}, config={"grad_clip": 0.5})],
         "a loss scale that is at its lowest for most of the run": [finds({"optim.loss_scale": np.maximum(1.0,
             2.0 ** (15 - np.arange(100)))}, CRITICAL, "stays there", onset=16), passes({"optim.loss_scale": np.ones(100)})],
         "a loss scale that keeps falling": finds({"optim.loss_scale": 2.0 ** (16 - np.maximum(0,

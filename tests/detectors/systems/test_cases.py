@@ -143,7 +143,7 @@ CASES: Cases = {
         "no limit is assumed": [*(finds({signal: CREEP}, NOTICE,
             numbers={"steps_left": None}) for signal in ["memory.cpu", "memory.gpu"])],
         "memory that reaches what the configuration allows a process": [*(finds(allowed(limit), WARNING, sure)
-            for limit, sure in [(1536, HIGH), (4096, MEDIUM)])],
+            for limit, sure in [(1536, HIGH), (4096, HIGH)])],
         "a replay buffer that fills is expected": expects({"memory.cpu": CREEP,
             "replay.size": 1000.0 * np.arange(200)}),
         "unless each of its transitions costs as much as a graph": [finds(filling(3.0), "KiB each", WARNING, HIGH),
