@@ -16,6 +16,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from firstbreak.dialects._table import word_set
 from firstbreak.model import Event
 from firstbreak.readers import Curve
 from firstbreak.readers._columns import COUNTERS, on_split, split_prefix
@@ -41,29 +42,7 @@ _DEVIATION = re.compile(r"\s*(?:\+/?-|±)\s*$")
 _SIZE = re.compile(r"\|{1,2}([A-Za-z]\w*)\|{1,2}(?=\(|\s*[=:]|\s+[-+]?[\d.])")
 _OVER = re.compile(r"(?<=\w)\(\s*\d[^()]{0,40}\)(?=\s*[=:])")
 _OF_SO_MANY = re.compile(r"(?<=\s)(\d{1,4})/(\d{1,4})(?=\s+[-+]?\d)")
-_STATISTICS = frozenset(
-    [
-        "mean",
-        "avg",
-        "mu",
-        "med",
-        "median",
-        "std",
-        "sd",
-        "dev",
-        "var",
-        "min",
-        "max",
-        "absmean",
-        "p10",
-        "p25",
-        "p50",
-        "p75",
-        "p90",
-        "p95",
-        "p99",
-    ]
-)
+_STATISTICS = word_set("mean avg mu med median std sd dev var min max absmean p10 p25 p50 p75 p90 p95 p99")
 _FACTORS = {"%": 0.01, "k": 1e3, "K": 1e3, "M": 1e6, "ms": 1e-3}
 _COUNTS = COUNTERS | {"it", "ep", "upd", "iters", "round", "rounds"}
 
@@ -74,36 +53,44 @@ def mined(text: str) -> tuple[dict[str, Curve], list[tuple[float, Event]]]:
     bare = [_LEVEL.sub("", STAMP.sub("", line, count=1)) for line in lines]
     forms = [" ".join(_DIGITS.sub("#", _NUMBER.sub("#", line)).split()) for line in bare]
     times = Counter(form for form in forms if "#" in form)
-    points: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
-    events, row, block, leader = Events(), 0, dict[str, float](), ""
-    columns: list[list[str]] = []  #: those of the last heading of a table, by cell
+    events, rows = Events(), _Rows()
+    columns: list[list[str]] = []  #: the words of the last heading of a table, by cell
     for whole, line, form in zip(lines, bare, forms, strict=True):
         columns = columns if "#" in form else (_columns(line) or columns)
-        if times[form] < AGAIN or not (
-            named := list(_of_columns(line, columns) if _BARE_ROW.fullmatch(form) else _named(line))
-        ):
-            events.see(whole, row if block else row - 1, None)
-            continue
+        named = _of_columns(line, columns) if _BARE_ROW.fullmatch(form) else _named(line)
+        if times[form] < AGAIN or not (said := list(named)):
+            events.see(whole, rows.last, None)
+        else:
+            rows.take(form, said)
+    curves = {name: _curve(of) for name, of in rows.points.items() if len(of) >= AGAIN}
+    return curves, events.told(rows.last, False)
+
+
+class _Rows:
+    """Lines in, points out: a row begins with each line that counts, and goes on in the lines below it."""
+
+    def __init__(self) -> None:
+        self.points: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
+        self.last = -1
+        self._row: dict[str, float] = {}
+        self._leader = ""  #: the form of the lines that count
+
+    def take(self, form: str, named: list[tuple[str, float]]) -> None:
+        """Takes the numbers of a line."""
         count = next(((name, value) for name, value in named if name.lower() in _COUNTS), None)
-        leader = leader or (form if count else "")
-        goes_on = bool(leader) and form != leader and (count is None or block.get(count[0], count[1]) == count[1])
-        if not goes_on and (form == leader or count or not block.keys().isdisjoint(name for name, _ in named)):
-            row += bool(block)
-            block = {}
-        word = named[0][0].partition(" ")[0]
-        below = form != leader and bool(leader)  # a lone letter is of what its line begins with
-        told = {
-            f"{word} {name}"
-            if name.lower() not in _COUNTS and name != word and (name in block or (below and len(name) == 1))
-            else name: v
-            for name, v in named
-        }
-        for name, value in told.items():
-            if name not in block:
-                block[name] = value
-                points[name].append((row, value))
-    curves = {name: _curve(of) for name, of in points.items() if len(of) >= AGAIN}
-    return curves, events.told(row if block else row - 1, False)
+        self._leader = self._leader or (form if count else "")
+        below = bool(self._leader) and form != self._leader
+        goes_on = below and (count is None or self._row.get(count[0], count[1]) == count[1])
+        again = not self._row.keys().isdisjoint(name for name, _ in named)
+        if self.last < 0 or (not goes_on and (form == self._leader or count or again)):
+            self.last, self._row = self.last + 1, {}
+        first = named[0][0].partition(" ")[0]
+        for name, value in named:
+            own = name.lower() in _COUNTS or name == first or not (name in self._row or (below and len(name) == 1))
+            told = name if own else f"{first} {name}"  # a lone letter is of what its line begins with
+            if told not in self._row:
+                self._row[told] = value
+                self.points[told].append((self.last, value))
 
 
 def _curve(points: list[tuple[int, float]]) -> Curve:
@@ -129,7 +116,8 @@ def _of_columns(line: str, columns: list[list[str]]) -> Iterator[tuple[str, floa
         timed = re.match(r"(ms|s): ?(.*)", names[0]) if names else None
         names = [f"time {name}" for name in [timed[2], *names[1:]]] if timed else names
         scale = _FACTORS.get(timed[1], 1.0) if timed else 1.0
-        yield from zip(names, (scale * value for value in values))
+        if names:
+            yield from zip(names, (scale * value for value in values), strict=True)
 
 
 def _named(line: str) -> Iterator[tuple[str, float]]:

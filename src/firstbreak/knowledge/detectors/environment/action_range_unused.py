@@ -148,8 +148,8 @@ def _offset(run: Run, config: Config) -> Finding | None:
         half = (high - low) / 2
         if half > 0 and least < low - half / 2 and abs(most - half) < half / 20 and abs(least + half) < half / 20:
             return warning(
-                "commands go from {least} to {most}, and their range is {low} to {high}: they have its width, and begin below it: "
-                "what is below is cut off, and the upper half is never reached; add the middle of the range",
+                "commands go from {least} to {most}, and their range is {low} to {high}: they have its width, and begin below "
+                "it: what is below is cut off, and the upper half is never reached; add the middle of the range",
                 seen_in(ends["max"], "largest command", level=high),
                 least=facts.lowest(ends["min"]),
                 most=facts.highest(ends["max"]),

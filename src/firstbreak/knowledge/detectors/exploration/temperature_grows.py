@@ -149,9 +149,9 @@ def _never_so_low(alpha: Series, entropy: Series, config: Config | None) -> Find
     ):
         return None
     what = facts.tell(
-        "the temperature fell from {first} to {last} and still falls: the target of the entropy is {target}, and that of discrete "
-        "actions is never below 0 ({entropy} at least): no bonus is left, and the policy stops to try; take a target above 0, such "
-        "as half of the logarithm of the number of actions",
+        "the temperature fell from {first} to {last} and still falls: the target of the entropy is {target}, and that of "
+        "discrete actions is never below 0 ({entropy} at least): no bonus is left, and the policy tries nothing else; take a "
+        "target above 0, such as half of the logarithm of the number of actions",
         first=facts.first(alpha),
         last=facts.last(alpha),
         target=facts.setting(config, "target_entropy") if config is not None else "",

@@ -184,8 +184,8 @@ def _few_change(run: Run) -> Finding | None:
     if changed is None or not 0 <= changed.values.min() <= changed.values.max() <= 1 or median(changed.values) > FEW:
         return None
     what = facts.tell(
-        "a step changes {share} of the weights in the median, and they and their optimizer are kept in bfloat16: smaller steps are "
-        "rounded away; keep the weights of the optimizer in float32",
+        "a step changes {share} of the weights in the median, and they and their optimizer are kept in bfloat16: smaller "
+        "steps are rounded away; keep the weights of the optimizer in float32",
         share=percent(median(changed.values)),
     )
     return _finding(changed, what, float(changed.steps[0]), Severity.CRITICAL)

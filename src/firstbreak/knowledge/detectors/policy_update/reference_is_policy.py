@@ -86,8 +86,8 @@ def _never_apart(run: Run, config: Config) -> Finding | None:
     if kl.values.any() or median(np.abs(old.values)) < SAME or float(np.abs(old.values).max()) < MOVED:
         return None
     return critical(
-        "the divergence from the reference is exactly 0 in each of {n} rows, while updates move the policy by up to {moved} nats: "
-        "policy and reference are one model, and its penalty does nothing; make the reference a copy of its own",
+        "the divergence from the reference is exactly 0 in each of {n} rows, while updates move the policy by up to {moved} "
+        "nats: policy and reference are one model, and its penalty does nothing; make the reference a copy of its own",
         seen_in(kl, "divergence from the reference", beside={"divergence from the old policy": old}),
         n=facts.count(kl),
         moved=facts.highest(old),
