@@ -324,6 +324,7 @@ PAIRS: dict[str, tuple[Callable[[], Run], str, list[Callable[[], Run]]]] = {
     "starts-alike": (lambda: episodes_of(3.0 + X % 2, 0.1), "have the same goal_x", [
         lambda: episodes_of(X % 7, 0.1), lambda: episodes_of(3.0 + X % 2, 0.98)]),
     "tokens-not-sampled": (lambda: mask(1100 + 4 * X), "of the model and of tools together", [lambda: mask(800 + X)]),
+    "target-network-stays": (lambda: followed(0.01), "the target network stays at", [lambda: followed(0.9)]),
     "temperature-grows": (lambda: run({"alpha": np.exp(0.04 * X), "reward.mean": noise(N, 1.0)}, algorithm="sac"),
      "check the target entropy", [lambda: run({"alpha": np.exp(-0.04 * X)}, algorithm="sac"),
      lambda: run({"alpha": np.exp(0.04 * X), "reward.mean": 5.0 * X + noise(N, 1.0)}, algorithm="sac")]),
@@ -401,8 +402,7 @@ MORE: list[tuple[str, Callable[[], Run], str, list[Callable[[], Run]]]] = [
     ("reward-scale-apart", lambda: stored(0.0), "other rewards than those of the episodes", [lambda: stored(0.3)]),
     ("random-actions-remain", lambda: carried_on(12_000), "the share of random actions begins anew",
      [lambda: carried_on(0)]),
-    ("updates-too-rare", lambda: weights(0.0), "never copied", []),
-    ("updates-too-rare", lambda: followed(0.01), "the target network stays at", []),
+    ("target-network-stays", lambda: weights(0.0), "never copied", []),
     ("action-range-unused", lambda: heater(1.0), "is not rescaled", []),
     ("action-range-unused", lambda: commands(-15.0, 15.0), "add the middle of the range", []),
     ("tokens-not-sampled", lambda: mask(300 + 3 * X), "those of tools alone", []),
@@ -417,7 +417,7 @@ MORE: list[tuple[str, Callable[[], Run], str, list[Callable[[], Run]]]] = [
 @pytest.mark.parametrize(
     ("name", "made"),
     [
-        ("updates-too-rare", lambda: weights(0.02)), ("updates-too-rare", lambda: followed(0.9)),
+        ("target-network-stays", lambda: weights(0.02)), ("target-network-stays", lambda: followed(0.9)),
         ("action-range-unused", lambda: heater(55.0)), ("action-range-unused", lambda: commands(0.0, 29.0)),
         ("advantages-not-centred", lambda: sided(1000)), ("value-scale-mismatch", lambda: endless(300.0)),
     ],

@@ -63,7 +63,7 @@ RETURNED = pattern(r"return|(?:^|[^a-z])rets?(?:[^a-z]|$)", re.IGNORECASE)  #: t
 #: words of a number of which more is better; without them, only a share of something may be one
 SCORED = pattern(
     r"(?:^|_)(?:acc\w*|scor\w*|rew\w*|rets?|returns?|success\w*|wins?|won|win_?rate|pass\w*|solve\w*|correct|right|match\w*|goals?|elo"
-    r"|judge|rating|f1|bleu|rouge|gold|oracle|human|utility|profit|pnl|em)(?:_|$)",
+    r"|judge|rating|gsm8?k|math\w*|aime\w*|k?mmlu\w*|humaneval|mbpp|arc|f1|bleu|rouge|gold|oracle|human|utility|profit|pnl|em)(?:_|$)",
     re.IGNORECASE,
 )
 #: words of a difference, whose height says nothing
@@ -273,6 +273,9 @@ def independent(
     eval_reward_component_mean: dict[str, Series] | None = None,
     reward_component_mean: dict[str, Series] | None = None,
     eval_sources: dict[str, Series] | None = None,
+    eval_accuracy: Series | None = None,
+    eval_success_rate: Series | None = None,
+    eval_pref_reward_accuracy: Series | None = None,
 ) -> dict[str, Series] | None:
     """The evaluations that measure something else than the trained reward, each under its own name; what is called a reward
     last, and of sets of problems those whose score is a share first.
@@ -284,7 +287,9 @@ def independent(
     own = {name: s for name, s in parts.items() if GOLD.search(name) or not (name in trained or FORM.search(name))}
     found = {name: s.finite for name, s in {**(eval_named or {}), **(eval_sources or {}), **own}.items()}
     found = {name: s for name, s in found.items() if len(s) >= MIN_EVALUATIONS and np.ptp(s.values) > 0}
-    found = {name: s for name, s in found.items() if SCORED.search(name) or 0 <= s.values.min() <= s.values.max() <= 1}
+    others = any(s is not None for s in (eval_accuracy, eval_success_rate, eval_pref_reward_accuracy))
+    share = {name for name, s in found.items() if 0 <= s.values.min() <= s.values.max() <= 1 and not others}
+    found = {name: s for name, s in found.items() if SCORED.search(name) or name in share}
     found = {
         n: s for n, s in found.items() if not APART.search(n) and (n not in (eval_named or {}) or not FORM.search(n))
     }

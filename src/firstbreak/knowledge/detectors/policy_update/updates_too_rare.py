@@ -2,8 +2,7 @@
 
 Looks for: The uses of one transition, (updates x {minibatch_size}) / environment steps, against `min_uses`; and the
 copies of the target network in the whole run, environment steps / {target_update_interval}, against `min_copies`. Both
-only where nothing was learned. Or a target network whose values stay at their first level while those of the network leave
-them, or the norm of whose weights never changes.
+only where nothing was learned.
 Why: A transition that no update draws teaches nothing: DQN draws each about 8 times, SAC and TD3 256 times. Each copy
 of the target network carries a reward one step further back. With one copy, an action is judged by the next two
 rewards.
@@ -16,41 +15,21 @@ References: https://www.nature.com/articles/nature14236
 https://stable-baselines3.readthedocs.io/en/master/modules/dqn.html
 """
 
-import re
-
-import numpy as np
-
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, seen_since, warning
 from firstbreak.engine.families import Method, only
-from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
-from firstbreak.model import Config, Fact, Finding, Message, NotMeasured, Role, Run, Series
-from firstbreak.patterns import pattern
+from firstbreak.model import Config, Fact, Finding, Message, NotMeasured, Role, Series
 from firstbreak.words import number
 
 FAMILIES = only(Method.VALUE_BASED)
 ROLES = (Role.RELATION,)
-WEIGHTS = pattern(
-    r"(?:.*[/._ |])?(?:abs_|\|)*(?:w|theta|weights?|params?|q?net)(?:[_ ]?norm)?(?:[_ (]?(?:tgt|targ\w*)\)?)?(?:[_ ]?norm)?\|*",
-    re.IGNORECASE,
-)
-TARGET = pattern(r"tgt|targ|frozen|lagged|slow", re.IGNORECASE)
-OF_LOSS = pattern(r"td|backup|bellman|return|^y", re.IGNORECASE)  #: targets of a loss, which hold the reward
-ROWS = 20  #: (convention)
-STILL, LEAST = (
-    0.1,
-    0.2,
-)  #: of the way that the values go; and of their last level, which that way has to be (convention)
 
 
 def detect(
+    score: Series,
     config: Config,
-    score: Series | None = None,
     progress_updates: Series | None = None,
-    value_mean: Series | None = None,
-    value_target_mean: Series | None = None,
-    run: Run | None = None,
     trajectory: Trajectory | None = None,
     solved: bool | None = None,
     *,
@@ -58,14 +37,8 @@ def detect(
     min_copies: float = at(2.0, "copies", "With fewer, an action is judged by two rewards."),
     min_points: int = at(5, "points", "Fewer scores do not show that nothing was learned."),
 ) -> Finding | NotMeasured | None:
-    if run is not None and (still := _weights_still(run)):
-        return still
-    if value_mean is not None and value_target_mean is not None:
-        left = _left_behind(value_mean.finite, value_target_mean.finite)
-        if left is not None:
-            return left
-    curve = score.finite if score is not None else None
-    if curve is None or len(curve) < min_points or curve.axis != "env_steps":
+    curve = score.finite
+    if len(curve) < min_points or curve.axis != "env_steps":
         return NotMeasured(f"no score at {min_points} numbers of environment steps")
     if solved or (trajectory is not None and trajectory.learned):
         return None
@@ -98,51 +71,6 @@ def detect(
         taken=taken,
         copies=number(copies),
         steps=number(steps),
-    )
-
-
-def _weights_still(run: Run) -> Finding | None:
-    """The norm of the target network's weights is one number, and that of the network's weights is not."""
-    norms = {name: s.finite for name, s in run.unknown.items() if WEIGHTS.fullmatch(name) and len(s.finite) >= ROWS}
-    norms |= {
-        s.raw: s.finite for s in (run.series.get("policy.weight_norm"),) if s is not None and len(s.finite) >= ROWS
-    }
-    target = next((s for name, s in norms.items() if TARGET.search(name) and np.ptp(s.values) == 0), None)
-    own = next((s for name, s in norms.items() if not TARGET.search(name) and np.ptp(s.values) > 0), None)
-    if target is None or own is None:
-        return None
-    return _finding(
-        target,
-        float(target.steps[0]),
-        "the weights of the target network have the norm {norm} in each of {n} rows, while those of the network go from {first} "
-        "to {last}: the target network is never copied; check from which weights, and into which, it is copied",
-        norm=facts.first(target),
-        n=facts.count(target),
-        first=facts.first(own),
-        last=facts.last(own),
-    )
-
-
-def _left_behind(values: Series, targets: Series) -> Finding | None:
-    """The mean value of the target network stays where it began, and that of the network leaves it."""
-    if min(len(values), len(targets)) < ROWS or not TARGET.search(targets.raw) or OF_LOSS.search(targets.raw):
-        return None
-    began, now, first, last = (median(part.values) for s in (values, targets) for part in (s.head(0.1), s.tail(0.25)))
-    moved = abs(now - began)
-    if (
-        moved < LEAST * abs(now)
-        or abs(last - first) > STILL * moved
-        or abs(now - last) < abs(began - first) + moved / 2
-    ):
-        return None
-    return _finding(
-        targets,
-        float(targets.steps[0]),
-        "the mean value of the target network stays at {target}, while that of the network goes from {began} to {now}: its "
-        "weights may never be copied; compare both networks after an update of the target",
-        target=facts.median(targets),
-        began=facts.median(values.head(0.1)),
-        now=facts.median(values.tail(0.25)),
     )
 
 
