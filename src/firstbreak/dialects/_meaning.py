@@ -166,17 +166,18 @@ _PHRASES_OF = """
     opt, trn t, t train, t update, t learn, sec train, sec learn | time rollout: t roll, t gen, t sample, sec generate, sec
     gen, t rollout, sec rollout | critic target: vtarg, v targ, next target, q next target, q next tgt, q lag, target net q, q
     frozen, v frozen, backup mean, bellman backup, bellman y, soft target, target y, q slow, slow q, slow value, tgtnet q, q
-    tgtnet, frozen q, qtgt, q tgt, q target, bootstrap mean, q lagged, qn tgt, qn target | return target: lambda ret, lambda
-    return, n step return, n step r, vtrace target, return to go, ret to go, empirical return, mc return, g avg, g mean |
-    advantage: e a | advantage std: sd a, a std, std a, a sd, adv sigma, adv s, sigma a, adv spread, a sigma | advantage mean:
-    a mean, a avg, adv m, a mu, a bar | reward margin: margin hat, score margin | pref acc: pref hit rate, pair acc, pairs
-    acc, acc pairs, order acc, ranking acc, acc pair, pairwise acc, rank acc, fraction ranked correctly, pairs ranked right |
-    pref loss: pref nll, l dpo, preference loss, pairwise loss | weight version: weights id, weight id | completion length:
-    answer tokens, tokens per answer, tokens per reply, answer length, answer len, reply tokens, summary length, out len, comp
-    tokens, comp toks, comp len, out tok, clen, seq len tok, tok per ans, tokens per ans | tool call: tools used, tool used |
-    logp ref: lpref, lp0, prior ll | reward: reward after kl, score after kl penalty, reward after kl penalty, rm kl, rm net,
-    net rew, rew after penalty, reward after penalty, outcome reward, net reward | reward std: rsd | weight norm: w l2,
-    weights l2, weight l2, param l2, theta norm, w norm | return target std: g sd, g std | input token: tokens in
+    tgtnet, frozen q, qtgt, q tgt, q target, bootstrap mean, q lagged, qn tgt, qn target, q boot, q bootstrap, bootstrap q |
+    return target: lambda ret, lambda return, n step return, n step r, vtrace target, return to go, ret to go, empirical
+    return, mc return, g avg, g mean | advantage: e a | advantage std: sd a, a std, std a, a sd, adv sigma, adv s, sigma a,
+    adv spread, a sigma | advantage mean: a mean, a avg, adv m, a mu, a bar | reward margin: margin hat, score margin | pref
+    acc: pref hit rate, pair acc, pairs acc, acc pairs, order acc, ranking acc, acc pair, pairwise acc, rank acc, fraction
+    ranked correctly, pairs ranked right | pref loss: pref nll, l dpo, preference loss, pairwise loss | weight version:
+    weights id, weight id | completion length: answer tokens, tokens per answer, tokens per reply, answer length, answer len,
+    reply tokens, summary length, out len, comp tokens, comp toks, comp len, out tok, clen, seq len tok, tok per ans, tokens
+    per ans | tool call: tools used, tool used | logp ref: lpref, lp0, prior ll | reward: reward after kl, score after kl
+    penalty, reward after kl penalty, rm kl, rm net, net rew, rew after penalty, reward after penalty, outcome reward, net
+    reward | reward std: rsd | weight norm: w l2, weights l2, weight l2, param l2, theta norm, w norm | return target std: g
+    sd, g std | input token: tokens in
 """
 _PHRASES = {" ".join(phrase.split()): atoms for atoms, phrases in entries(_PHRASES_OF) for phrase in phrases.split(",")}
 #: a return over the last so many episodes: `ret20`, `return_mean_100`, `reward_ma100`

@@ -254,9 +254,10 @@ def dropout_of(run: Run) -> dict[str, float]:
 def half_configured(config: Config) -> bool:
     """Whether no copy in float32 collects small steps: the optimizer's states are in bfloat16, or it has no master weights."""
     alone = any(MASTER.search(name) and value is False for name, value in config.raw.items())
-    types = WEIGHT_TYPE if alone else OPTIMIZER_TYPE
-    return any(
-        str(value).rpartition(".")[2] in ("bfloat16", "bf16")
-        for name, value in config.raw.items()
-        if types.search(name)
-    )
+    return in_half(config, WEIGHT_TYPE if alone else OPTIMIZER_TYPE)
+
+
+def in_half(config: Config, types: re.Pattern[str] = WEIGHT_TYPE) -> bool:
+    """Whether the weights, or what else has such a type, are in bfloat16."""
+    halves = ("bfloat16", "bf16")
+    return any(str(value).rpartition(".")[2] in halves for name, value in config.raw.items() if types.search(name))

@@ -88,13 +88,10 @@ def _equal(several: list[Series]) -> Finding | None:
 
 def _columns(run: Run) -> Series | None:
     """Whether the next observation is the observation, from the columns `x` and `next_x` of a table of transitions."""
-    if not {"action", "act", "a"} & run.unknown.keys():
+    known = {name.rpartition("/")[2]: s for name, s in run.unknown.items()}
+    if not {"action", "act", "a"} & known.keys():
         return None
-    pairs = [
-        (run.unknown[name[5:]], s)
-        for name, s in run.unknown.items()
-        if name.startswith("next_") and name[5:] in run.unknown
-    ]
+    pairs = [(known[name[5:]], s) for name, s in known.items() if name.startswith("next_") and name[5:] in known]
     if not pairs or any(not np.array_equal(before.steps, after.steps) for before, after in pairs):
         return None
     same = np.all([before.values == after.values for before, after in pairs], axis=0)

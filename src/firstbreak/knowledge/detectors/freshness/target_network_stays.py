@@ -30,7 +30,7 @@ WEIGHTS = pattern(
     r"(?:.*[/._ |])?(?:abs_|\|)*(?:w|theta|weights?|params?|q?net)(?:[_ ]?norm)?(?:[_ (]?(?:tgt|targ\w*)\)?)?(?:[_ ]?norm)?\|*",
     re.IGNORECASE,
 )
-TARGET = pattern(r"tgt|targ|frozen|lagged|slow", re.IGNORECASE)
+TARGET = pattern(r"tgt|targ|frozen|lagged|slow|boot", re.IGNORECASE)
 OF_LOSS = pattern(r"td|backup|bellman|return|^y", re.IGNORECASE)  #: targets of a loss, which hold the reward
 ROWS = 20  #: (convention)
 STILL, LEAST = (

@@ -129,6 +129,8 @@ def detect(
         if alone
         else ""
     )
+    #: before any update both have the same weights: nothing that ages them explains a distance
+    begun = any(r.distance.steps[0] <= 1 and r.distance.values[0] >= BEGUN for r in long_enough)
     onset = first_sustained(worst.distance, lambda values: values > 1)
     return graded(
         severity,
@@ -148,7 +150,7 @@ def detect(
         perfect=number(worst.perfect),
         doubt=doubt,
         one_by_one="token by token" if text else "action by action",
-        confidence=Confidence.LOW if alone else Confidence.HIGH if len(long_enough) > 1 else Confidence.MEDIUM,
+        confidence=Confidence.LOW if alone else Confidence.HIGH if begun or len(long_enough) > 1 else Confidence.MEDIUM,
         numbers={"level": _level(worst), "alone": alone},
     )
 
@@ -207,6 +209,7 @@ def _drift(
     )
 
 
+BEGUN = 2.0  #: times the distance that is fine, at the first step (convention)
 FINE = 0.1  #: of the late distance, of a log that begins with the run (convention)
 NOTHING = 1e-4  #: of the late distance: what two passes over the same weights differ by
 

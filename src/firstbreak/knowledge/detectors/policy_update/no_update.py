@@ -37,7 +37,7 @@ import numpy as np
 
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, graded, seen_since
-from firstbreak.engine.common_settings import half_configured
+from firstbreak.engine.common_settings import half_configured, in_half
 from firstbreak.engine.families import Policy
 from firstbreak.engine.stats.changes import for_good, rounded_away
 from firstbreak.engine.stats.points import median
@@ -55,7 +55,7 @@ LOGS_LOSSES = frozenset({"sb3"})
 LEARNING = ("loss", "value", "policy", "progress.updates", "td_error")
 #: the share of the weights that a step changes
 CHANGED = pattern(
-    r"(?:^|[/_.])(?:params?|weights?|dw|w)_?(?:changed|nonzero|moved)|(?:changed|nonzero)_(?:params?|weights?)",
+    r"(?:^|[/_.])(?:params?|weights?|dw|w)_?(?:changed|nonzero|moved|touched)|(?:changed|nonzero|touched)_(?:params?|weights?)",
     re.IGNORECASE,
 )
 FEW, STILL = 0.3, 10  #: of the weights, and rows (convention)
@@ -120,7 +120,7 @@ def detect(
         if policy_clip_fraction is None or _zero(policy_clip_fraction.between(since)):
             return _idle(run.config, distance.finite, curves[0], grad_norm, lr, since)
     pure_half = half_configured(run.config)
-    if pure_half and not solved and (few := _few_change(run)):
+    if (pure_half or in_half(run.config)) and not solved and (few := _few_change(run)):
         return few
     stands = trajectory is not None and trajectory.kind == "flat"
     stands = stands or (pure_half and training_score is not None and not trend(training_score.finite).direction)
@@ -177,15 +177,15 @@ def detect(
 
 
 def _few_change(run: Run) -> Finding | None:
-    """Weights and the state of their optimizer in bfloat16, and a step that changes few of them."""
+    """Weights in bfloat16, and a step that changes few of them."""
     changed = next(
         (s.finite for name, s in run.unknown.items() if CHANGED.search(name) and len(s.finite) > STILL), None
     )
     if changed is None or not 0 <= changed.values.min() <= changed.values.max() <= 1 or median(changed.values) > FEW:
         return None
     what = facts.tell(
-        "a step changes {share} of the weights in the median, and they and their optimizer are kept in bfloat16: smaller "
-        "steps are rounded away; keep the weights of the optimizer in float32",
+        "a step changes {share} of the weights in the median, and they are kept in bfloat16: smaller steps are rounded away; "
+        "keep the weights of the optimizer in float32",
         share=percent(median(changed.values)),
     )
     return _finding(changed, what, float(changed.steps[0]), Severity.CRITICAL)
