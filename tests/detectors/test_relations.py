@@ -624,11 +624,7 @@ def test_the_report_says_how_many_relations_hold_and_which_do_not() -> None:
     assert "broken: reward-not-its-parts" in terminal.render(broken, width=100)
     assert json_report.payload(broken)["relations"]["broken"] == ["reward-not-its-parts"]
     apart = grpo(
-        {
-            "policy.logp.rollout": -0.6 + noise(N, 0.1),
-            "policy.logp.old": np.where(X < 1, -0.49, -1.0) + noise(N, 0.1),
-            "reward.mean": SUM,
-        }
+        {"policy.logp.rollout": -0.6 + noise(N, 0.1), "policy.logp.old": -1.0 + noise(N, 0.1), "reward.mean": SUM}
     )
     assert "in doubt: train-inference-mismatch" in terminal.render(diagnose(apart), width=100)
 

@@ -130,7 +130,8 @@ def detect(
         else ""
     )
     #: before any update both have the same weights: nothing that ages them explains a distance
-    begun = any(r.distance.steps[0] <= 1 and r.distance.values[0] >= BEGUN for r in long_enough)
+    gap = [r.distance for r in long_enough if r.series is rollout_train_logp_absdiff_mean]
+    begun = any(distance.steps[0] <= 1 and distance.values[0] >= BEGUN for distance in gap)
     onset = first_sustained(worst.distance, lambda values: values > 1)
     return graded(
         severity,
