@@ -239,11 +239,18 @@ def test_a_jump_to_six_times_the_norm_counts_where_the_score_falls_from_there() 
     )
 
 
+def test_a_policy_whose_score_falls_still_gets_updates() -> None:
+    norms = np.where(np.arange(200) < 20, 20.0, 1.2) * (1 + noise(200, 0.05, 1))
+    score = np.where(np.arange(200) < 20, 22.0, np.linspace(22, 11, 200)) + noise(200, 0.3, 2)
+    found("gradient-vanished", run({"grad.norm": norms, "reward.mean": np.full(200, 11.0) + noise(200, 0.3, 3)}))
+    assert silent("gradient-vanished", run({"grad.norm": norms, "reward.mean": score}))
+
+
 def test_a_very_heavy_tail_is_a_warning() -> None:
     norms = 0.6 * CALM
     norms[100::6] *= 170
     score = np.linspace(0.3, 0.7, 200) + noise(200, 0.01)
-    found("grad-norm-explosion", run({"grad.norm": norms, "reward.mean": score}), Severity.WARNING)
+    assert found("grad-norm-explosion", run({"grad.norm": norms, "reward.mean": score}), Severity.WARNING).onset >= 100
 
 
 def test_an_infinite_loss_is_no_gap_of_a_table() -> None:

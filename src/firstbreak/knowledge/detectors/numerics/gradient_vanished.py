@@ -1,7 +1,8 @@
 """The gradient has shrunk to nothing although the task is not solved.
 
 Looks for: The gradient norm over the last quarter: exactly 0 in most updates, or a share of `max_share` of its own
-early level. Where it fell at one step, and the score has not risen since, `sudden_share` is enough. An update in which
+early level. Where it fell at one step, and the score neither rises nor falls since, `sudden_share` is
+enough. An update in which
 all groups were zero-variance groups has no gradient by construction. Such updates are left out, if others are left.
 Why: Without a gradient the remaining steps cost compute and change nothing. Either the training signal no longer
 separates good from bad, or it no longer reaches the weights.
@@ -23,7 +24,7 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at, enough, seen_since, warning
 from firstbreak.engine.families import Method
 from firstbreak.engine.stats.changes import departed, for_good
-from firstbreak.engine.stats.direction import rises
+from firstbreak.engine.stats.direction import falls, rises
 from firstbreak.engine.stats.points import median
 from firstbreak.model import Confidence, Expected, Finding, Series, Statistic
 from firstbreak.values import replace
@@ -88,13 +89,14 @@ def detect(
 
 
 def _sudden(norms: Series, share: float, scores: tuple[Series | None, ...]) -> int | None:
-    """The index at which the norm fell to this share at once and for good, where a score has not risen since."""
+    """The index at which the norm fell to this share at once and for good, where a score neither rises nor falls since."""
     fall = departed(norms, log=True)
     at_once = fall is not None and fall.interval[1] - fall.step <= AT_ONCE * (norms.steps[-1] - norms.steps[0])
     if fall is None or fall.ratio > share or not at_once:
         return None
-    if all(rises(score.finite.between(fall.step)) for score in scores if score is not None):
-        return None
+    since = [score.finite.between(fall.step) for score in scores if score is not None]
+    if all(map(rises, since)) or any(map(falls, since)):
+        return None  # a score that moves on its way down is moved by these updates
     return int(np.searchsorted(norms.steps, fall.step))
 
 
