@@ -35,8 +35,6 @@ ARGUMENTS: dict[str, str] = {
     "says so.",
     "zoo-ddpg-hopperbullet-v0": "the evaluation was best at step 120000 (1772), and 1509 and 1523 were reached again at 420000 "
     "and 950000, with a spread of hundreds between episodes: the diagnosis says to watch, and names no link.",
-    "zoo-dqn-cartpole-v1": "the evaluation fell from 500 to 98 at once while the training reward went on rising: the diagnosis "
-    "goes back to the best checkpoint, and names what changed at once, the environment, before the critic.",
     "c34-dpo-packing": "two expected values and two observed ones, without a score: nothing is measured, and firstbreak says "
     "what to log. A link was named before only because a missing score counted as a cause.",
 }
