@@ -177,6 +177,13 @@ PAIRS: dict[str, tuple[Parts, Parts]] = {
         {"printed": "No evaluation was recorded", "unknown": ("eval_gsm8k",)},
         {"unknown": ("eval_runtime",)},
     ),
+    "cause_at_a_sound_link": (
+        {
+            "summary": "First break at advantage. One possible cause: the reward has the wrong sign (11 %, at reward).",
+            "links": {"reward": ("ok", "")},
+        },
+        {"links": {"reward": ("suspect", "")}},
+    ),
     "advice_beyond_its_limit": (
         {"printed": "Use fewer `actor.ppo_n_minibatches` (now 1) per batch"},
         {"printed": "Use fewer `actor.ppo_n_minibatches` (now 4) per batch"},

@@ -492,6 +492,13 @@ def evaluation_that_is_not_read(said: Said) -> Iterator[str]:
 # Causes and advice ------------------------------------------------------------------------------------------------------
 
 
+def cause_at_a_sound_link(said: Said) -> Iterator[str]:
+    """A cause is named as possible at a link that is called ok."""
+    for place in re.findall(r"\(\d+ %, at ([a-z ]+)\)", said.verdict("summary")):
+        if said.status(place.replace(" ", "_")) == "ok":
+            yield f"{said.verdict('summary')} / {place}: ok"
+
+
 def advice_beyond_its_limit(said: Said) -> Iterator[str]:
     """Nothing is to be lowered that is at its lowest: fewer of one, a rate of (nearly) nothing."""
     for text in re.split(r"(?<=[.;]) |• ", said.line):

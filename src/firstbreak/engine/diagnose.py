@@ -19,7 +19,7 @@ from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.smooth import smooth
 from firstbreak.engine.thresholds import Thresholds, changed, for_run
-from firstbreak.engine.verdict import STOPS, in_words, leading_cause_and_rival, link_verdicts
+from firstbreak.engine.verdict import STOPS, causes_in_question, in_words, link_verdicts
 from firstbreak.model import (
     EMPTY,
     BestCheckpoint,
@@ -64,7 +64,7 @@ def diagnose(
         interval = widened(judged.first_break.interval, run, judged.first_break.metric)
         judged = replace(judged, first_break=replace(judged.first_break, interval=interval))
     first_break, verdict = judged.first_break, in_words(judged, inputs, outcomes, ranked, best)
-    _, rival = leading_cause_and_rival(ranked, first_break)
+    asked = causes_in_question(ranked, first_break)
     shown = [c for i, c in enumerate(ranked) if i < CAUSES_SHOWN or c.id == HEALTHY]
     if verdict.action in STOPS:
         shown.sort(key=lambda cause: cause.id == HEALTHY)  # what stops a run is not nothing
@@ -74,7 +74,7 @@ def diagnose(
         first_break=first_break,
         causes=tuple(shown),
         outcomes=tuple(outcomes),
-        links=link_verdicts(outcomes, first_break, verdict.action, rival, known=verdict.known),
+        links=link_verdicts(outcomes, first_break, verdict.action, asked, known=verdict.known),
         score=judged.score,
         harm=judged.harm,
         best_checkpoint=best,

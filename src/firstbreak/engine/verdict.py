@@ -61,20 +61,21 @@ def link_verdicts(
     outcomes: Sequence[Outcome],
     first_break: FirstBreak | None,
     action: Action,
-    rival: RankedCause | None = None,
+    asked: Sequence[RankedCause] = (),
     *,
     known: bool = True,
 ) -> Mapping[Link, LinkVerdict]:
     """One verdict for each of the ten links. The first break is broken where the run should stop; every other link with a
     warning is suspect.
 
-    Of two links that cannot be told apart, each is suspect, and so is the link of the `rival`, the cause that the first one
-    cannot be told apart from. `known`: the log is long enough for a check that finds nothing to mean something.
+    Of two links that cannot be told apart, each is suspect, and so is the link of each cause that is `asked` for, those
+    that the summary names. `known`: the log is long enough for a check that finds nothing to mean something.
     """
     found = {link: _link_verdict([o for o in outcomes if o.link is link], link, first_break, action) for link in Link}
-    if rival is not None and rival.link is not None and found[rival.link].status is LinkStatus.OK:
-        why = f"a cause that cannot be ruled out would be here: {lowered(rival.title)} ({percent(rival.probability)})"
-        found[rival.link] = LinkVerdict(status=LinkStatus.SUSPECT, why=why)
+    for cause in asked:
+        if cause.link is not None and found[cause.link].status is LinkStatus.OK:
+            why = f"a cause that cannot be ruled out would be here: {lowered(cause.title)} ({percent(cause.probability)})"
+            found[cause.link] = LinkVerdict(status=LinkStatus.SUSPECT, why=why)
     if known:
         return found
     few = LinkVerdict(status=LinkStatus.NOT_MEASURED, why=TOO_FEW)
