@@ -5,6 +5,7 @@ import numpy as np
 from firstbreak.model import Series
 
 CONSTANT = 1e-11  # relative spread below which a curve is its own rounding error
+AT_ONCE = 4_000_000  # numbers in windows of a long curve that are copied together
 
 
 def points(curve: Series | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -40,11 +41,14 @@ def late_median(curve: Series, share: float = 0.25) -> float:
 
 
 def medians(rows: np.ndarray) -> np.ndarray:
-    """The medians (k,) of rows (k, n) of finite values."""
-    half = rows.shape[1] // 2
-    ordered = np.partition(rows, half, axis=1)
-    upper = ordered[:, half]
-    return np.asarray(upper if rows.shape[1] % 2 else (ordered[:, :half].max(axis=1) + upper) / 2)
+    """The medians (k,) of rows (k, n) of finite values; a view of overlapping windows is copied in parts."""
+    half, many = rows.shape[1] // 2, max(1, AT_ONCE // rows.shape[1])
+    found = np.empty(len(rows))
+    for start in range(0, len(rows), many):
+        ordered = np.partition(rows[start : start + many], half, axis=1)
+        upper = ordered[:, half]
+        found[start : start + many] = upper if rows.shape[1] % 2 else (ordered[:, :half].max(axis=1) + upper) / 2
+    return found
 
 
 def quantiles(rows: np.ndarray, share: float) -> np.ndarray:

@@ -54,11 +54,13 @@ def share_proved(curve: Series, rows: Series | None, config: Config, what: str, 
 def on_average(curve: Series, config: Config, what: str, *, above: float, clear: float) -> Finding | None:
     """The finding that the mean lies above a limit, and so many standard errors above 0, from the first measurement on."""
     points = curve.finite
-    for n in range(MIN_POINTS, len(points) + 1):
-        values = points.values[:n]
-        mean, error = float(np.mean(values)), float(np.std(values, ddof=1)) / n**0.5
-        if mean > above and t_to_z(mean / max(error, 1e-12), n - 1) > clear:
-            began, step = float(points.steps[0]), float(points.steps[n - 1])
+    n = np.arange(1, len(points) + 1)
+    mean = np.cumsum(points.values) / n
+    spread = np.cumsum((points.values - (middle := points.values[:1])) ** 2) / n - (mean - middle) ** 2
+    error = np.sqrt(np.maximum(spread, 0) / np.maximum(n - 1, 1))
+    for i in np.flatnonzero((n >= MIN_POINTS) & (mean > above) & (mean > clear * error)):
+        if t_to_z(float(mean[i]) / max(float(error[i]), 1e-12), int(i)) > clear:
+            began, step = float(points.steps[0]), float(points.steps[i])
             return _finding(points, config, what, facts.mean(points.between(began, step)), (began, step))
     return None
 

@@ -225,12 +225,19 @@ def _at_once(gap: Series, jump: Change, min_jump: float, min_step_share: float) 
 
 def _scale(eval_score: Series, reward_mean: Series) -> float:
     """What one unit of the training reward is worth in units of the evaluation, a step of it at the best place aside."""
-    trained = _trained(eval_score, reward_mean)
-    n, one = len(trained), np.ones(len(trained))
-    designs = [np.column_stack([one, trained, np.arange(n) >= at]) for at in range(2, n - 1)]
-    fits = [np.linalg.lstsq(design, eval_score.values, rcond=None)[0] for design in designs]
-    best = min(range(len(fits)), key=lambda i: float(np.sum((eval_score.values - designs[i] @ fits[i]) ** 2)))
-    return max(0.0, float(fits[best][1]))
+    x, y = _trained(eval_score, reward_mean), eval_score.values
+    x, y = x - x.mean(), y - y.mean()
+    at = np.arange(2, len(x) - 1)
+    xx, xy, yy = (_within(a * b, a, b, at) for a, b in ((x, x), (x, y), (y, y)))
+    slope = np.divide(xy, xx, out=np.zeros(len(at)), where=xx > 1e-12 * max(float(x @ x), 1e-300))
+    return max(0.0, float(slope[np.argmin(yy - slope * xy)]))
+
+
+def _within(product: np.ndarray, a: np.ndarray, b: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """Sums of products of deviations from the means of the two parts that a curve (n,) has at each place (k,)."""
+    before, first, second = (np.cumsum(values)[at - 1] for values in (product, a, b))
+    left = before - first * second / at
+    return left + (product.sum() - before) - (a.sum() - first) * (b.sum() - second) / (len(a) - at)
 
 
 def _trained(eval_score: Series, reward_mean: Series) -> np.ndarray:

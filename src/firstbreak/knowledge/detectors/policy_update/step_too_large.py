@@ -19,18 +19,21 @@ References: https://arxiv.org/abs/1707.06347 https://spinningup.openai.com/en/la
 """
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from firstbreak.engine import facts
 from firstbreak.engine.checks import at, enough, graded, seen_since
 from firstbreak.engine.families import Method, without
 from firstbreak.engine.stats.changes import for_good
 from firstbreak.engine.stats.direction import fell_since
+from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.model import Confidence, Config, Finding, Series, Severity, Statistic
 from firstbreak.words import number
 
 EITHER_SCORE = True
 FAMILIES = without(Method.SUPERVISED)
+MEDIAN_OLD = 0.03  #: of the points before: after so many more, "everything before them" is asked again (convention)
 
 
 def detect(
@@ -102,7 +105,7 @@ def detect(
         seen_since(kl_old, "KL divergence per update", since, interval, metric="kl.old", level=limit),
         moves=moves,
         since=facts.tell(
-            "at most, right after {since}," if burst is not None else "since {since}", since=facts.at(kl, since)
+            "at most, right after {since}" if burst is not None else "since {since}", since=facts.at(kl, since)
         ),
         against=against,
         which="these updates are" if burst is not None else "each update is",
@@ -125,9 +128,13 @@ def _burst(kl: Series, limit: float, burst_growth: float, burst_points: int, sin
     A policy that was thrown away stands still afterwards, so the level at the end shows nothing.
     """
     size = np.abs(kl.values)
-    for i in range(burst_points, len(size)):
-        bound = max(limit, burst_growth * float(np.median(size[:i])))
-        in_a_row = len(size) - i >= burst_points and size[i : i + burst_points].min() > bound
-        if in_a_row or size[i] > single_growth * bound:
-            return float(kl.steps[i])
+    low = np.append(sliding_window_view(size, burst_points).min(axis=1), np.zeros(burst_points - 1))  # of some in a row
+    start = burst_points
+    while start < len(size):
+        end = start + 1 + int(MEDIAN_OLD * start)
+        bound = max(limit, burst_growth * median(size[:start]))
+        beyond = (low[start:end] > bound) | (size[start:end] > single_growth * bound)
+        if beyond.any():
+            return float(kl.steps[start + int(np.argmax(beyond))])
+        start = end
     return None

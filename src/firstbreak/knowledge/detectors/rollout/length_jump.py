@@ -28,6 +28,7 @@ from firstbreak.engine.stats.points import median, medians
 from firstbreak.model import Confidence, Finding, NotMeasured, Series
 
 FAMILIES = only(Policy.TEXT)
+PLACES = 1000  #: at which the level of a curve is asked (convention)
 
 
 def detect(
@@ -52,15 +53,16 @@ def detect(
     if length.values.min() <= 0:
         return None
     logs = np.log(length.values)
-    wide, gap = max(4, round(window * len(logs))), max(2, round(sudden * len(logs)))
-    starts = np.arange(max(wide, round(beginning * len(logs))), len(logs) - gap - wide + 1)
-    if not len(starts):
+    each = -(-len(logs) // PLACES)  # a level is asked at each of so many points
+    wide, gap = (each * -(-max(least, round(share * len(logs))) // each) for least, share in ((4, window), (2, sudden)))
+    levels = medians(np.lib.stride_tricks.sliding_window_view(logs, wide)[::each])
+    places = np.arange(-(-max(wide, round(beginning * len(logs))) // each), len(levels) - gap // each)
+    if not len(places):
         return None
-    levels = medians(np.lib.stride_tricks.sliding_window_view(logs, wide))
-    jumps = levels[starts + gap] - levels[starts - wide]
+    jumps = levels[places + gap // each] - levels[places - wide // each]
     at = int(np.argmax(np.abs(jumps)))
-    jump, start = float(jumps[at]), int(starts[at])
-    before, after, end = levels[start - wide], levels[start + gap], median(logs[-wide:])
+    jump, start = float(jumps[at]), int(places[at]) * each
+    before, after, end = levels[places[at] - wide // each], levels[places[at] + gap // each], median(logs[-wide:])
     ends = levels[[0, -1]]
     if (
         abs(jump) < max(np.log(min_ratio), min_size * noise_scale(logs))
