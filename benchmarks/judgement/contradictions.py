@@ -310,7 +310,7 @@ def known_to_have_learned_and_flat(said: Said) -> Iterator[str]:
 def reward_rose_and_fell(said: Said) -> Iterator[str]:
     """One statement has the training reward rise, another has it fall."""
     rose = re.search(
-        r"the reward (?:rose|rises) by|the training re(?:ward|turn) (?:still rises|rose and stays)", said.line
+        r"the reward (?:rose|rises) (?:by|from)|the training re(?:ward|turn) (?:still rises|rose and stays)", said.line
     )
     fell = re.search(r"the training re(?:ward|turn) (?:fell|falls)\b", said.line)
     if rose and fell:

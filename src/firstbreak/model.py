@@ -17,7 +17,7 @@ import numpy as np
 
 from firstbreak.values import dataclass, field, replace
 from firstbreak.viewable import Shown, Viewable
-from firstbreak.words import axis_word, link_word, number, percent, shortened
+from firstbreak.words import link_word, number, percent, shortened, step_word
 
 Interval = tuple[float, float]
 EMPTY: Mapping[str, Any] = MappingProxyType({})
@@ -417,7 +417,7 @@ class Fact:
     def __format__(self, spec: str) -> str:
         """The value as it is written: "%" as a share; a place as "step 120", in words of the curve's own axis."""
         if self.statistic is Statistic.STEP:
-            return number(self.value) if spec == "n" else f"{axis_word(self.axis)} {number(self.value)}"
+            return number(self.value) if spec == "n" else f"{step_word(self.axis)} {number(self.value)}"
         return percent(self.value) if spec == "%" else number(self.value)
 
 

@@ -27,8 +27,13 @@ _AXIS = {"env_steps": "environment step"}
 
 
 def axis_word(axis: str) -> str:
-    """What one unit of an axis is called: "step", "environment step", "iteration", ..."""
+    """What one unit of an axis is called, as a label: "step", "environment step", "iteration", ..."""
     return _AXIS.get(axis, axis)
+
+
+def step_word(axis: str) -> str:
+    """What it is called inside a sentence, below a heading that says which steps they are: "step", "iteration", ..."""
+    return axis_word(axis).rpartition(" ")[2]
 
 
 def link_word(link: enum.Enum) -> str:
@@ -38,7 +43,7 @@ def link_word(link: enum.Enum) -> str:
 
 def moment(axis: str, onset: float | None, interval: tuple[float, float] | None, last: float | None = None) -> str:
     """'step 212 of 400 (between 205 and 220)'. The limits are rounded to whole steps where the step is whole."""
-    word, of = axis_word(axis), "" if last is None else f" of {number(last)}"
+    word, of = step_word(axis), "" if last is None else f" of {number(last)}"
     if interval is None or interval[0] == interval[1]:
         at = onset if onset is not None or interval is None else interval[0]
         return "" if at is None else f"{word} {number(at)}{of}"

@@ -30,7 +30,7 @@ def test_a_text_carries_the_facts_of_its_parts() -> None:
 
 def test_a_place_is_told_in_units_of_its_axis() -> None:
     assert f"{facts.at(replace(LOSS, axis='epoch', steps=LOSS.steps / 10), 1.5)}" == "epoch 1.5"
-    assert f"{facts.at(replace(LOSS, axis='env_steps'), 40.0)}" == "environment step 40"
+    assert f"{facts.at(replace(LOSS, axis='env_steps'), 40.0)}" == "step 40"
 
 
 def test_a_share_is_told_in_percent() -> None:
@@ -97,6 +97,9 @@ def test_a_finding_states_its_numbers() -> None:
 
 def test_a_level_is_told_with_the_last_values_where_these_lie_elsewhere() -> None:
     falls = np.r_[np.linspace(1.0, 0.5, 57), 0.3, 0.3, 0.9]
-    for values, said in ((falls, "(its last 3 values: 0.3 to 0.9)"), (np.linspace(1.0, 0.5, 60), "")):
+    for values, said in (
+        (falls, "(mean of the last 3 values, 0.3 to 0.9)"),
+        (np.linspace(1.0, 0.5, 60), "(mean of the last 3 values)"),
+    ):
         curve = series("reward.mean", values)
         assert facts.but_for(curve, trajectory(curve)).strip() == said

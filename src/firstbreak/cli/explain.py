@@ -1,5 +1,6 @@
 """firstbreak explain [RUN] NAME"""
 
+import shutil
 from pathlib import Path
 
 import click
@@ -18,14 +19,14 @@ def command(names: tuple[str, ...]) -> None:
             from firstbreak.audit.audit import explained
             from firstbreak.reports.explanation import contents
 
-            click.echo(contents(explained()))
+            _echo(contents(explained()))
         case (name,):
             from firstbreak.audit.audit import explained
             from firstbreak.readers import Unreadable
             from firstbreak.reports.explanation import explain
 
             try:
-                click.echo(explain(name, explained))
+                _echo(explain(name, explained))
             except Unreadable:
                 if not Path(name.partition("#")[0]).exists():
                     raise
@@ -34,6 +35,12 @@ def command(names: tuple[str, ...]) -> None:
             _of_a_run(run, name)
         case _:
             raise click.UsageError("give one NAME, or a RUN and one NAME")
+
+
+def _echo(text: str) -> None:
+    from firstbreak.reports.text import wrapped
+
+    click.echo(wrapped(text, shutil.get_terminal_size().columns))
 
 
 def _of_a_run(path: str, name: str) -> None:

@@ -9,7 +9,7 @@ from firstbreak.compare.judge import Judgement, judge
 from firstbreak.compare.statistics import Estimate
 from firstbreak.reports import html
 from firstbreak.reports.markup import Markup, element, join
-from firstbreak.words import axis_word, joined, link_word, number, shortened
+from firstbreak.words import joined, link_word, number, shortened, step_word
 
 LONGEST_NAME = 44  #: characters of a name in a table
 LOOKS = 20  #: sides that colour and dash tell apart
@@ -120,7 +120,7 @@ def _where(first: Arm, p: FirstDifference) -> Markup:
 
 
 def _moment(first: Arm, p: FirstDifference) -> str:
-    return f"{axis_word(first.members[0].run.axis_of(p.metric))} {number(p.step)}"
+    return f"{step_word(first.members[0].run.axis_of(p.metric))} {number(p.step)}"
 
 
 def _estimate(value: Estimate, sign: bool = False) -> Markup:

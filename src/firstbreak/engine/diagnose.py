@@ -29,6 +29,7 @@ from firstbreak.model import (
     Interval,
     Outcome,
     RankedCause,
+    Role,
     Run,
     Weight,
 )
@@ -62,6 +63,7 @@ def diagnose(
     judged = judge(inputs, outcomes, ranked, best)
     if judged.first_break is not None and not judged.first_break.sudden:
         interval = widened(judged.first_break.interval, run, judged.first_break.metric)
+        interval = _after_the_best(interval, judged.first_break, outcomes, best)
         judged = replace(judged, first_break=replace(judged.first_break, interval=interval))
     first_break, verdict = judged.first_break, in_words(judged, inputs, outcomes, ranked, best)
     asked = causes_in_question(ranked, first_break)
@@ -103,8 +105,20 @@ def widened(interval: Interval | None, run: Run, metric: str | None = None) -> I
         return interval
     first, last = span
     margin = likelihood.onset_margin() * (last - first)
-    start = first if first > margin else min(first, 1.0)
-    return max(start, interval[0] - margin), interval[1]
+    start = max(first if first > margin else min(first, 1.0), interval[0] - margin)
+    logged = run.series[metric].steps if metric in run.series else np.zeros(0)
+    before = logged[logged <= start]
+    return float(before[-1]) if len(before) else start, interval[1]
+
+
+def _after_the_best(
+    interval: Interval | None, broke: FirstBreak, outcomes: Sequence[Outcome], best: BestCheckpoint | None
+) -> Interval | None:
+    """A score does not fall before its best step."""
+    fell = any(o.detector == broke.detector and Role.SCORE_FELL in o.roles for o in outcomes)
+    if interval is None or best is None or broke.step is None or not fell or best.metric != broke.metric:
+        return interval
+    return min(max(interval[0], best.step), broke.step), interval[1]
 
 
 def healthy(ranked: Sequence[RankedCause]) -> float:

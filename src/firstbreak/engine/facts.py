@@ -10,8 +10,9 @@ from functools import partial
 import numpy as np
 
 from firstbreak.engine.inputs import DERIVED, Inputs
+from firstbreak.engine.stats import shape as shape_of
 from firstbreak.engine.stats.changes import settling
-from firstbreak.engine.stats.shape import WINDOWS, Trajectory
+from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.statistic import WHOLE, statistic
 from firstbreak.model import Config, Fact, Message, Series, Statistic
 from firstbreak.words import number
@@ -82,7 +83,9 @@ def start(curve: Series, shape: Trajectory) -> Fact:
 
 
 def best(curve: Series, shape: Trajectory) -> Fact:
-    """The highest level of a course."""
+    """The highest level of a course; of a few evaluations the best one."""
+    if shape_of.few(len(curve.finite)):
+        return of(Statistic.HIGHEST, curve.between(shape.best_step, shape.best_step))
     return _level(curve, shape.best_step, shape.best)
 
 
@@ -91,16 +94,22 @@ def end(curve: Series, shape: Trajectory) -> Fact:
     return _level(curve, shape.end_step, shape.end)
 
 
+def averaged(curve: Series) -> str:
+    """What the levels of a course are where they are not single values: " (means of 3 values)"."""
+    return f" (means of {each} values)" if (each := shape_of.width(len(curve.finite))) > 1 else ""
+
+
 def but_for(curve: Series, shape: Trajectory) -> str:
-    """Where the last values lie, if one is seen to lie elsewhere than the last level: their mean, without spikes."""
+    """Of how many values the last level is the mean, and where these lie if one is seen to lie elsewhere: their mean, without
+    spikes."""
     values = curve.finite.values
-    windowed = len(values) >= WINDOWS
-    last = values[-max(3, len(values) // WINDOWS) :] if windowed else values[-1:]
-    far = STRAY * np.ptp(values) if windowed else ROUNDING * (abs(shape.gain) + abs(shape.drop))
-    if not len(last) or np.max(np.abs(last - shape.end)) <= far:
-        return ""
-    several = f"{len(last)} values: {number(last.min())} to {number(last.max())}"
-    return f" (its last {several if len(last) > 1 else f'value is {number(last[0])}'})"
+    n = shape_of.last(len(values))
+    last = values[-n:]
+    far = STRAY * np.ptp(values) if n > 1 else ROUNDING * (abs(shape.gain) + abs(shape.drop))
+    strays = np.max(np.abs(last - shape.end)) > far
+    if n == 1:
+        return f" (its last value is {number(last[0])})" if strays else ""
+    return f" (mean of the last {n} values{f', {number(last.min())} to {number(last.max())}' if strays else ''})"
 
 
 def _level(curve: Series, step: float, seen: float) -> Fact:

@@ -38,7 +38,7 @@ from firstbreak.model import (
     WeightKind,
 )
 from firstbreak.values import replace
-from firstbreak.words import axis_word, number, quoted
+from firstbreak.words import number, quoted, step_word
 
 NONE_OF_THESE = "none-of-these"
 
@@ -386,7 +386,7 @@ def _experiment(cause: Cause, name: str, inputs: Inputs) -> Experiment | None:
     if experiment is None:
         return None
     steps = math.ceil(experiment.length * (last or 0.0))
-    long = f" (about {number(steps)} {axis_word(inputs.run.axis)}{'s' * (steps != 1)})" if steps else ""
+    long = f" (about {number(steps)} {step_word(inputs.run.axis)}{'s' * (steps != 1)})" if steps else ""
     return replace(experiment, text=f"{experiment.text}{long}.")
 
 

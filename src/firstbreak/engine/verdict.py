@@ -46,12 +46,13 @@ from firstbreak.model import (
     Verdict,
     WeightKind,
 )
-from firstbreak.words import axis_word, joined, link_word, lowered, moment, number, percent, quoted
+from firstbreak.words import joined, link_word, lowered, moment, number, percent, quoted, step_word
 
 TOO_FEW = "too few points to tell"
-MIN_PROBABILITY = 0.1  #: a cause less probable than this is not named in a summary (convention)
+MIN_PROBABILITY = 0.1  #: a cause less probable than this is not tested first (convention)
+_NAME = re.compile(r"\w+[._/]\w")
 _MEANING = re.compile(r': (?=[^"]*(?:"[^"]*"[^"]*)*$)')
-GUESS = 0.2  #: a cause less probable than this is one of many (convention)
+GUESS = 0.2  #: a cause less probable than this is one of many, and is not named (convention)
 MIN_SCORES = 30  #: points of a divergence that show whether it still grows (convention)
 STOPS = (Action.STOP, Action.ROLLBACK)
 SHOWN = frozenset({Role.RELATION, Role.PROOF})  #: findings whose numbers do not fit
@@ -74,7 +75,9 @@ def link_verdicts(
     found = {link: _link_verdict([o for o in outcomes if o.link is link], link, first_break, action) for link in Link}
     for cause in asked:
         if cause.link is not None and found[cause.link].status is LinkStatus.OK:
-            why = f"a cause that cannot be ruled out would be here: {lowered(cause.title)} ({percent(cause.probability)})"
+            why = (
+                f"a cause that cannot be ruled out would be here: {lowered(cause.title)} ({percent(cause.probability)})"
+            )
             found[cause.link] = LinkVerdict(status=LinkStatus.SUSPECT, why=why)
     if known:
         return found
@@ -140,7 +143,8 @@ def _summary(judged: Judgement, inputs: Inputs, outcomes: Sequence[Outcome], ran
     told = "" if score is None else f" {_capital(_what_it_does(judged, inputs, outcomes))}."
     if first is not None:
         ended = f"{_ended(inputs.run)} " if inputs.run.error is not None else ""
-        return f"{ended}{_where(inputs, first)} {_why(first, ranked, outcomes)}{told}{unproven(inputs)}"
+        broke = " ".join(filter(None, (_where(inputs, first), _why(first, ranked, outcomes))))
+        return f"{ended}{broke}{told}{unproven(inputs)}"
     blind = [link_word(link) for link in Link if is_blind(link, outcomes)]
     if score is not None and score.metric == "sft.likelihood" and inputs.eval_loss is None:
         blind = ["over-fitting", *blind]
@@ -180,18 +184,14 @@ def cannot_tell_about(blind: Sequence[str]) -> str:
 def _ended(run: Run) -> str:
     """'The run ended with an error after step 120.'"""
     step = run.error.step if run.error is not None and run.error.step is not None else run.last_step
-    return "The run ended with an error" + ("." if step is None else f" after {axis_word(run.axis)} {number(step)}.")
+    return "The run ended with an error" + ("." if step is None else f" after {step_word(run.axis)} {number(step)}.")
 
 
 def _where(inputs: Inputs, first: FirstBreak) -> str:
     where = " or ".join(map(link_word, first.links))
     axis = inputs.run.axis_of(first.metric)
-    curves = [s.steps for s in inputs.run.series.values() if len(s) and s.axis == axis]
-    start, last = min((s[0] for s in curves), default=0.0), max((s[-1] for s in curves), default=None)
-    between = first.interval
-    if between is not None and between[0] < start:  # before the first row there is nothing to look at
-        between = (start, between[1]) if between[1] > start else None
-    when = "" if first.step is None else f", {moment(axis, first.step, between, None if between else last)}"
+    last = max((s.steps[-1] for s in inputs.run.series.values() if len(s) and s.axis == axis), default=None)
+    when = "" if first.step is None else f", {moment(axis, first.step, None, last)}"
     return f"First {'break' if first.kind is BreakKind.BREAK else 'sign'} at {where}{when}."
 
 
@@ -199,8 +199,10 @@ def _why(first: FirstBreak, ranked: Sequence[RankedCause], outcomes: Sequence[Ou
     """The cause that the log points to, or those between which it does not decide; without one, what was found."""
     asked = causes_in_question(ranked, first)
     if not asked:
-        own = (o.finding for o in outcomes if o.detector == first.detector and o.finding is not None)
-        return next((f"{_capital(in_short(finding))}." for finding in own), "No cause stands out.")
+        own = next((o for o in outcomes if o.detector == first.detector and o.finding is not None), None)
+        if own is None or own.finding is None:
+            return "No cause stands out."
+        return "" if own.roles & RESTATE else f"{_capital(in_short(own.finding))}."  # what the score did is told anyway
     places = {*first.links, *(cause.link for cause in asked)}
     told = [_named(cause, len(places) > 1) for cause in asked]
     if len(asked) > 1:
@@ -209,8 +211,7 @@ def _why(first: FirstBreak, ranked: Sequence[RankedCause], outcomes: Sequence[Ou
     if first.metric is None:
         far = [w.text for w in cause.evidence if w.kind is WeightKind.CONFIGURATION and w.weight > 0]
         told = [": ".join([*told, *far[:1]])]
-    levels = {PROBABLE: "Most probable", GUESS: "Suspected", 0.0: "One possible"}
-    return f"{next(how for least, how in levels.items() if cause.probability >= least)} cause: {told[0]}."
+    return f"{'Most probable' if cause.probability >= PROBABLE else 'Suspected'} cause: {told[0]}."
 
 
 def _named(cause: RankedCause, placed: bool) -> str:
@@ -230,9 +231,9 @@ def _what_it_does(judged: Judgement, inputs: Inputs, outcomes: Sequence[Outcome]
         how = f"may have {'risen' if score.end > score.start else 'fallen'}, but not by more than its noise"
     if score.course == "oscillating" and goes_nowhere(inputs, outcomes):
         how = "oscillates, and has not risen"
-    axis = axis_word(inputs.score.axis) if inputs.score is not None else "step"
+    axis = step_word(inputs.score.axis) if inputs.score is not None else "step"
     if score.course in ("peaked", "collapsed"):
-        gone = f"{percent(score.lost)} of its gain" if score.lost <= 1 else "all of its gain and more"
+        gone = f"{percent(score.lost) if score.lost < 1 else 'all'} of its gain"
         how = f"peaked at {axis} {number(score.best_step)} and lost {gone}"
     elif score.course == "rising" and score.best - score.end > ERRORS * score.error > 0:
         how = f"rises again, below its best level, that of {axis} {number(score.best_step)}"
@@ -250,7 +251,8 @@ def _what_it_does(judged: Judgement, inputs: Inputs, outcomes: Sequence[Outcome]
 
 
 def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    """A text as a sentence; a curve's name that it begins with stays as it is."""
+    return text if _NAME.match(text) else text[:1].upper() + text[1:]
 
 
 def unproven(inputs: Inputs) -> str:
@@ -293,8 +295,10 @@ def leading_cause_and_rival(
 
 def causes_in_question(ranked: Sequence[RankedCause], first_break: FirstBreak | None) -> list[RankedCause]:
     """The causes that the summary names, the most probable first: the leading one, its rival, and each that is more probable
-    than one of them."""
+    than one of them. None where the leading one is one of many."""
     pair = [cause for cause in leading_cause_and_rival(ranked, first_break) if cause is not None]
+    if not pair or pair[0].probability < GUESS:
+        return []
     least = min((cause.probability for cause in pair), default=1.0)
     between = [c for c in ranked if c.link is not None and c not in pair and c.probability > least]
     named = [*pair, *sorted(between, key=lambda c: -c.probability)][: max(COUNTED)]
@@ -360,15 +364,14 @@ def _course(judged: Judgement, inputs: Inputs) -> str:
         few = f"fewer than {MIN_POINTS} scores, or than {MIN_POINTS // 2} in one half of the run"
         return f"cannot tell whether the rate of improvement changes ({few})"
     score, pace = found
-    low, high = pace.interval
     lost = judged.harm in (Harm.LOST, Harm.LOSING) and pace.late < -IMMATERIAL * pace.early
     turned = pace.course == "falling" and pace.early > 0 and lost
     falls = pace.early < 0 and pace.late < 0 and pace.course != "unknown"
     course = "the improvement turned into a loss" if turned else _FALLS[pace.course] if falls else _COURSES[pace.course]
     if score is inputs.second_score:
         course = re.sub("improvement|fall(?!ing)", rf"\g<0> of the {_trained(inputs)}", course, count=1)
-    halves = f"changed by {number(pace.early)} in the first half, by {number(pace.late)} in the second, along a line through each"
-    return f"{course} ({score.name} {halves}; 95 % range of the difference {number(low)} to {number(high)})"
+    halves = f"changed by {number(pace.early)} in the first half, by {number(pace.late)} in the second"
+    return f"{course} ({score.name} {halves})"
 
 
 def _rate(inputs: Inputs) -> tuple[Series, Rate] | None:
@@ -419,7 +422,7 @@ def _gain(judged: Score, inputs: Inputs, score: Series, shape: Trajectory) -> st
         "the curve, 90 % range)",
         score=score.name,
         end=end,
-        axis=axis_word(score.axis),
+        axis=step_word(score.axis),
         low=number(low),
         high=number(high),
     )
@@ -475,11 +478,11 @@ def _do_first(
     if first is None and (unread := inputs.run.unread):
         steps.append(f"Let {quoted(unread[0])} be read, and diagnose the run again.")
     if judged.action is Action.ROLLBACK and best is not None:
-        steps.append(f"Stop, and go back to {_back_to(best, axis_word(inputs.run.axis_of(best.metric)))}.")
+        steps.append(f"Stop, and go back to {_back_to(best, step_word(inputs.run.axis_of(best.metric)))}.")
     elif judged.action is Action.STOP and inputs.run.error is None:
         steps.append("Stop the run." if judged.harm is not Harm.LOST else _start_again(inputs, best))
     elif judged.harm is Harm.LOSING and best is not None and _inside(best.step, inputs):
-        steps.append(f"Keep {_back_to(best, axis_word(inputs.run.axis_of(best.metric)))}.")
+        steps.append(f"Keep {_back_to(best, step_word(inputs.run.axis_of(best.metric)))}.")
     if judged.answer:
         steps.append(judged.answer)
     elif first is not None:
@@ -512,7 +515,7 @@ def _go_on(inputs: Inputs, score: Score | None) -> str:
         return (
             "Decide whether this score is what you wanted: the run has reached a plateau, and more steps gain little."
         )
-    axis, last = axis_word(inputs.run.axis), inputs.run.last_step or 1.0
+    axis, last = step_word(inputs.run.axis), inputs.run.last_step or 1.0
     planned = inputs.run.config.number("total_steps") or 0.0
     if has_its_planned_steps(inputs.run):
         return (
@@ -537,7 +540,7 @@ def _logging_interval(run: Run) -> float:
 def _start_again(inputs: Inputs, best: BestCheckpoint | None) -> str:
     """Why there is nothing to go back to."""
     if best is not None and inputs.run.checkpoints:
-        axis = axis_word(inputs.run.axis_of(best.metric))
+        axis = step_word(inputs.run.axis_of(best.metric))
         where = f"{axis} {number(best.step)}"
         return f"Stop the run, and start again: every saved model is worse ({_was_best(best, axis)} at {where})."
     return "Stop the run, and start again: the score was never above its start by more than its error."
@@ -553,11 +556,12 @@ def _next(judged: Judgement, outcomes: Sequence[Outcome], ranked: Sequence[Ranke
         return top.fix[0]
     own = (o.finding for o in outcomes if o.link in first.links and o.finding is not None and _is_sure(o, o.finding))
     if step := next((s for f in own if f.metric == first.metric and (s := f.message.partition(";")[2].strip())), ""):
-        other = rival is not None and top is not None and rival.probability > top.probability
-        return f"For `{first.detector}`: {step}." if other else f"{_capital(step)}."
+        return f"{_capital(step)}."
     if telling:
         one_for_both = len(telling) == 2 and telling[0] == telling[1]
         how = "Test both" if one_for_both else "Confirm the cause" if rival is None else "Tell the causes apart"
+        if top is not None and not causes_in_question(ranked, first):
+            how = f"Test whether {lowered(top.title)}"
         return f"{how}: {telling[0]}"
     return _watch(outcomes, first) if judged.action not in STOPS else ""
 

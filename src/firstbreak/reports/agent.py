@@ -14,7 +14,7 @@ from firstbreak.engine.stats.points import median
 from firstbreak.model import Diagnosis, Outcome, RankedCause, Role, Series, Severity, WeightKind
 from firstbreak.reports import brief, content
 from firstbreak.reports.text import count, shorter, visible
-from firstbreak.words import axis_word, number, percent, shortened
+from firstbreak.words import number, percent, shortened, step_word
 
 MOST = 6_000  #: characters of the whole
 LONGEST = 420  #: of a line
@@ -82,7 +82,7 @@ def _score(dx: Diagnosis) -> Iterator[str]:
     if score is None:
         yield "none was recorded"
         return
-    axis = axis_word(dx.run.axis_of(score.metric))
+    axis = step_word(dx.run.axis_of(score.metric))
     known = np.isfinite(score.error) and score.error > 1e-6 * max(abs(score.start), abs(score.end))
     error = f", standard error of a level {number(score.error)}" if known else ""
     fell = score.course in ("peaked", "declining", "collapsed") and 0 < score.lost < np.inf
@@ -124,7 +124,7 @@ def _plain(value: object) -> bool:
 def _events(dx: Diagnosis) -> Iterator[str]:
     for event in dx.run.events:
         where = (
-            "before the first step" if event.step is None else f"after {axis_word(dx.run.axis)} {number(event.step)}"
+            "before the first step" if event.step is None else f"after {step_word(dx.run.axis)} {number(event.step)}"
         )
         yield f"{where}{' (nothing was logged after it)' if event.last else ''}: {event.text}"
 

@@ -1,17 +1,20 @@
 """What one screen says of a run: the first of each kind, in few words, and how much more there is."""
 
 import math
+import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
+
+import numpy as np
 
 from firstbreak import dialects
 from firstbreak.dialects import signals
 from firstbreak.engine.families import for_family
 from firstbreak.engine.inputs import DERIVED, GIVEN, Inputs
 from firstbreak.engine.registry import detectors
-from firstbreak.engine.verdict import cannot_tell_about, causes_in_question, unmeasured, unproven
+from firstbreak.engine.verdict import cannot_tell_about, causes_in_question, in_short, unmeasured, unproven
 from firstbreak.model import (
     Action,
     Diagnosis,
@@ -21,19 +24,21 @@ from firstbreak.model import (
     Outcome,
     RankedCause,
     Role,
+    Run,
     Severity,
     Status,
+    Weight,
     WeightKind,
 )
 from firstbreak.readers import Unreadable
 from firstbreak.reports import content
 from firstbreak.reports.content import Exhibit, ReportLine
 from firstbreak.reports.text import count, shorter
-from firstbreak.words import first_few, joined, link_word, moment, percent, shortened
+from firstbreak.words import first_few, joined, link_word, moment, number, percent, shortened, step_word
 
 MOST_FINDINGS = 2
 MOST_CAUSES = 3
-MOST_NAMED = 2  # findings that a cause explains
+MOST_NAMED = 2  # findings that a cause explains, or that are left out
 MOST_OF_A_VERDICT = 60  # words
 LETTERS = 9  # of a word and a space, at most on average: more are those of names
 IN_A_LIST = 28  # words of a message in a list of findings
@@ -41,6 +46,18 @@ FEWEST_CHECKS = 2  # that a signal must enable to be worth a line
 LONGEST = 100  # letters of a name
 NARROW = 70  # of a name and what the trainer calls it
 SCORE = "the score"
+#: what says nothing of one cause: what held before anything was looked at, and how far curves are to be trusted
+WITHOUT_SIDE = frozenset({WeightKind.PRIOR, WeightKind.SURE, WeightKind.DOUBT, WeightKind.UNEXPLAINED})
+BESIDE = 2  # rows before an onset and after it
+STRONG, SOME = 20.0, 3.0  # odds: evidence is strong or positive from here on (Kass and Raftery 1995)
+#: what the statistics of a stretch are called, before its steps
+STRETCH = {
+    "median": "median of",
+    "level": "median of",
+    "mean": "mean of",
+    "change": "change over",
+    "course": "mean round",
+}
 
 
 def clipped(text: str, most: int) -> str:
@@ -104,6 +121,11 @@ def score(dx: Diagnosis) -> Exhibit | None:
 def message(finding: Finding) -> str:
     """What was found. What to do about it is left out: one screen says one thing to do, and `explain` the rest."""
     return finding.message.partition("; ")[0]
+
+
+def beyond_summary(dx: Diagnosis, finding: Finding) -> str:
+    """What was found, unless the summary says it."""
+    return "" if in_short(finding).lower() in dx.verdict.summary.lower() else message(finding)
 
 
 def place(dx: Diagnosis, outcome: Outcome) -> str:
@@ -188,15 +210,17 @@ def _lacking(needs: Iterable[str], inputs: Inputs) -> set[str]:
 
 
 def left_out(dx: Diagnosis) -> str:
-    """What one screen does not say: '3 more findings, 4 notes and the whole report'."""
+    """What one screen does not say: '3 more findings (kl-spike, slow-steps and 1 more), 4 notes and the whole report'."""
+    shown = findings(dx)
+    names = [o.detector for o in dx.findings if o not in shown]
+    more = f"{count(len(names), 'more finding')} ({first_few(names, MOST_NAMED)})" if names else ""
     counted = (
-        (len(dx.findings) - len(findings(dx)), "more finding"),
         (len(dx.run.damage) - 1, "more damaged part"),
         (len(content.crashed(dx)), "crashed check"),
         (len(dx.thresholds), "changed threshold"),
         (len(dx.run.notes), "note"),
     )
-    return joined([*(count(n, noun) for n, noun in counted if n > 0), "the whole report"])
+    return joined([*([more] if more else []), *(count(n, noun) for n, noun in counted if n > 0), "the whole report"])
 
 
 def rest(dx: Diagnosis) -> tuple[ReportLine, ...]:
@@ -254,30 +278,60 @@ def explainable(dx: Diagnosis, only: Link | None = None) -> dict[str, tuple[Repo
     return {heading: tuple(lines) for heading, lines in parts.items() if lines}
 
 
+def numbers(run: Run, finding: Finding) -> str:
+    """What the numbers of a message are where they are those of a stretch, and the last value beside them."""
+    said: dict[str, str] = {}
+    for fact in (fact for fact in finding.stated if fact.statistic in STRETCH):
+        (start, end), unit = fact.window, step_word(fact.axis)
+        place = f"{unit} {number(end)}" if start == -math.inf else f"{unit}s {number(start)} to {number(end)}"
+        for text in (f"{fact:%}", f"{fact}"):
+            if re.search(rf"(?<![\w.]){re.escape(text)}(?!\w|\.\d)", finding.message):
+                said.setdefault(text, f"{text}: {STRETCH[fact.statistic]} {place}")
+    curve = run.series.get(finding.metric or "")
+    now = [f"last value: {number(float(curve.values[-1]))}"] if said and curve is not None else []
+    return "; ".join([*said.values(), *now])
+
+
+def rows(dx: Diagnosis, finding: Finding) -> str:
+    """What was logged just before and after the onset of a finding: "step 118: 0.4, step 120: 3.2"."""
+    shown = curve(dx, finding)
+    if shown is None or shown.series is None or finding.onset is None or not len(points := shown.series.finite):
+        return ""
+    place = int(np.searchsorted(points.steps, finding.onset))
+    near = range(max(0, place - BESIDE), min(len(points), place + BESIDE + 1))
+    return ", ".join(f"{step_word(points.axis)} {number(points.steps[i])}: {number(points.values[i])}" for i in near)
+
+
 def weighed(dx: Diagnosis, outcome: Outcome) -> tuple[ReportLine, ...]:
-    """What a finding does to the odds of each cause that has a line of its own, and what all evidence makes of the cause."""
+    """Which of the causes that have a line of their own a finding speaks for or against, and how strongly."""
     return tuple(
-        ReportLine(f"odds {content.odds(weight.weight)}", f"{cause.title} ({_with_all(cause)})")
+        ReportLine(percent(cause.probability), f"{cause.title} ({_strength(weight)} evidence {_side(weight)} it)")
         for cause in content.causes(dx)
         for weight in cause.evidence
-        if weight.finding == outcome.detector
+        if weight.finding == outcome.detector and abs(weight.weight) >= content.SMALL
     )
 
 
-def _with_all(cause: RankedCause) -> str:
-    """'with all evidence 12 %; prior, against a healthy run: odds / 22'."""
-    against = min(cause.evidence, key=lambda w: w.weight)
-    said = f"with all evidence {percent(cause.probability)}"
-    if against.weight > -content.SMALL:
-        return said
-    name = against.text if against.kind is WeightKind.PRIOR else against.finding
-    return f"{said}; {name}: odds {content.odds(against.weight)}"
+def _strength(weight: Weight) -> str:
+    """ "strong", "fair" or "weak"."""
+    odds = math.exp(abs(weight.weight))
+    return "strong" if odds >= STRONG else "fair" if odds >= SOME else "weak"
 
 
-def evidence(cause: RankedCause) -> tuple[ReportLine, ...]:
-    """What the odds of a cause are made of, without what changes them by less than a tenth."""
-    weights = sorted((w for w in cause.evidence if abs(w.weight) >= content.SMALL), key=lambda w: -w.weight)
-    said = ((w, w.text if w.kind is WeightKind.PRIOR else content.told_of(w)) for w in weights)
-    lines = tuple(ReportLine(f"odds {content.odds(weight.weight)}", shorter(text)) for weight, text in said)
-    total = math.fsum(w.weight for w in cause.evidence)
-    return (*lines, ReportLine(f"odds {content.odds(total)}", content.together(cause))) if lines else ()
+def evidence(dx: Diagnosis, cause: RankedCause) -> tuple[ReportLine, ...]:
+    """What speaks for a cause and against it, the strongest first, and the findings that any fault may show."""
+    said = {o.detector: in_short(content.found(o)) for o in dx.findings}
+    own = [w for w in cause.evidence if w.kind not in WITHOUT_SIDE and abs(w.weight) >= content.SMALL]
+    own.sort(key=lambda w: -abs(w.weight))
+    sides = {"For": [w for w in own if w.weight > 0], "Against": [w for w in own if w.weight < 0]}
+    found = [w.finding for w in cause.evidence if w.kind is WeightKind.UNEXPLAINED]
+    lines = [line for label, weights in sides.items() for line in _under(label, (_told(w, said) for w in weights))]
+    return (*lines, *([ReportLine("Neither", f"{joined(found)}: found with other causes as well")] if found else []))
+
+
+def _told(weight: Weight, said: Mapping[str, str]) -> str:
+    return f"{weight.finding}: {shorter(said.get(weight.finding, weight.text))} ({_strength(weight)})"
+
+
+def _side(weight: Weight) -> str:
+    return "for" if weight.weight > 0 else "against"

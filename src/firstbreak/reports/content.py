@@ -22,7 +22,7 @@ from firstbreak.engine.catalogue import catalogue
 from firstbreak.engine.common_settings import set_to
 from firstbreak.engine.inputs import COMPUTED, Inputs
 from firstbreak.engine.judgement import RESTATE
-from firstbreak.engine.verdict import causes_in_question, in_short, warnings
+from firstbreak.engine.verdict import GUESS, causes_in_question, in_short, warnings
 from firstbreak.model import (
     Action,
     BreakKind,
@@ -55,7 +55,7 @@ from firstbreak.readers import Unreadable
 from firstbreak.reports import curves
 from firstbreak.reports.text import count, shorter
 from firstbreak.values import dataclass, replace
-from firstbreak.words import axis_word, first_few, link_word, lowered, moment, number, percent
+from firstbreak.words import axis_word, first_few, link_word, lowered, moment, number, percent, step_word
 
 MOST_NAMED = 5  # earlier runs, departures
 MOST_CAUSES = 5  # causes with a line of their own
@@ -277,7 +277,7 @@ def baseline(dx: Diagnosis) -> tuple[ReportLine, ...]:
 
 def _compared(place: Departure, dx: Diagnosis) -> str:
     low, high = place.seen
-    at = f"{axis_word(dx.run.axis_of(place.metric))} {number(place.step)}"
+    at = f"{step_word(dx.run.axis_of(place.metric))} {number(place.step)}"
     return f"{place.metric} {number(place.value)} at {at}, theirs {number(low)} to {number(high)}"
 
 
@@ -316,7 +316,7 @@ def _best(dx: Diagnosis) -> str:
     best = dx.best_checkpoint
     if best is None:
         return ""
-    axis = axis_word(dx.run.axis_of(best.metric))
+    axis = step_word(dx.run.axis_of(best.metric))
     peak = f"{axis} {number(best.step)}, {best.metric} {number(best.value)}"
     if best.before is not None:
         peak += f", the best before numbers are not finite from {axis} {number(best.before)} on"
@@ -362,7 +362,7 @@ def duration(hours: float) -> str:
 
 def count_steps(steps: float, axis: str) -> str:
     """'288 steps'."""
-    return f"{number(steps)} {axis_word(axis)}{'' if steps == 1 else 's'}"
+    return f"{number(steps)} {step_word(axis)}{'' if steps == 1 else 's'}"
 
 
 def link_reasons(dx: Diagnosis) -> tuple[tuple[Link, str, str], ...]:
@@ -549,7 +549,7 @@ def in_words(series: Series) -> str:
     if not len(finite):
         return "no value is finite"
     low, high = int(np.argmin(finite.values)), int(np.argmax(finite.values))
-    word = axis_word(series.axis)
+    word = step_word(series.axis)
     return (
         f"from {number(finite.values[0])} at {word} {number(finite.steps[0])} "
         f"to {number(finite.values[-1])} at {word} {number(finite.steps[-1])}; "
@@ -573,8 +573,8 @@ def finding_facts(dx: Diagnosis, outcome: Outcome) -> tuple[str, ...]:
 
 
 def finding_place(outcome: Outcome) -> str:
-    """The link of a finding; of one that says what the score did, and not why, that it is of the score."""
-    return "the score, a symptom" if outcome.roles & RESTATE else link_word(outcome.link)
+    """The link of a finding; the score for one that says what it did, and not why."""
+    return "the score" if outcome.roles & RESTATE else link_word(outcome.link)
 
 
 def causes(dx: Diagnosis) -> tuple[RankedCause, ...]:
@@ -595,10 +595,10 @@ def cause_place(cause: RankedCause) -> str:
 
 
 def likely_causes(dx: Diagnosis) -> tuple[RankedCause, ...]:
-    """Those that the summary names, and further ones at least half as probable as the first: up to three."""
+    """Those that the summary names, and further ones at least half as probable as the first and no guesses: up to three."""
     ranked = causes(dx)
     named = causes_in_question(dx.causes, dx.first_break)
-    least = min([0.5 * ranked[0].probability, *(c.probability for c in named)])
+    least = max(GUESS, min([0.5 * ranked[0].probability, *(c.probability for c in named)]))
     others = [c for c in ranked if c.probability >= least and c not in named]
     return tuple(sorted([*named, *others][:3], key=lambda cause: -cause.probability))
 

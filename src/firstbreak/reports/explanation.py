@@ -3,7 +3,6 @@
 import difflib
 import inspect
 import re
-import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 
@@ -86,7 +85,7 @@ def _detector(name: str) -> str | None:
     if found is None:
         return None
     head = f"{name}: detector of the link {link_word(found.link)}"
-    return f"{head}\n{_wrapped(f'Needs: {needs(found)}')}\n\n{_plain(found.doc)}\n\n{_thresholds(found)}"
+    return f"{head}\n\nNeeds: {needs(found)}\n\n{_plain(found.doc)}\n\n{_thresholds(found)}"
 
 
 _OPTION = re.compile(r"\{(\w+)\}")
@@ -121,10 +120,6 @@ def metrics_of(name: str) -> list[str]:
     return list(dict.fromkeys(metric for part in parts for metric in metrics_of(part)))
 
 
-def _wrapped(text: str, indent: str = "") -> str:
-    return "\n".join(textwrap.wrap(text, 100, initial_indent=indent, subsequent_indent="  ", break_on_hyphens=False))
-
-
 def _thresholds(check: Check) -> str:
     """Every threshold with its value, its unit, its reason and its source, and how to set one."""
     if not check.thresholds:
@@ -132,11 +127,9 @@ def _thresholds(check: Check) -> str:
     lines = []
     for name, threshold in check.thresholds.items():
         lines.append(f"  {name} = {threshold.default} {threshold.unit}".rstrip())
-        named = f"Source: {threshold.source}." if threshold.source else ""
-        if said := " ".join(part for part in (threshold.reason, named) if part):
-            lines += textwrap.wrap(
-                said, 96, initial_indent="      ", subsequent_indent="      ", break_on_hyphens=False
-            )
+        named = f"Source: {threshold.source}" if threshold.source else ""
+        if said := [part.rstrip(".") for part in (threshold.reason, named) if part]:
+            lines.append(f"      {'. '.join(said)}.")
     name, first = next(iter(check.thresholds.items()))
     how = f"  firstbreak diagnose RUN --set {check.id}.{name}={first.default}"
     return "Thresholds\n" + "\n".join(lines) + f"\n\nSet one\n{how}"
@@ -197,7 +190,7 @@ def _signal(name: str) -> str | None:
         for c in registry.detectors().values()
         if any({signal.name, signal.family} & {*metrics_of(i)} for i in (*c.needs, *c.uses))
     ]
-    text += "\n\nDetectors that read it\n" + _wrapped(", ".join(read_by), "  ") if read_by else ""
+    text += "\n\nDetectors that read it\n" + f"  {', '.join(read_by)}" if read_by else ""
     return text + ("\n\nWhat trainers call it\n" + "\n".join(writers) if writers else "")
 
 
@@ -220,8 +213,8 @@ def _hyperparameter(name: str) -> str | None:
     parts = (
         ("What is usual", "\n".join(usual)),
         ("What RL Zoo and CleanRL use, least to most", "\n".join(used)),
-        ("Detectors whose fix or reason it is", _wrapped(", ".join(named), "  ")),
-        ("Causes for which its value counts", _wrapped(", ".join(causes), "  ")),
+        ("Detectors whose fix or reason it is", f"  {', '.join(named)}"),
+        ("Causes for which its value counts", f"  {', '.join(causes)}"),
     )
     told = (f"\n\n{heading}\n{text}" for heading, text in parts if text)
     return f"{name}: hyperparameter\n\n{found.meaning}{unit}{''.join(told)}"

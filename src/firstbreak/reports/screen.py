@@ -12,8 +12,9 @@ from rich.text import Text
 
 from firstbreak.model import Diagnosis, Link, Outcome, RankedCause
 from firstbreak.reports import brief, content, curves, sparkline, terminal
-from firstbreak.reports.content import Exhibit
+from firstbreak.reports.content import Exhibit, ReportLine
 from firstbreak.reports.terminal_style import APART, STYLE, Page, TerminalStyle
+from firstbreak.reports.text import shorter
 from firstbreak.values import replace
 from firstbreak.words import link_word, percent, shortened
 
@@ -95,15 +96,19 @@ def _outcome(dx: Diagnosis, outcome: Outcome, how: TerminalStyle) -> Iterator[Re
         yield how.indented(how.text(": ".join(filter(None, (content.OUTCOME_WORD[outcome.status], outcome.note)))))
         return
     yield from terminal.finding(dx, outcome, content.exhibits(dx, outcome.finding), how)
+    facts = ("Numbers", brief.numbers(dx.run, outcome.finding)), ("Logged", brief.rows(dx, outcome.finding))
+    if told := [ReportLine(label, shorter(text)) for label, text in facts if text]:
+        yield Text()
+        yield how.table(told)
     if weighed := brief.weighed(dx, outcome):
-        yield from how.section("How much more or less probable it makes each cause")
+        yield from how.section("What it says of each cause")
         yield how.table(weighed)
 
 
 def _cause(dx: Diagnosis, cause: RankedCause, how: TerminalStyle) -> Iterator[RenderableType]:
     place = content.cause_place(cause)
     yield how.text(f"{percent(cause.probability)} {cause.title}" + (f" ({place})" if place else ""), "bold")
-    if evidence := brief.evidence(cause):
+    if evidence := brief.evidence(dx, cause):
         yield from how.section("Evidence")
         yield how.table(evidence)
     if cause.fix or cause.experiment is not None:
@@ -128,7 +133,8 @@ def _finding(dx: Diagnosis, outcome: Outcome, first: bool, how: TerminalStyle) -
     """A finding with its curve: the first with its axes, the others in one row."""
     finding = content.found(outcome)
     yield terminal.named(outcome, how, how.text(f"  {brief.place(dx, outcome)}", "dim"))
-    yield how.indented(how.text(brief.clipped(brief.message(finding), FIRST_WORDS if first else WORDS)))
+    if said := brief.beyond_summary(dx, finding):
+        yield how.indented(how.text(brief.clipped(said, FIRST_WORDS if first else WORDS)))
     curve = brief.curve(dx, finding)
     if curve is None or curve.series is None:
         return

@@ -1,6 +1,7 @@
 """Strings that are safe to display: hidden and control characters are made visible."""
 
 import re
+import textwrap
 import unicodedata
 
 from firstbreak.masking import by_look
@@ -52,6 +53,7 @@ def count(n: int, noun: str, plural: str = "") -> str:
 
 LONG = 100_000  # from here on a number is written with three digits and a unit
 _LONG = re.compile(r"(?<![\w.,/@=-])\d{6,}(?:\.\d+)?(?![\w/]|\.\w)")
+_COLUMN = re.compile(r" *(?:- |\S+(?: \S+)* {2,})| +")  # what the rest of an item or of a row is set beside
 _UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "K"))
 
 
@@ -71,3 +73,27 @@ def shorter(text: str) -> str:
 def _of_a_text(found: re.Match[str]) -> str:
     value = float(found.group())
     return short_number(value) if value < 1e15 else found.group()
+
+
+def wrapped(text: str, width: int) -> str:
+    """Paragraphs, lists, tables and headings of Markdown as a terminal shows them: none wider than `width` columns."""
+    blocks: list[str] = []
+    for line in text.split("\n"):
+        if not blocks or not (_flows(line) and _flows(blocks[-1].removeprefix("- "))):
+            blocks.append(line)
+        else:
+            blocks[-1] += f" {line.strip()}"
+    return "\n".join(_block(block, width) for block in blocks)
+
+
+def _flows(line: str) -> bool:
+    """Whether a line is part of a paragraph: no item, heading, row of a table or name in a list."""
+    return (" " in line or line.endswith(".")) and not line.startswith(("- ", "#")) and "  " not in line
+
+
+def _block(text: str, width: int) -> str:
+    if text.startswith("#"):
+        return text.lstrip("# ")
+    before = _COLUMN.match(text)
+    behind = min(len(before[0]) if before else 0, width // 2)
+    return textwrap.fill(text, width, subsequent_indent=" " * behind, break_long_words=False, break_on_hyphens=False)

@@ -15,7 +15,7 @@ Course = Literal["growing", "falling", "steady", "unknown"]
 
 @dataclass(frozen=True, kw_only=True)
 class Rate:
-    """What a curve gained in each half of its steps, along a robust line through each half."""
+    """What a curve gained in each half of its steps, along a robust line through each half, and no more than its range there."""
 
     early: float  #: gain of the first half, in units of the curve
     late: float  #: gain of the second half
@@ -43,4 +43,12 @@ def rate(curve: Series) -> Rate | None:
     early, late = (trend(part) for part in halves)
     error = float(np.hypot(early.interval[1] - early.slope, late.interval[1] - late.slope)) * half
     change = (late.slope - early.slope) * half
-    return Rate(early=early.slope * half, late=late.slope * half, interval=(change - error, change + error))
+    gains = [
+        float(np.clip(line.slope * half, -size, size))
+        for line, size in zip((early, late), map(_range, halves), strict=True)
+    ]
+    return Rate(early=gains[0], late=gains[1], interval=(change - error, change + error))
+
+
+def _range(curve: Series) -> float:
+    return float(np.ptp(curve.values))

@@ -25,6 +25,7 @@ LINE = 4.0  # standard errors of a slope from the best on, which begins about 1.
 CLEAR = 3.0  # of these, where the order of the points shows a fall as well
 STRAIGHT = 0.7  # of the pace of a straight rise, in the second half
 SWING = 0.4  # of the range: a smaller move is no swing
+EVALUATIONS = 5  # points in a window at most, of a curve whose points are told apart (convention)
 SWINGS = 4  # up, down, up, down: one dip that recovers makes three
 
 
@@ -35,7 +36,9 @@ class Trajectory:
     kind: Kind
     start: float  #: level of the first window
     best: float  #: highest level
-    best_step: float  #: middle of that window: where the checkpoint is
+    best_step: (
+        float  #: where the checkpoint is: of a few evaluations the best one there, else the middle of that window
+    )
     end: float  #: level of the last window
     end_step: float  #: last step
     noise: float  #: sd of one point about the slow curve
@@ -97,7 +100,7 @@ def trajectory(curve: Series | np.ndarray, sd: np.ndarray | None = None) -> Traj
         kind=kind,
         start=_back(reached[0], centre, scale),
         best=_back(reached[best], centre, scale),
-        best_step=float(steps[middle[best]]),
+        best_step=float(steps[_highest(calm if sd is None else z, best)]),
         end=_back(reached[-1], centre, scale),
         end_step=float(steps[-1]),
         noise=noise_scale(z) * scale,
@@ -202,13 +205,42 @@ def _steady(level: np.ndarray, gain: float, recent: float, doubt: float) -> bool
     return won >= STRAIGHT * pace * x[-1] and recent + doubt >= third / 2
 
 
+def width(n: int) -> int:
+    """Points of a window, of a curve of n points."""
+    return 1 if n < WINDOWS else max(3, -(-n // WINDOWS))
+
+
+def few(n: int) -> bool:
+    """Whether the points of a window are told apart, as evaluations are."""
+    return width(n) <= EVALUATIONS
+
+
+def last(n: int) -> int:
+    """Points of the last window, of a curve of n points."""
+    return int(n - _edges(n)[-2])
+
+
+def _edges(n: int) -> np.ndarray:
+    """Where the windows of a curve of n points begin, and n."""
+    return np.linspace(0, n, n // width(n) + 1).astype(int)
+
+
 def _levels(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Means of consecutive windows (single points of a short curve) and the index in the middle of each."""
-    n = len(z)
-    width = 1 if n < WINDOWS else max(3, -(-n // WINDOWS))
-    edges = np.linspace(0, n, n // width + 1).astype(int)
+    edges = _edges(len(z))
     mean = np.add.reduceat(z, edges[:-1]) / np.diff(edges)
     return np.asarray(mean), (edges[:-1] + edges[1:] - 1) // 2
+
+
+def _highest(z: np.ndarray, best: int) -> int:
+    """The index of the best model: the highest point in the best window or beside it where each is an evaluation, else the
+    middle of the window."""
+    edges = _edges(len(z))
+    start, end = edges[best], edges[best + 1]
+    if not few(len(z)):
+        return int(start + end - 1) // 2
+    start, end = edges[max(0, best - 1)], edges[min(best + 2, len(edges) - 1)]
+    return int(start + np.argmax(z[start:end]))
 
 
 def _sampling_error(z: np.ndarray, level: np.ndarray, known: float | None) -> float:

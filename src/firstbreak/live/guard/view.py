@@ -1,7 +1,5 @@
 """The screen for a live run: progress, verdict, the ten links, and the most important curves."""
 
-import math
-import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
@@ -12,24 +10,16 @@ from rich.text import Text
 from firstbreak.dialects._table import words
 from firstbreak.engine.inputs import Inputs
 from firstbreak.live.guard import synchronous
-from firstbreak.model import Diagnosis, Finding, Run
+from firstbreak.model import Diagnosis, Run
 from firstbreak.reports import brief, content, screen, sparkline, terminal
 from firstbreak.reports.terminal_style import STYLE, Page, TerminalStyle
-from firstbreak.words import axis_word, number, percent
+from firstbreak.words import number, percent
 
 MOST_CURVES = 6
 MOST_FINDINGS = 3
 NAME = 28  #: columns for the name of a curve
 BAR = 24  #: columns of the progress bar
 SHOWN = words("kl.ref kl.old policy.entropy grad.norm length.mean value.explained_variance policy.clip_fraction")
-#: what the statistics of a stretch are called, before its steps
-STRETCH = {
-    "median": "median of",
-    "level": "median of",
-    "mean": "mean of",
-    "change": "change over",
-    "course": "mean round",
-}
 
 
 def renderable(dx: Diagnosis, rows: Sequence[str] = (), so_far: Callable[[], str] = str) -> Page:
@@ -61,22 +51,8 @@ def _files(
         finding = content.found(outcome)
         mark = Text(how.symbol[finding.severity], STYLE[finding.severity])
         yield how.hanging(mark, how.text(f"{outcome.detector}: {brief.message(finding)}"))
-        if numbers := told(dx.run, finding):
+        if numbers := brief.numbers(dx.run, finding):
             yield how.indented(how.text(numbers, "dim"))
-
-
-def told(run: Run, finding: Finding) -> str:
-    """What the numbers of a message are where they are those of a stretch, and the last value beside them."""
-    said: dict[str, str] = {}
-    for fact in (fact for fact in finding.stated if fact.statistic in STRETCH):
-        (start, end), unit = fact.window, axis_word(fact.axis)
-        place = f"{unit} {number(end)}" if start == -math.inf else f"{unit}s {number(start)} to {number(end)}"
-        for text in (f"{fact:%}", f"{fact}"):
-            if re.search(rf"(?<![\w.]){re.escape(text)}(?!\w|\.\d)", finding.message):
-                said.setdefault(text, f"{text}: {STRETCH[fact.statistic]} {place}")
-    curve = run.series.get(finding.metric or "")
-    now = [f"last value: {number(float(curve.values[-1]))}"] if said and curve is not None else []
-    return "; ".join([*said.values(), *now])
 
 
 def progress(run: Run, how: TerminalStyle) -> str:

@@ -129,11 +129,27 @@ def detect(
         severity,
         "in {share:%} of the groups all rewards are equal, so these groups teach nothing; {advice}",
         seen_since(zero_variance_groups, said, onset, level=share_critical, beside={"mean reward": reward_mean}),
-        share=facts.mean(late),
-        advice=ADVICE[place],
+        share=facts.mean(equal if onset is None else equal.between(onset)),
+        advice=_common(equal, reward_mean, min_points) or ADVICE[place] if place is Place.UNKNOWN else ADVICE[place],
         confidence=confidence,
         numbers={"share": share},
     )
+
+
+def _common(equal: Series, reward: Series | None, min_points: int) -> str:
+    """The one reward that most batches of equal groups have: which answers these are. Empty where they have several."""
+    if reward is None:
+        return ""
+    _, rows, same = np.intersect1d(equal.steps, reward.finite.steps, return_indices=True)
+    paid = reward.finite.values[same][equal.values[rows] > ALL]
+    if len(paid) < min_points:
+        return ""
+    values, counts = np.unique(np.round(paid, 6), return_counts=True)
+    most = int(np.argmax(counts))
+    if counts[most] <= len(paid) / 2:
+        return ""
+    told = f"in {counts[most]} of {len(paid)} such steps every reward is {number(values[most])}"
+    return f"{told}: print these completions, and change the prompts, the reward or the group size"
 
 
 def _unpaid(reward: Series | None, lowest: Series | None, share: float) -> bool:

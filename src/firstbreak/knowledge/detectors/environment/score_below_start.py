@@ -60,12 +60,13 @@ def detect(
     certain = trajectory.drop_sigma >= sigma_critical and not back
     return graded(
         Severity.CRITICAL if certain else Severity.WARNING,
-        "{score} fell from {start} to {end} and {course}: the updates do harm from the first one on; check {first}, then "
+        "{score} fell from {start} to {end}{means} and {course}: the updates do harm; check {first}, then "
         "the learning rate",
         seen_in(score, "score, with its first level", *where, level=trajectory.start),
         score=score.name,
         start=facts.start(score, trajectory),
         end=facts.end(score, trajectory),
+        means=facts.averaged(score),
         course=_above(score, trajectory),
         first=_first(policy, method),
         confidence=Confidence.HIGH if certain else Confidence.LOW if nearly else Confidence.MEDIUM,

@@ -21,7 +21,7 @@ from firstbreak.engine import facts
 from firstbreak.engine.checks import at, enough, seen_since, warning
 from firstbreak.engine.families import Method, only
 from firstbreak.model import Confidence, Finding, Series
-from firstbreak.words import axis_word, number, percent
+from firstbreak.words import number, percent, step_word
 
 FAMILIES = only(Method.SUPERVISED)
 
@@ -56,7 +56,7 @@ def detect(
         last=facts.lowest(now),
         falls=falls,
         higher=percent(np.exp(last - best) - 1),
-        axis=axis_word(losses.axis),
+        axis=step_word(losses.axis),
         confidence=Confidence.HIGH if np.isfinite(after) else Confidence.MEDIUM,
         numbers={"rise": last - best},
     )

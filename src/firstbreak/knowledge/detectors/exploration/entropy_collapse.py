@@ -93,7 +93,7 @@ def detect(
         "raise the {weight} or lower the learning rate",
         seen_since(policy_entropy, "entropy", since, interval, metric="policy.entropy", level=floor),
         late=facts.settled(entropy),
-        start=_first(entropy),
+        start=_first(entropy) if start > 0 else facts.first(entropy),
         course=_course(stuck, improving and not dead, learned),
         weight=entropy_weight(method),
         confidence=Confidence.HIGH

@@ -78,11 +78,13 @@ def detect(
     if trajectory.lost or (fell and trajectory.drop_fraction > IMMATERIAL and not solved):
         since, interval = fall_from_best(points, trajectory.best_step)
         return critical(
-            "the KL divergence grew {grown} while the score fell from {best} to {end}: the better policy is that of {step}",
+            "the KL divergence grew {grown} while the score fell from {best} to {end}{means}: the better policy is that of "
+            "{step}",
             seen_as(divergence.name, since, interval, drawn),
             grown=grown,
             best=facts.best(score, trajectory),
             end=facts.end(score, trajectory),
+            means=facts.but_for(score, trajectory),
             step=facts.at(score, trajectory.best_step),
             numbers={"cell": "rising/declining"},
         )
@@ -103,7 +105,7 @@ def detect(
     samples = "completions" if policy is Policy.TEXT else "episodes"
     return graded(
         Severity.NOTICE if paid and at_top else Severity.WARNING,
-        "the KL divergence grew {grown} without a gain{hidden}: the score is {end} now, and was {before} at {when}; check "
+        "the KL divergence grew {grown} without a gain{hidden}: the score was {before} at {when} and is {end} now{means}; check "
         "what changes in the {samples}, and lower the learning rate or stop",
         seen_as(divergence.name, left, began, drawn),
         hidden=" that the noise shows" if doubtful else "" if paid else " larger than its noise",
@@ -111,6 +113,7 @@ def detect(
         before=facts.best(score, trajectory) if paid else facts.start(score, trajectory),
         when=facts.at(score, trajectory.best_step) if paid else "first",
         end=facts.end(score, trajectory),
+        means=facts.but_for(score, trajectory),
         samples=samples,
         confidence=Confidence.LOW if doubtful else Confidence.MEDIUM,
         numbers={"cell": "rising/flat"},

@@ -75,7 +75,7 @@ def detect(
     lost = trajectory.drop / whole if whole else trajectory.drop_fraction
     since, interval = fall_from_best(score, trajectory.best_step)
     what = "level" if whole else "gain"
-    gone = f"{percent(lost) if lost <= 1 else 'all'} of its {what}{'' if lost <= 1 else ' and more'} is lost"
+    gone = f"{percent(lost) if lost < 1 else 'all'} of its {what} is lost"
     if trajectory.best_step == score.steps[0]:
         gone = "what it had at its start is lost"
     elif trajectory.kind == "declining" and not whole:

@@ -88,29 +88,31 @@ def detect(
     largest = max(abs(v) for v in line.interval) * float(np.ptp(score.steps))
     hidden = largest / line.noise if line.noise > 0 else 0.0
     sure = line.noise > 0 and hidden < hidden_rise_critical
-    could = (
-        "the score is constant"
-        if constant or not hidden
-        else f"a rise of up to {number(largest)} could hide in the noise"
-        if largest < np.ptp(score.values)
-        else "so few points would not show a rise"
-    )
-    if random:
-        could = "greedy actions score no more than random ones"
     hides = not random and hidden >= hidden_rise_low_confidence
+    so = (
+        ", and greedy actions score no more than random ones: nothing was learned"
+        if random
+        else ": nothing was learned"
+        if constant or not hidden
+        else ", too few to show a rise"
+        if largest >= np.ptp(score.values)
+        else f", and a rise of up to {number(largest)} could hide in the noise"
+        if hides
+        else f", and a rise is less than {number(largest)}: nothing was learned"
+    )
     return graded(
         Severity.CRITICAL if sure else Severity.WARNING,
-        "{score} is about {level} over {n} points, from {low} to {high}, and does not rise ({could}): {so}",
+        "{score} does not rise: it is {level} on average, from {low} to {high}, over {n} points{so}; {look}",
         seen_in(score, "score", first, (first, float(score.steps[len(score) // 10])), level=trajectory.start),
         score=score.name,
-        level=facts.median(score),
+        level=facts.mean(score),
         n=facts.count(score),
         low=facts.lowest(score),
         high=facts.highest(score),
-        could=could,
-        so="nothing is seen to rise, and what rose and fell again would not show; evaluate more often and on more samples"
-        if hides
-        else "nothing was learned; look for an earlier link of the loop that gives no signal",
+        so=so,
+        look="evaluate more often and on more samples"
+        if hides and not constant
+        else "look for an earlier link of the loop that gives no signal",
         confidence=Confidence.HIGH if sure or random else Confidence.LOW if hides else Confidence.MEDIUM,
         numbers={"hidden": hidden},
     )

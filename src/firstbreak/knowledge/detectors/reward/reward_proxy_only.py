@@ -52,6 +52,7 @@ def detect(
     min_points: int = at(30, "points", "In fewer points, an answer component may not yet have begun to rise."),
     min_successes: int = at(12, "points", "A share that surely falls needs no more."),
     max_level: float = at(0.02, "share", "Fewer right answers do not excuse the other parts.", "lab"),
+    its_part: float = at(0.25, "share", "Of the gain, won by right answers: something was learned."),
 ) -> Finding | NotMeasured | None:
     if (failures := _failures_pay(success_rate, reward_episode, episode_length, min_points)) is not None:
         return failures
@@ -74,7 +75,9 @@ def detect(
     driver = max(others, key=lambda k: trend(others[k]).change)
     if not rises(others[driver]):
         return None
-    if any(rises(s) and late_median(s) >= max_level for s in answers.values()):
+    if any(rises(s) and float(np.mean(s.tail(0.25).values)) >= max_level for s in answers.values()):
+        return None
+    if any(_gained(s) >= its_part * _gained(reward_mean.finite) for s in answers.values()):
         return None
     frozen = any(np.ptp(s.values) == 0 for s in answers.values())
     fell = any(falls(s) for s in answers.values())
@@ -83,12 +86,13 @@ def detect(
     how = "never changes" if frozen else "falls" if fell else "hardly rises"
     meant = {k: s for k, s in answers.items() if (np.ptp(s.values) == 0 if frozen else not fell or falls(s))}
     stuck = facts.joined(
-        facts.tell("{part} {late}", part=part, late=facts.median(s.tail(0.25))) for part, s in meant.items()
+        facts.tell("{part} {early} to {late}", part=part, early=facts.mean(s.head(0.25)), late=facts.mean(s.tail(0.25)))
+        for part, s in meant.items()
     )
     return graded(
         Severity.CRITICAL if frozen or fell else Severity.WARNING,
-        "the reward rises by {change} because of {driver}, while the component that checks the {aim} {how} ({stuck}); "
-        "{look} with the highest reward",
+        "the reward rises from {early} to {late} because of {driver}, while the component that checks the {aim} {how} ({stuck}, "
+        "means of the first and the last quarter); {look} with the highest reward",
         Seen(
             metric=others[driver].name,
             onset=start[0] if start else float(reward_mean.steps[0]),
@@ -99,7 +103,8 @@ def detect(
                 *(Evidence(text=f"checks the {aim}: {k}", series=s) for k, s in answers.items()),
             ),
         ),
-        change=facts.change(reward_mean),
+        early=facts.mean(reward_mean.finite.head(0.25)),
+        late=facts.mean(reward_mean.finite.tail(0.25)),
         driver=driver,
         aim=aim,
         how=how,
@@ -108,6 +113,11 @@ def detect(
         confidence=Confidence.HIGH if frozen or fell else Confidence.LOW,
         numbers={"component": driver, "frozen": frozen},
     )
+
+
+def _gained(curve: Series) -> float:
+    """What the mean of the last quarter has over that of the first: a sparse component has a median of 0."""
+    return float(np.mean(curve.tail(0.25).values) - np.mean(curve.head(0.25).values))
 
 
 def _failures_pay(success: Series | None, returns: Series | None, lengths: Series | None, least: int) -> Finding | None:

@@ -155,7 +155,9 @@ def _settled(epsilon: Series, near: float) -> float:
 def _course(judged: Series, shape: Trajectory, fell: bool, parted: Parting | None) -> str:
     """What the evaluation did, in words."""
     if fell:
-        return facts.tell("fell from {best} to {end}", best=facts.best(judged, shape), end=facts.end(judged, shape))
+        means = facts.but_for(judged, shape)
+        best, end = facts.best(judged, shape), facts.end(judged, shape)
+        return facts.tell("fell from {best} to {end}{means}", best=best, end=end, means=means)
     if parted is not None:
         return facts.tell(
             "gained {share} since {step} ({end} at the end)",

@@ -25,10 +25,12 @@ from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.changes import turned
 from firstbreak.engine.stats.direction import departure, falls, rises
 from firstbreak.engine.stats.onset import first_sustained
+from firstbreak.engine.stats.points import quantile
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.model import Confidence, Config, Evidence, Finding, Series, Severity
 from firstbreak.words import number
 
+CLEAR = 3.0  #: standard errors of a difference of two means (convention)
 FAMILIES = only(Policy.TEXT)
 
 
@@ -42,6 +44,7 @@ def detect(
     solved: bool | None = None,
     length_mean: Series | None = None,
     length_total_mean: Series | None = None,
+    reward_mean: Series | None = None,
     *,
     share_notice: float = at(0.05, "share", "a few long answers do little harm", "AReaL: docs"),
     share_warning: float = at(0.2, "share", "one completion in five has no answer"),
@@ -83,8 +86,8 @@ def detect(
     at += ", as far as their mean length tells" if truncation.note.startswith("estimated") else ""
     return graded(
         _severity(late >= share_warning, critical, growing, learns, trajectory, long_enough),
-        "{late:%} of the completions end at the length limit{at}{growing}: what comes after it is lost; raise the limit, or "
-        "filter prompts with long answers",
+        "{late:%} of the completions end at the length limit{at}{growing}{cost}: what comes after it is lost; raise the limit, "
+        "or filter prompts with long answers",
         Seen(
             metric="length.clipped_ratio",
             onset=start[0] if start else since,
@@ -98,9 +101,10 @@ def detect(
                 ),
             ),
         ),
-        late=facts.mean(cut.tail(0.5)),
+        late=facts.mean(cut.tail(0.5) if growing or since is None else cut.between(since)),
         at=at,
         growing=" and the share grows" if growing else "",
+        cost="" if growing or learns or reward_mean is None else _cost(cut, reward_mean.finite, min_points),
         confidence=Confidence.LOW
         if (not long_enough and late < share_certain) or (late < share_warning and not growing)
         else Confidence.HIGH
@@ -108,6 +112,21 @@ def detect(
         else Confidence.MEDIUM,
         numbers={"share": late, "growing": growing},
     )
+
+
+def _cost(cut: Series, reward: Series, min_points: int) -> str:
+    """What the reward of a step with many cut completions is, beside that of one with few; empty where noise hides it."""
+    _, rows, same = np.intersect1d(cut.steps, reward.steps, return_indices=True)
+    shares, paid = cut.values[rows], reward.values[same]
+    if not len(shares):
+        return ""
+    few, many = (paid[part] for part in (shares <= quantile(shares, 0.25), shares >= quantile(shares, 0.75)))
+    if min(len(few), len(many)) < min_points or len(few) + len(many) > len(paid):
+        return ""
+    error = np.hypot(*(np.std(part, ddof=1) / np.sqrt(len(part)) for part in (few, many)))
+    if np.mean(few) - np.mean(many) <= CLEAR * error:
+        return ""
+    return f", and the reward of a step is {number(np.mean(many))} where most are cut, {number(np.mean(few))} where fewest are"
 
 
 def _out_of_turns(

@@ -33,7 +33,7 @@ from firstbreak.engine.stats.trend import Trend, trend
 from firstbreak.knowledge.detectors.systems.memory_tight import device_size
 from firstbreak.model import Confidence, Expected, Finding, Happened, NotMeasured, Run, Series, Severity
 from firstbreak.patterns import pattern
-from firstbreak.words import axis_word, number, percent
+from firstbreak.words import number, percent, step_word
 
 LIMIT = pattern(r"(?:mem(?:ory)?_?(?:limit|max)?|max_mem(?:ory)?)_?(mb|gb)$", re.IGNORECASE)
 KILLED = pattern(r"out of memory|killed|\boom\b", re.IGNORECASE)
@@ -80,7 +80,7 @@ def detect(
     left = arrival(memory.tail(0.5), limit, horizon=2.0) if limit else None
     soon = left is not None and left[0] <= span
     ahead = (
-        f", and reaches {number(limit)} GB in {left[0]:.2g} {axis_word(memory.axis)}s or more" if soon and left else ""
+        f", and reaches {number(limit)} GB in {left[0]:.2g} {step_word(memory.axis)}s or more" if soon and left else ""
     )
     steep = line.change >= increase_warning * line.start
     beside = "the longest sequence of each step" if policy is Policy.TEXT else "the size of the buffers at each step"

@@ -11,7 +11,7 @@ from firstbreak.reports.markup import Markup, element, join
 from firstbreak.reports.text import count, shorter
 from firstbreak.serve.web.pages.frame import address, anchor, badge, filled, frame
 from firstbreak.serve.web.run_store import MOST_COMPARED, ORDER, RunSummary
-from firstbreak.words import axis_word, number, percent, shortened
+from firstbreak.words import number, percent, shortened
 
 _BOX: dict[str, Any] = {"type": "checkbox", "name": "column", "form": ""}
 MOST_KEPT = 10_000  #: rows that are kept as they were written
@@ -112,7 +112,7 @@ def _row(summary: RunSummary, columns: tuple[str, ...]) -> Markup:
     """One row. A run that has not changed has the same one."""
     broke = ", ".join(filter(None, (summary.first_break, summary.since)))
     after = f"; {percent(summary.wasted)} of the run came after it" if summary.wasted > 0 else ""
-    short = shorter(broke.replace(axis_word("env_steps"), "step"))
+    short = shorter(broke)
     if summary.problem:  # one line across all columns
         cells = [_cell("Problem", summary.problem, summary.problem, wide=True), *[_cell("", None)] * (5 + len(columns))]
     else:

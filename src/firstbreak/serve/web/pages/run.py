@@ -19,7 +19,7 @@ from firstbreak.serve.web.pages.plots import plot, plots
 from firstbreak.serve.web.pages.samples import sample
 from firstbreak.serve.web.run_store import Placed, RunSummary
 from firstbreak.values import dataclass
-from firstbreak.words import axis_word, link_word, number, percent
+from firstbreak.words import link_word, number, percent, step_word
 
 MOST_EXPERIMENTS = 6
 MOST = 1e300  #: a number beyond it is none
@@ -92,7 +92,7 @@ def _diagnosis_parts(name: str, dx: Diagnosis) -> _DiagnosisParts:
 
 def _history(dx: Diagnosis, history: Sequence[tuple[float | None, str]]) -> Markup:
     """How the verdict has changed since the page is served; empty where it has not."""
-    axis = axis_word(dx.run.axis)
+    axis = step_word(dx.run.axis)
     said = [word if step is None else f"{word} at {axis} {number(step)}" for step, word in history]
     text = f"The verdict so far: {', then '.join(said)}." if len(said) > 1 else ""
     return element("p", text, id="verdicts", class_="facts")
