@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Mapping
 
-from firstbreak.engine.families import UNKNOWN, Families, Method, Policy, only
+from firstbreak.engine.families import UNKNOWN, Families, Family, Method, Policy, only
 from firstbreak.engine.inputs import Inputs
 from firstbreak.model import Config, Run, Weight, WeightKind
 from firstbreak.patterns import pattern
@@ -128,7 +128,15 @@ LOGGED = {
 
 
 def usual_range(name: str, inputs: Inputs) -> Range | None:
-    """The usual range of a hyperparameter in runs of this kind, where one is known."""
+    """The usual range of a hyperparameter in runs of this kind, where one is known; of either kind where that is not known."""
+    found = _of_kind(name, inputs.family, inputs)
+    if found is None or inputs.family.policy_known or inputs.run.trainer is not None:
+        return found
+    other = _of_kind(name, replace(inputs.family, policy=Policy.TEXT), inputs)
+    return found if other is None else replace(found, low=min(found.low, other.low), high=max(found.high, other.high))
+
+
+def _of_kind(name: str, family: Family, inputs: Inputs) -> Range | None:
     algorithm = (inputs.run.algorithm or "").lower()
     anybodys = inputs.run.trainer is None and not algorithm
     whole = _trains_whole_model(inputs.run)
@@ -136,7 +144,7 @@ def usual_range(name: str, inputs: Inputs) -> Range | None:
         u
         for u in USUAL
         if u.name == name
-        and u.families.include(inputs.family)
+        and u.families.include(family)
         and (anybodys or not u.anybodys)
         and (whole or not u.whole_model)
     )

@@ -34,6 +34,8 @@ class OfRun(Inputs):
         if signal.startswith("proof."):
             used = "measured nothing of it" if self.recorded("proof.") else "was not used"
             return f"firstbreak.recorder() {used}"
+        if parts := sum(name.startswith(f"{signal}@") for name in self.run.series):
+            return f"{signal} is logged for {parts} parts, and not for all of them together"
         how = for_family(dialects.how_to_log(self.run.trainer, signal), self.family)
         return f"{signal} is not logged" + (f": {how}" if how else "")
 

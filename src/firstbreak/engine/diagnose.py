@@ -19,7 +19,7 @@ from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.engine.stats.points import median
 from firstbreak.engine.stats.smooth import smooth
 from firstbreak.engine.thresholds import Thresholds, changed, for_run
-from firstbreak.engine.verdict import STOPS, causes_in_question, in_words, link_verdicts
+from firstbreak.engine.verdict import GUESS, STOPS, causes_in_question, in_words, link_verdicts
 from firstbreak.model import (
     EMPTY,
     BestCheckpoint,
@@ -66,7 +66,7 @@ def diagnose(
         interval = _after_the_best(interval, judged.first_break, outcomes, best)
         judged = replace(judged, first_break=replace(judged.first_break, interval=interval))
     first_break, verdict = judged.first_break, in_words(judged, inputs, outcomes, ranked, best)
-    asked = causes_in_question(ranked, first_break)
+    asked = [*causes_in_question(ranked, first_break), *(c for c in ranked if c.probability >= GUESS)]
     shown = [c for i, c in enumerate(ranked) if i < CAUSES_SHOWN or c.id == HEALTHY]
     if verdict.action in STOPS:
         shown.sort(key=lambda cause: cause.id == HEALTHY)  # what stops a run is not nothing
@@ -76,7 +76,7 @@ def diagnose(
         first_break=first_break,
         causes=tuple(shown),
         outcomes=tuple(outcomes),
-        links=link_verdicts(outcomes, first_break, verdict.action, asked, known=verdict.known),
+        links=link_verdicts(outcomes, first_break, verdict.action, asked if judged.signs else (), known=verdict.known),
         score=judged.score,
         harm=judged.harm,
         best_checkpoint=best,

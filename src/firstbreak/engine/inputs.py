@@ -352,7 +352,8 @@ def _mean_of(curves: Mapping[str, Series], what: str = "members") -> Series:
     steps = longest.between(start, end).steps
     values = np.mean([np.interp(steps, s.steps, s.values) for s in curves.values()], axis=0)
     name = longest.name.partition("@")[0]
-    return replace(longest, name=name, raw="", steps=steps, values=values, note=f"mean over {len(curves)} {what}")
+    raw = f"{COMPUTED}{len(curves)} {what}"
+    return replace(longest, name=name, raw=raw, steps=steps, values=values, note=f"mean over {len(curves)} {what}")
 
 
 def training_score(

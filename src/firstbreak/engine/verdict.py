@@ -139,7 +139,8 @@ def _summary(judged: Judgement, inputs: Inputs, outcomes: Sequence[Outcome], ran
     if first is None and score is not None and score.course == "too_short":
         n = 0 if inputs.score is None else len(inputs.score)
         few = f"Cannot tell yet: {n} {'score is' if n == 1 else 'scores are'} too few to see a shape."
-        return few + unproven(inputs)
+        none = f" {lost} of {lost + n} evaluations gave no number." if (lost := _without_number(inputs)) else ""
+        return few + none + unproven(inputs)
     told = "" if score is None else f" {_capital(_what_it_does(judged, inputs, outcomes))}."
     if first is not None:
         ended = f"{_ended(inputs.run)} " if inputs.run.error is not None else ""
@@ -162,6 +163,12 @@ def _summary(judged: Judgement, inputs: Inputs, outcomes: Sequence[Outcome], ran
     else:
         lead = "No link is shown to be broken."
     return f"{lead}{told}{unproven(inputs)}{unseen}"
+
+
+def _without_number(inputs: Inputs) -> int:
+    """How many evaluations were logged and are not finite."""
+    curve = None if inputs.eval_score is None else inputs.run.series.get(inputs.eval_score.name)
+    return 0 if curve is None else len(curve) - len(curve.finite)
 
 
 def warnings(outcomes: Sequence[Outcome]) -> list[Finding]:
@@ -473,7 +480,8 @@ def _do_first(
     """The first thing to do: what the action asks for, and then what separates the causes, or mends the one that is probable."""
     score, first = judged.score, judged.first_break
     if judged.action is Action.CONTINUE:
-        return _go_on(inputs, score)
+        none = score is not None and score.course == "too_short" and _without_number(inputs)
+        return "Find out why evaluations give no number: no episode may have ended." if none else _go_on(inputs, score)
     steps = []
     if first is None and (unread := inputs.run.unread):
         steps.append(f"Let {quoted(unread[0])} be read, and diagnose the run again.")
@@ -486,7 +494,7 @@ def _do_first(
     if judged.answer:
         steps.append(judged.answer)
     elif first is not None:
-        steps.append(_next(judged, outcomes, ranked, first))
+        steps.append(_next(judged, inputs, outcomes, ranked, first))
     elif score is None:
         steps.append(f"Log a score: {_score_to_log(inputs)}.")
     elif goes_nowhere(inputs, outcomes):
@@ -546,7 +554,9 @@ def _start_again(inputs: Inputs, best: BestCheckpoint | None) -> str:
     return "Stop the run, and start again: the score was never above its start by more than its error."
 
 
-def _next(judged: Judgement, outcomes: Sequence[Outcome], ranked: Sequence[RankedCause], first: FirstBreak) -> str:
+def _next(
+    judged: Judgement, inputs: Inputs, outcomes: Sequence[Outcome], ranked: Sequence[RankedCause], first: FirstBreak
+) -> str:
     """What to do about the first break: the fix of a probable cause; else what its finding asks to look at, or the experiment
     that tells the causes apart."""
     top, rival = leading_cause_and_rival(ranked, first)
@@ -562,8 +572,19 @@ def _next(judged: Judgement, outcomes: Sequence[Outcome], ranked: Sequence[Ranke
         how = "Test both" if one_for_both else "Confirm the cause" if rival is None else "Tell the causes apart"
         if top is not None and not causes_in_question(ranked, first):
             how = f"Test whether {lowered(top.title)}"
-        return f"{how}: {telling[0]}"
+        if judged.action is Action.ROLLBACK:
+            return f"From there, {lowered(how)}: {telling[0]}"
+        return f"{how}: {telling[0]}{_begun_at(inputs, asked, first)}"
     return _watch(outcomes, first) if judged.action not in STOPS else ""
+
+
+def _begun_at(inputs: Inputs, asked: Sequence[RankedCause | None], first: FirstBreak) -> str:
+    """Where an experiment must begin that is shorter than what comes before the break."""
+    tried = next((c.experiment for c in asked if c is not None and c.experiment is not None), None)
+    last = inputs.run.last_step
+    if tried is None or first.step is None or last is None or tried.length * last >= first.step:
+        return ""
+    return f" Begin at a checkpoint from before step {number(first.step)}."
 
 
 def _is_sure(outcome: Outcome, finding: Finding) -> bool:
