@@ -1,16 +1,37 @@
 """All trainers, and what each has to log so that firstbreak sees everything."""
 
 import inspect
+from collections import Counter
 
 from benchmarks.docs.docstrings import prose
 from benchmarks.docs.markdown import TEMPLATES, table
 from firstbreak import dialects
 from firstbreak.dialects import hyperparameters, signals
-from firstbreak.engine.families import in_words
+from firstbreak.engine import registry
+from firstbreak.engine.families import Family, Policy, for_family, in_words
 from firstbreak.model import Link
-from firstbreak.words import link_word
+from firstbreak.reports import inspection
+from firstbreak.words import joined, link_word
 
 NAMES_SHOWN = 3
+#: what nearly everybody logs, in the order of a report
+FIRST = (
+    *(
+        "reward.mean",
+        "reward.std",
+        "eval.reward",
+        "kl.ref",
+        "kl.old.k3",
+        "kl.old",
+        "policy.entropy",
+        "policy.clip_fraction",
+    ),
+    *("grad.norm", "lr", "length.mean", "episode.length", "loss.total", "value.explained_variance", "value.loss"),
+)
+MOST_FIRST = 10
+_TRAINED = {"eval.reward": "reward.mean", "eval.loss": "loss.total"}  #: a signal of the evaluation -> that of training
+ASKED_FIRST = 3  #: signals of a link that are named where a trainer logs none
+OFTEN = 3  #: signals of which one sentence says how they are logged, and not a row for each
 
 
 def page() -> str:
@@ -39,12 +60,19 @@ def trainer(name: str) -> str:
         prose(inspect.getdoc(module) or ""),
         f"Recognised by names such as {marks}." if marks else "",
     ]
-    parts += ["## What to log", _explained(name)]
     logged = _logged(name)
+    often = Counter(how for how in logged.values() if not how.startswith("`"))
+    parts += ["## What to log", _explained(name), _most_logged(name)]
+    parts += [
+        f"To log {joined([f'`{signal}`' for signal in logged if logged[signal] == how])}: {how}."
+        for how, n in often.items()
+        if n >= OFTEN
+    ]
+    logged = {signal: how for signal, how in logged.items() if often[how] < OFTEN}
     for link in Link:
-        rows = [[f"`{signal}`", how] for signal, how in logged.items() if signals.SIGNALS[signal].link is link]
+        rows = [[how, f"`{signal}`"] for signal, how in logged.items() if signals.SIGNALS[signal].link is link]
         parts += [f"### {link_word(link).capitalize()}"]
-        parts += [table(["signal", "logged as, or switched on by"], rows)] if rows else [_blind(name, link)]
+        parts += [table(["logged as, or switched on by", "signal"], rows)] if rows else [_blind(name, link)]
     options = [
         [f"`{option}`", f"`{canonical}`", hyperparameters.HYPERPARAMETERS[canonical].meaning]
         for option, canonical in getattr(module, "CONFIG", {}).items()
@@ -69,12 +97,43 @@ def _explained(name: str) -> str:
     )
 
 
+def _most_logged(name: str) -> str:
+    """The names that nearly everybody logs, as the trainer writes them; of one number in two estimators, the first."""
+    found = {signal: names[0].replace("<stat>", "mean") for signal in FIRST if (names := _names(name, signal))}
+    if "kl.old.k3" in found:
+        found.pop("kl.old", None)
+    if _family(name).policy is not Policy.TEXT:
+        found.pop("reward.std", None)
+    rows = [[f"`{raw}`", f"`{signal}`", _meaning(signal)] for signal, raw in found.items() if "<" not in raw]
+    head = ["written most often", "signal", "what it is"]
+    return table(head, rows[:MOST_FIRST]) if len(rows) >= OFTEN else ""
+
+
+def _meaning(signal: str) -> str:
+    known = signals.lookup(signal)
+    return "" if known is None else known.meaning
+
+
 def _blind(name: str, link: Link) -> str:
-    word = link_word(link)
-    return (
-        f"{dialects.dialects()[name].TITLE} is not known to log anything for this link. Log yourself what "
-        f"[its checks](../reference/detectors.md#{word.replace(' ', '-')}) need."
-    )
+    need = f"[its checks](../reference/detectors.md#{link_word(link).replace(' ', '-')}) need"
+    family = _family(name)
+    asked = (for_family(dialects.how_to_log(None, signal), family) for signal in _asked_first(link, family))
+    how = [prose(told) for told in asked if told][:ASKED_FIRST]
+    first = f", first: {'; '.join(how)}." if how else "."
+    return f"{dialects.dialects()[name].TITLE} is not known to log more for this link. Log yourself what {need}{first}"
+
+
+def _family(name: str) -> Family:
+    text = getattr(dialects.dialects()[name], "WRITES_TEXT", False)
+    return Family(policy=Policy.TEXT if text else Policy.CONTROL, policy_known=True, method=None, data=None)
+
+
+def _asked_first(link: Link, family: Family) -> list[str]:
+    """The signals of a link, those first that most checks of such a run ask for."""
+    checks = [item for item in registry.detectors().values() if item.families.include(family)]
+    asked = Counter(name for item in checks for name in inspection._signals_of((*item.needs, *item.uses)))
+    named = (signals.BY_PARAMETER[name] for name, _ in asked.most_common())
+    return [signal.name for signal in named if signal.link is link]
 
 
 def _logged(dialect: str) -> dict[str, str]:
@@ -82,8 +141,21 @@ def _logged(dialect: str) -> dict[str, str]:
     log = getattr(dialects.dialects()[dialect], "LOG", {})
     found = {}
     for signal in signals.SIGNALS:
-        names = dialects.spellings(signal).get(dialect, ())
+        names = _names(dialect, signal)
         how = ", ".join(f"`{name}`" for name in names[:NAMES_SHOWN]) or prose(in_words(log.get(signal, "")))
         if how:
             found[signal] = how
     return found
+
+
+def _names(dialect: str, signal: str) -> list[str]:
+    """The trainer's own names of a signal: those of its log, and behind them the headings of a notebook's table."""
+    module = dialects.dialects()[dialect]
+    found = list(dialects.spellings(signal).get(dialect, ()))
+    headings = [name for name in found if name[:1].isupper()]
+    others = [name for name in found if name not in headings]
+    prefix = next((p for p, what in getattr(module, "PREFIXES", {}).items() if what == "eval" and p.endswith("_")), "")
+    if prefix and signal.startswith("eval.") and not others:
+        own = _TRAINED.get(signal, signal.removeprefix("eval."))
+        others = [f"{prefix}{name}" for name in dialects.spellings(own).get(dialect, ())[:1]]
+    return [*others, *headings]
