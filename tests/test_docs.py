@@ -149,6 +149,8 @@ ASKED = {
     "mcp": "agents.md",
     "how often is it wrong": "evidence.md",
     "what does the recorder do": "recorder.md",
+    "notebook": "quickstart.md",
+    "pull request": "ci.md",
 }
 
 

@@ -60,7 +60,7 @@ def first_page(path: str) -> str:
     told = {"projects": made[2], "public runs": public[2]}
     stopped = " and ".join(f"{hits} of {n} healthy {what}" for what, (hits, n) in told.items())
     text = (
-        f"It names the right link in {_percent(min(right))} to {_percent(max(right))} % of broken runs, and names one in "
+        f"firstbreak names the right link in {_percent(min(right))} to {_percent(max(right))} % of broken runs, and names one in "
         f"{_percent(min(named))} to {_percent(max(named))} % of healthy runs. It told {stopped} to stop:"
     )
     return between_marks((ROOT / path).read_text("utf-8"), {"figures": f"{text}\n\n{table(head, rows)}"})

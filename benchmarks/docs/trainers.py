@@ -2,6 +2,7 @@
 
 import inspect
 from collections import Counter
+from collections.abc import Collection
 
 from benchmarks.docs.docstrings import prose
 from benchmarks.docs.markdown import TEMPLATES, table
@@ -68,11 +69,12 @@ def trainer(name: str) -> str:
         for how, n in often.items()
         if n >= OFTEN
     ]
+    seen = {signals.SIGNALS[signal].link for signal in logged}
     logged = {signal: how for signal, how in logged.items() if often[how] < OFTEN}
     for link in Link:
         rows = [[how, f"`{signal}`"] for signal, how in logged.items() if signals.SIGNALS[signal].link is link]
         parts += [f"### {link_word(link).capitalize()}"]
-        parts += [table(["logged as, or switched on by", "signal"], rows)] if rows else [_blind(name, link)]
+        parts += [table(["logged as, or switched on by", "signal"], rows)] if rows else [_blind(name, link, seen)]
     options = [
         [f"`{option}`", f"`{canonical}`", hyperparameters.HYPERPARAMETERS[canonical].meaning]
         for option, canonical in getattr(module, "CONFIG", {}).items()
@@ -102,8 +104,8 @@ def _most_logged(name: str) -> str:
     found = {signal: names[0].replace("<stat>", "mean") for signal in FIRST if (names := _names(name, signal))}
     if "kl.old.k3" in found:
         found.pop("kl.old", None)
-    if _family(name).policy is not Policy.TEXT:
-        found.pop("reward.std", None)
+    if _family(name).policy is not Policy.TEXT or "<" in "".join(_names(name, "reward.std")[:1]):
+        found.pop("reward.std", None)  # of returns, few log it
     rows = [[f"`{raw}`", f"`{signal}`", _meaning(signal)] for signal, raw in found.items() if "<" not in raw]
     head = ["written most often", "signal", "what it is"]
     return table(head, rows[:MOST_FIRST]) if len(rows) >= OFTEN else ""
@@ -114,13 +116,18 @@ def _meaning(signal: str) -> str:
     return "" if known is None else known.meaning
 
 
-def _blind(name: str, link: Link) -> str:
+def _blind(name: str, link: Link, seen: Collection[Link]) -> str:
+    if link in seen:
+        return "All of it is in the sentence above."
     need = f"[its checks](../reference/detectors.md#{link_word(link).replace(' ', '-')}) need"
     family = _family(name)
     asked = (for_family(dialects.how_to_log(None, signal), family) for signal in _asked_first(link, family))
-    how = [prose(told) for told in asked if told][:ASKED_FIRST]
+    text = family.policy is Policy.TEXT
+    how = [prose(told) for told in asked if told and (text or "completion" not in told)][:ASKED_FIRST]
     first = f", first: {'; '.join(how)}." if how else "."
-    return f"{dialects.dialects()[name].TITLE} is not known to log more for this link. Log yourself what {need}{first}"
+    return (
+        f"{dialects.dialects()[name].TITLE} is not known to log anything for this link. Log yourself what {need}{first}"
+    )
 
 
 def _family(name: str) -> Family:
