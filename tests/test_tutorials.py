@@ -38,9 +38,3 @@ def test_the_page_on_evaluation_shows_what_its_commands_print(heading: str) -> N
     section = page.partition(heading)[2].partition("\n## ")[0]
     assert "```console" in section
     assert benchmarks.tutorials.retold(section) == section
-
-
-def test_the_first_steps_show_what_inspect_prints() -> None:
-    page = (Path(__file__).parents[1] / "docs" / "quickstart.md").read_text()
-    assert "$ firstbreak inspect" in page
-    assert benchmarks.tutorials.retold(page) == page

@@ -29,13 +29,13 @@ def page() -> str:
         [name, *(one[key] for key in ("n_broken", "link_accepted", "n_healthy", "accused"))]
         for name, one in sets.items()
     ]
-    right = [100 * one["link_accepted"] / one["n_broken"] for one in sets.values()]
+    right = sorted(round(100 * one["link_accepted"] / one["n_broken"]) for one in sets.values())
     return filled(
         "evidence",
         table=table(HEAD, rows),
         n_sets=len(sets),
-        least=f"{min(right):.0f}",
-        most=f"{max(right):.0f}",
+        least=right[0],
+        most=right[-1],
         sets=folded(f"All {len(sets)} sets", table(["", "broken", "right link", "healthy", "accused"], each)),
         population=drawn["date"],
         field=field["date"],

@@ -2,16 +2,13 @@
 
 import inspect
 from collections import Counter
-from collections.abc import Collection
 
 from benchmarks.docs.docstrings import prose
 from benchmarks.docs.markdown import TEMPLATES, table
 from firstbreak import dialects
 from firstbreak.dialects import hyperparameters, signals
-from firstbreak.engine import registry
-from firstbreak.engine.families import Family, Policy, for_family, in_words
+from firstbreak.engine.families import in_words
 from firstbreak.model import Link
-from firstbreak.reports import inspection
 from firstbreak.words import joined, link_word
 
 NAMES_SHOWN = 3
@@ -31,7 +28,6 @@ FIRST = (
 )
 MOST_FIRST = 10
 _TRAINED = {"eval.reward": "reward.mean", "eval.loss": "loss.total"}  #: a signal of the evaluation -> that of training
-ASKED_FIRST = 3  #: signals of a link that are named where a trainer logs none
 OFTEN = 3  #: signals of which one sentence says how they are logged, and not a row for each
 
 
@@ -69,12 +65,11 @@ def trainer(name: str) -> str:
         for how, n in often.items()
         if n >= OFTEN
     ]
-    seen = {signals.SIGNALS[signal].link for signal in logged}
     logged = {signal: how for signal, how in logged.items() if often[how] < OFTEN}
     for link in Link:
         rows = [[how, f"`{signal}`"] for signal, how in logged.items() if signals.SIGNALS[signal].link is link]
         parts += [f"### {link_word(link).capitalize()}"]
-        parts += [table(["logged as, or switched on by", "signal"], rows)] if rows else [_blind(name, link, seen)]
+        parts += [table(["logged as, or switched on by", "signal"], rows)] if rows else [_blind(name, link)]
     options = [
         [f"`{option}`", f"`{canonical}`", hyperparameters.HYPERPARAMETERS[canonical].meaning]
         for option, canonical in getattr(module, "CONFIG", {}).items()
@@ -100,47 +95,22 @@ def _explained(name: str) -> str:
 
 
 def _most_logged(name: str) -> str:
-    """The names that nearly everybody logs, as the trainer writes them; of one number in two estimators, the first."""
+    """The names that nearly everybody logs, as the trainer writes them."""
     found = {signal: names[0].replace("<stat>", "mean") for signal in FIRST if (names := _names(name, signal))}
-    if "kl.old.k3" in found:
-        found.pop("kl.old", None)
-    if _family(name).policy is not Policy.TEXT or "<" in "".join(_names(name, "reward.std")[:1]):
-        found.pop("reward.std", None)  # of returns, few log it
-    rows = [[f"`{raw}`", f"`{signal}`", _meaning(signal)] for signal, raw in found.items() if "<" not in raw]
-    head = ["written most often", "signal", "what it is"]
-    return table(head, rows[:MOST_FIRST]) if len(rows) >= OFTEN else ""
-
-
-def _meaning(signal: str) -> str:
-    known = signals.lookup(signal)
-    return "" if known is None else known.meaning
-
-
-def _blind(name: str, link: Link, seen: Collection[Link]) -> str:
-    if link in seen:
-        return "All of it is in the sentence above."
-    need = f"[its checks](../reference/detectors.md#{link_word(link).replace(' ', '-')}) need"
-    family = _family(name)
-    asked = (for_family(dialects.how_to_log(None, signal), family) for signal in _asked_first(link, family))
-    text = family.policy is Policy.TEXT
-    how = [prose(told) for told in asked if told and (text or "completion" not in told)][:ASKED_FIRST]
-    first = f", first: {'; '.join(how)}." if how else "."
-    return (
-        f"{dialects.dialects()[name].TITLE} is not known to log anything for this link. Log yourself what {need}{first}"
-    )
-
-
-def _family(name: str) -> Family:
     text = getattr(dialects.dialects()[name], "WRITES_TEXT", False)
-    return Family(policy=Policy.TEXT if text else Policy.CONTROL, policy_known=True, method=None, data=None)
+    left_out = {"kl.old"} if "kl.old.k3" in found else set()  # one number in two estimators
+    left_out |= set() if text and found.get("reward.std") != found.get("reward.mean") else {"reward.std"}
+    shown = [(signal, raw) for signal, raw in found.items() if "<" not in raw and signal not in left_out][:MOST_FIRST]
+    rows = [[f"`{raw}`", f"`{signal}`", getattr(signals.lookup(signal), "meaning", "")] for signal, raw in shown]
+    return table(["written most often", "signal", "what it is"], rows) if len(rows) >= OFTEN else ""
 
 
-def _asked_first(link: Link, family: Family) -> list[str]:
-    """The signals of a link, those first that most checks of such a run ask for."""
-    checks = [item for item in registry.detectors().values() if item.families.include(family)]
-    asked = Counter(name for item in checks for name in inspection._signals_of((*item.needs, *item.uses)))
-    named = (signals.BY_PARAMETER[name] for name, _ in asked.most_common())
-    return [signal.name for signal in named if signal.link is link]
+def _blind(name: str, link: Link) -> str:
+    checks = f"[its checks](../reference/detectors.md#{link_word(link).replace(' ', '-')})"
+    return (
+        f"{dialects.dialects()[name].TITLE} is not known to log more for this link. Log yourself what {checks} need: "
+        "`firstbreak inspect RUN` lists what most checks ask for, with the names to log it under."
+    )
 
 
 def _logged(dialect: str) -> dict[str, str]:
