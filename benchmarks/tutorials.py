@@ -26,8 +26,8 @@ LIMIT = 600  # seconds for one command, on a machine that has more to do
 
 
 def pages() -> list[Path]:
-    """Every tutorial."""
-    return sorted(TUTORIALS.glob("*.md"))
+    """Every tutorial, and the first steps."""
+    return sorted([*TUTORIALS.glob("*.md"), TUTORIALS.with_name("quickstart.md")])
 
 
 def retold(page: str, runs: Path | None = None) -> str:

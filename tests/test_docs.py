@@ -96,7 +96,7 @@ def test_every_picture_is_on_the_page_of_its_rule_and_those_of_causes_in_the_gal
     def shown(picture: Path) -> None:
         kind, name = picture.parent.name, picture.stem
         page = (pages / "reference" / kind / f"{name}.md").read_text()
-        assert re.search(rf"!\[.+ healthy twin\]\(\.\./\.\./pictures/{kind}/{name}\.svg\)\n\n(Here: |Made by `)", page)
+        assert re.search(rf"!\[.+ healthy twin\]\(\.\./\.\./pictures/{kind}/{name}\.svg\)\n\n(Here: |Made by )", page)
         assert kind == "detectors" or f"(pictures/{kind}/{name}.svg)" in gallery
 
     every(sorted((pages / "pictures").glob("*/*.svg")), shown)
@@ -149,6 +149,8 @@ ASKED = {
     "mcp": "agents.md",
     "how often is it wrong": "evidence.md",
     "what does the recorder do": "recorder.md",
+    "notebook": "quickstart.md",
+    "pull request": "ci.md",
 }
 
 

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchmarks.docs.docstrings import codes, sections
-from benchmarks.docs.markdown import percent, table
+from benchmarks.docs.markdown import folded, percent, table
 from firstbreak.engine import registry
 from firstbreak.engine.catalogue import Design, catalogue
 from firstbreak.engine.families import EVERY
+from firstbreak.engine.questions import Question
 
 
 def page() -> str:
@@ -41,12 +42,14 @@ def _settings(overrides: Mapping[str, Any]) -> str:
 
 
 def _asked(design: Design) -> str:
-    rows = [
-        [question.asks, ", ".join(_weighed(question.yes)), percent(question.otherwise)] for question in design.questions
-    ]
-    return table(["question", "probability of yes", "any other cause"], rows)
+    """One folded table for each question: a question may weigh forty causes."""
+    return "\n\n".join(["## Questions", *(_weighed(question) for question in design.questions)])
 
 
-def _weighed(yes: Mapping[str, float]) -> list[str]:
+def _weighed(question: Question) -> str:
     causes = registry.causes()
-    return [f"{f'[{name}](../causes/{name}.md)' if name in causes else name} {percent(p)}" for name, p in yes.items()]
+    rows = [
+        [f"[{name}](../causes/{name}.md)" if name in causes else name, percent(p)] for name, p in question.yes.items()
+    ]
+    rows += [["any other cause", percent(question.otherwise)]]
+    return folded(f"{question.asks} ({len(rows)} rows)", table(["cause", "probability of yes"], rows))

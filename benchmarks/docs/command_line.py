@@ -12,7 +12,7 @@ def page() -> str:
     """docs/reference/cli.md"""
     parts = [
         "# Command line",
-        "Exit codes: 0 continue or watch, 1 stop or rollback (see `--fail-on`), 2 bad input or call.",
+        "Exit codes: 0 continue or watch, 1 stop or roll back (see `--fail-on`), 2 bad input or call.",
     ]
     context = app.make_context("firstbreak", [], resilient_parsing=True)
     for name in app.list_commands(context):

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from benchmarks.docs.markdown import filled, percent, table
+from benchmarks.docs.markdown import filled, folded, percent, table
 from benchmarks.docs.results import result
 from benchmarks.lab import page as between_marks
 
@@ -29,31 +29,61 @@ def page() -> str:
         [name, *(one[key] for key in ("n_broken", "link_accepted", "n_healthy", "accused"))]
         for name, one in sets.items()
     ]
+    right = sorted(round(100 * one["link_accepted"] / one["n_broken"]) for one in sets.values())
     return filled(
         "evidence",
         table=table(HEAD, rows),
         n_sets=len(sets),
-        sets=table(["", "broken", "right link", "sound", "accused"], each),
+        least=right[0],
+        most=right[-1],
+        sets=folded(f"All {len(sets)} sets", table(["", "broken", "right link", "healthy", "accused"], each)),
         population=drawn["date"],
         field=field["date"],
     )
 
 
 def first_page(path: str) -> str:
-    """README.md or docs/index.md, with its three numbers."""
+    """README.md or docs/index.md, with its figures: of the fresh sets, of the public runs and of the drawn ones."""
+    field, drawn = result("field")["unseen"]["all"], result("population")["all"]
+    made = _counts("link_accepted", "accused", "stopped")
+    public = [(round(field[name]["share"] * field[name]["of"]), field[name]["of"]) for name in FIELD]
+    of_lab = [(round(drawn[name]["share"] * drawn[f"n_{kind}"]), drawn[f"n_{kind}"]) for name, kind in DRAWN.items()]
+    read = _counts("reader_link_accepted", "reader_accused")
+    head = ("runs", "broken: right link of ten", "healthy: a link named", "healthy: told to stop")
     rows = [
-        ["firstbreak, asked once", *_asked("link_accepted", "accused", "stopped")],
-        ["a person with the same logs", *_asked("reader_link_accepted", "reader_accused"), ""],
+        ["projects that others made for the test", *map(_said, made)],
+        ["public runs", *map(_said, public)],
+        ["drawn runs of the lab, partly seen", *map(_said, of_lab)],
+        ["a person with the logs of the first row", *map(_said, read), ""],
     ]
-    head = ("runs that others made", "broken: right link of ten", "sound: warned of", "sound: told to stop")
-    return between_marks((ROOT / path).read_text("utf-8"), {"figures": table(head, rows)})
+    right, named, _ = ([100 * hits / n for hits, n in column] for column in zip(made, public, of_lab, strict=True))
+    told = {"projects": made[2], "public runs": public[2]}
+    stopped = " and ".join(f"{hits} of {n} healthy {what}" for what, (hits, n) in told.items())
+    text = (
+        f"firstbreak names the right link in {_percent(min(right))} to {_percent(max(right))} % of broken runs, and names one in "
+        f"{_percent(min(named))} to {_percent(max(named))} % of healthy runs. It told {stopped} to stop:"
+    )
+    return between_marks((ROOT / path).read_text("utf-8"), {"figures": f"{text}\n\n{table(head, rows)}"})
 
 
 def _asked(*keys: str) -> list[str]:
-    """Each figure of the fresh sets: those of a link are of the broken runs."""
+    return [_said(count) for count in _counts(*keys)]
+
+
+def _counts(*keys: str) -> list[tuple[int, int]]:
+    """Each figure of the fresh sets, and of how many runs: those of a link are of the broken runs."""
     sets = result("relations")["fresh"].values()
     kinds = ["n_broken" if "link" in key else "n_healthy" for key in keys]
-    sums = [
+    return [
         (sum(one[key] for one in sets), sum(one[kind] for one in sets)) for key, kind in zip(keys, kinds, strict=True)
     ]
-    return [f"{hits} of {n} ({100 * hits / n:.0f} %)" for hits, n in sums]
+
+
+def _said(count: tuple[int, int]) -> str:
+    """All of them are 100 %, and nothing less is."""
+    hits, n = count
+    return f"{hits} of {n} ({_percent(100 * hits / n)} %)"
+
+
+def _percent(share: float) -> str:
+    return f"{share:.{1 if 0 < share < 10 or 99 <= share < 100 else 0}f}"

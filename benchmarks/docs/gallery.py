@@ -11,7 +11,7 @@ def page() -> str:
     drawn = pictures.chosen("causes")
     known = registry.causes()
     parts = [
-        "# What does it look like when ...",
+        "# What it looks like when ...",
         "Each picture is a real run of [the lab](lab.md), or of a user's script with [the recorder](recorder.md), in which one "
         "thing was broken on purpose, beside its healthy twin: "
         "the same task, trainer and seed without the fault, on the same scale. The red line is the step at which the fault "

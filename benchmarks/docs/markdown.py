@@ -21,6 +21,11 @@ def _cell(value: Any) -> str:
     return str(value).replace("|", "\\|").replace("\n", " ")
 
 
+def folded(summary: str, body: str) -> str:
+    """What a reader opens by a click."""
+    return f"<details markdown>\n<summary>{summary}</summary>\n\n{body}\n\n</details>"
+
+
 def mark(yes: bool) -> str:
     """For a column in which the exceptions should stand out."""
     return "yes" if yes else "-"

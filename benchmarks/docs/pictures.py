@@ -26,7 +26,7 @@ from firstbreak.engine import registry
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.inputs import Inputs
 from firstbreak.knowledge.detectors.systems._shares import share, step_time
-from firstbreak.model import Diagnosis, Finding, Interval, Run, Series
+from firstbreak.model import Diagnosis, Finding, Interval, Run, Series, Severity
 from firstbreak.readers.read import read
 from firstbreak.reports import content, curves, reference, svg
 from firstbreak.reports.content import Exhibit
@@ -71,7 +71,9 @@ def shown(kind: str, name: str, folder: str) -> list[str]:
     if name not in chosen(kind):
         return [f"No picture: {_none(kind, name)}."]
     title, described = list(ElementTree.fromstring(packed(name)))[:2]
-    return [f"![{title.text}]({folder}{kind}/{name}.svg)", *(described.text or "").split("\n")]
+    lab = f"[the lab]({folder.removesuffix('pictures/')}lab.md), a package of its own"
+    said = (described.text or "").replace("Made by `firstbreak lab", f"Made by {lab}: `firstbreak lab")
+    return [f"![{title.text}]({folder}{kind}/{name}.svg)", *said.split("\n")]
 
 
 def packed(name: str) -> str:
@@ -322,7 +324,8 @@ def _shows(archive: str, label: Label) -> Iterator[tuple[str, str, tuple[float, 
         if rows and outcome.finding is not None:
             clean = _finding(healthy, outcome.detector) is None
             seen = rows[0].healthy is not None
-            rank = (seen, clean, outcome.detector in expected, _contrast(rows[0]), -len(dx.findings))
+            counts = outcome.finding.severity is not Severity.NOTICE
+            rank = (seen, counts, clean, outcome.detector in expected, _contrast(rows[0]), -len(dx.findings))
             yield "detectors", outcome.detector, rank
     if label.cause in registry.causes() and (rows := _of_cause(dx, label.onset, healthy.run, label.cause)):
         first = bool(dx.causes) and dx.causes[0].id == label.cause

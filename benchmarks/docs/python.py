@@ -11,7 +11,7 @@ import firstbreak
 def page() -> str:
     """docs/reference/python.md"""
     parts = [
-        "# Python",
+        "# Python API",
         "Everything public is imported from `firstbreak` on first use; `import firstbreak` itself loads nothing heavy.",
     ]
     for name in sorted(firstbreak.__all__, key=str.lower):

@@ -29,4 +29,4 @@ def _speed(name: str, part: dict[str, Any]) -> str:
     if not seconds or name == "versions":
         return ""
     rows = [[who, "-" if s is None else f"{s:.3f}"] for who, s in seconds.items()]
-    return f"### {name}\n\n{table(['reader', 'seconds'], rows)}"
+    return f"**{name}**\n\n{table(['reader', 'seconds'], rows)}"

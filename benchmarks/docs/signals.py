@@ -8,7 +8,7 @@ from firstbreak.dialects import signals
 
 def page() -> str:
     """What the vocabulary says of itself, and the signals of each link with their units and meanings."""
-    parts = ["# Signals", inspect.cleandoc(signals.__doc__ or "")]
+    parts = ["# Signals: what names such as reward, KL and entropy mean", inspect.cleandoc(signals.__doc__ or "")]
     for link, rows in signals.LINKS:
         shown = [(f"`{name}`", unit, better or "", meaning) for name, better, unit, meaning in rows]
         question = f"{link.question[0].upper()}{link.question[1:]}"

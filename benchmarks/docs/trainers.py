@@ -1,6 +1,7 @@
 """All trainers, and what each has to log so that firstbreak sees everything."""
 
 import inspect
+from collections import Counter
 
 from benchmarks.docs.docstrings import prose
 from benchmarks.docs.markdown import TEMPLATES, table
@@ -8,9 +9,26 @@ from firstbreak import dialects
 from firstbreak.dialects import hyperparameters, signals
 from firstbreak.engine.families import in_words
 from firstbreak.model import Link
-from firstbreak.words import link_word
+from firstbreak.words import joined, link_word
 
 NAMES_SHOWN = 3
+#: what nearly everybody logs, in the order of a report
+FIRST = (
+    *(
+        "reward.mean",
+        "reward.std",
+        "eval.reward",
+        "kl.ref",
+        "kl.old.k3",
+        "kl.old",
+        "policy.entropy",
+        "policy.clip_fraction",
+    ),
+    *("grad.norm", "lr", "length.mean", "episode.length", "loss.total", "value.explained_variance", "value.loss"),
+)
+MOST_FIRST = 10
+_TRAINED = {"eval.reward": "reward.mean", "eval.loss": "loss.total"}  #: a signal of the evaluation -> that of training
+OFTEN = 3  #: signals of which one sentence says how they are logged, and not a row for each
 
 
 def page() -> str:
@@ -39,12 +57,19 @@ def trainer(name: str) -> str:
         prose(inspect.getdoc(module) or ""),
         f"Recognised by names such as {marks}." if marks else "",
     ]
-    parts += ["## What to log", _explained(name)]
     logged = _logged(name)
+    often = Counter(how for how in logged.values() if not how.startswith("`"))
+    parts += ["## What to log", _explained(name), _most_logged(name)]
+    parts += [
+        f"To log {joined([f'`{signal}`' for signal in logged if logged[signal] == how])}: {how}."
+        for how, n in often.items()
+        if n >= OFTEN
+    ]
+    logged = {signal: how for signal, how in logged.items() if often[how] < OFTEN}
     for link in Link:
-        rows = [[f"`{signal}`", how] for signal, how in logged.items() if signals.SIGNALS[signal].link is link]
+        rows = [[how, f"`{signal}`"] for signal, how in logged.items() if signals.SIGNALS[signal].link is link]
         parts += [f"### {link_word(link).capitalize()}"]
-        parts += [table(["signal", "logged as, or switched on by"], rows)] if rows else [_blind(name, link)]
+        parts += [table(["logged as, or switched on by", "signal"], rows)] if rows else [_blind(name, link)]
     options = [
         [f"`{option}`", f"`{canonical}`", hyperparameters.HYPERPARAMETERS[canonical].meaning]
         for option, canonical in getattr(module, "CONFIG", {}).items()
@@ -69,11 +94,22 @@ def _explained(name: str) -> str:
     )
 
 
+def _most_logged(name: str) -> str:
+    """The names that nearly everybody logs, as the trainer writes them."""
+    found = {signal: names[0].replace("<stat>", "mean") for signal in FIRST if (names := _names(name, signal))}
+    text = getattr(dialects.dialects()[name], "WRITES_TEXT", False)
+    left_out = {"kl.old"} if "kl.old.k3" in found else set()  # one number in two estimators
+    left_out |= set() if text and found.get("reward.std") != found.get("reward.mean") else {"reward.std"}
+    shown = [(signal, raw) for signal, raw in found.items() if "<" not in raw and signal not in left_out][:MOST_FIRST]
+    rows = [[f"`{raw}`", f"`{signal}`", getattr(signals.lookup(signal), "meaning", "")] for signal, raw in shown]
+    return table(["written most often", "signal", "what it is"], rows) if len(rows) >= OFTEN else ""
+
+
 def _blind(name: str, link: Link) -> str:
-    word = link_word(link)
+    checks = f"[its checks](../reference/detectors.md#{link_word(link).replace(' ', '-')})"
     return (
-        f"{dialects.dialects()[name].TITLE} is not known to log anything for this link. Log yourself what "
-        f"[its checks](../reference/detectors.md#{word.replace(' ', '-')}) need."
+        f"{dialects.dialects()[name].TITLE} is not known to log more for this link. Log yourself what {checks} need: "
+        "`firstbreak inspect RUN` lists what most checks ask for, with the names to log it under."
     )
 
 
@@ -82,8 +118,21 @@ def _logged(dialect: str) -> dict[str, str]:
     log = getattr(dialects.dialects()[dialect], "LOG", {})
     found = {}
     for signal in signals.SIGNALS:
-        names = dialects.spellings(signal).get(dialect, ())
+        names = _names(dialect, signal)
         how = ", ".join(f"`{name}`" for name in names[:NAMES_SHOWN]) or prose(in_words(log.get(signal, "")))
         if how:
             found[signal] = how
     return found
+
+
+def _names(dialect: str, signal: str) -> list[str]:
+    """The trainer's own names of a signal: those of its log, and behind them the headings of a notebook's table."""
+    module = dialects.dialects()[dialect]
+    found = list(dialects.spellings(signal).get(dialect, ()))
+    headings = [name for name in found if name[:1].isupper()]
+    others = [name for name in found if name not in headings]
+    prefix = next((p for p, what in getattr(module, "PREFIXES", {}).items() if what == "eval" and p.endswith("_")), "")
+    if prefix and signal.startswith("eval.") and not others:
+        own = _TRAINED.get(signal, signal.removeprefix("eval."))
+        others = [f"{prefix}{name}" for name in dialects.spellings(own).get(dialect, ())[:1]]
+    return [*others, *headings]

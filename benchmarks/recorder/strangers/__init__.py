@@ -5,7 +5,7 @@ all what makes a model that the others start from, where a script of its own doe
 that the fault breaks first in that person's judgement (null: a sound script), and whether it harmed the training. Each number was
 written against the recorder as it was corrected after the number before, and asked before anything of it was corrected. `plain_7`
 has logs alone, and no recorder. Eight more sets, the first two of them looked at for every correction, lie in the history (commits
-f43d27e0, d89e219a and e47526ca); docs/recorder.md has their figures.
+f43d27e0, d89e219a and e47526ca); docs/evidence.md has their figures.
 """
 
 from __future__ import annotations
