@@ -120,3 +120,14 @@ def test_a_restart_that_declares_its_step_voids_what_lies_after_it(tmp_path: Pat
     series = read(tmp_path).series
     assert list(series["reward.mean"].steps) == [0, 1, 2, 3, 4, 7]
     assert list(series["policy.clip_fraction"].steps) == [0, 1, 2, 3, 4]
+
+
+def test_a_file_that_is_read_whole_is_no_news_unless_it_changed(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"learning_rate": 0.001, "max_steps": 100}')
+    (tmp_path / "metrics.jsonl").write_text('{"step": 1, "reward": 0.5}\n')
+    follower = Follower(tmp_path)
+    assert follower.update()
+    assert not follower.update()
+    (tmp_path / "config.json").write_text('{"learning_rate": 0.002, "max_steps": 100}')
+    assert follower.update()
+    assert follower.run().config.number("learning_rate") == 0.002

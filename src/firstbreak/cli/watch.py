@@ -83,8 +83,8 @@ def command(
 
     PATH is a path as for `diagnose`, which may not exist yet, or - for the console output of a trainer: python train.py |
     firstbreak watch -. On a terminal the screen is updated in place; in a pipe each new verdict that lasts is one line. Stops
-    with Ctrl-C, after --for, or at the end of the console output. Exit code 1 means that the run should be stopped, as for
-    `diagnose`.
+    with Ctrl-C, after --for, at the end of the console output, or when a run has its planned steps and nothing more is written.
+    Exit code 1 means that the run should be stopped, as for `diagnose`.
     """
     thresholds, meanings = parsed(settings), names.parsed(named)
     notifier = Notifier(targets) if targets else None

@@ -54,7 +54,7 @@ class Follower:
                 lost[path] = failure(path, reader, error)
                 continue
             anew = resume is None or latest.replaces
-            news |= anew or bool(latest.curves or latest.nulls)
+            news |= bool(latest.curves or latest.nulls) if not anew else known is None or not _alike(known, latest)
             self._recordings[path] = latest if anew or known is None else _appended(known, latest)
             held += budget.size_of(self._recordings[path]) - own
         news |= lost != self._lost
@@ -73,6 +73,20 @@ class Follower:
         place = existing(self.path)
         base = place if place.is_dir() else place.parent
         return assemble(self.path, place, base, list(self._recordings.items()), self._lost, self.trainer, self.named)
+
+
+def _alike(known: Recording, latest: Recording) -> bool:
+    """Whether a file that is always read whole holds what it held."""
+    return (
+        known.curves.keys() == latest.curves.keys()
+        and all(
+            np.array_equal(getattr(curve, of), getattr(latest.curves[name], of), equal_nan=True)
+            for name, curve in known.curves.items()
+            for of in ("index", "values")
+        )
+        and (known.config, known.events, known.damage, known.has_samples)
+        == (latest.config, latest.events, latest.damage, latest.has_samples)
+    )
 
 
 IN_MEMORY = "memory"  #: the format of a run that no file was read for
