@@ -107,6 +107,9 @@ def command(
             try:
                 with nullcontext() if several else waiting(f"reading {path}"):
                     run = runs.read(path, trainer=trainer, named=meanings)
+                logged = [*(series.raw for series in run.series.values()), *run.unknown]
+                if not several and (unknown := names.absent(meanings, logged)):
+                    raise click.UsageError(unknown[0])
                 with nullcontext() if several else waiting(f"diagnosing {path}"):
                     dx = diagnose(run, rate_per_hour=rate, thresholds=for_run(path, thresholds))
                 if baseline is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from firstbreak.engine import likelihood
+from firstbreak.engine import facts, likelihood
 from firstbreak.engine.detection import check
 from firstbreak.engine.forecast import forecasts
 from firstbreak.engine.inputs import Inputs
@@ -137,7 +137,7 @@ def best_checkpoint(run: Run, inputs: Inputs, dead: float | None = None) -> Best
         return None  # a training loss is lowest where most of the text is memorised
     steps, level = smooth(score)
     end = math.inf if dead is None else dead
-    step, value = float(shape.best_step), float(shape.best)
+    step, value = float(shape.best_step), facts.best(score, shape).value
     before = dead if step >= end else None
     if step >= end:
         if not np.any(alive := steps < end):

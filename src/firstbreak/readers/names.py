@@ -10,7 +10,7 @@ The run's folder counts before the current folder, and `--name` before both.
 """
 
 import contextvars
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from firstbreak.dialects.signals import all_names, lookup
@@ -48,6 +48,19 @@ def for_run(run: Path, settings: Names = EMPTY) -> Names:
         return {name: s for names in (own, *map(_of_folder, of_run), settings) for name, s in names.items()}
 
 
+def absent(named: Names, names: Collection[str]) -> list[str]:
+    """What is said of names that were explained on the command line, and that a run does not log."""
+    asked = ((name, _near(name, names)) for name in named if name not in names)
+    return [f"--name {name}: not logged" + (f"; {near}" if near else "") for name, near in asked]
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
+    return f"did you mean {' or '.join(near)}?" if near else ""
+
+
 def _of_folder(folder: Path) -> Names:
     path = folder / FILE
     if not path.is_file():
@@ -71,8 +84,5 @@ def _signal(name: str, place: str) -> str:
     """The canonical spelling of a signal that the user names."""
     if known := lookup(name):
         return known.name
-    import difflib
-
-    near = difflib.get_close_matches(name, all_names(), n=3, cutoff=0.6)
-    remedy = f"did you mean {' or '.join(near)}?" if near else "`firstbreak explain signals` lists them"
+    remedy = _near(name, all_names()) or "`firstbreak explain signals` lists them"
     raise Unreadable(place, f"no signal is called {name!r}", remedy)

@@ -22,7 +22,7 @@ import filecmp
 import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from functools import partial
 from itertools import compress, islice
@@ -52,7 +52,7 @@ from firstbreak.readers import (
 from firstbreak.readers._json import loads
 from firstbreak.readers._samples import PART, Span
 from firstbreak.readers.checkpoints import NUMBERED, checkpoints_in, on_the_axis
-from firstbreak.readers.names import Names
+from firstbreak.readers.names import Names, absent
 from firstbreak.readers.names import for_run as names_for_run
 from firstbreak.readers.opening import beneath, beneath_resolved, head_of, leads_out, piped, plain, roots_of
 from firstbreak.values import replace
@@ -192,7 +192,7 @@ def assemble(
     if dialects.trainer_name(dialect) is None:
         understood = _without_counts_of_something_else(raw, understood)
     series, unknown, duplicates = _translate(raw, understood, rounded, own=dialects.trainer_name(dialect) is None)
-    notes += _absent(named, names)
+    notes += absent(named, names)
     notes += _read_by_meaning(series.values())
     series = _without_repetitions(series, notes)
     sampled = [p for p, r in recordings if r.has_samples]
@@ -859,17 +859,6 @@ def _split_where_step_goes_back(series: Series) -> list[Series]:
 
 
 MOST_SHOWN = 6  #: guesses that the note of a run spells out
-
-
-def _absent(named: Names, names: Collection[str]) -> list[str]:
-    """What is said of names that were explained on the command line, and that this run does not log."""
-    absent = [name for name in named if name not in names]
-    if not absent:
-        return []
-    import difflib
-
-    near = {name: difflib.get_close_matches(name, names, n=1) for name in absent}
-    return [f"--name {n}: not logged{f'; did you mean {close[0]}?' if close else ''}" for n, close in near.items()]
 
 
 def _read_by_meaning(understood: Iterable[Series]) -> list[str]:

@@ -532,6 +532,11 @@ def origin(series: Series) -> str:
     return f" ({series.raw})" if series.raw.startswith(COMPUTED) else f" (logged as {series.raw})"
 
 
+def own_name(series: Series) -> str:
+    """What the trainer calls a curve; what it is called here where it is computed."""
+    return series.name if series.raw.startswith(COMPUTED) else series.raw or series.name
+
+
 def _drawable(series: Series | None) -> bool:
     return series is not None and len(series) > 1
 

@@ -153,5 +153,5 @@ def _finding(dx: Diagnosis, outcome: Outcome, first: bool, how: TerminalStyle) -
 def _row(curve: Exhibit, how: TerminalStyle) -> RenderableType:
     assert curve.series is not None
     drawn = curves.level(curve.series) or sparkline.line(curve.series, how.width - NAME - 4, how.ink)
-    name = how.text(f"{shortened(curve.series.name, NAME):{NAME}} ", "dim")
+    name = how.text(f"{shortened(content.own_name(curve.series), NAME):{NAME}} ", "dim")
     return how.indented(Text.assemble(name, how.text(drawn, "cyan"), no_wrap=True, overflow="crop"))

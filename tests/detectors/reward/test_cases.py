@@ -276,7 +276,7 @@ CASES: Cases = {
         "sparse rewards in small batches": passes({"reward.mean": MEAN,
             "reward.std": put(put(0.1 + 0.02 * noise(100, 1, 1), np.s_[::2], 0.0), np.s_[::6], 1.4)})},
     "reward-proxy-only": {
-        "an answer part that never moves is critical": finds(parts([-2.0] * 100), "format", "check_answer -2",
+        "an answer part that never moves is critical": finds(parts([-2.0] * 100), "format", "check_answer is -2",
             CRITICAL),
         "an answer part that only wobbles is a warning": finds(parts(0.1 + noise(100, 0.05)), WARNING),
         "a goal that is never reached beside a reward that has levelled off": [finds({"reward.mean": LEVEL,

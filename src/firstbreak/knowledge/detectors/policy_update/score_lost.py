@@ -102,7 +102,7 @@ def detect(
     return graded(
         Severity.CRITICAL if sure else Severity.NOTICE if dip else Severity.WARNING,
         "{score} was {best} at {step} and is {end} now{but}: {gone}{too}{back}; {better} than this one",
-        seen_since(score, "score", since, interval, level=trajectory.best),
+        seen_since(score, "score", since, interval, level=facts.best(score, trajectory).value),
         score=score.name,
         best=facts.best(score, trajectory),
         step=facts.at(score, trajectory.best_step),

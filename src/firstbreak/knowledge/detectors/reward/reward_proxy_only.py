@@ -86,13 +86,18 @@ def detect(
     how = "never changes" if frozen else "falls" if fell else "hardly rises"
     meant = {k: s for k, s in answers.items() if (np.ptp(s.values) == 0 if frozen else not fell or falls(s))}
     stuck = facts.joined(
-        facts.tell("{part} {early} to {late}", part=part, early=facts.mean(s.head(0.25)), late=facts.mean(s.tail(0.25)))
+        facts.tell(
+            "{part} is {late}" if frozen else "{part} {early} to {late}, means of the first and the last quarter",
+            part=part,
+            early=facts.mean(s.head(0.25)),
+            late=facts.mean(s.tail(0.25)),
+        )
         for part, s in meant.items()
     )
     return graded(
         Severity.CRITICAL if frozen or fell else Severity.WARNING,
-        "the reward rises from {early} to {late} because of {driver}, while the component that checks the {aim} {how} ({stuck}, "
-        "means of the first and the last quarter); {look} with the highest reward",
+        "the reward rises from {early} to {late} because of {driver}, while the component that checks the {aim} {how} ({stuck}); "
+        "{look} with the highest reward",
         Seen(
             metric=others[driver].name,
             onset=start[0] if start else float(reward_mean.steps[0]),
