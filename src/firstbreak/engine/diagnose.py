@@ -106,7 +106,7 @@ def widened(interval: Interval | None, run: Run, metric: str | None = None) -> I
     first, last = span
     margin = likelihood.onset_margin() * (last - first)
     start = max(first if first > margin else min(first, 1.0), interval[0] - margin)
-    logged = run.series[metric].steps if metric in run.series else np.zeros(0)
+    logged = run.series[metric].steps if metric is not None and metric in run.series else np.zeros(0)
     before = logged[logged <= start]
     return float(before[-1]) if len(before) else start, interval[1]
 

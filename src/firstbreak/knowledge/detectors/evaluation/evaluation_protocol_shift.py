@@ -237,7 +237,7 @@ def _within(product: np.ndarray, a: np.ndarray, b: np.ndarray, at: np.ndarray) -
     """Sums of products of deviations from the means of the two parts that a curve (n,) has at each place (k,)."""
     before, first, second = (np.cumsum(values)[at - 1] for values in (product, a, b))
     left = before - first * second / at
-    return left + (product.sum() - before) - (a.sum() - first) * (b.sum() - second) / (len(a) - at)
+    return np.asarray(left + (product.sum() - before) - (a.sum() - first) * (b.sum() - second) / (len(a) - at))
 
 
 def _trained(eval_score: Series, reward_mean: Series) -> np.ndarray:

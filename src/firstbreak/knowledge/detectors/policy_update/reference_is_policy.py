@@ -105,7 +105,9 @@ def _returns(values: np.ndarray, i: int, left: float) -> bool:
 def _taken_anew(kl: Series, left: float) -> Finding | None:
     """The divergence is 0 once more: since then the reference is the policy of that step."""
     values = np.abs(kl.values)
-    drops = 1 + np.flatnonzero(500 * values[1:] < values[:-1])  # what `_returns` asks of every point, in short
+    drops = (
+        1 + np.flatnonzero(500 * values[1:] < values[:-1])
+    ).tolist()  # what `_returns` asks of every point, in short
     again = [i for i in drops if STEADY <= i < len(kl) - STEADY and _returns(values, i, left)]
     if not again:
         return None
