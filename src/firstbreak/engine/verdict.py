@@ -74,7 +74,9 @@ def link_verdicts(
     found = {link: _link_verdict([o for o in outcomes if o.link is link], link, first_break, action) for link in Link}
     for cause in asked:
         if cause.link is not None and found[cause.link].status is LinkStatus.OK:
-            why = f"a cause that cannot be ruled out would be here: {lowered(cause.title)} ({percent(cause.probability)})"
+            why = (
+                f"a cause that cannot be ruled out would be here: {lowered(cause.title)} ({percent(cause.probability)})"
+            )
             found[cause.link] = LinkVerdict(status=LinkStatus.SUSPECT, why=why)
     if known:
         return found

@@ -118,6 +118,11 @@ def table(
     cells = ((element("th", c, scope="row") if i == named else element("td", c) for i, c in enumerate(r)) for r in rows)
     body = (element("tr", *row) for row in cells)
     whole = element("table", element("thead", head), element("tbody", *body), class_=kind)
+    return scrolling(whole, label)
+
+
+def scrolling(whole: Markup, label: str) -> Markup:
+    """What scrolls where it is wider than the page, with the keyboard as well."""
     return element("div", whole, class_="wide", role="region", aria_label=label, tabindex=0)
 
 
