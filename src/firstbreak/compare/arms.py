@@ -221,7 +221,8 @@ def _by_what_differs(compared: list[Arm]) -> list[Arm]:
     rows = [d for d in differences(compared) if d.part == "config"]
     names = [", ".join(_told(d.name, d.values[i]) for d in rows) for i in range(len(compared))]
     if len(set(names)) < len(names):
-        names = [f"{name} over {joined(arm.steps)}" for name, arm in zip(names, compared, strict=True)]
+        twice = {name for name in names if names.count(name) > 1}
+        names = [f"{n}, {joined(a.steps)}" if n in twice else n for n, a in zip(names, compared, strict=True)]
     if not rows or len(rows) > MOST_IN_NAME or len(set(names)) < len(compared):
         return compared
     return [replace(arm, name=name) for arm, name in zip(compared, names, strict=True)]

@@ -11,7 +11,7 @@ from firstbreak.reports import html
 from firstbreak.reports.markup import Markup, element, join
 from firstbreak.words import axis_word, joined, link_word, number, shortened
 
-LONGEST_NAME = 44  #: characters of a name in a table
+LONGEST_NAME = 64  #: characters of a name in a table
 LOOKS = 20  #: sides that colour and dash tell apart
 
 Shown = Callable[[Member], Markup]  #: how a run is named
