@@ -178,7 +178,8 @@ def article(dx: Diagnosis, uid: str, about: About, shown: Sequence[Section] | No
 
 def _section(dx: Diagnosis, section: Section, uid: str, about: About) -> Markup:
     name = f"{uid}-{section.value}"
-    heading = None if section is Section.VERDICT else element("h2", section.heading, id=name)
+    called = content.kind_of_break(dx).capitalize() if section is Section.FIRST_BREAK else section.heading
+    heading = None if section is Section.VERDICT else element("h2", called, id=name)
     inside, kind = _SECTIONS[section](dx, name, about), section.value.replace("_", "-")
     return element("section", heading, inside, aria_labelledby=name, class_=kind)
 
