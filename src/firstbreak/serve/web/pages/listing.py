@@ -111,8 +111,11 @@ def _without_log(names: Sequence[str]) -> Markup | None:
 def _row(summary: RunSummary, columns: tuple[str, ...]) -> Markup:
     """One row. A run that has not changed has the same one."""
     broke = ", ".join(filter(None, (summary.first_break, summary.since)))
+    link, since = (
+        shorter(part.replace(axis_word("env_steps"), "step")) for part in (summary.first_break, summary.since)
+    )
     after = f"; {percent(summary.wasted)} of the run came after it" if summary.wasted > 0 else ""
-    short = shorter(broke.replace(axis_word("env_steps"), "step"))
+    short = join(element("span", f"{link},"), " ", element("span", since)) if link and since else link
     if summary.problem:  # one line across all columns
         cells = [_cell("Problem", summary.problem, summary.problem, wide=True), *[_cell("", None)] * (5 + len(columns))]
     else:
