@@ -5,9 +5,8 @@ a column without gaps, from its last finite value on, in rows that hold such a c
 """
 
 import json
-from collections.abc import Iterable, Mapping
-from itertools import zip_longest
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -19,19 +18,6 @@ REMEDY = (
     "give a path, a list of records ([{'step': 0, 'reward': 0.1}, ...]), a dict of columns "
     "({'step': [0, 1], 'reward': [0.1, 0.2]}) or a DataFrame"
 )
-
-
-@runtime_checkable
-class Frame(Protocol):
-    """A DataFrame of pandas or polars."""
-
-    columns: Any
-
-    def to_dict(self) -> Any:
-        """Its columns by their names."""
-
-    def __getitem__(self, name: Any) -> Iterable[Any]:
-        """One column."""
 
 
 def recording(given: Any) -> Recording:
@@ -50,7 +36,7 @@ def called(given: Any) -> str:
 
 
 def _records(given: Any) -> list[Mapping[str, Any]]:
-    if isinstance(given, Frame):
+    if hasattr(given, "columns") and hasattr(given, "to_dict"):
         return _of_frame(given)
     if isinstance(given, Mapping):
         columns = {str(name): values for name, values in given.items()}
@@ -68,30 +54,23 @@ def _of_frame(frame: Any) -> list[Mapping[str, Any]]:
     if getattr(getattr(frame, "index", None), "name", None) is not None:
         frame = frame.reset_index()
     columns = {str(name): list(frame[name]) for name in frame.columns}
-    finite = {name: np.array([_is_finite(cell) for cell in cells]) for name, cells in columns.items()}
-    lost_from = {
-        name: int(there.sum()) for name, there in finite.items() if there.any() and there[: int(there.sum())].all()
-    }  # without a gap before its last finite value
+    finite = {name: np.array([not _is_empty(cell) for cell in cells]) for name, cells in columns.items()}
+    #: without a gap before its last finite value
+    whole = {name for name, there in finite.items() if there.any() and there[: there.sum()].all()}
     measured = {name for name in columns if name.lower() not in COUNTERS}
 
     def holds(name: str, row: int) -> bool:
-        others = [other for other in measured - {name} if finite[other][row]]
-        lost = name in lost_from and (not others or any(other in lost_from for other in others))
-        return bool(finite[name][row]) or (lost and _is_nan(columns[name][row]))
+        others = {other for other in measured - {name} if finite[other][row]}
+        lost = name in whole and columns[name][row] is not None and (not others or others & whole)
+        return bool(finite[name][row] or lost)
 
-    return [
-        {name: cell for name, cell in zip(columns, cells, strict=True) if holds(name, row)}
-        for row, cells in enumerate(zip_longest(*columns.values()))
-    ]
+    rows = len(next(iter(columns.values()), []))
+    return [{name: cells[row] for name, cells in columns.items() if holds(name, row)} for row in range(rows)]
 
 
-def _is_nan(cell: Any) -> bool:
-    return isinstance(cell, (float, np.floating)) and bool(np.isnan(cell))
-
-
-def _is_finite(cell: Any) -> bool:
-    """Whether a cell holds something: an infinity is a number that was logged."""
-    return cell is not None and not _is_nan(cell)
+def _is_empty(cell: Any) -> bool:
+    """None or NaN; an infinity is a number that was logged."""
+    return cell is None or (isinstance(cell, (float, np.floating)) and bool(np.isnan(cell)))
 
 
 def _plain(value: Any) -> Any:
