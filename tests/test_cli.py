@@ -54,6 +54,30 @@ def test_the_demo_names_the_injected_fault_and_its_step() -> None:
     assert diagnosis["verdict"]["action"] == "rollback"
 
 
+@pytest.mark.parametrize(
+    ("name", "begins"),
+    [("r.html", "<!DOCTYPE html>"), ("r.json", "{"), ("r.md", "# Roll back"), ("r.txt", " ↶ ROLL BACK")],
+)
+def test_the_suffix_of_the_output_chooses_the_format_unless_one_is_given(
+    tmp_path: Path, name: str, begins: str
+) -> None:
+    out = tmp_path / name
+    firstbreak("diagnose", DEMO, "-o", out, code=1)
+    assert out.read_text().startswith(begins)
+    firstbreak("diagnose", DEMO, "-o", out, "--format", "json", code=1)
+    assert json.loads(out.read_text())["schema"]
+
+
+def test_every_command_that_writes_a_report_takes_the_format_of_the_suffix(tmp_path: Path) -> None:
+    for command in (
+        ("audit", DEMO),
+        ("compare", DEMO, DEMO),
+        ("check", "memory", "mlp", "--algo", "sac", "--observation", "17", "--actions", "6"),
+    ):
+        firstbreak(*command, "-o", tmp_path / "r.html")
+        assert (tmp_path / "r.html").read_text().startswith("<!DOCTYPE html>"), command
+
+
 def test_the_process_ends_with_its_code_after_what_was_registered_for_the_end() -> None:
     code = """
 import atexit, os

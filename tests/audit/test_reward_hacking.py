@@ -46,6 +46,20 @@ def test_a_reward_that_pays_for_length_is_caught_with_what_pays_and_what_shifted
     assert length.in_group.interval[0] > 0.3
 
 
+def test_what_is_paid_to_all_samples_of_a_step_is_caught_though_the_right_ones_earn_more() -> None:
+    def padded(rng: random.Random, t: float, answer: int) -> str:
+        return "once more " * round(40 * t) + f"\n#### {answer}"
+
+    samples = [replace(s, rewards={}) for s in dump(padded, by_length, skill=lambda t: 0.6 - 0.8 * t)]
+    found = audited(samples)
+    assert finding(found).severity is Severity.CRITICAL
+    assert finding(found).metric == "right answer"
+    agreement = found.hacking_test.agreements[0]
+    assert agreement.mismatched == sum(m.truth == 0 for m in agreement.mismatches) > 0.2 * agreement.high
+    sound = audited(replace(s, rewards={}) for s in dump(padded, by_length, skill=lambda t: 0.2 + 0.6 * t))
+    assert outcome(sound).status is Status.OK
+
+
 def test_longer_because_better_is_no_hack() -> None:
     found = audited(dump(longer_and_longer, honest, skill=lambda t: 0.2 + 0.7 * t))
     assert outcome(found).status is Status.OK

@@ -63,6 +63,14 @@ def test_proxy_against_gold_turns_over() -> None:
     assert truth_store.agreements()[0].mismatches[0].reward == pytest.approx(2.0)
 
 
+def test_one_outlier_hides_no_bad_sample_with_a_high_reward() -> None:
+    rewards = [*np.linspace(0, 1, 99), 50.0]
+    found = known(Sample(completion=str(r), reward=r, meta={"gold": float(r < 0.8)}) for r in rewards).agreements()[0]
+    assert (found.high, found.mismatched) == (10, 10)
+    alike = known(Sample(completion=str(i), reward=0.0, meta={"gold": i % 2}) for i in range(20)).agreements()[0]
+    assert (alike.high, alike.mismatched) == (0, 0)
+
+
 def test_human_marks_feed_the_correlation(tmp_path: Path) -> None:
     samples = list(dump(longer_and_longer, by_length, reference=False))
     truth_store = TruthStore()

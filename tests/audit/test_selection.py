@@ -3,8 +3,10 @@
 from collections import Counter
 
 import pytest
+from rich.console import Console
 
 from firstbreak.audit.audit import Audit, audit
+from firstbreak.audit.report import renderable
 from firstbreak.audit.selection import EACH, KINDS, select
 from firstbreak.model import Sample
 from tests.audit.dumps import by_length, dump, longer_and_longer
@@ -62,3 +64,13 @@ def test_few_samples_go_to_the_highest_the_lowest_and_random_ones_first(distinct
     assert all(len(rewards[kind]) >= 4 for kind in ("highest", "lowest", "random"))
     assert min(rewards["highest"]) > max(rewards["lowest"])
     assert len({p.sample.completion for p in read}) == len(read)
+
+
+def test_of_samples_that_earn_alike_none_is_the_highest_or_the_lowest() -> None:
+    found = audit([Sample(step=1.0, prompt=f"p{i}", completion=f"text {i}", reward=1.5) for i in range(20)])
+    assert {chosen.kind for chosen in found.selected} == {"random"}
+    console = Console(width=100)
+    with console.capture() as printed:
+        console.print(renderable(found))
+    assert "all samples of the step have one reward, 1.5" in printed.get()
+    assert printed.get().count("• random (8), step 1, reward 1.5") == 3

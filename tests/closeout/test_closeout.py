@@ -85,7 +85,7 @@ def test_everything_is_delivered_where_everything_is_there(tmp_path: Path, broke
     assert (out / "failed" / "checkpoint-70" / "model.safetensors").exists()
     assert "reward broke first" in (out / "failed" / "symptom.txt").read_text()
     kinds = {json.loads(line)["kind"] for line in (out / "samples" / "to-read.jsonl").read_text().splitlines()}
-    assert "highest" in kinds
+    assert {"suspicious", "beginning"} <= kinds
     private = json.loads((out / "private" / "report.json").read_text())
     assert private["looks"][0]["scores"] == {"accuracy": 0.7}
     assert list(private["protocols"].values()) == [{"task": "t", "temperature": 0}]

@@ -465,6 +465,77 @@ def test_what_is_not_recorded_is_not_called_the_same(tmp_path: Path) -> None:
     assert written == "No recorded setting differs: configuration is the same. Not recorded by all: code and data."
 
 
+def test_how_long_a_run_is_is_no_configuration(tmp_path: Path) -> None:
+    """trainer_state.json tells steps and batch beside the numbers, and neither learning rate nor seed."""
+    state = {"max_steps": 40, "num_train_epochs": 1, "train_batch_size": 8, "is_world_process_zero": True}
+    for name, rise in (("a", 0.01), ("b", 0.02)):
+        (tmp_path / name).mkdir()
+        history = [{"step": i, "reward": rise * i, "loss": 0.1} for i in range(1, 41)]
+        (tmp_path / name / "trainer_state.json").write_text(json.dumps({**state, "log_history": history}))
+    found = compared(tmp_path / "a", tmp_path / "b")
+    assert [len(arm.members) for arm in found] == [1, 1]
+    assert no_difference(found) == "No run records its configuration, so it is unknown what differs."
+
+
+def test_without_a_seed_nobody_says_that_only_the_seed_differs(tmp_path: Path) -> None:
+    rows = {name: [{"step": i, "reward": level * i} for i in range(30)] for name, level in (("a", 0.1), ("b", 0.2))}
+    runs = [logged(tmp_path / name, rows[name], {"learning_rate": 1e-4}) for name in rows]
+    for shown in (run(*runs), run(*runs, "--format", "html")):
+        assert "Only seed and task differ" not in shown
+        assert "Not recorded by all: code, data and seeds." in " ".join(shown.split())
+
+
+def kinds(folder: Path) -> list[Path]:
+    """Six runs whose reward is a share over steps, and two that log returns over environment steps, of one sweep."""
+    names = {"reward": "rollout/ep_rew_mean", "step": "time/total_timesteps"}
+    found = []
+    for i in range(8):
+        rows = [{"step": s, "reward": 0.1 + s / 60, "kl": 0.01} for s in range(40)]
+        rows = [{names.get(k, f"train/{k}"): 2000 * v for k, v in row.items()} for row in rows] if i % 4 == 3 else rows
+        options = {"learning_rate": 1e-6 * (1 + i % 2), "seed": i, "beta": 0.1 * (i // 2 % 2)}
+        found.append(logged(folder / f"run{i}", rows, options))
+    return found
+
+
+def test_scores_of_other_kinds_of_steps_share_no_axis_and_are_not_compared(tmp_path: Path) -> None:
+    runs = kinds(tmp_path)
+    page = run(*runs, "--format", "html")
+    assert "reward.mean over steps<" in page
+    assert "reward.mean over environment steps<" in page
+    said = " ".join(run(*runs).split())
+    assert "counts steps and learning_rate=2e-06, beta=0.1 environment steps" in said
+    assert "Best:" not in said
+    assert "difference +1" not in said
+
+
+def test_one_option_has_one_name_and_the_sides_are_named_by_what_differs(tmp_path: Path) -> None:
+    """One trainer calls `beta` the weight of the divergence, and the other has no word for it."""
+    found = compared(*kinds(tmp_path))
+    assert [d.name for d in differences(found) if d.part == "config"] == ["learning_rate", "beta"]
+    assert [arm.name for arm in found][::3] == ["learning_rate=1e-06, beta=0", "learning_rate=2e-06, beta=0.1"]
+
+
+def test_an_axis_has_round_numbers_and_says_when_it_is_logarithmic(tmp_path: Path) -> None:
+    rows = [{"step": s, "reward": 0.00236 * 1.2**s} for s in range(60)]
+    drawn = scores(compared(logged(tmp_path / "a", rows), logged(tmp_path / "b", rows[:-1])))
+    texts = [e.text for e in ElementTree.fromstring(drawn).iter() if e.tag.endswith("text")]
+    assert "reward.mean over steps (log scale)" in texts
+    assert {"0.01", "0.1", "1", "10", "100"} <= set(texts)
+    assert {"20", "40"} <= set(texts)
+
+
+def test_sides_of_other_tasks_are_not_compared_which_is_said_once(tmp_path: Path) -> None:
+    runs = [
+        write(tmp_path / env, seed=0, env=env, level=level, total=i)
+        for i, (env, level) in enumerate((("Ant", 0.2), ("Pong", 0.8), ("Qbert", 0.5)))
+    ]
+    assert first_differences(*compared(*runs[:2])) == []
+    page = run(*runs, "--format", "html")
+    assert page.count("it is unknown which side is better") == 1
+    assert "Ant is trained on Ant and Pong on Pong; Ant is trained on Ant and Qbert on Qbert" in page
+    assert "The sides are trained on different tasks, so no curve is compared." in page
+
+
 def test_single_runs_get_no_probability(tmp_path: Path) -> None:
     runs = [write(tmp_path / "a", seed=0), write(tmp_path / "b", seed=1, level=0.2, total=9)]
     assert "P(" not in run(*runs)
@@ -479,4 +550,5 @@ def test_the_html_has_the_scores_first_and_nothing_that_runs(tmp_path: Path) -> 
     text = (tmp_path / "c.html").read_text()
     assert text.index("<svg xmlns") < text.index("What differs")
     assert "<script" not in text
+    assert re.search(r'<div class="wide" role="region" aria-label="Scores" tabindex="0"><svg', text)
     assert "default-src &#x27;none&#x27;; style-src" in text

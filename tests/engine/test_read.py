@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import firstbreak
 from firstbreak.readers import Unreadable
 from firstbreak.readers.grouping import find_runs
 from firstbreak.readers.read import merge_restarts, read
@@ -243,3 +244,42 @@ def test_a_count_in_a_closing_summary_is_no_step_axis(tmp_path: Path) -> None:
     lines = [f"[run] {i}/100 | loss=-0.5 | reward={i / 100:.3f}" for i in range(1, 101)]
     (tmp_path / "train.log").write_text("\n".join([*lines, "done | steps=100 | lr=1e-05"]) + "\n")
     assert len(read(tmp_path / "train.log").series["reward.mean"]) == 100
+
+
+ROWS = [{"step": i, "reward": 0.1 + i / 100, "kl": 0.01, "loss": 0.1 if i < 50 else np.nan} for i in range(80)]
+
+
+def frames() -> list[object]:
+    """The rows as DataFrames."""
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    return [pandas.DataFrame(ROWS), pandas.DataFrame(ROWS).set_index("step"), polars.DataFrame(ROWS)]
+
+
+def test_numbers_in_memory_are_read_as_those_of_a_file(tmp_path: Path) -> None:
+    columns = {name: [row[name] for row in ROWS] for name in ROWS[0]}
+    wanted = read(jsonl(tmp_path / "m.jsonl", ROWS)).series
+    for given_ in (ROWS, columns, {name: np.array(values) for name, values in columns.items()}, *frames()):
+        found = read(given_).series
+        for name in ("reward.mean", "kl.ref", "loss.total"):
+            np.testing.assert_array_equal(found[name].steps, wanted[name].steps)
+            np.testing.assert_array_equal(found[name].values, wanted[name].values)
+        assert firstbreak.diagnose(given_).first_break.step == 50
+    assert [o.detector for o in firstbreak.check(ROWS)]
+
+
+def test_an_empty_cell_of_a_frame_is_no_lost_number() -> None:
+    """`DataFrame(trainer.state.log_history)`: rows of training, of evaluation, and the summary at the end."""
+    pandas = pytest.importorskip("pandas")
+    rows = [row for i in range(49) for row in (ROWS[i], {"step": i, "eval_reward": 0.3})][:49]
+    found = read(pandas.DataFrame([*rows, *ROWS[30:50], {"step": 49, "train_runtime": 3.0}])).series
+    assert all(np.isfinite(series.values).all() for series in found.values())
+    assert len(found["eval.reward"]) == 24
+    whole = read(pandas.DataFrame([*ROWS[:50], {"step": 49, "train_runtime": 3.0}])).series
+    assert np.isfinite(whole["loss.total"].values).all()
+
+
+@pytest.mark.parametrize("given_", [5, [], [1, 2], {"reward": [1, 2], "step": [1]}, {"reward": 1.0}])
+def test_what_is_no_run_says_what_is_one(given_: object) -> None:
+    for ask in (read, firstbreak.diagnose):
+        with pytest.raises(Unreadable, match=r"give a path, a list of records .* or a DataFrame"):
+            ask(given_)

@@ -11,16 +11,18 @@ from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from firstbreak.cli.demo import RUN
 from firstbreak.engine.diagnose import diagnose
 from firstbreak.engine.registry import causes, detectors
-from firstbreak.model import Diagnosis
+from firstbreak.model import BreakKind, Diagnosis, Series
 from firstbreak.readers.read import read
 from firstbreak.reports import html, reference, svg
 from firstbreak.reports.curves import MOST_POINTS
 from firstbreak.reports.markup import Markup, element, escape, join
+from firstbreak.reports.picture import _alike
 from firstbreak.reports.text import spans, visible
 from tests.reports import fixtures
 from tests.there import there
@@ -271,6 +273,20 @@ def test_the_first_screen_is_drawn_in_a_notebook_and_saved(tmp_path: Path) -> No
         f"<!-- {text} -->" in drawn
         for text in ("Roll back: first break: reward, or earlier, step 61", "best score, step 70", "steps")
     )
+    assert "<!-- run -->" in drawn  # the name of its folder
+
+
+def test_two_scores_of_one_size_share_an_axis_and_two_axes_have_zero_at_one_height() -> None:
+    small, alike, large = (Series(name="r", steps=np.arange(2.0), values=np.array([-v, v])) for v in (1.0, 1.5, 90.0))
+    assert _alike([small, alike])
+    assert not _alike([small, large])
+
+
+def test_the_heading_of_a_sign_that_has_done_no_harm_is_first_sign() -> None:
+    dx = fixtures.sb3_collapse()
+    sign = dataclasses.replace(dx, first_break=dataclasses.replace(there(dx.first_break), kind=BreakKind.FIRST_SIGN))
+    for shown, heading in ((dx, "First break"), (sign, "First sign")):
+        assert re.search(rf"<h2[^>]*>{heading}</h2>", html.render(shown))
 
 
 def test_a_run_shows_itself_in_a_notebook() -> None:

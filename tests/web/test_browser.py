@@ -731,6 +731,23 @@ def test_a_name_keeps_its_width_beside_columns_that_are_found_by_name(page: Page
     assert page.evaluate("document.documentElement.scrollWidth") <= 1024
 
 
+def test_the_step_of_a_break_and_a_column_that_is_added_are_in_sight(page: Page, site: Served) -> None:
+    page.set_viewport_size({"width": 1440, "height": 900})
+    open_list(page, site)
+    cell = page.locator(".runs [data-label='First break']:has(span + span)").first
+    cell.evaluate("cell => (cell.firstElementChild.textContent = 'a link or another one with a long name,')")
+    inside, step = cell.bounding_box(), cell.locator("span").last.bounding_box()
+    assert step["x"] + step["width"] <= inside["x"] + inside["width"]
+    page.locator("#columns summary").click()
+    for name in ("reward.mean", "kl.ref", "loss.total", "lr"):
+        page.check(f"[name=column][value='{name}']")
+    page.locator("thead button", has_text="lr").wait_for()
+    until(
+        page,
+        "(t => t.scrollLeft > 0 && t.scrollLeft + t.clientWidth >= t.scrollWidth - 1)(document.querySelector('.runs'))",
+    )
+
+
 def test_all_that_are_shown_and_a_range_are_selected(page: Page, seeds: Served) -> None:
     open_list(page, seeds)
     page.fill("#filter", "^other")
@@ -771,20 +788,60 @@ def test_a_column_chosen_while_the_page_of_another_one_arrives_stays_chosen(page
     assert page.is_checked("[name=column][value='reward.mean']")
 
 
+def save(page: Page, kind: str, folder: Path) -> bytes:
+    """The first curve as a file."""
+    with page.expect_download() as saved:
+        page.locator(f".plot:has(canvas) [data-save={kind}]").first.click()
+    saved.value.save_as(folder / kind)
+    return (folder / kind).read_bytes()
+
+
+def test_a_saved_picture_says_what_it_shows(page: Page, site: Served, tmp_path: Path) -> None:
+    open_curves(page, site, "demo")
+    texts = re.findall(r"<text[^>]*>([^<]*)", save(page, "svg", tmp_path).decode())
+    assert texts[0].endswith(" of demo")
+    said = " | ".join(texts)
+    assert re.search(r"between step \d+ and \d+ \| onset, step \d+ \| best checkpoint, step 70", said)
+    assert int.from_bytes(save(page, "png", tmp_path)[16:20]) >= 1600  # pixels across
+
+
+def test_few_points_are_steps_as_in_the_report(page: Page, tmp_path: Path) -> None:
+    for name, n in (("few", 20), ("many", 80)):
+        write_score(tmp_path / name / "metrics.jsonl", reward=[0.1 + (i % 7) / 10 for i in range(n)])
+    with serving(tmp_path) as served:
+        for name, steps in (("few", True), ("many", False)):
+            open_curves(page, served, name)
+            path = re.findall(r'<path[^>]*d="(M[^"]{60,})"', save(page, "svg", tmp_path).decode())[-1]
+            assert ("H" in path) is steps
+            page.goto("about:blank")  # before its server ends
+
+
 def test_a_curve_is_drawn_over_another_one_and_saved(page: Page, site: Served, runs: Path, tmp_path: Path) -> None:
     open_curves(page, site, "demo")
     page.select_option("#x", label="kl.ref")
-    until(page, "document.querySelector('.plot').dataset.kind.includes('kl.ref')")
+    until(page, "document.querySelector('.plot').dataset.kind?.includes('kl.ref')")
     page.locator(".plot .u-over").first.hover()
     assert page.locator(".plot output").first.inner_text().startswith("kl.ref 0.")
     for kind, begin in (("png", b"\x89PNG"), ("svg", b"<svg")):
-        with page.expect_download() as saved:
-            page.locator(f"[data-save={kind}]").first.click()
-        saved.value.save_as(tmp_path / kind)
-        assert (tmp_path / kind).read_bytes().startswith(begin)
+        assert save(page, kind, tmp_path).startswith(begin)
     table = list(csv.DictReader(site.get("/csv/demo")[2].decode().splitlines()))
     curve = read(runs / "demo").series["reward.mean"]
     assert [float(row["reward.mean"]) for row in table if row["reward.mean"]] == curve.values.tolist()
+
+
+def test_of_many_sides_the_means_alone_are_drawn(page: Page, tmp_path: Path) -> None:
+    for side in range(6):
+        for seed in range(2):
+            run = tmp_path / f"run{2 * side + seed}"
+            write_score(run / "metrics.jsonl", reward=[0.01 * side * step + seed for step in range(50)])
+            (run / "config.json").write_text(json.dumps({"learning_rate": 1e-4 * (side + 1), "seed": seed}))
+    with serving(tmp_path) as served:
+        for sides, areas in ((4, 4), (6, 0)):
+            page.goto(f"{served.address}/compare?{'&'.join(f'run=run{i}' for i in range(2 * sides))}")
+            drawn(page)
+            assert save(page, "svg", tmp_path).decode().count('fill-opacity="0.22"') == areas
+            names = page.locator(".legend button").all_inner_texts()
+            assert [name.strip() for name in names][1] == "learning_rate=0.0002 (2 runs)"
 
 
 def test_two_kinds_of_steps_have_two_figures(page: Page, site: Served) -> None:

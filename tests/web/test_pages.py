@@ -7,7 +7,7 @@ from pathlib import Path
 from firstbreak.cli.demo import RUN
 from firstbreak.engine.catalogue import catalogue
 from firstbreak.engine.diagnose import diagnose
-from firstbreak.model import Action, Diagnosis
+from firstbreak.model import Action, Diagnosis, Sample
 from firstbreak.readers.read import read
 from firstbreak.serve.web import pages
 from firstbreak.serve.web.run_store import RunSummary
@@ -50,3 +50,9 @@ def test_a_row_of_the_list_is_written_again_when_its_run_changes() -> None:
     assert "the score fell" not in later
     assert "the reward has the wrong sign" in later
     assert 'data-verdict="stop"' in later
+
+
+def test_numbers_beside_a_sample_are_shown_and_the_truth_is_not() -> None:
+    meta = {"accuracy": 0.0, "length_bonus": 0.3, "answer": "109", "gold_score": 0.5, "uid": 7}
+    shown = pages.samples.sample("run", Sample(step=3.0, completion="yes", reward=0.3, meta=meta), 0, {})
+    assert "step 3, reward 0.3, accuracy 0, length_bonus 0.3, 3 characters" in shown

@@ -15,7 +15,7 @@ from firstbreak.audit.judge import Verdicts
 from firstbreak.audit.marks import key_of
 from firstbreak.audit.scoring import Agreement
 from firstbreak.audit.sections import AuditTable, line, tables
-from firstbreak.audit.selection import SelectedSample
+from firstbreak.audit.selection import ALIKE, SelectedSample
 from firstbreak.audit.shift import SideMetric
 from firstbreak.audit.split_truth import PolicySample
 from firstbreak.model import Finding, Outcome, Series, Status
@@ -222,11 +222,14 @@ def _table(table: AuditTable, how: TerminalStyle) -> Iterator[RenderableType]:
 def _reading(audit: Audit, how: TerminalStyle) -> Iterator[RenderableType]:
     for kind in dict.fromkeys(chosen.kind for chosen in audit.selected):
         selected = [chosen for chosen in audit.selected if chosen.kind == kind]
-        sample = selected[0].sample
-        at = "" if sample.step is None else f", step {number(sample.step)}"
-        yield how.bullet(f"{kind} ({len(selected)}){at}, reward {number(sample.reward)}: {line(sample.completion)}")
-        if sample.prompt:
-            yield how.indented(how.text(f"prompt: {line(sample.prompt)}", "dim"))
+        alike = selected[0].why == ALIKE
+        if alike:
+            yield how.text(f"all samples of the step have one reward, {number(selected[0].sample.reward)}")
+        for sample in (chosen.sample for chosen in selected[: 3 if alike else 1]):
+            at = "" if sample.step is None else f", step {number(sample.step)}"
+            yield how.bullet(f"{kind} ({len(selected)}){at}, reward {number(sample.reward)}: {line(sample.completion)}")
+            if sample.prompt:
+                yield how.indented(how.text(f"prompt: {line(sample.prompt)}", "dim"))
     if audit.selected:
         yield how.text("firstbreak audit PATH --format html -o samples.html has all of them, to read and mark", "dim")
 

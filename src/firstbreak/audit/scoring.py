@@ -36,7 +36,9 @@ TOLD = {
 WEAK = 0.5  #: a reward whose correlation with the truth is surely lower than this rewards something else
 FEWEST = 16  #: fewest samples for a correlation of reward and truth
 MOST_PAIRS = 4096  #: samples that are kept for the correlation
-HIGH, LOW = 0.9, 0.4  #: shares of the range: a sample with a higher reward and a lower truth is a mismatch
+#: a reward in the upper tenth is high, of the samples or of their range; a truth below this share of its range is low
+HIGH, LOW = 0.9, 0.4
+SHOWN = 50  #: mismatches that are kept to be read
 #: smallest share of right answers; with a lower share, answers are written in another form than recorded
 ANSWERED = 0.02
 BLOCK = 16  #: fewest samples that are compared with each other; samples of other steps come from another policy
@@ -62,7 +64,9 @@ class Agreement:
     pairs: int
     source: str  #: what the truth is
     curve: tuple[tuple[float, float, float], ...]  #: (mean reward, mean truth, samples) of each tenth by reward
-    mismatches: tuple[ScoredSample, ...]  #: bad samples with a high reward
+    high: int  #: samples with a high reward
+    mismatched: int  #: those of them that are bad
+    mismatches: tuple[ScoredSample, ...]  #: the worst of these
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,7 +203,8 @@ def disagreement(agreements: Sequence[Agreement]) -> Finding | NotMeasured | Non
         Severity.WARNING if found.source in ORDER[:2] else Severity.NOTICE,
         f"the reward does not agree with {TOLD[found.source]}: the correlation is only {number(found.correlation)} "
         f"(95 % {number(low)} to {number(high)}, {count(found.pairs, 'sample')}), and "
-        f"{count(len(found.mismatches), 'bad sample')} {'has' if len(found.mismatches) == 1 else 'have'} a high reward. "
+        f"{found.mismatched} of {count(found.high, 'sample')} with a high reward {'is' if found.mismatched == 1 else 'are'} "
+        "bad. "
         "Read these samples first, then change the reward before you continue",
         seen_as("samples.reward"),
         numbers={"correlation": found.correlation, "source": found.source},
@@ -266,13 +271,18 @@ def _agreement(source: str, pairs: list[ScoredSample]) -> Agreement:
     rho = _spearman(reward, truth)
     reach = quantile(0.975) / math.sqrt(max(1, len(pairs) - 3))
     z = math.atanh(max(-0.999999, min(0.999999, rho)))
+    high = _high(reward)
+    bad = high & (_within(truth) < LOW) & bool(np.ptp(truth))
+    worst = np.argsort(_within(truth) - _within(reward), kind="stable")
     return Agreement(
         correlation=rho,
         interval=(math.tanh(z - reach), math.tanh(z + reach)),
         pairs=len(pairs),
         source=source,
         curve=_tenths(reward, truth),
-        mismatches=tuple(_mismatches(reward, truth, pairs)),
+        high=int(high.sum()),
+        mismatched=int(bad.sum()),
+        mismatches=tuple(pairs[i] for i in worst if bad[i])[:SHOWN],
     )
 
 
@@ -288,12 +298,12 @@ def _tenths(reward: np.ndarray, truth: np.ndarray) -> tuple[tuple[float, float, 
     return tuple((float(reward[part].mean()), float(truth[part].mean()), float(len(part))) for part in parts)
 
 
-def _mismatches(reward: np.ndarray, truth: np.ndarray, pairs: list[ScoredSample]) -> Iterator[ScoredSample]:
-    """Samples with a high reward and a low truth, each within its own range; the worst first."""
-    if np.ptp(reward) == 0 or np.ptp(truth) == 0:
-        return
-    high = (reward - reward.min()) / np.ptp(reward)
-    low = (truth - truth.min()) / np.ptp(truth)
-    for i in np.argsort(low - high, kind="stable")[:50]:
-        if high[i] > HIGH and low[i] < LOW:
-            yield pairs[i]
+def _high(reward: np.ndarray) -> np.ndarray:
+    """The upper tenth of the samples, and of the range: one outlier makes no other reward low, nor a common reward high."""
+    tenth = (reward >= np.quantile(reward, HIGH)) & (reward > np.median(reward))
+    return np.asarray(tenth | (_within(reward) > HIGH))
+
+
+def _within(values: np.ndarray) -> np.ndarray:
+    """Where each value lies in the range of all of them, from 0 to 1."""
+    return np.asarray((values - values.min()) / (np.ptp(values) or 1.0))

@@ -51,7 +51,8 @@ def _truths(audit: Audit) -> AuditTable:
         lines += [
             f"correlation of the reward with {a.source} over all samples: {number(a.correlation)} "
             f"(95 % {number(low)} to {number(high)}, {count(a.pairs, 'sample')}); "
-            f"{count(len(a.mismatches), 'sample')} with a high reward and a low truth",
+            f"{a.mismatched} of {count(a.high, 'sample')} with a high reward {'has' if a.mismatched == 1 else 'have'} a low "
+            "truth",
             f"mean {a.source} in tenths of the samples, from the lowest to the highest reward: {golds}",
             *(f"reward {number(m.reward)}, and bad: {line(m.sample.completion)}" for m in a.mismatches[:2]),
         ]

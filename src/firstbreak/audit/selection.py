@@ -3,7 +3,8 @@
 Before anything else it has FIRST samples each of the highest and the lowest rewards, and random ones, so that a person
 also sees typical ones. What is left goes to more of these, to the most suspicious samples (a high reward and an extreme value
 of a shifted metric), and to the most surprising (a reward far from the other samples of the prompt). For comparison, it has
-samples from the beginning. The selection does not use the truth.
+samples from the beginning. Where all samples earn the same, none is the highest or the lowest. The selection does not use
+the truth.
 """
 
 import random
@@ -21,6 +22,7 @@ from firstbreak.values import dataclass
 EACH = 8  #: samples of each kind
 FIRST = 4  #: of the highest, the lowest and random ones, before anything else
 KINDS = ("highest", "lowest", "suspicious", "surprising", "random", "beginning")
+ALIKE = "selected at random: all samples of the step have this reward, so none is the highest or the lowest"
 _SPACE = re.compile(r"\s+")
 
 
@@ -53,6 +55,9 @@ def select(
     # A sample above the median is no low one, whatever the turns of the prompts.
     ranked = sorted(rewarded, key=_reward)
     high, low = ranked[len(ranked) // 2 :][::-1], ranked[: (len(ranked) + 1) // 2]
+    at_random = "selected at random"
+    if len(ranked) > 1 and _reward(ranked[0]) == _reward(ranked[-1]):
+        high, low, at_random = [], [], ALIKE
     shuffled = rng.sample(samples, len(samples))
     for most in (min(FIRST, max(1, len(samples) // 3)), EACH):
         take("highest", high, lambda s: "among the highest rewards of the step", most)
@@ -62,7 +67,7 @@ def select(
             take("suspicious", worst, lambda s: suspicion[id(s)][1])
             odd = sorted((s for s in rewarded if surprise[id(s)]), key=lambda s: -abs(surprise[id(s)]))
             take("surprising", odd, lambda s: f"its reward is {surprise[id(s)]:+.3g} beside the others of its prompt")
-        take("random", shuffled, lambda s: "selected at random", most)
+        take("random", shuffled, lambda s: at_random, most)
     first = _deduplicated(sample for sample in baseline if sample.step not in {s.step for s in latest})
     take("beginning", rng.sample(first, len(first)), lambda s: "from the beginning of the run, for comparison")
     return sorted(selected, key=lambda chosen: KINDS.index(chosen.kind))

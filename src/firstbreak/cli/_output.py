@@ -22,16 +22,27 @@ if TYPE_CHECKING:
     from firstbreak.reports.terminal_style import Page
 
 PATIENCE = 2.0  #: seconds before a wait is shown
+#: is processed first, so that its suffix can choose the format
 to_file = click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file, not to stdout."
+    *("-o", "--output"),
+    type=click.Path(dir_okay=False, path_type=Path),
+    is_eager=True,
+    help="Write to this file, not to stdout; .html, .md, .json, .xml and .sarif choose the format.",
 )
+OF_SUFFIX = {".html": "html", ".htm": "html", ".md": "markdown", ".json": "json", ".xml": "junit", ".sarif": "sarif"}
 
 whole = click.option("--full", is_flag=True, help="The whole report on the terminal, not one screen.")
 
 
 def formats(*names: str, help: str = "Format of the report.") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """The option --format; the first of the names is the default."""
-    return click.option("--format", "format_", type=click.Choice(names), default=names[0], help=help)
+    """The option --format; without it the suffix of --output says which, else it is the first of the names."""
+
+    def chosen(context: click.Context, _: click.Parameter, given: str | None) -> str:
+        output = context.params.get("output")
+        told = None if output is None else OF_SUFFIX.get(output.suffix.lower())
+        return given or (told if told in names else names[0])
+
+    return click.option("--format", "format_", type=click.Choice(names), callback=chosen, help=help)
 
 
 class BadCall(click.ClickException):

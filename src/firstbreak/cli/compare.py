@@ -39,4 +39,4 @@ def command(
         write(scores(compared), plot)
         say(f"{plot}: the scores of {sum(len(arm.members) for arm in compared)} runs")
     if len(compared) == 1:
-        say("all runs have the same setting; give runs of another setting to compare")
+        say("these count as runs of one setting; give runs of another setting to compare")

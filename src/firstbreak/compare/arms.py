@@ -14,16 +14,17 @@ import numpy as np
 
 from firstbreak import context
 from firstbreak.compare.inferred_settings import inferred_settings, without_seed
-from firstbreak.compare.per_run import BOOKKEEPING, is_per_run
+from firstbreak.compare.per_run import AMOUNT, BOOKKEEPING, is_per_run
 from firstbreak.dialects.hyperparameters import HYPERPARAMETERS
 from firstbreak.engine.inputs import MIN_EVALUATIONS, Inputs
 from firstbreak.evals.canonical import canonical
 from firstbreak.model import Run, Series
 from firstbreak.values import dataclass, replace
-from firstbreak.words import number
+from firstbreak.words import axis_word, joined, number
 
 LATE = 0.1  #: share of the points of the score; their mean is the final score of a run
 TASK = ("env_id", "dataset")
+MOST_IN_NAME = 3  #: settings that name a side
 LR = "lr"  #: the curve that tells the learning rate of a run that recorded no settings
 
 
@@ -34,6 +35,9 @@ class Member:
     run: Run
     context: context.Context | None
     judged_by: str = ""  #: the curve that stands for its score, where that of its own is not recorded by all
+    plain: frozenset[str] = (
+        frozenset()
+    )  #: options that keep the trainer's name, as another run's trainer means another by it
 
     @cached_property
     def score(self) -> Series | None:
@@ -60,6 +64,11 @@ class Member:
 
     @cached_property
     def settings(self) -> Mapping[str, Any]:
+        """The configuration; {} where no more is recorded than how much was trained."""
+        return self.recorded if self.recorded.keys() - AMOUNT else {}
+
+    @cached_property
+    def recorded(self) -> Mapping[str, Any]:
         """The recorded options that may change training, under canonical names where known, else under the trainer's names.
 
         Left out are the task, and what belongs to one run alone: its name, seed, dates and places.
@@ -67,7 +76,7 @@ class Member:
         config = self.run.config
         if not config.raw or self.run.formats == ("console",):  # assumptions; what first lines tell is inferred
             return {}
-        own = {option: name for name, option in config.keys.items()}
+        own = {option: name for name, option in config.keys.items() if option not in self.plain}
         left_out = {"seed", *TASK, *BOOKKEEPING}
         raw = {
             own.get(key, key): value
@@ -76,7 +85,11 @@ class Member:
         }
         if not raw:  # numbers of batches that the log gives away are no configuration
             return {}
-        values = {name: value for name, value in config.values.items() if name not in config.defaulted}
+        values = {
+            name: value
+            for name, value in config.values.items()
+            if name not in config.defaulted and config.keys.get(name) not in self.plain
+        }
         return {name: value for name, value in (raw | values).items() if name not in left_out}
 
     @cached_property
@@ -92,7 +105,8 @@ class Member:
         curve = self.run.series.get(LR)
         rates = [] if curve is None else curve.finite.values[:1].tolist()
         first: dict[str, Any] = {"learning_rate": rates[0]} if rates else {}
-        return {name: value for name, value in {**first, **self.inferred}.items() if name not in ("seed", *TASK)}
+        told = {**self.recorded, **first, **self.inferred}
+        return {name: value for name, value in told.items() if name not in ("seed", *TASK)}
 
     def copies(self, other: Member) -> bool:
         """Whether the other run is the same one: no curve tells them apart."""
@@ -125,6 +139,11 @@ class Arm:
     def measured(self) -> tuple[str, ...]:
         """The names of the scores."""
         return tuple(sorted({member.score.name for member in self.members if member.score is not None}))
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The kinds of steps over which the scores are logged."""
+        return tuple(sorted({f"{axis_word(m.score.axis)}s" for m in self.members if m.score is not None}))
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -169,8 +188,9 @@ def arms(groups: Sequence[tuple[str, Sequence[Run]]]) -> list[Arm]:
     several = len(groups) > 1
     found: list[tuple[str, list[Member]]] = []
     alone: list[tuple[str, Member]] = []
+    plain = _disputed([run for _, runs in groups for run in runs])
     for name, runs in groups:
-        members = [_member(run) for run in runs]
+        members = [_member(run, plain) for run in runs]
         if several and len(members) > 1:
             found.append((name, members))
         else:
@@ -197,14 +217,19 @@ def _common_score(members: Sequence[Member]) -> str:
 
 
 def _by_what_differs(compared: list[Arm]) -> list[Arm]:
-    """Sides whose names say nothing, by the one setting that differs: `learning_rate=0.001`."""
+    """Sides whose names say nothing, by the few settings that differ: `learning_rate=0.001, beta=0`."""
     rows = [d for d in differences(compared) if d.part == "config"]
-    if len(rows) != 1 or len({str(value) for value in rows[0].values}) < len(compared):
+    names = [", ".join(_told(d.name, d.values[i]) for d in rows) for i in range(len(compared))]
+    if len(set(names)) < len(names):
+        twice = {name for name in names if names.count(name) > 1}
+        names = [f"{n}, {joined(a.steps)}" if n in twice else n for n, a in zip(names, compared, strict=True)]
+    if not rows or len(rows) > MOST_IN_NAME or len(set(names)) < len(compared):
         return compared
-    return [
-        replace(arm, name=f"{rows[0].name}={number(v) if isinstance(v, float) else v}")
-        for arm, v in zip(compared, rows[0].values, strict=True)
-    ]
+    return [replace(arm, name=name) for arm, name in zip(compared, names, strict=True)]
+
+
+def _told(name: str, value: Any) -> str:
+    return f"no {name}" if value is None else f"{name}={number(value) if isinstance(value, float) else value}"
 
 
 def _shared_name(name: str, members: Sequence[Member]) -> str:
@@ -220,8 +245,18 @@ def of_one_setting(name: str, runs: Sequence[Run]) -> Arm:
     return _arm(name, [_member(run) for run in runs])
 
 
-def _member(run: Run) -> Member:
-    return Member(run, context.load(run.path) if Path(run.path).exists() else None)
+def _member(run: Run, plain: frozenset[str] = frozenset()) -> Member:
+    return Member(run, context.load(run.path) if Path(run.path).exists() else None, plain=plain)
+
+
+def _disputed(runs: Sequence[Run]) -> frozenset[str]:
+    """Options that the runs record under one name, and that only some of their trainers have a canonical name for."""
+    names: dict[str, set[str]] = defaultdict(set)
+    for run in runs:
+        own = {option: name for name, option in run.config.keys.items()}
+        for option, _ in context.leaves(run.config.raw):
+            names[option].add(own.get(option, option))
+    return frozenset(option for option, called in names.items() if len(called) > 1)
 
 
 def _arm(name: str, members: Sequence[Member]) -> Arm:
@@ -264,7 +299,7 @@ def _by_settings(alone: Sequence[tuple[str, Member]]) -> list[tuple[str, list[Me
     for name, member in alone:
         code = (member.context.code.commit, member.context.code.digest) if member.context else None
         if member.settings:
-            key = canonical([{k: str(v) for k, v in sorted(member.settings.items())}, code])
+            key = canonical([{k: str(v) for k, v in sorted(member.settings.items())}, code, member.run.axis])
         else:
             name = places.get(member.run.path, name)
             key = canonical([name, {k: str(v) for k, v in sorted(member.inferred.items()) if k != "seed"}])

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from firstbreak.compare.arms import Arm
+from firstbreak.compare.judge import other_task
 from firstbreak.dialects import signals
 from firstbreak.engine.stats.noise import noise_scale
 from firstbreak.engine.stats.onset import first_sustained
@@ -37,8 +38,11 @@ class FirstDifference:
 
 
 def first_differences(left: Arm, right: Arm) -> list[FirstDifference]:
-    """For each link the signal that differs first, in the order of the loop. Empty where no common curve differs."""
-    names = common([left, right])
+    """For each link the signal that differs first, in the order of the loop. Empty where no common curve differs.
+
+    Of sides that are trained on other tasks, every curve differs, and it says nothing.
+    """
+    names = () if other_task(left, right) else common([left, right])
     found = filter(None, (first_difference(name, _curves(left, name), _curves(right, name)) for name in names))
     first: dict[Link, FirstDifference] = {}
     for p in sorted(found, key=lambda p: (p.step, -p.size)):

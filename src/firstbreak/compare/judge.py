@@ -46,9 +46,28 @@ def unlike(left: Arm, right: Arm) -> str:
         return f"{one} is of a policy that writes text on one side, of one that acts on the other"
     if all(parts) and parts[0] != parts[1] and one.startswith("reward."):
         return f"{one} has other parts on each side ({joined(sorted(parts[0] ^ parts[1]))})"
-    if left.tasks and right.tasks and not {*left.tasks} & {*right.tasks}:
+    if other_task(left, right):
         return f"{left.name} is trained on {joined(left.tasks)} and {right.name} on {joined(right.tasks)}"
+    return "" if {*left.tasks} & {*right.tasks} else _other_log(left, right)
+
+
+def other_task(left: Arm, right: Arm) -> bool:
+    """Whether both sides record their tasks, and have none in common."""
+    return bool(left.tasks and right.tasks) and not {*left.tasks} & {*right.tasks}
+
+
+def _other_log(left: Arm, right: Arm) -> str:
+    """Why numbers under one name may be of two kinds, where no task that both sides record says that they are of one."""
+    raws, steps = ({what(arm) for arm in (left, right)} for what in (_raw, lambda arm: joined(arm.steps)))
+    if len(steps) > 1 and "" not in steps:
+        return f"{left.name} counts {joined(left.steps)} and {right.name} {joined(right.steps)}, and no common task is recorded"
+    if len(raws) > 1 and "" not in raws:
+        return f"{left.name} logs its score as {_raw(left)} and {right.name} as {_raw(right)}, and no common task is recorded"
     return ""
+
+
+def _raw(arm: Arm) -> str:
+    return joined(sorted({member.score.raw for member in arm.members if member.score is not None} - {""}))
 
 
 def judge(left: Arm, right: Arm) -> Judgement | None:

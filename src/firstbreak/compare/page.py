@@ -11,7 +11,7 @@ from firstbreak.reports import html
 from firstbreak.reports.markup import Markup, element, join
 from firstbreak.words import joined, link_word, number, shortened, step_word
 
-LONGEST_NAME = 44  #: characters of a name in a table
+LONGEST_NAME = 64  #: characters of a name in a table
 LOOKS = 20  #: sides that colour and dash tell apart
 
 Shown = Callable[[Member], Markup]  #: how a run is named
@@ -22,7 +22,12 @@ def render(compared: Sequence[Arm]) -> str:
     drawn = any(member.score is not None for arm in compared for member in arm.members)
     title = f"{sum(len(arm.members) for arm in compared)} runs compared"
     parts = [
-        ("Scores", Markup(plots.scores(compared)) if drawn else element("p", "No run records a score.")),
+        (
+            "Scores",
+            html.scrolling(Markup(plots.scores(compared)), "Scores")
+            if drawn
+            else element("p", "No run records a score."),
+        ),
         ("The runs", sides(compared, lambda member: html.literal(shortened(member.run.path, LONGEST_NAME)))),
         ("What differs", what_differs(compared)),
         *([("Is it real?", against(compared))] if len(compared) > 1 else []),
@@ -56,7 +61,7 @@ def what_differs(compared: Sequence[Arm]) -> Markup:
     found, folded = sentences.parted(compared)
     inferred = element("p", sentences.INFERRED, class_="facts") if sentences.is_inferred(compared) else None
     if len(compared) == 1:
-        return join(element("p", sentences.ONE_SIDE), inferred)
+        return join(element("p", sentences.no_difference(compared)), inferred)
     if not (found or folded):
         return element("p", sentences.no_difference(compared))
     table = html.table(("Setting", *(_short(arm) for arm in compared)), [_setting(d, d.values) for d in found])
@@ -83,7 +88,7 @@ def against(compared: Sequence[Arm]) -> Markup:
     rows = [_pair(first, other, judged, found) for other, judged, found in pairs]
     chances = any(judged and judged.improvement for _, judged, _ in pairs)
     head = ("Side", "Score", shortened(f"Difference to {first.name}", LONGEST_NAME), "First differs in")
-    said = dict.fromkeys(sentences.verdict(first, other, judged) for other, judged, _ in pairs)
+    said = sentences.verdicts(first, [(other, judged) for other, judged, _ in pairs])
     single = next(filter(None, (sentences.single(first, other) for other, _, found in pairs if found)), "")
     chance = "The probability is that a run of the side scores above one of the first. " if chances else ""
     note = f"Interquartile means with 95 % intervals. {chance}{single}"

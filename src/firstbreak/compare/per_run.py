@@ -5,7 +5,14 @@ from pathlib import Path
 from typing import Any
 
 #: options that say where and how often something is logged, and do not change training
-BOOKKEEPING = frozenset({"log_interval", "eval_interval", "save_interval"})
+BOOKKEEPING = frozenset(
+    {
+        *("log_interval", "eval_interval", "save_interval"),
+        *("is_hyper_param_search", "is_local_process_zero", "is_world_process_zero"),
+    }
+)
+#: how much is trained, which logs tell beside their numbers: alone, these are no configuration
+AMOUNT = frozenset({"total_steps", "total_epochs", "num_train_epochs", "batch_size", "train_batch_size"})
 _NAMED = re.compile(
     r"(\w+[_-])?(seeds?|(run|exp|experiment|job|trial|sweep|wandb)[_-]?(name|id|group|tags?|notes?))"
     r"|run|exp|experiment|job|trial|project|group|user|host|machine|hostname|node|node_ip|ip|port|pid|uuid|id|name|tags?|notes?|entity"

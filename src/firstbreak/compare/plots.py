@@ -1,5 +1,6 @@
 """Plots of several seeds: each run as a thin line, the interquartile mean of its arm as a thick line, performance profiles."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,13 +12,14 @@ from firstbreak.model import Series
 from firstbreak.reports import curves
 from firstbreak.reports.markup import Markup, element, join
 from firstbreak.reports.text import count
-from firstbreak.words import axis_word, number
+from firstbreak.words import axis_word
 
 WIDTH, HEIGHT, MARGIN, ROW = 720, 260, 56, 18
 #: Okabe and Ito's colours, which colour-blind readers can distinguish; further arms differ in their dashes
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 DASHES = (None, "7 3", "2 3", "9 3 2 3")
 THRESHOLDS = 101
+TICKS = 5  #: numbers beside an axis
 ENOUGH = 3  #: runs of each side; the shares of fewer show nothing
 PAD = 0.04  #: of the height, between a curve and the axis
 
@@ -29,9 +31,9 @@ def scores(compared: Sequence[Arm]) -> str:
     drawn = [arm for arm in compared if any(m.score is not None for m in arm.members)]
     if not drawn:
         raise ValueError("no run records a score")
-    unit = axis_word(next(member.score.axis for arm in drawn for member in arm.members if member.score is not None))
-    panels = [(_trajectories(drawn), f"score over {unit}s")]
-    if min(sum(map(len, arm.scores.values())) for arm in drawn) >= ENOUGH:
+    kinds = dict.fromkeys((s.name, s.axis) for arm in drawn for m in arm.members if (s := m.score) is not None)
+    panels = [(_trajectories(drawn, kind), f"{kind[0]} over {axis_word(kind[1])}s") for kind in kinds]
+    if len(kinds) == 1 and min(sum(map(len, arm.scores.values())) for arm in drawn) >= ENOUGH:
         panels.append((_profiles(drawn), "share of runs above a final score"))
     top = ROW * len(drawn) + 0.75 * MARGIN
     height = top + len(panels) * (HEIGHT + MARGIN)
@@ -67,11 +69,11 @@ def _legend(drawn: Sequence[Arm]) -> Markup:
     )
 
 
-def _trajectories(drawn: Sequence[Arm]) -> list[tuple[int, float, Line]]:
-    """(arm, width, line) of every run and of the interquartile mean of each arm."""
+def _trajectories(drawn: Sequence[Arm], kind: tuple[str, str]) -> list[tuple[int, float, Line]]:
+    """(arm, width, line) of every run and of the interquartile mean of each arm. `kind`: name of the score, its steps."""
     lines: list[tuple[int, float, Line]] = []
     for i, arm in enumerate(drawn):
-        series = [m.score for m in arm.members if m.score is not None]
+        series = [s for m in arm.members if (s := m.score) is not None and (s.name, s.axis) == kind]
         width = 0.6 if len(series) > 1 else 1.5
         lines += [(i, width, (piece.steps, piece.values)) for s in series for piece in curves.thin(s)]
         places = grid(series) if len(series) > 1 else np.array([])
@@ -105,14 +107,38 @@ def _panel(lines: Sequence[tuple[int, float, Line]], heading: str, top: float) -
         for arm, width, (x, y) in lines
     ]
     labels = [
-        element("text", heading, x=MARGIN, y=-8, font_weight="bold"),
-        element("text", curves.label(domain[0]), x=MARGIN, y=HEIGHT + 16),
-        element("text", curves.label(domain[1]), x=WIDTH - MARGIN, y=HEIGHT + 16, text_anchor="end"),
-        element("text", number(scale.high), x=MARGIN - 6, y=low - tall + 4, text_anchor="end"),
-        element("text", number(scale.low), x=MARGIN - 6, y=low + 4, text_anchor="end"),
+        element("text", f"{heading}{' (log scale)' if scale.log else ''}", x=MARGIN, y=-8, font_weight="bold"),
+        *(
+            element(
+                "text",
+                curves.label(x),
+                x=MARGIN + inner * float(curves.across(x, domain)),
+                y=HEIGHT + 16,
+                text_anchor="middle",
+            )
+            for x in _ticks(curves.Scale(*domain))
+        ),
+        *(
+            element("text", curves.label(y), x=MARGIN - 6, y=low - tall * float(scale(y)) + 4, text_anchor="end")
+            for y in _ticks(scale)
+        ),
         element("path", d=f"M{MARGIN},0V{HEIGHT}H{WIDTH - MARGIN}", fill="none", stroke="#888888"),
     ]
     return element("g", *labels, *drawn, transform=f"translate(0,{top:g})")
+
+
+def _ticks(scale: curves.Scale) -> list[float]:
+    """A few round numbers within a scale; its ends where there are fewer than two."""
+    low, high = (math.log10(end) if scale.log else end for end in (scale.low, scale.high))
+    raw = high / TICKS - low / TICKS
+    if not raw:
+        return [scale.low]
+    unit = 10.0 ** math.floor(math.log10(raw))
+    step = next(unit * m for m in (1, 2, 5, 10) if unit * m >= raw)
+    step = max(1.0, step) if scale.log else step
+    found = [i * step for i in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
+    found = [10.0**power for power in found] if scale.log else [float(f"{tick:.12g}") for tick in found]
+    return found if len(found) > 1 else [scale.low, scale.high]
 
 
 def _path(points: object, arm: int, width: float) -> Markup:

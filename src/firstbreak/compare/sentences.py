@@ -5,7 +5,7 @@ from typing import Any
 
 from firstbreak.compare.arms import Arm, ArmDifference, differences
 from firstbreak.compare.first_difference import common
-from firstbreak.compare.judge import Judgement, best, middle, unlike
+from firstbreak.compare.judge import Judgement, best, middle, other_task, unlike
 from firstbreak.compare.statistics import Estimate
 from firstbreak.reports.text import count
 from firstbreak.values import replace
@@ -17,11 +17,14 @@ INFERRED = "No run records its configuration; this was read off the names, the f
 FEW = 3  #: settings that only one side records and that are shown one by one
 MOST_SCORES = 6  #: runs of a side whose scores are listed
 ONE_SIDE = "Only seed and task differ: these are runs of one setting."
+MOST_REASONS = 4  #: of why scores are not compared
 
 
 def no_difference(compared: Sequence[Arm]) -> str:
     """What is said where no setting differs. Only what every run records is called the same."""
     members = [member for arm in compared for member in arm.members]
+    if len(compared) == 1 and all(member.settings and member.seed is not None for member in members):
+        return ONE_SIDE
     recorded = {
         "configuration": all(member.settings for member in members),
         "code": all(m.context and (m.context.code.commit or m.context.code.digest) for m in members),
@@ -43,6 +46,8 @@ def is_inferred(compared: Sequence[Arm]) -> bool:
 
 def no_curve(left: Arm, right: Arm) -> str:
     """What is said where no curve differs, or none can be compared."""
+    if other_task(left, right):
+        return "The sides are trained on different tasks, so no curve is compared."
     if any(common([left, right])):
         return "No curve differs: no signal that both sides record stays outside its noise."
     return "The sides record no signal over the same kind of steps, so no curve is compared."
@@ -102,6 +107,19 @@ def estimate(value: Estimate, sign: bool = False) -> tuple[str, str]:
     if value.interval is None:
         return shown, "no interval from fewer than 3 runs"
     return shown, f"{number(value.interval[0])}, {number(value.interval[1])}"
+
+
+def verdicts(first: Arm, others: Sequence[tuple[Arm, Judgement | None]]) -> list[str]:
+    """What is said of each other side, once. Sides that are not compared share one sentence with their reasons."""
+    why = list(dict.fromkeys(filter(None, (unlike(first, other) for other, judged in others if judged is None))))
+    if len(why) < 2:
+        return list(dict.fromkeys(verdict(first, other, judged) for other, judged in others))
+    more = f"; and {len(why) - MOST_REASONS} more" if len(why) > MOST_REASONS else ""
+    compared = [(other, judged) for other, judged in others if judged is not None or not unlike(first, other)]
+    return [f"{_UNCOMPARED}: {'; '.join(why[:MOST_REASONS])}{more}.", *verdicts(first, compared)]
+
+
+_UNCOMPARED = "The scores are not compared, so it is unknown which side is better"
 
 
 def verdict(left: Arm, right: Arm, judgement: Judgement | None) -> str:

@@ -52,7 +52,7 @@ _REWARDED = pattern(
     r".*_reward(_func)?|r_[a-z]+|rewards?[_/.](?!mean|std|max|min|sum|total|model|type|weight|baseline|raw|scale)\w+|accuracy|format|correct|exact_match"
 )
 #: numbers beside a completion that are no reward, in dumps that do not say which are
-_NO_REWARD = frozenset(GOLD + REFERENCE + VERSIONS) | {
+NO_REWARD = frozenset(GOLD + REFERENCE + VERSIONS) | {
     *("max_global_steps", "param_version_end", "tail_version", "global_step", "epoch", "uid", "seed")
 }
 MAX_TEXT = 1 << 22  #: characters of a prompt or completion that are kept: a million tokens
@@ -300,7 +300,7 @@ def _at(record: Any, path: str) -> Any:
 
 def _plain_number(name: str, value: Any, roles: frozenset[str]) -> float | None:
     """A number that has no other role; columns with "__" in front are pandas' own."""
-    is_number = isinstance(value, (int, float)) and name not in roles | _NO_REWARD and not name.startswith("__")
+    is_number = isinstance(value, (int, float)) and name not in roles | NO_REWARD and not name.startswith("__")
     return number(value) if is_number else None
 
 

@@ -121,8 +121,9 @@ WALL_TIME = "wall_time"  #: the name of a curve that is made of the times of a l
 CLOCKS = ("_timestamp", "_runtime")  #: names under which a log tells the time of each step
 
 
-def read(path: str | os.PathLike[str], *, trainer: str | None = None, named: Names = EMPTY) -> Run:
-    """One training run from a file, a folder (every readable file below it contributes), or `wandb:entity/project/run`.
+def read(path: Any, *, trainer: str | None = None, named: Names = EMPTY) -> Run:
+    """One training run from a file, a folder (every readable file below it contributes), or `wandb:entity/project/run`; or
+    from numbers in memory: a list of records, a dict of columns, a DataFrame.
 
     `trainer` names the dialect where the automatic choice is wrong; `named` explains metrics, as {raw name: canonical signal},
     and counts before the table [names] of firstbreak.toml in the run's folder and in the current folder. Raises `Unreadable`
@@ -130,7 +131,13 @@ def read(path: str | os.PathLike[str], *, trainer: str | None = None, named: Nam
     and `Run.damage` says what was lost.
     """
     lost: dict[Path, str] = {}
-    if wandb_api.is_address(str(path)):
+    if not isinstance(path, str | os.PathLike):
+        from firstbreak.readers import _memory
+
+        found, path = _memory.recording(path), _memory.called(path)
+        place = base = Path(path)
+        recordings = [(place, found)]
+    elif wandb_api.is_address(str(path)):
         place = base = Path(str(path))
         recordings = [(place, wandb_api.read(str(path)))]
     else:

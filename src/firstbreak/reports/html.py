@@ -118,6 +118,11 @@ def table(
     cells = ((element("th", c, scope="row") if i == named else element("td", c) for i, c in enumerate(r)) for r in rows)
     body = (element("tr", *row) for row in cells)
     whole = element("table", element("thead", head), element("tbody", *body), class_=kind)
+    return scrolling(whole, label)
+
+
+def scrolling(whole: Markup, label: str) -> Markup:
+    """What scrolls where it is wider than the page, with the keyboard as well."""
     return element("div", whole, class_="wide", role="region", aria_label=label, tabindex=0)
 
 
@@ -173,7 +178,8 @@ def article(dx: Diagnosis, uid: str, about: About, shown: Sequence[Section] | No
 
 def _section(dx: Diagnosis, section: Section, uid: str, about: About) -> Markup:
     name = f"{uid}-{section.value}"
-    heading = None if section is Section.VERDICT else element("h2", section.heading, id=name)
+    called = content.kind_of_break(dx).capitalize() if section is Section.FIRST_BREAK else section.heading
+    heading = None if section is Section.VERDICT else element("h2", called, id=name)
     inside, kind = _SECTIONS[section](dx, name, about), section.value.replace("_", "-")
     return element("section", heading, inside, aria_labelledby=name, class_=kind)
 

@@ -111,8 +111,9 @@ def _without_log(names: Sequence[str]) -> Markup | None:
 def _row(summary: RunSummary, columns: tuple[str, ...]) -> Markup:
     """One row. A run that has not changed has the same one."""
     broke = ", ".join(filter(None, (summary.first_break, summary.since)))
+    link, since = shorter(summary.first_break), shorter(summary.since)
     after = f"; {percent(summary.wasted)} of the run came after it" if summary.wasted > 0 else ""
-    short = shorter(broke)
+    short = join(element("span", f"{link},"), " ", element("span", since)) if link and since else link
     if summary.problem:  # one line across all columns
         cells = [_cell("Problem", summary.problem, summary.problem, wide=True), *[_cell("", None)] * (5 + len(columns))]
     else:

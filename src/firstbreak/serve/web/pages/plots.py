@@ -11,12 +11,12 @@ from firstbreak.reports.markup import Markup, element, join
 from firstbreak.serve.web.pages.frame import anchor, filled
 from firstbreak.words import axis_word, shortened
 
-LONGEST_NAME = 44  #: characters of a name in the legend
+LONGEST_NAME = 64  #: characters of a name in the legend
 _MARKS = (
     "Red line: the onset of a finding, with its interval shaded, or the interval of the first break. Dashed green line: the "
     "best checkpoint."
 )
-_BANDS = "Line and band: mean, lowest and highest of the runs of a side."
+_BANDS = "Line and band: mean, lowest and highest of the runs of a side; of more than four sides the mean alone."
 
 
 def plots(

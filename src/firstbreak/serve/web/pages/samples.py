@@ -2,10 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any
 
 from firstbreak.audit.marks import MARKS, key_of
 from firstbreak.audit.split_truth import split
 from firstbreak.model import Finding, Sample
+from firstbreak.readers._samples import NO_REWARD
 from firstbreak.reports import html
 from firstbreak.reports.markup import Markup, element, join, lines
 from firstbreak.serve.web.browse import SORTS, SamplePage, SampleQuery
@@ -15,6 +18,7 @@ from firstbreak.words import number
 
 ASKED = ("q", "step", "until", "sort", "order", "least", "most", "once", "finding")  #: what an address may ask for
 PER_PAGE = 20
+MOST_NUMBERS = 12  #: beside a sample; more are no components of a reward
 
 
 def page(
@@ -86,8 +90,10 @@ def _search(query: Mapping[str, str], asked: SampleQuery, parts: Sequence[str], 
 
 def sample(name: str, shown: Sample, place: int, marks: Mapping[str, str], times: int = 1, level: int = 2) -> Markup:
     """One logged sample, line by line, with its mark. `times`: how often its text was found; `level`: of its heading."""
-    said = marks.get(key_of(split(shown)[0]), "")
-    numbers = (("step", shown.step), ("reward", shown.reward), ("advantage", shown.advantage), *shown.rewards.items())
+    seen = split(shown)[0]
+    said = marks.get(key_of(seen), "")
+    parts = {**shown.rewards, **_numbers(seen.meta)}
+    numbers = (("step", shown.step), ("reward", shown.reward), ("advantage", shown.advantage), *parts.items())
     facts = [
         *(f"{name} {number(value)}" for name, value in numbers if value is not None),
         f"{len(shown.completion)} characters",
@@ -108,6 +114,12 @@ def sample(name: str, shown: Sample, place: int, marks: Mapping[str, str], times
         buttons=join(*buttons),
         texts=join(*(_text(head, said, level + 1) for head, said in texts if said or head == "Completion")),
     )
+
+
+def _numbers(record: Mapping[str, Any]) -> dict[str, float]:
+    """The numbers that stand beside a sample: components of its reward, where the dump does not say so."""
+    found = {name: value for name, value in record.items() if type(value) in (int, float) and name not in NO_REWARD}
+    return dict(islice(found.items(), MOST_NUMBERS))
 
 
 def _text(heading: str, text: str, level: int) -> Markup:

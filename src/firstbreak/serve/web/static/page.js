@@ -113,9 +113,11 @@ function findColumns(root = document) {
   for (const label of $$("#columns fieldset label", root)) label.hidden = !words.every((word) => label.textContent.toLowerCase().includes(word))
 }
 
-function chooseColumns() {
+// A column that is added stands last: the table moves to it.
+async function chooseColumns(added) {
   remember("column", $$("[name=column]:checked").map((box) => box.value))
-  update()
+  await update()
+  if (added) $(".runs").scrollLeft = $(".runs").scrollWidth
 }
 
 function showAll() {
@@ -229,7 +231,7 @@ function tellMarked(root = document) {
 
 // --- following ---
 
-const KEPT = /^(class|data-(kind|seen|drawn|many))$/ // of a figure: what its chart has set
+const KEPT = /^(class|data-(kind|seen|drawn|many|few))$/ // of a figure: what its chart has set
 
 // The page becomes what the server says now. Focus, selection, ticks, what is open and drawn curves stay.
 async function update() {
@@ -419,7 +421,7 @@ document.addEventListener("change", ({ target }) => {
     for (const box of ticksShown()) box.checked = target.checked
     countTicked()
   }
-  if (target.name === "column") chooseColumns()
+  if (target.name === "column") chooseColumns(target.checked)
   if (target.matches(".find :is(select, [type=checkbox])")) target.form.requestSubmit() // what is chosen holds at once
   if (["smooth", "x"].includes(target.id)) redraw(target.id, target.value)
   if (["from", "to"].includes(target.id)) zoomTo()

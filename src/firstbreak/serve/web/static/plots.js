@@ -8,7 +8,9 @@ const HEIGHT = 150
 const FEW = 6 // runs that the pointer reads all at once; of more it reads the nearest
 const COLORS = ["--trace", "--amber", "--green", "--red", "--gray", "--ink"] // one for each side; page.css has the same order
 const DASHES = [[], [2, 3], [10, 3, 2, 3], [6, 3]] // and where the colours are used up; after LOOKS sides, all again
+const FEW_POINTS = 40 // of each curve: so few are steps, as in the report, because slopes between them would look like data
 const LOOKS = 20
+const BANDS = 4 // sides whose bands can be told apart
 const charts = new Map() // figure -> uPlot, or null while its points are on the way
 const isWhole = (figure) => whole(figure).every(Number.isInteger)
 const views = new Map(askedViews()) // axis -> [from, to]; absent: the whole run
@@ -170,14 +172,16 @@ function widen(x, curves) {
   if (steps.length) spans.set(x, [Math.min(from, ...steps), Math.max(to, ...steps)])
 }
 
-// What is drawn: each run, or each side of several runs as its mean within the band of its runs; see `options`.
-function layout(weight) {
+// What is drawn: each run, or each side of several runs as its mean, of few sides within the band of its runs; see `options`.
+function layout(weight, curves) {
   const groups = groupOf()
   const sides = [...new Set(groups)]
   const runs = groups.map((group, run) => ({ group, run }))
   if (isScatter()) return runs.map((place) => ({ ...place, kind: "points" }))
   if (sides.length === groups.length) return runs.flatMap((place) => (weight ? [{ ...place, kind: "raw" }, { ...place, kind: "line" }] : [{ ...place, kind: "line" }]))
-  const bands = sides.flatMap((group) => ["low", "high", "line"].map((kind) => ({ group, kind, runs: groups.flatMap((g, i) => (g === group ? [i] : [])) })))
+  const drawn = new Set(groups.filter((_, run) => curves[run]))
+  const kinds = drawn.size > BANDS ? ["line"] : ["low", "high", "line"]
+  const bands = sides.flatMap((group) => kinds.map((kind) => ({ group, kind, runs: groups.flatMap((g, i) => (g === group ? [i] : [])) })))
   return asked("single") ? [...bands, ...runs.map((place) => ({ ...place, kind: "single" }))] : bands
 }
 
@@ -187,7 +191,7 @@ function draw(figure, curves, view) {
   const tables = curves.map((curve) => [curve?.steps ?? [], curve?.values ?? []])
   const [steps, ...raw] = tables.length === 1 ? tables[0] : isScatter() ? together(tables) : uPlot.join(tables)
   const weight = isScatter() ? 0 : smoothing()
-  const plan = layout(weight)
+  const plan = layout(weight, curves)
   const smooth = weight ? raw.map((values) => smoothed(values, weight)) : raw
   const means = plan.some(({ runs }) => runs) ? smooth.map((values) => reached(steps, values)) : []
   const data = [steps, ...plan.map(({ kind, run, runs }) => (runs ? joined(kind, runs.map((i) => means[i])) : kind === "raw" ? raw[run] : smooth[run]))]
@@ -195,7 +199,8 @@ function draw(figure, curves, view) {
   figure.classList.toggle("linear", asked("log") === "1" && !log)
   const many = new Set(plan.filter((_, i) => data[i + 1].some(Number.isFinite)).map(({ group }) => group)).size > FEW
   figure.toggleAttribute("data-many", many)
-  const kind = `${Boolean(weight)} ${Boolean(log)} ${over()} ${many} ${plan.length}`
+  if (!view) figure.toggleAttribute("data-few", !isScatter() && curves.every((curve) => !curve || curve.steps.length <= FEW_POINTS))
+  const kind = `${"few" in figure.dataset} ${Boolean(weight)} ${Boolean(log)} ${over()} ${many} ${plan.length}`
   if (charts.get(figure) && figure.dataset.kind !== kind) {
     charts.get(figure).destroy()
     charts.delete(figure)
@@ -353,7 +358,7 @@ function options(figure, plan, log) {
       { ...axes, size: 24, gap: 2, grid: { show: false }, values: (_, ticks) => ticks.map(short) },
       { ...axes, size: 52, gap: 4, grid: { stroke: () => color("--line"), width: 1 }, values: (_, ticks) => ticks.map((t) => (t === null ? "" : short(t))) },
     ],
-    series: [{}, ...plan.map(line)],
+    series: [{}, ...plan.map((one) => line(one, "few" in figure.dataset))],
     bands: plan.flatMap(({ kind, group }, i) => (kind === "low" ? [{ series: [i + 2, i + 1], fill: () => color(COLORS[(group % LOOKS) % COLORS.length], 22) }] : [])),
     hooks: {
       init: [(chart) => (chart.plan = plan)],
@@ -367,7 +372,7 @@ function options(figure, plan, log) {
   }
 }
 
-function line({ kind, group: side }) {
+function line({ kind, group: side }, few) {
   const group = side % LOOKS
   const name = COLORS[group % COLORS.length]
   const edge = kind === "low" || kind === "high"
@@ -376,7 +381,7 @@ function line({ kind, group: side }) {
     width: edge ? 0 : kind === "single" ? 1 : 1.5,
     alpha: kind === "raw" || kind === "single" ? 0.35 : 1,
     dash: group < 4 ? undefined : group < 6 ? DASHES[3] : DASHES[Math.floor(group / 6)],
-    paths: kind === "points" ? () => null : undefined,
+    paths: kind === "points" ? () => null : few ? uPlot.paths.stepped({ align: 1 }) : undefined,
     points: { show: (chart) => kind === "points" || (!edge && chart.data[0].length < 3), size: 4 },
     spanGaps: kind === "single",
   }
@@ -398,7 +403,7 @@ function reading(chart, figure) {
     if (kind !== (raw ? "raw" : isScatter() ? "points" : "line") || !chart.series[place + 1].show) return []
     if ("many" in figure.dataset && chart.plan[(chart.nearest ?? 0) - 1]?.group !== group) return []
     if (isScatter() && at(place) === "-") return []
-    const value = runs?.length > 1 ? `${at(place)} (${at(place - 2)} to ${at(place - 1)})` : String(at(place))
+    const value = runs?.length > 1 && chart.plan[place - 1]?.kind === "high" ? `${at(place)} (${at(place - 2)} to ${at(place - 1)})` : String(at(place))
     const name = "tall" in figure.dataset && document.querySelector(`[data-run="${group}"] code`)?.textContent
     return [name ? `${name} ${value}` : value]
   })
@@ -492,7 +497,7 @@ function moved(how, [min, max]) {
 
 // --- a curve as a picture: drawn anew as SVG, which a canvas turns into PNG ---
 
-const SCALE = 2 // pixels of a PNG for one of the screen
+const WIDTH = 1600 // least pixels of a PNG, and two for one of the screen
 
 export async function savePicture(figure, kind) {
   const chart = charts.get(figure)
@@ -503,7 +508,8 @@ export async function savePicture(figure, kind) {
   const image = new Image()
   image.src = `data:image/svg+xml,${encodeURIComponent(text)}`
   await image.decode()
-  const canvas = Object.assign(document.createElement("canvas"), { width: SCALE * image.width, height: SCALE * image.height })
+  const scale = Math.max(2, WIDTH / image.width)
+  const canvas = Object.assign(document.createElement("canvas"), { width: scale * image.width, height: scale * image.height })
   canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height)
   canvas.toBlob((blob) => download(blob, name))
 }
@@ -521,22 +527,49 @@ function node(name, attributes, text = "") {
   return made
 }
 
-// What the canvas shows, with the name of the curve and of the runs that are shown.
+// What the lines and the band of a figure mark, as [kind, value or ends, scale, colour, dash, words]; those that are in sight.
+function marks(figure, chart) {
+  const { best } = box().dataset
+  const own = figure.dataset.low === undefined && figure.dataset.axis === box().dataset.axis ? box().dataset : figure.dataset
+  const [low, high] = [number(own.low), number(own.high)]
+  const steps = over() ? [] : [
+    ["band", [low, high], "x", "--wash", undefined, "between"],
+    ["line", number(figure.dataset.onset), "x", "--red", undefined, "onset"],
+    ["line", number(best), "x", "--green", "4 4", "best checkpoint"],
+  ]
+  const all = [...steps, ["line", number(figure.dataset.level), "y", "--muted", "5 4", "threshold"]]
+  return all.flatMap(([kind, value, scale, name, dash, words]) => {
+    const { min, max } = chart.scales[scale]
+    if ([value].flat().some((end) => end === null) || (kind === "line" ? value < min || value > max : value[1] < min || value[0] > max)) return []
+    const unit = scale === "x" ? `${unitOf(figure)} ` : ""
+    const said = kind === "band" ? `${words} ${unit}${value.map(short).join(" and ")}` : `${words}, ${unit}${short(value)}`
+    return [[kind, value, scale, name, dash, said]]
+  })
+}
+
+// What the canvas shows, with the name of the curve and of the runs that are shown, and what is marked.
 function picture(figure, chart) {
   const [left, top, plotWidth, plotHeight] = ["left", "top", "width", "height"].map((side) => chart.bbox[side] / devicePixelRatio)
   const shown = chart.plan.map((plan, i) => ({ ...plan, i: i + 1, look: line(plan) })).filter(({ i }) => chart.series[i].show && chart.data[i].some(Number.isFinite))
   const named = [...document.querySelectorAll(".legend [data-run]")].filter(({ dataset }) => shown.some(({ group }) => String(group) === dataset.run))
-  const head = 24 + 18 * named.length
+  const marked = marks(figure, chart)
+  const head = 24 + 18 * (named.length + marked.length)
+  const runs = JSON.parse(box().dataset.runs)
+  const title = [figure.querySelector("code").textContent, ...(runs.length === 1 ? runs : [])].join(" of ")
   const [width, height] = [chart.width, head + chart.height + 18]
   const words = { fill: color("--ink"), "font-family": "system-ui, sans-serif", "font-size": 12 }
   const quiet = { ...words, fill: color("--muted"), "font-size": 11 }
   const place = (value, scale) => chart.valToPos(value, scale).toFixed(1)
   const stroke = ({ look }) => ({ stroke: look.stroke(), "stroke-width": look.width, "stroke-opacity": look.alpha, "stroke-dasharray": look.dash?.join(" "), fill: "none" })
   const svg = node("svg", { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}` })
-  svg.append(node("rect", { width, height, fill: color("--paper") }), node("text", { ...words, x: 8, y: 16, "font-weight": "bold" }, figure.querySelector("code").textContent))
+  svg.append(node("rect", { width, height, fill: color("--paper") }), node("text", { ...words, x: 8, y: 16, "font-weight": "bold" }, title))
   named.forEach((button, i) => {
     const its = shown.find(({ group, kind }) => String(group) === button.dataset.run && !["low", "high"].includes(kind))
     svg.append(node("path", { ...stroke(its), d: `M8,${30 + 18 * i}h24` }), node("text", { ...words, x: 40, y: 34 + 18 * i }, button.textContent))
+  })
+  marked.forEach(([kind, , , name, dash, said], i) => {
+    const y = 30 + 18 * (named.length + i)
+    svg.append(node("path", { d: `M8,${y}h24`, stroke: color(name), "stroke-width": kind === "band" ? 10 : 1.5, "stroke-dasharray": dash }), node("text", { ...words, x: 40, y: y + 4 }, said))
   })
   const clip = node("clipPath", { id: "plot" })
   clip.append(node("rect", { width: plotWidth, height: plotHeight }))
@@ -556,7 +589,8 @@ function picture(figure, chart) {
     for (const [x, y] of all) {
       if (y === null) pen = "M"
       if (!Number.isFinite(y)) continue
-      d += `${pen}${place(x, "x")},${place(y, "y")}`
+      const at = [place(x, "x"), place(y, "y")]
+      d += pen === "L" && "few" in figure.dataset ? `H${at[0]}V${at[1]}` : `${pen}${at}`
       pen = "L"
     }
     return d
@@ -571,10 +605,13 @@ function picture(figure, chart) {
       inside.append(node("path", { ...stroke(one), d: path(points(one.i)) }))
     }
   }
-  const { best } = box().dataset
-  for (const [text, scale, name, dash] of [[over() ? undefined : figure.dataset.onset, "x", "--red"], [over() ? undefined : best, "x", "--green", "4 4"], [figure.dataset.level, "y", "--muted", "5 4"]]) {
-    if (text === undefined) continue
-    const at = place(Number(text), scale)
+  for (const [kind, value, scale, name, dash] of marked) {
+    if (kind === "band") {
+      const [from, to] = value.map((end) => Number(place(end, "x")))
+      inside.prepend(node("rect", { x: from, width: Math.max(to - from, 1), height: plotHeight, fill: color(name) }))
+      continue
+    }
+    const at = place(value, scale)
     inside.append(node("path", { d: scale === "x" ? `M${at},0v${plotHeight}` : `M0,${at}h${plotWidth}`, stroke: color(name), "stroke-dasharray": dash }))
   }
   plot.append(clip, outside, inside)
