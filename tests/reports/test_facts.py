@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from firstbreak.model import Diagnosis, Evidence, Finding, Interval, Link, RankedCause
+from firstbreak.model import Diagnosis, Evidence, Finding, Interval, Link
 from firstbreak.reports import content, html, markdown, terminal
 from firstbreak.reports.text import shorter
 from firstbreak.words import link_word, moment, percent
@@ -96,32 +96,19 @@ def test_every_cause_stands_with_its_probability(calm: Diagnosis, report: str) -
 
 
 @pytest.mark.parametrize("report", sorted(REPORTS))
-def test_weights_stand_beside_their_evidence_and_add_up(report: str) -> None:
+def test_evidence_stands_with_its_side_and_strength(report: str) -> None:
     dx = fixtures.nan_ridden()
-    text = squeeze(REPORTS[report](dx)).replace("−", "-").replace("|", "")
-    assert [len(content.weight_table(cause).rows) for cause in content.argued(dx)] == [3, 2]
+    text = squeeze(REPORTS[report](dx))
     for cause in content.argued(dx):
-        table_of_weights = content.weight_table(cause)
-        assert table_of_weights.total == pytest.approx(sum(weight for weight, _ in table_of_weights.rows))
-        for weight, said in table_of_weights.rows:
-            assert squeeze(f"{content.odds(weight)}{said}") in text
-        assert squeeze(f"{content.odds(table_of_weights.total)}{table_of_weights.note}") in text
+        for line in content.evidence(dx, cause):
+            assert squeeze(line.text) in text
 
 
-def test_the_odds_say_how_they_become_the_probability() -> None:
-    weights = (fixtures.weighs("found", math.log(200)), fixtures.weighs("prior", math.log(0.1)))
-    cause = RankedCause(id="x", title="x", link=Link.REWARD, probability=0.25, evidence=weights)
-    assert [content.odds(weight.weight) for weight in weights] == ["x 200", "/ 10"]
-    assert content.weight_table(cause).note == "all together, of 80 for all candidates: 25 %"
-
-
-def test_a_long_ledger_still_adds_up() -> None:
-    weights = tuple(fixtures.weighs(f"finding{i}", 1.234 / (i + 1) * (-1) ** i) for i in range(30))
-    cause = RankedCause(id="x", title="x", link=Link.REWARD, probability=1.0, evidence=weights)
-    table_of_weights = content.weight_table(cause)
-    assert table_of_weights.rows[-1][1] == "22 smaller weights"
-    assert table_of_weights.total == pytest.approx(sum(weight for weight, _ in table_of_weights.rows))
-    assert table_of_weights.total == pytest.approx(sum(weight.weight for weight in weights))
+def test_evidence_is_strong_from_odds_of_twenty_on_and_weak_below_three() -> None:
+    nats = {"strong": math.log(200), "fair": math.log(0.1), "weak": math.log(2)}
+    assert {name: content.strength(fixtures.weighs("found", weight)) for name, weight in nats.items()} == {
+        n: n for n in nats
+    }
 
 
 def test_sections_come_in_the_order_in_which_a_reader_needs_them() -> None:

@@ -4,7 +4,7 @@ import math
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
 import numpy as np
@@ -27,7 +27,6 @@ from firstbreak.model import (
     Run,
     Severity,
     Status,
-    Weight,
     WeightKind,
 )
 from firstbreak.readers import Unreadable
@@ -46,10 +45,7 @@ FEWEST_CHECKS = 2  # that a signal must enable to be worth a line
 LONGEST = 100  # letters of a name
 NARROW = 70  # of a name and what the trainer calls it
 SCORE = "the score"
-#: what says nothing of one cause: what held before anything was looked at, and how far curves are to be trusted
-WITHOUT_SIDE = frozenset({WeightKind.PRIOR, WeightKind.SURE, WeightKind.DOUBT, WeightKind.UNEXPLAINED})
 BESIDE = 2  # rows before an onset and after it
-STRONG, SOME = 20.0, 3.0  # odds: evidence is strong or positive from here on (Kass and Raftery 1995)
 #: what the statistics of a stretch are called, before its steps
 STRETCH = {
     "median": "median of",
@@ -227,7 +223,7 @@ def rest(dx: Diagnosis) -> tuple[ReportLine, ...]:
     """The causes in question, what to log, what could not be read, and where the rest is said."""
     log = [f"{name}: {clipped(how, 12)}" for name, how in to_log(dx)]
     also = "Also" if causes_in_question(dx.causes, dx.first_break) else "Causes"
-    lines = [*_under(also, _causes(dx)), *_under("Log next", log)]
+    lines = [*content.under(also, _causes(dx)), *content.under("Log next", log)]
     lines += [ReportLine(line.label, shorter(line.text)) for line in content.baseline(dx)]
     lines += [ReportLine("Not read", shorter(part)) for part in dx.run.damage[:1]]
     lines.append(ReportLine("--full", left_out(dx)))
@@ -236,11 +232,6 @@ def rest(dx: Diagnosis) -> tuple[ReportLine, ...]:
         command = shlex.join(["firstbreak", "explain", path, names[0]])
         lines.append(ReportLine("Evidence", command, literal=True, copied=True))
     return tuple(lines)
-
-
-def _under(label: str, lines: Iterable[str]) -> Iterator[ReportLine]:
-    """Lines of which the first has the label."""
-    return (ReportLine("" if i else label, line) for i, line in enumerate(lines))
 
 
 def _causes(dx: Diagnosis) -> Iterator[str]:
@@ -305,33 +296,9 @@ def rows(dx: Diagnosis, finding: Finding) -> str:
 def weighed(dx: Diagnosis, outcome: Outcome) -> tuple[ReportLine, ...]:
     """Which of the causes that have a line of their own a finding speaks for or against, and how strongly."""
     return tuple(
-        ReportLine(percent(cause.probability), f"{cause.title} ({_strength(weight)} evidence {_side(weight)} it)")
+        ReportLine(percent(cause.probability), f"{cause.title} ({content.strength(weight)} evidence {side} it)")
         for cause in content.causes(dx)
         for weight in cause.evidence
         if weight.finding == outcome.detector and abs(weight.weight) >= content.SMALL
+        for side in ("for" if weight.weight > 0 else "against",)
     )
-
-
-def _strength(weight: Weight) -> str:
-    """ "strong", "fair" or "weak"."""
-    odds = math.exp(abs(weight.weight))
-    return "strong" if odds >= STRONG else "fair" if odds >= SOME else "weak"
-
-
-def evidence(dx: Diagnosis, cause: RankedCause) -> tuple[ReportLine, ...]:
-    """What speaks for a cause and against it, the strongest first, and the findings that any fault may show."""
-    said = {o.detector: in_short(content.found(o)) for o in dx.findings}
-    own = [w for w in cause.evidence if w.kind not in WITHOUT_SIDE and abs(w.weight) >= content.SMALL]
-    own.sort(key=lambda w: -abs(w.weight))
-    sides = {"For": [w for w in own if w.weight > 0], "Against": [w for w in own if w.weight < 0]}
-    found = [w.finding for w in cause.evidence if w.kind is WeightKind.UNEXPLAINED]
-    lines = [line for label, weights in sides.items() for line in _under(label, (_told(w, said) for w in weights))]
-    return (*lines, *([ReportLine("Neither", f"{joined(found)}: found with other causes as well")] if found else []))
-
-
-def _told(weight: Weight, said: Mapping[str, str]) -> str:
-    return f"{weight.finding}: {shorter(said.get(weight.finding, weight.text))} ({_strength(weight)})"
-
-
-def _side(weight: Weight) -> str:
-    return "for" if weight.weight > 0 else "against"

@@ -10,7 +10,7 @@ import enum
 import math
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import PurePath
 from typing import Any
@@ -55,12 +55,14 @@ from firstbreak.readers import Unreadable
 from firstbreak.reports import curves
 from firstbreak.reports.text import count, shorter
 from firstbreak.values import dataclass, replace
-from firstbreak.words import axis_word, first_few, link_word, lowered, moment, number, percent, step_word
+from firstbreak.words import axis_word, first_few, joined, link_word, lowered, moment, number, percent, step_word
 
 MOST_NAMED = 5  # earlier runs, departures
 MOST_CAUSES = 5  # causes with a line of their own
-MOST_WEIGHTS = 8  # weights of one cause with a row of their own
-SMALL = 0.1  # nats: a weight that changes the odds by less than a tenth is told with others
+SMALL = 0.1  # nats: what changes the odds by less than a tenth is no evidence
+STRONG, FAIR = 20.0, 3.0  # odds: evidence is strong or fair from here on (Kass and Raftery 1995)
+#: what says nothing of one cause: what held before anything was looked at, and how far curves are to be trusted
+WITHOUT_SIDE = frozenset({WeightKind.PRIOR, WeightKind.SURE, WeightKind.DOUBT, WeightKind.UNEXPLAINED})
 MOST_REMEDIES = 2  # remedies for one link that was not measured
 MOST_NAMES = 12  # entries of a list that can be long
 
@@ -609,45 +611,34 @@ def likely_causes(dx: Diagnosis) -> tuple[RankedCause, ...]:
 
 
 def argued(dx: Diagnosis) -> tuple[RankedCause, ...]:
-    """The leading causes whose weights are shown. Empty for a run without findings."""
+    """The leading causes whose evidence is shown. Empty for a run without findings."""
     return tuple(cause for cause in likely_causes(dx) if cause.evidence and dx.findings)
 
 
-@dataclass(frozen=True)
-class WeightTable:
-    """The weights of a cause, and what they make of it together."""
-
-    rows: tuple[tuple[float, str], ...]
-    total: float
-    note: str
+def strength(weight: Weight) -> str:
+    """ "strong", "fair" or "weak"."""
+    odds = math.exp(abs(weight.weight))
+    return "strong" if odds >= STRONG else "fair" if odds >= FAIR else "weak"
 
 
-def odds(weight: float) -> str:
-    """A weight in nats as what it does to the odds: 'x 45', '/ 2.1'."""
-    return f"{'x' if weight >= 0 else '/'} {shorter(number(float(f'{math.exp(abs(weight)):.2g}')))}"
+def evidence(dx: Diagnosis, cause: RankedCause) -> tuple[ReportLine, ...]:
+    """What speaks for a cause and against it, the strongest first, and the findings that any fault may show."""
+    said = {o.detector: in_short(found(o)) for o in dx.findings}
+    own = [w for w in cause.evidence if w.kind not in WITHOUT_SIDE and abs(w.weight) >= SMALL]
+    own.sort(key=lambda w: -abs(w.weight))
+    sides = {"For": [w for w in own if w.weight > 0], "Against": [w for w in own if w.weight < 0]}
+    neither = [w.finding for w in cause.evidence if w.kind is WeightKind.UNEXPLAINED]
+    told = [line for label, weights in sides.items() for line in under(label, (_told(w, said) for w in weights))]
+    return (*told, *under("Neither", [f"{joined(neither)}: found with other causes as well"] if neither else []))
 
 
-def together(cause: RankedCause) -> str:
-    """How the odds of a cause become its probability."""
-    size = math.exp(math.fsum(w.weight for w in cause.evidence))
-    every = shorter(number(float(f"{size / max(cause.probability, 1e-9):.2g}")))
-    return f"all together, of {every} for all candidates: {percent(cause.probability)}"
+def _told(weight: Weight, said: Mapping[str, str]) -> str:
+    return f"{weight.finding}: {said.get(weight.finding, weight.text)} ({strength(weight)})"
 
 
-def told_of(weight: Weight) -> str:
-    """What a weight comes from, and what is known of it."""
-    return f"{weight.finding}: {weight.text}".removesuffix(": ")
-
-
-def weight_table(cause: RankedCause) -> WeightTable:
-    """The weights of a cause: the largest ones for and against, in order, and the small ones in one row."""
-    rows = [(w.weight, w.text if w.kind is WeightKind.PRIOR else told_of(w)) for w in cause.evidence]
-    rows.sort(key=lambda row: -abs(row[0]))
-    large = [row for row in rows[:MOST_WEIGHTS] if abs(row[0]) >= SMALL]
-    shown, small = sorted(large, key=lambda row: -row[0]), rows[len(large) :]
-    if small:
-        shown.append((sum(weight for weight, _ in small), count(len(small), "smaller weight")))
-    return WeightTable(tuple(shown), sum(weight for weight, _ in rows), together(cause))
+def under(label: str, lines: Iterable[str]) -> Iterator[ReportLine]:
+    """Lines of which the first has the label."""
+    return (ReportLine("" if i else label, line) for i, line in enumerate(lines))
 
 
 EXPLAINED = "`firstbreak explain NAME` says what a name looks for, and when it is a false alarm."

@@ -380,51 +380,18 @@ def _cause(dx: Diagnosis, cause: RankedCause, uid: str, about: About) -> Markup:
     return element(
         "li",
         element("div", element("span", percent(cause.probability), class_="number"), bar, name),
-        _why(dx, cause, uid.removesuffix(Section.CAUSES.value)),
+        _why(dx, cause),
         id=f"{uid}-{cause.id}",
         class_="cause",
     )
 
 
-def _why(dx: Diagnosis, cause: RankedCause, base: str) -> Markup | None:
-    """The weights of a cause, opened for the leading causes."""
-    if not cause.evidence or not dx.findings:
+def _why(dx: Diagnosis, cause: RankedCause) -> Markup | None:
+    """What speaks for a cause and against it, opened for the leading causes."""
+    if not dx.findings or not (lines := content.evidence(dx, cause)):
         return None
-    table_of_weights = content.weight_table(cause)
-    most = max((abs(weight) for weight, _ in table_of_weights.rows), default=0.0) or 1.0
-    found = {outcome.detector for outcome in dx.findings}
-
-    def evidence(text: str) -> Markup:
-        name, colon, rest = text.partition(": ")
-        if name not in found:
-            return prose(text)
-        return join(element("a", name, href=f"#{base}{Section.FINDINGS.value}-{name}"), colon, prose(rest))
-
-    rows = (
-        element("tr", _weight(weight), _balance(weight / most), element("td", evidence(text)))
-        for weight, text in table_of_weights.rows
-    )
-    note = element("td", table_of_weights.note)
-    total = element("tr", _weight(table_of_weights.total), element("td"), note)
-    header = ("odds", "against / for", "evidence")
-    head = element("thead", element("tr", *(element("th", word, scope="col") for word in header)))
-    table = element("table", head, element("tbody", *rows), element("tfoot", total))
     title = element("summary", f"Why {percent(cause.probability)}")
-    return element("details", title, table, open=cause in content.argued(dx))
-
-
-def _weight(weight: float) -> Markup:
-    return element("td", content.odds(weight), class_="number")
-
-
-_BALANCE = """<td><svg class="balance" aria-hidden="true"><rect x="$start%" width="$width%" height="100%" class="$kind"></rect>\
-<line x1="50%" x2="50%" y1="0" y2="100%"></line></svg></td>"""
-
-
-def _balance(share: float) -> Markup:
-    """A bar from the middle: to the right for evidence for the cause, to the left for evidence against it."""
-    width, kind = 50 * abs(share), "for" if share >= 0 else "against"
-    return filled(_BALANCE, start=f"{50.0 if share >= 0 else 50 - width:.1f}", width=f"{width:.1f}", kind=kind)
+    return element("details", title, pairs(lines), open=cause in content.argued(dx))
 
 
 def _remedy(dx: Diagnosis, uid: str, about: About) -> Markup:

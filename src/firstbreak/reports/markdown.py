@@ -144,14 +144,12 @@ def _causes(dx: Diagnosis) -> Iterator[str]:
         yield ""
         yield content.other_causes(dx).capitalize() + "."
     for cause in content.argued(dx):
-        table_of_weights = content.weight_table(cause)
         yield ""
         yield f"Why {percent(cause.probability)}: {prose(cause.title)}"
         yield ""
-        yield "| odds | evidence |"
-        yield "|--:|---|"
-        yield from (f"| {content.odds(weight)} | {prose(text)} |" for weight, text in table_of_weights.rows)
-        yield f"| **{content.odds(table_of_weights.total)}** | {table_of_weights.note} |"
+        yield from (
+            f"- {f'**{line.label}:** ' if line.label else ''}{prose(line.text)}" for line in content.evidence(dx, cause)
+        )
 
 
 def _remedy(dx: Diagnosis) -> Iterator[str]:

@@ -108,7 +108,7 @@ def _outcome(dx: Diagnosis, outcome: Outcome, how: TerminalStyle) -> Iterator[Re
 def _cause(dx: Diagnosis, cause: RankedCause, how: TerminalStyle) -> Iterator[RenderableType]:
     place = content.cause_place(cause)
     yield how.text(f"{percent(cause.probability)} {cause.title}" + (f" ({place})" if place else ""), "bold")
-    if evidence := brief.evidence(dx, cause):
+    if evidence := content.evidence(dx, cause):
         yield from how.section("Evidence")
         yield how.table(evidence)
     if cause.fix or cause.experiment is not None:

@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import zip_longest
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -207,32 +206,10 @@ def _causes(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
     yield table
     if content.other_causes(dx):
         yield how.text(content.other_causes(dx), "dim")
-    argued: list[RenderableType] = [Group(*_weights(cause, how)) for cause in content.argued(dx)]
-    half = (how.screen - APART) // 2
-    if half >= WEIGHTS:
-        rows = [
-            how.side_by_side(left, right, half)
-            for left, right in zip_longest(argued[::2], argued[1::2], fillvalue=Text())
-        ]
-    else:
-        rows = argued
-    for row in rows:
+    for cause in content.argued(dx):
         yield Text()
-        yield row
-
-
-def _weights(cause: RankedCause, how: TerminalStyle) -> Iterator[RenderableType]:
-    table_of_weights = content.weight_table(cause)
-    yield how.text(f"Why {percent(cause.probability)}: {cause.title}")
-    table = Table.grid(padding=(0, 2))
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(overflow="fold")
-    for weight, text in table_of_weights.rows:
-        table.add_row(Text(f"odds {content.odds(weight)}", style="green" if weight >= 0 else "red"), how.text(text))
-    table.add_row(
-        Text(f"odds {content.odds(table_of_weights.total)}", style="bold"), how.text(table_of_weights.note, "dim")
-    )
-    yield how.indented(table)
+        yield how.text(f"Why {percent(cause.probability)}: {cause.title}")
+        yield how.indented(how.table(content.evidence(dx, cause)))
 
 
 def _remedy(dx: Diagnosis, how: TerminalStyle) -> Iterator[RenderableType]:
