@@ -179,7 +179,7 @@ PAIRS: dict[str, tuple[Parts, Parts]] = {
     ),
     "cause_at_a_sound_link": (
         {
-            "summary": "First break at advantage. One possible cause: the reward has the wrong sign (11 %, at reward).",
+            "summary": "First break at advantage. One possible cause: the reward has the wrong sign (11 % likely, at reward).",
             "links": {"reward": ("ok", "")},
         },
         {"links": {"reward": ("suspect", "")}},
@@ -190,13 +190,16 @@ PAIRS: dict[str, tuple[Parts, Parts]] = {
     ),
     "long_is_paid_and_the_score_falls": (
         {
-            "summary": "longer completions get more reward (26 %)",
+            "summary": "longer completions get more reward (26 % likely)",
             "printed": "completions grew from 188.9 to 503.2 tokens while eval.reward fell",
         },
         {"printed": "completions grew from 188.9 to 503.2 tokens while eval.reward did not rise"},
     ),
     "empty_completions_of_many_tokens": (
-        {"summary": "empty completions are rewarded (66 %)", "printed": "completions shrank from 320 to 70 tokens"},
+        {
+            "summary": "empty completions are rewarded (66 % likely)",
+            "printed": "completions shrank from 320 to 70 tokens",
+        },
         {"printed": "completions shrank from 320 to 0.4 tokens"},
     ),
     "background_job_of_every_step": (

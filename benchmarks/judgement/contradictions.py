@@ -494,7 +494,7 @@ def evaluation_that_is_not_read(said: Said) -> Iterator[str]:
 
 def cause_at_a_sound_link(said: Said) -> Iterator[str]:
     """A cause is named as possible at a link that is called ok."""
-    for place in re.findall(r"\(\d+ %, at ([a-z ]+)\)", said.verdict("summary")):
+    for place in re.findall(r"\(\d+ % likely, at ([a-z ]+)\)", said.verdict("summary")):
         if said.status(place.replace(" ", "_")) == "ok":
             yield f"{said.verdict('summary')} / {place}: ok"
 
@@ -510,7 +510,7 @@ def advice_beyond_its_limit(said: Said) -> Iterator[str]:
 
 def long_is_paid_and_the_score_falls(said: Said) -> Iterator[str]:
     """Longer completions are said to get more reward while the reward fell as they grew."""
-    named = re.search(r"longer completions get more reward \(\d+ %\)", said.line)
+    named = re.search(r"longer completions get more reward \(\d+ % likely\)", said.line)
     fell = re.search(r"completions grew from \S+ to \S+ tokens while (?:the )?(?:\S*reward\S*) fell", said.line)
     if named and fell:
         yield f"{named[0]} / {fell[0]}"
@@ -518,7 +518,7 @@ def long_is_paid_and_the_score_falls(said: Said) -> Iterator[str]:
 
 def empty_completions_of_many_tokens(said: Said) -> Iterator[str]:
     """Empty completions are said to be rewarded, and the report has completions of ten tokens and more on average."""
-    named = re.search(r"empty completions are rewarded \(\d+ %\)", said.line)
+    named = re.search(r"empty completions are rewarded \(\d+ % likely\)", said.line)
     shrank = re.search(rf"completions shrank from {NUMBER} to {NUMBER} tokens", said.line)
     if named and shrank and _float(shrank[2]) >= 10:
         yield f"{named[0]} / {shrank[0]}"

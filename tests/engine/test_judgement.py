@@ -120,7 +120,7 @@ def test_a_score_that_never_rose_above_its_start_is_started_again() -> None:
 def test_a_cause_without_a_setting_behind_it_is_named_alone() -> None:
     cause = RankedCause(id="memory", title="Memory is full", link=Link.SYSTEMS, probability=0.6, evidence=())
     told = _why(FirstBreak(link=Link.SYSTEMS, or_earlier=False), [cause])
-    assert told == "Most probable cause: memory is full (60 %)."
+    assert told == "Most probable cause: memory is full (60 % likely)."
 
 
 def test_a_growth_that_a_jump_dates_later_does_not_come_first() -> None:
@@ -274,7 +274,7 @@ def test_the_causes_in_question_are_named_in_order_without_a_gap() -> None:
     first = FirstBreak(link=Link.EXPLORATION, or_earlier=False, detector="entropy-collapse", metric="policy.entropy")
     told = _why(first, causes)
     assert told.startswith("Undecided between three causes")
-    assert told.index("42 %") < told.index("35 %") < told.index("30 %, at exploration")
+    assert told.index("42 %") < told.index("35 %") < told.index("30 % likely, at exploration")
     assert [c.probability for c in causes_in_question(causes, first)] == [0.42, 0.35, 0.3]
 
 

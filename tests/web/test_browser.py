@@ -391,10 +391,10 @@ def test_one_point_is_grey_and_says_that_it_cannot_tell(page: Page, cases: Serve
     assert page.locator("article h2").first.evaluate("e => getComputedStyle(e).color") == grey
 
 
-def test_the_headline_names_step_and_interval_and_both_causes(page: Page, cases: Served) -> None:
+def test_the_headline_names_step_and_both_causes(page: Page, cases: Served) -> None:
     page.goto(f"{cases.address}/run/over-optimised")
     said = page.locator(".summary").inner_text()
-    assert re.search(r", step \d+ \(between \d+ and \d+\)", said)
+    assert re.search(r", step \d+ of \d+\.", said)
     assert "Undecided between two causes: " in said
     drawn = page.locator(".ring .broken .name, .ring .first .name").all_text_contents()
     assert drawn
@@ -801,7 +801,7 @@ def test_a_saved_picture_says_what_it_shows(page: Page, site: Served, tmp_path: 
     texts = re.findall(r"<text[^>]*>([^<]*)", save(page, "svg", tmp_path).decode())
     assert texts[0].endswith(" of demo")
     said = " | ".join(texts)
-    assert re.search(r"between step \d+ and \d+ \| onset, step \d+ \| best checkpoint, step 70", said)
+    assert re.search(r"between step \d+ and \d+ \| onset, step \d+ \| best checkpoint, step \d+", said)
     assert int.from_bytes(save(page, "png", tmp_path)[16:20]) >= 1600  # pixels across
 
 

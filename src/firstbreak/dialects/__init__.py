@@ -427,6 +427,12 @@ def option_to_log(trainer: str | None, signal: str) -> str:
     return next((log[c] for c in candidates if c in log), "")
 
 
+def logs(trainer: str | None, algorithm: str | None, signal: str) -> bool:
+    """Whether an algorithm of a trainer logs a signal, as far as is known."""
+    known: Mapping[str, tuple[str, ...]] = getattr(dialects().get(trainer or "generic"), "ALGORITHMS", {})
+    return algorithm is None or algorithm in known.get(signal, (algorithm,))
+
+
 def spellings(signal: str) -> dict[str, tuple[str, ...]]:
     """What each trainer calls a signal: dialect -> raw names, slices behind the whole."""
     called = {dialect: _written(dialect).get(_key(signal), ()) for dialect in dialects()}

@@ -635,8 +635,8 @@ LOG = {
     "grad.norm": "log what clip_grad_norm_ returns as `grad_norm`",
     "eval.reward": "log an evaluation as `eval/reward`",
     "eval.accuracy": "text: log an evaluation as `eval/accuracy`",
-    "length.mean": "log the mean completion length as `response_length`",
-    "length.clipped_ratio": "log the share of truncated completions as `truncated_ratio`",
+    "length.mean": "text: log the mean completion length as `response_length`",
+    "length.clipped_ratio": "text: log the share of truncated completions as `truncated_ratio`",
     "value.explained_variance": "log 1 - Var(return - value) / Var(return) as `explained_variance`",
 }
 

@@ -163,6 +163,12 @@ LOG = {
     "advantage.std": "log rollout_buffer.advantages.std() in a callback's on_rollout_end",
     "epsilon": "value_based: logged by DQN as rollout/exploration_rate",
 }
+#: what only these algorithms log
+ALGORITHMS = {
+    "kl.old": ("ppo", "trpo"),
+    "policy.clip_fraction": ("ppo",),
+    "value.explained_variance": ("ppo", "a2c", "trpo"),
+}
 
 
 def context(names: Set[str]) -> dict[str, str | Name]:

@@ -15,7 +15,7 @@ from firstbreak.engine.stats.changes import settling
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.engine.stats.statistic import WHOLE, statistic
 from firstbreak.model import Config, Fact, Message, Series, Statistic
-from firstbreak.words import number
+from firstbreak.words import number, percent
 
 STRAY = 0.15  #: of a curve's range: a last value so far from the last level is seen to lie elsewhere (convention)
 ROUNDING = 1e-3  #: relative difference of two numbers that are one: four digits are written
@@ -84,7 +84,7 @@ def start(curve: Series, shape: Trajectory) -> Fact:
 
 def best(curve: Series, shape: Trajectory) -> Fact:
     """The highest level of a course; of a few evaluations the best one."""
-    if shape_of.few(len(curve.finite)):
+    if shape_of.told_apart(curve):
         return of(Statistic.HIGHEST, curve.between(shape.best_step, shape.best_step))
     return _level(curve, shape.best_step, shape.best)
 
@@ -92,6 +92,14 @@ def best(curve: Series, shape: Trajectory) -> Fact:
 def end(curve: Series, shape: Trajectory) -> Fact:
     """The last level of a course."""
     return _level(curve, shape.end_step, shape.end)
+
+
+def lost(curve: Series, shape: Trajectory) -> str:
+    """ "87 %" of what a score had gained, "all" of it: of the values that `best` and `end` say, and the first one."""
+    first = curve.finite.values[0] if shape_of.told_apart(curve) else shape.start
+    top = best(curve, shape).value
+    share = (top - shape.end) / (top - first) if top > first else math.inf
+    return "all" if share >= 1 else percent(share)
 
 
 def averaged(curve: Series) -> str:

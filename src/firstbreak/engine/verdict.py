@@ -224,7 +224,7 @@ def _why(first: FirstBreak, ranked: Sequence[RankedCause], outcomes: Sequence[Ou
 def _named(cause: RankedCause, placed: bool) -> str:
     """'the updates are too large (38 %, at policy update)'."""
     where = f", at {link_word(cause.link)}" if placed and cause.link is not None else ""
-    return f"{lowered(cause.title)} ({percent(cause.probability)}{where})"
+    return f"{lowered(cause.title)} ({percent(cause.probability)} likely{where})"
 
 
 def _what_it_does(judged: Judgement, inputs: Inputs, outcomes: Sequence[Outcome]) -> str:
@@ -235,13 +235,15 @@ def _what_it_does(judged: Judgement, inputs: Inputs, outcomes: Sequence[Outcome]
     if inputs.score is not None and score.course == "flat" and np.ptp(inputs.score.finite.values) == 0:
         how = "never changes"
     if score.hidden:
-        how = f"may have {'risen' if score.end > score.start else 'fallen'}, but not by more than its noise"
+        how = "shows no change beyond its noise"
     if score.course == "oscillating" and goes_nowhere(inputs, outcomes):
         how = "oscillates, and has not risen"
     axis = step_word(inputs.score.axis) if inputs.score is not None else "step"
     if score.course in ("peaked", "collapsed"):
-        gone = f"{percent(score.lost) if score.lost < 1 else 'all'} of its gain"
-        how = f"peaked at {axis} {number(score.best_step)} and lost {gone}"
+        assert inputs.score is not None
+        assert inputs.trajectory is not None
+        gone = facts.lost(inputs.score, inputs.trajectory)
+        how = f"peaked at {axis} {number(score.best_step)} and lost {gone} of its gain"
     elif score.course == "rising" and score.best - score.end > ERRORS * score.error > 0:
         how = f"rises again, below its best level, that of {axis} {number(score.best_step)}"
     elif inputs.fall is not None:
@@ -529,7 +531,8 @@ def _go_on(inputs: Inputs, score: Score | None) -> str:
         return (
             f"The run has reached its planned {axis} {number(planned)}: train longer only if the score is not enough."
         )
-    again = min(2 * last, planned) if planned > last else 2 * last
+    more = 2 * last - (inputs.run.first_step or 0.0)  # as many steps again as were logged
+    again = min(more, planned) if planned > last else more
     return f"Continue. Diagnose the run again at {axis} {number(again)}."
 
 

@@ -84,5 +84,5 @@ def _signal(name: str, place: str) -> str:
     """The canonical spelling of a signal that the user names."""
     if known := lookup(name):
         return known.name
-    remedy = _near(name, all_names()) or "`firstbreak explain signals` lists them"
+    remedy = _near(name, all_names()) or "`firstbreak explain metrics` lists them"
     raise Unreadable(place, f"no signal is called {name!r}", remedy)

@@ -186,7 +186,10 @@ def to_log(dx: Diagnosis) -> tuple[tuple[str, str], ...]:
 
 def _how(signal: str, inputs: Inputs) -> str:
     """How this trainer is made to log it. What only another of its algorithms may write under some name is no help."""
-    return for_family(dialects.option_to_log(inputs.run.trainer, signal), inputs.family) or ""
+    run = inputs.run
+    if not dialects.logs(run.trainer, run.algorithm, signal):
+        return ""
+    return for_family(dialects.option_to_log(run.trainer, signal), inputs.family) or ""
 
 
 def _lacking(needs: Iterable[str], inputs: Inputs) -> set[str]:
@@ -298,7 +301,8 @@ def weighed(dx: Diagnosis, outcome: Outcome) -> tuple[ReportLine, ...]:
     return tuple(
         ReportLine(percent(cause.probability), f"{cause.title} ({content.strength(weight)} evidence {side} it)")
         for cause in content.causes(dx)
-        for weight in cause.evidence
+        for weight in content.by_finding(cause)
         if weight.finding == outcome.detector and abs(weight.weight) >= content.SMALL
+        if cause.link is not None and weight.kind is not WeightKind.UNEXPLAINED
         for side in ("for" if weight.weight > 0 else "against",)
     )

@@ -174,6 +174,14 @@ def headline(dx: Diagnosis) -> str:
     return f"no break found; {unseen} of {len(Link)} links not measured" if unseen else "no break found"
 
 
+def best_score(dx: Diagnosis) -> float | None:
+    """The best score, as a table shows it: that of the best checkpoint, where it is of the same curve."""
+    best = dx.best_checkpoint
+    if dx.score is None or math.isnan(dx.score.best):
+        return None
+    return best.value if best is not None and best.metric == dx.score.metric else dx.score.best
+
+
 def kind_of_break(dx: Diagnosis) -> str:
     """'first sign' of what has done no harm yet, else 'first break'."""
     sign = dx.first_break is not None and dx.first_break.kind is BreakKind.FIRST_SIGN
@@ -238,7 +246,7 @@ def reason(dx: Diagnosis) -> str:
     if not causes:
         own = (o.finding for o in dx.findings if o.detector == dx.first_break.detector and o.finding is not None)
         return next((in_short(finding) for finding in own), "no cause stands out")
-    return ", or ".join(f"{percent(c.probability)} {lowered(c.title)}" for c in causes)
+    return ", or ".join(f"{lowered(c.title)} ({percent(c.probability)} likely)" for c in causes)
 
 
 def logged_as(run: Run, metric: str) -> str:
@@ -624,12 +632,20 @@ def strength(weight: Weight) -> str:
 def evidence(dx: Diagnosis, cause: RankedCause) -> tuple[ReportLine, ...]:
     """What speaks for a cause and against it, the strongest first, and the findings that any fault may show."""
     said = {o.detector: in_short(found(o)) for o in dx.findings}
-    own = [w for w in cause.evidence if w.kind not in WITHOUT_SIDE and abs(w.weight) >= SMALL]
+    own = [w for w in by_finding(cause) if w.kind not in WITHOUT_SIDE and abs(w.weight) >= SMALL]
     own.sort(key=lambda w: -abs(w.weight))
     sides = {"For": [w for w in own if w.weight > 0], "Against": [w for w in own if w.weight < 0]}
     neither = [w.finding for w in cause.evidence if w.kind is WeightKind.UNEXPLAINED]
     told = [line for label, weights in sides.items() for line in under(label, (_told(w, said) for w in weights))]
     return (*told, *under("Neither", [f"{joined(neither)}: found with other causes as well"] if neither else []))
+
+
+def by_finding(cause: RankedCause) -> list[Weight]:
+    """One weight for each finding, and the others as they are: a finding does not speak for a cause and against it."""
+    found = {w.finding: w for w in cause.evidence if w.kind in (WeightKind.FOUND, WeightKind.PROVED)}
+    net = {name: math.fsum(w.weight for w in cause.evidence if w.finding == name) for name in found}
+    rest = [w for w in cause.evidence if w.finding not in found]
+    return [*(replace(w, weight=net[name]) for name, w in found.items()), *rest]
 
 
 def _told(weight: Weight, said: Mapping[str, str]) -> str:

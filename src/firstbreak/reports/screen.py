@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from firstbreak.engine.verdict import in_short
 from firstbreak.model import Diagnosis, Link, Outcome, RankedCause
 from firstbreak.reports import brief, content, curves, sparkline, terminal
 from firstbreak.reports.content import Exhibit, ReportLine
@@ -96,7 +97,7 @@ def _outcome(dx: Diagnosis, outcome: Outcome, how: TerminalStyle) -> Iterator[Re
         yield how.indented(how.text(": ".join(filter(None, (content.OUTCOME_WORD[outcome.status], outcome.note)))))
         return
     yield from terminal.finding(dx, outcome, content.exhibits(dx, outcome.finding), how)
-    facts = ("Numbers", brief.numbers(dx.run, outcome.finding)), ("Logged", brief.rows(dx, outcome.finding))
+    facts = ("Numbers", brief.numbers(dx.run, outcome.finding)), ("Rows", brief.rows(dx, outcome.finding))
     if told := [ReportLine(label, shorter(text)) for label, text in facts if text]:
         yield Text()
         yield how.table(told)
@@ -132,8 +133,9 @@ def links(dx: Diagnosis, how: TerminalStyle) -> Table:
 def _finding(dx: Diagnosis, outcome: Outcome, first: bool, how: TerminalStyle) -> Iterator[RenderableType]:
     """A finding with its curve: the first with its axes, the others in one row."""
     finding = content.found(outcome)
-    yield terminal.named(outcome, how, how.text(f"  {brief.place(dx, outcome)}", "dim"))
-    if said := brief.beyond_summary(dx, finding):
+    told = dx.first_break is not None and outcome.detector == dx.first_break.detector  # where and since when
+    yield terminal.named(outcome, how, how.text("" if told else f"  {brief.place(dx, outcome)}", "dim"))
+    if said := brief.beyond_summary(dx, finding) if first else in_short(finding):
         yield how.indented(how.text(brief.clipped(said, FIRST_WORDS if first else WORDS)))
     curve = brief.curve(dx, finding)
     if curve is None or curve.series is None:

@@ -160,7 +160,7 @@ def row_of(path: str, dx: Diagnosis, seen: str = "") -> SurveyRow:
         axis=dx.run.axis_of(dx.first_break.metric if dx.first_break else None),
         known=dx.verdict.known,
         now=dx.score.end if dx.score else None,
-        best=dx.score.best if dx.score else None,
+        best=content.best_score(dx),
         best_step=dx.score.best_step if dx.score else None,
         score=dx.score.metric if dx.score else "",
     )

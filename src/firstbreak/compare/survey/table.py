@@ -1,5 +1,6 @@
 """The survey as a table: one line for each run. Runs that need attention come first."""
 
+import math
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -110,7 +111,7 @@ def _cells(row: SurveyRow, base: int) -> tuple[str, ...]:
         visible(row.path[base:]),
         row.place,
         since,
-        "" if row.now is None else short_number(row.now),
+        "" if row.now is None or math.isnan(row.now) else short_number(row.now),
         "" if row.best is None else f"{short_number(row.best)} at {short_number(row.best_step or 0.0)}",
         row.score,
         visible(row.reason or row.summary),

@@ -100,7 +100,7 @@ def trajectory(curve: Series | np.ndarray, sd: np.ndarray | None = None) -> Traj
         kind=kind,
         start=_back(reached[0], centre, scale),
         best=_back(reached[best], centre, scale),
-        best_step=float(steps[_highest(calm if sd is None else z, best)]),
+        best_step=float(steps[_highest(calm if sd is None else z, best, apart=told_apart(curve))]),
         end=_back(reached[-1], centre, scale),
         end_step=float(steps[-1]),
         noise=noise_scale(z) * scale,
@@ -210,9 +210,9 @@ def width(n: int) -> int:
     return 1 if n < WINDOWS else max(3, -(-n // WINDOWS))
 
 
-def few(n: int) -> bool:
-    """Whether the points of a window are told apart, as evaluations are."""
-    return width(n) <= EVALUATIONS
+def told_apart(curve: Series | np.ndarray) -> bool:
+    """Whether each point of a curve is a model that one can go back to: an evaluation, or one of a few."""
+    return width(len(points(curve)[1])) <= EVALUATIONS or (isinstance(curve, Series) and curve.name.startswith("eval."))
 
 
 def last(n: int) -> int:
@@ -232,12 +232,12 @@ def _levels(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(mean), (edges[:-1] + edges[1:] - 1) // 2
 
 
-def _highest(z: np.ndarray, best: int) -> int:
+def _highest(z: np.ndarray, best: int, *, apart: bool) -> int:
     """The index of the best model: the highest point in the best window or beside it where each is an evaluation, else the
     middle of the window."""
     edges = _edges(len(z))
     start, end = edges[best], edges[best + 1]
-    if not few(len(z)):
+    if not apart:
         return int(start + end - 1) // 2
     start, end = edges[max(0, best - 1)], edges[min(best + 2, len(edges) - 1)]
     return int(start + np.argmax(z[start:end]))

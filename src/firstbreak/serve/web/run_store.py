@@ -241,7 +241,7 @@ def _summary(name: str, changed: float, dx: Diagnosis) -> RunSummary:
         wasted=(dx.cost.fraction if dx.cost else None) or 0.0,
         score=_spark(score),
         last=None if dx.score is None or math.isnan(dx.score.end) else dx.score.end,
-        best=None if dx.score is None or math.isnan(dx.score.best) else dx.score.best,
+        best=content.best_score(dx),
         settings=_settings(dx.run),
         metrics={n: _ends(s.finite) for n, s in dx.run.series.items() if len(s.finite)},
     )

@@ -75,11 +75,11 @@ def detect(
     lost = trajectory.drop / whole if whole else trajectory.drop_fraction
     since, interval = fall_from_best(score, trajectory.best_step)
     what = "level" if whole else "gain"
-    gone = f"{percent(lost) if lost < 1 else 'all'} of its {what} is lost"
+    gone = f"{percent(min(lost, 1)) if whole else facts.lost(score, trajectory)} of its {what} is lost"
     if trajectory.best_step == score.steps[0]:
         gone = "what it had at its start is lost"
     elif trajectory.kind == "declining" and not whole:
-        gone = "it fell without having risen"
+        gone = "it fell" + (" without having risen" if trajectory.gain <= trajectory.level_noise else "")
     together = max(lost, trajectory.beside) if trajectory.beside else 0.0
     large = lost >= drop_critical or together >= drop_critical_together
     alone = eval_score is not None and score is not eval_score and denies(eval_score, trajectory)  # a training reward

@@ -95,17 +95,17 @@ def detect(
             target=facts.setting(config, "target_kl"),
         )
         if target
-        else f"steps below {number(limit)} are small"
+        else f"from {number(limit)} on a step is large"
     )
     fewer_epochs = " or stop the epochs of a batch early" if method is not Method.VALUE_BASED else ""
     return graded(
         Severity.CRITICAL if harmed else Severity.WARNING,
-        "the policy moves by {moves} nats per update {since} ({against}): {which} too large; lower the learning "
+        "the policy moves by {moves} nats per update{since} ({against}): {which} too large; lower the learning "
         "rate{fewer_epochs}",
         seen_since(kl_old, "KL divergence per update", since, interval, metric="kl.old", level=limit),
         moves=moves,
         since=facts.tell(
-            "at most, right after {since}" if burst is not None else "since {since}", since=facts.at(kl, since)
+            " and less, right after {since}" if burst is not None else " since {since}", since=facts.at(kl, since)
         ),
         against=against,
         which="these updates are" if burst is not None else "each update is",

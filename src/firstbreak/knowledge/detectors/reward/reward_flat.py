@@ -89,6 +89,7 @@ def detect(
     hidden = largest / line.noise if line.noise > 0 else 0.0
     sure = line.noise > 0 and hidden < hidden_rise_critical
     hides = not random and hidden >= hidden_rise_low_confidence
+    bound = _largest_rise(score)
     so = (
         ", and greedy actions score no more than random ones: nothing was learned"
         if random
@@ -96,9 +97,9 @@ def detect(
         if constant or not hidden
         else ", too few to show a rise"
         if largest >= np.ptp(score.values)
-        else f", and a rise of up to {number(largest)} could hide in the noise"
-        if hides
-        else f", and a rise is less than {number(largest)}: nothing was learned"
+        else f": nothing was learned (95 %: no rise above {number(bound)})"
+        if bound < hidden_rise_critical * line.noise
+        else f", and a rise of up to {number(bound)} could hide in the noise"
     )
     return graded(
         Severity.CRITICAL if sure else Severity.WARNING,
@@ -116,6 +117,13 @@ def detect(
         confidence=Confidence.HIGH if sure or random else Confidence.LOW if hides else Confidence.MEDIUM,
         numbers={"hidden": hidden},
     )
+
+
+def _largest_rise(score: Series) -> float:
+    """The largest even rise of the mean that the two halves of a curve leave possible, at 95 %."""
+    halves = (score.finite.head(0.5).values, score.finite.tail(0.5).values)
+    error = np.hypot(*(np.std(half) / np.sqrt(max(len(half), 1)) for half in halves))
+    return 2 * max(0.0, float(np.mean(halves[1]) - np.mean(halves[0])) + 1.96 * float(error))
 
 
 def _beside_learning(score: Series, training: Sequence[Series]) -> Expected | str:

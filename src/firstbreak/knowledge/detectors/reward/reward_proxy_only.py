@@ -96,7 +96,7 @@ def detect(
     )
     return graded(
         Severity.CRITICAL if frozen or fell else Severity.WARNING,
-        "the reward rises from {early} to {late} because of {driver}, while the component that checks the {aim} {how} ({stuck}); "
+        "the reward rises from {early} to {late} because of {driver}, while {what} that checks the {aim} {how} ({stuck}); "
         "{look} with the highest reward",
         Seen(
             metric=others[driver].name,
@@ -111,6 +111,7 @@ def detect(
         early=facts.mean(reward_mean.finite.head(0.25)),
         late=facts.mean(reward_mean.finite.tail(0.25)),
         driver=driver,
+        what="the component" if len(answers) == 1 else "a component",
         aim=aim,
         how=how,
         stuck=stuck,

@@ -83,7 +83,7 @@ def detect(
     start = departure(cut) if growing else None
     learns = trajectory is not None and trajectory.kind in ("rising", "plateau")
     at = f" of {number(length_limit)} tokens" if length_limit else ""
-    at += ", as far as their mean length tells" if truncation.note.startswith("estimated") else ""
+    at += " (estimated from the mean length)" if truncation.note.startswith("estimated") else ""
     return graded(
         _severity(late >= share_warning, critical, growing, learns, trajectory, long_enough),
         "{late:%} of the completions end at the length limit{at}{growing}{cost}: what comes after it is lost; raise the limit, "
