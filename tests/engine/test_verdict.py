@@ -117,7 +117,7 @@ def test_a_score_at_rest_without_an_evaluation_is_evaluated_before_it_is_trained
 @pytest.mark.parametrize(
     ("planned", "said"),
     [(199, "reached its planned step 199"), (200, "reached its planned step 200"), (300, "again at step 300"),
-     (5000, "again at step 399"), (20, "again at step 400"), (None, "again at step 400")],
+     (5000, "again at step 399"), (20, "again at step 399"), (None, "again at step 399")],
 )  # fmt: skip
 def test_a_run_that_has_its_planned_steps_is_not_sent_on(planned: float | None, said: str) -> None:
     """A number of steps far below those of the log counts something else: updates, where the log counts environment steps."""

@@ -53,6 +53,7 @@ def count(n: int, noun: str, plural: str = "") -> str:
 
 LONG = 100_000  # from here on a number is written with three digits and a unit
 _LONG = re.compile(r"(?<![\w.,/@=-])\d{6,}(?:\.\d+)?(?![\w/]|\.\w)")
+_LABELLED = re.compile(r"[A-Z]\w+: ")
 _COLUMN = re.compile(r" *(?:- |\S+(?: \S+)* {2,})| +")  # what the rest of an item or of a row is set beside
 _UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "K"))
 
@@ -87,8 +88,9 @@ def wrapped(text: str, width: int) -> str:
 
 
 def _flows(line: str) -> bool:
-    """Whether a line is part of a paragraph: no item, heading, row of a table or name in a list."""
-    return (" " in line or line.endswith(".")) and not line.startswith(("- ", "#")) and "  " not in line
+    """Whether a line is part of a paragraph: no item, heading, row of a table, name in a list or label."""
+    own = line.startswith(("- ", "#")) or "  " in line or _LABELLED.match(line)
+    return (" " in line or line.endswith(".")) and not own
 
 
 def _block(text: str, width: int) -> str:
