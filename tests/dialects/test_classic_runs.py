@@ -129,6 +129,7 @@ def test_a_loss_without_a_policy_is_the_critics() -> None:
     sb3 = dialects.dialects()["sb3"]
     dqn = dialects.understand(["rollout/exploration_rate", "train/loss"], sb3)
     ppo = dialects.understand(["train/policy_gradient_loss", "train/loss"], sb3)
+    assert dialects.understand(["train/value_loss", "train/loss"], sb3)["train/loss"].signal == "loss.total"
     assert (dqn["train/loss"].signal, ppo["train/loss"].signal) == ("value.loss", "loss.total")
 
 

@@ -158,3 +158,18 @@ def test_numbered_parts_of_which_each_goes_on_are_one_run(tmp_path: Path, begins
         (tmp_path / f"part{part}").mkdir()
         (tmp_path / f"part{part}" / "progress.csv").write_text(f"step,reward\n{rows}\n")
     assert len(group(tmp_path).runs) == (1 if begins else 2)
+
+
+@pytest.mark.parametrize(
+    "folders", [("ppo_a", "train_b"), ("train_a", "train_b"), ("ppo_a", "logs"), ("eval_a", "eval_b")]
+)
+def test_a_training_of_its_own_is_a_run_whatever_its_folder_is_called(tmp_path: Path, folders: tuple[str, str]) -> None:
+    for seed, name in enumerate(folders):
+        table(tmp_path / name, seed)
+    assert names(tmp_path) == sorted(folders)
+
+
+def test_an_evaluation_with_the_names_of_its_training_is_part_of_it(tmp_path: Path) -> None:
+    for seed, name in enumerate(("train", "eval")):
+        table(tmp_path / name, seed)
+    assert names(tmp_path) == [tmp_path.name]

@@ -173,7 +173,7 @@ ALGORITHMS = {
 
 def context(names: Set[str]) -> dict[str, str | Name]:
     """`train/loss` is the total loss of PPO, and the loss of the critic where there is no policy beside it."""
-    if "train/loss" in names and "train/policy_gradient_loss" not in names:
+    if "train/loss" in names and names.isdisjoint(("train/policy_gradient_loss", "train/value_loss")):
         return {"train/loss": Name("value.loss", note="Huber loss of the temporal difference")}
     return {}
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 from types import ModuleType
 
@@ -49,6 +49,7 @@ FILES = 20  #: of a folder that are compared with a log beside it
 COMPARED = 8  #: logs of a folder with which each further one is compared
 NAMED = 4  #: files that a sentence names
 MOST_UNSAID = 3  #: logs that are taken for one run without a word
+_EVALUATES = pattern(r"eval|val(?![a-z])|valid|test|held", re.IGNORECASE)
 _PART = pattern(
     r"(rank|worker|node|gpu|proc|process|actor|learner|rollout|trainer|env|evals?|evaluation|val|valid|validation|test|train"
     r"|training|stdout|stderr|err|error|errors|out|debug|info|warn|monitor|system|episodes?)\d*",
@@ -93,7 +94,8 @@ def group(path: str | os.PathLike[str], how: How = How.AUTO) -> Grouping:
     """Divide a path into runs. Raises `Unreadable` where there is nothing.
 
     A folder holds separate runs when several of its children hold readable files and none of them is named like a part of
-    a run (checkpoint-10, tensorboard, eval, ...), unless a file that a trainer writes at the root of a run lies beside them.
+    a run (checkpoint-10, tensorboard, eval, ...) without being a training of its own, unless a file that a trainer writes at
+    the root of a run lies beside them.
     A folder `runs` is a part where it holds one run, and holds those of a project where it holds several.
     """
     if wandb_api.is_address(str(path)):
@@ -129,9 +131,8 @@ def _below(place: Path) -> Grouping:
     children = sorted({place / p.relative_to(place).parts[0] for p in logs})
     own = [p for p in logs if p.parent == place]
     folders = [c for c in children if c not in own]
-    if any(ROOT_OF_A_RUN.search(p.name) for p in own) or any(
-        PARTS_OF_A_RUN.match(c.name) for c in folders if c.name != RUNS
-    ):
+    parts = any(PARTS_OF_A_RUN.match(c.name) for c in folders if c.name != RUNS)
+    if any(ROOT_OF_A_RUN.search(p.name) for p in own) or (parts and not _trained_apart(folders)):
         return Grouping((place,))
     text = [p for p, r in readable if p in own and isinstance(r, ModuleType) and r.__name__.rpartition(".")[2] in TEXT]
     if not folders:
@@ -151,6 +152,16 @@ def _below(place: Path) -> Grouping:
     if own:
         return _logs_and_folders(place, text, found)
     return Grouping(tuple(found), " ".join(filter(None, (grouping.why for grouping in below))))
+
+
+def _trained_apart(folders: Sequence[Path]) -> bool:
+    """Whether two folders hold two trainings, one of them named like a part of a run: `ppo_a` and `train_b`.
+
+    An evaluation has the names of the training that it is of.
+    """
+    pairs = combinations(folders[:COMPARED], 2)
+    alike = ((a, b) for a, b in pairs if bool(_EVALUATES.search(a.name)) == bool(_EVALUATES.search(b.name)))
+    return any(relation(a, b) is Relation.APART and len(_shared(a, b)) > 1 for a, b in alike)
 
 
 def _numbered_parts(folders: Sequence[Path]) -> bool:
@@ -231,14 +242,18 @@ def relation(one: Path, other: Path) -> Relation:
     """What two logs (or a log and the folder of a run) are to each other, by their beginnings."""
     if _named_as_parts(one, other):
         return Relation.OTHER
-    left, right = _curves(one), _curves(other)
-    shared = [name for name in left if name in right and _tells(left[name]) and _tells(right[name])]
+    left, right, shared = _curves(one), _curves(other), _shared(one, other)
     if not shared:
         return Relation.OTHER
     if all(_goes_on(left[name], right[name]) for name in shared):
         return Relation.GOES_ON
     same = sum(_alike(left[name], right[name]) for name in shared)
     return Relation.COPY if 2 * same > len(shared) else Relation.APART
+
+
+def _shared(one: Path, other: Path) -> list[str]:
+    left, right = _curves(one), _curves(other)
+    return [name for name in left if name in right and _tells(left[name]) and _tells(right[name])]
 
 
 def _named_as_parts(one: Path, other: Path) -> bool:
