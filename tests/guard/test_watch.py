@@ -22,6 +22,7 @@ from firstbreak.live.guard import view
 from firstbreak.live.guard.synchronous import settings, snippet
 from firstbreak.model import Action, Diagnosis, Link
 from firstbreak.readers.read import read
+from firstbreak.reports import brief
 from firstbreak.values import replace
 from tests.command import FIRSTBREAK
 from tests.guard.runs import collapsing
@@ -178,7 +179,7 @@ def test_a_number_of_a_stretch_is_told_from_the_last_value() -> None:
     dx = live(112)
     finding = next(o.finding for o in dx.findings if o.detector == "truncation")
     assert finding is not None
-    said = view.told(dx.run, finding)
+    said = brief.numbers(dx.run, finding)
     assert re.match(r"2\d %: mean of steps 5\d to 112; last value: 0.9844$", said), said
     shown = " ".join(view.renderable(dx).string(200).split())
     assert "raise the limit" not in shown  # one thing to do on one screen

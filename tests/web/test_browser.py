@@ -697,7 +697,8 @@ def test_a_screen_shows_25_runs_with_the_columns_that_were_chosen(page: Page, se
     row = page.locator("tr[data-name=grpo-lr1e-5-seed2]")
     row.locator("[data-label='reward.mean']", has_text="best 0.496").wait_for()
     assert row.locator("[data-label=learning_rate]").inner_text() == "1e-05"
-    assert float(row.locator("[data-label=Last]").inner_text()) == float(row.locator("[data-label=Best]").inner_text())
+    last, best = (float(row.locator(f"[data-label={of}]").inner_text()) for of in ("Last", "Best"))
+    assert last <= best == 0.492
     assert page.locator("#columns[open]").count() == 1
     page.keyboard.press("Escape")
     page.locator("thead button", has_text="learning_rate").click()

@@ -25,7 +25,6 @@ from firstbreak.engine.families import Policy, only
 from firstbreak.engine.stats.changes import turned
 from firstbreak.engine.stats.direction import departure, falls, rises
 from firstbreak.engine.stats.onset import first_sustained
-from firstbreak.engine.stats.points import quantile
 from firstbreak.engine.stats.shape import Trajectory
 from firstbreak.model import Confidence, Config, Evidence, Finding, Series, Severity
 from firstbreak.words import number
@@ -120,8 +119,11 @@ def _cost(cut: Series, reward: Series, min_points: int) -> str:
     shares, paid = cut.values[rows], reward.values[same]
     if not len(shares):
         return ""
-    few, many = (paid[part] for part in (shares <= quantile(shares, 0.25), shares >= quantile(shares, 0.75)))
-    if min(len(few), len(many)) < min_points or len(few) + len(many) > len(paid):
+    least, most = (
+        (np.sort(shares)[k] for k in (min_points - 1, -min_points)) if len(shares) >= min_points else (1.0, 0.0)
+    )
+    few, many = paid[shares <= least], paid[shares >= most]
+    if least >= most:
         return ""
     error = np.hypot(*(np.std(part, ddof=1) / np.sqrt(len(part)) for part in (few, many)))
     if np.mean(few) - np.mean(many) <= CLEAR * error:

@@ -171,7 +171,7 @@ def _experiments(dx: Diagnosis) -> Markup | None:
     ][:MOST_EXPERIMENTS]
     if not rows:
         return None
-    hint = element("p", "The diagnosis uses the result of an experiment that was run.", class_="facts")
+    hint = element("p", "Run one of these: the next diagnosis uses its answer.", class_="facts")
     return join(html.table(("Experiment", "Run", "Information", "Cost, share of this run"), rows), hint)
 
 
