@@ -83,10 +83,8 @@ def _asked(*keys: str) -> list[str]:
 def _counts(*keys: str) -> list[tuple[int, int]]:
     """Each figure of the fresh sets, and of how many runs: those of a link are of the broken runs."""
     sets = result("relations")["fresh"].values()
-    kinds = ["n_broken" if "link" in key else "n_healthy" for key in keys]
-    return [
-        (sum(one[key] for one in sets), sum(one[kind] for one in sets)) for key, kind in zip(keys, kinds, strict=True)
-    ]
+    of = {key: "n_broken" if "link" in key else "n_healthy" for key in keys}
+    return [(sum(one[key] for one in sets), sum(one[kind] for one in sets)) for key, kind in of.items()]
 
 
 def _said(count: tuple[int, int]) -> str:

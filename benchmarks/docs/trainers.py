@@ -59,7 +59,11 @@ def trainer(name: str) -> str:
     ]
     logged = _logged(name)
     often = Counter(how for how in logged.values() if not how.startswith("`"))
-    parts += ["## What to log", _explained(name), _most_logged(name)]
+    explained = (
+        f"The signals of each link, and what {module.TITLE} calls them. `firstbreak inspect RUN` says which of them "
+        "a run of yours has, and what to log besides, the signals that most checks ask for first."
+    )
+    parts += ["## What to log", explained, _most_logged(name)]
     parts += [
         f"To log {joined([f'`{signal}`' for signal in logged if logged[signal] == how])}: {how}."
         for how, n in often.items()
@@ -85,14 +89,6 @@ def _first(name: str, title: str) -> str:
     """What to run: the template of the trainer, or that of all."""
     own = TEMPLATES / "trainers" / f"{name}.md"
     return (own if own.exists() else own.with_name("any.md")).read_text("utf-8").rstrip().replace("TRAINER", title)
-
-
-def _explained(name: str) -> str:
-    title = dialects.dialects()[name].TITLE
-    return (
-        f"The signals of each link, and what {title} calls them. `firstbreak inspect RUN` says which of them "
-        "a run of yours has, and what to log besides, the signals that most checks ask for first."
-    )
 
 
 def _most_logged(name: str) -> str:
