@@ -24,7 +24,7 @@ def rule(name: str) -> str:
         [
             *head("cause", item),
             *pictures.shown("causes", item.id, "../../pictures/"),
-            table(["findings, in the order in which they come", "probability in a run with this cause"], shown),
+            table(["findings, in the order in which they are expected", "probability in a run with this cause"], shown),
             sections(item.doc),
         ]
     )

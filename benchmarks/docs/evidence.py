@@ -30,6 +30,7 @@ def page() -> str:
         table=table(HEAD, [*_rows()[:2], two, *_rows()[2:]]),
         groups=table(("public runs", HEAD[1], "most probable link", "always policy update", *HEAD[2:]), groups),
         accepted=_accepted(),
+        told=[_shares(field[name], FIELD[2])[0] for name in ("language", "control")],
         n_public=field["all"]["runs"],
         doubtful=field["all"]["runs"] - field["all"]["broken"] - field["all"]["healthy"],
         drawn=drawn["all"],
