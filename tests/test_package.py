@@ -173,7 +173,7 @@ def test_a_run_and_its_diagnosis_are_one_line_each_at_the_prompt() -> None:
     assert repr(run).endswith("/run': trl grpo, 53 metrics, steps 0 to 160>")
     said = repr(firstbreak.diagnose(run))
     assert said.startswith("<Diagnosis of ")
-    assert ": rollback. First break at reward, step 61 (between 0 and 103). " in said
+    assert ": rollback. First break at reward, step 61 of 160. " in said
     assert "First: Stop, and go back to the checkpoint" in said
 
 

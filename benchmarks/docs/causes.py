@@ -11,8 +11,7 @@ def page() -> str:
     intro = (
         "A cause explains symptoms. A diagnosis ranks causes by their probability given everything that was found, and "
         "everything that was looked for and not found. The picture on its page shows a run of "
-        "[the lab](../lab.md), or a script with [the recorder](../recorder.md), with this fault beside its "
-        "healthy twin; the red line is the step at which the fault begins."
+        "[the lab](../lab.md), or a script with [the recorder](../recorder.md), with this fault beside its healthy twin."
     )
     return "\n\n".join(["# Causes", intro, *tables_by_link("cause", registry.causes())])
 
@@ -25,7 +24,7 @@ def rule(name: str) -> str:
         [
             *head("cause", item),
             *pictures.shown("causes", item.id, "../../pictures/"),
-            table(["shows, in this order", "probability"], shown),
+            table(["findings, in the order in which they are expected", "probability in a run with this cause"], shown),
             sections(item.doc),
         ]
     )

@@ -28,7 +28,8 @@ def _helps(command: click.Command, path: str, parent: click.Context, depth: int 
     context = click.Context(
         command, info_name=path.split()[-1], parent=parent, max_content_width=100, terminal_width=100
     )
-    yield f"{'#' * depth} {path}", f"```text\n{command.get_help(context).rstrip()}\n```"
+    told = command.get_help(context).rstrip().replace("'firstbreak[", "'/path/to/firstbreak[")
+    yield f"{'#' * depth} {path}", f"```text\n{told}\n```"
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
             inner = command.get_command(context, name)

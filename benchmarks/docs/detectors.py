@@ -17,8 +17,7 @@ def page() -> str:
     drawn = (
         f"{sum(name in known for name in pictures.chosen('detectors'))} of {len(known)} have a picture: a run of "
         "[the lab](../lab.md), or a user's script with [the recorder](../recorder.md), in which the detector fires, beside a run "
-        "of the same task and seed without the fault. The red line is the onset that was found, the shaded band its interval. "
-        "Each of the others says why it has none. The pictures by cause are in [the gallery](../gallery.md)."
+        "of the same task and seed without the fault. The pictures by cause are in [the gallery](../gallery.md)."
     )
     return "\n\n".join(["# Detectors", intro, drawn, *tables_by_link("detector", known)])
 

@@ -25,7 +25,7 @@ def page() -> str:
             head = f"... {item.title[0].lower()}{item.title[1:].rstrip('.')}"
             parts += [
                 f"### {head}",
-                *pictures.shown("causes", item.id, "pictures/"),
+                *pictures.shown("causes", item.id, "pictures/")[:-1],
                 f"Cause: [{item.id}](reference/causes/{item.id}.md).",
             ]
     return "\n\n".join(parts)

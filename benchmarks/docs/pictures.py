@@ -73,7 +73,8 @@ def shown(kind: str, name: str, folder: str) -> list[str]:
     title, described = list(ElementTree.fromstring(packed(name)))[:2]
     lab = f"[the lab]({folder.removesuffix('pictures/')}lab.md), a package of its own"
     said = (described.text or "").replace("Made by `firstbreak lab", f"Made by {lab}: `firstbreak lab")
-    return [f"![{title.text}]({folder}{kind}/{name}.svg)", *said.split("\n")]
+    found = "that was found, the shaded band its interval" if kind == "detectors" else "of the fault"
+    return [f"![{title.text}]({folder}{kind}/{name}.svg)", *said.split("\n"), f"The red line is the onset {found}."]
 
 
 def packed(name: str) -> str:

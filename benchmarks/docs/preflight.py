@@ -9,12 +9,14 @@ from benchmarks.docs.results import measured, result
 def page() -> str:
     """docs/preflight-figures.md"""
     figures = result("preflight")
-    checkers = {
-        "firstbreak": "firstbreak",
-        "gymnasium": "Gymnasium's `check_env`",
-        "sb3": "Stable-Baselines3's `check_env`",
-    }
+    libraries = {"gymnasium": "Gymnasium", "sb3": "Stable-Baselines3"}
+    checkers = {"firstbreak": "firstbreak", **{name: f"{title}'s `check_env`" for name, title in libraries.items()}}
     caught, alarms = figures["env_faults_caught"], figures["env_false_alarms"]
+    named = [f"of {figures['n_env_faults']} broken environments, named", *(f"{caught[who]:.0%}" for who in checkers)]
+    alarmed = [
+        "of the healthy environments that it supports, called broken",
+        *(f"{alarms[who]:.0%}" for who in checkers),
+    ]
     faults = [
         [f"`{name}`", f"`{fault['probe']}`", *(mark(fault[who]) for who in checkers)]
         for name, fault in figures["env_faults"].items()
@@ -30,19 +32,7 @@ def page() -> str:
         "preflight-figures",
         **{name: value for name, value in figures.items() if name.startswith("memory_")},
         measured=measured(figures),
-        checkers=table(
-            ["", *checkers.values()],
-            [
-                [
-                    f"of {figures['n_env_faults']} broken environments, named",
-                    *(f"{caught[who]:.0%}" for who in checkers),
-                ],
-                [
-                    "of the healthy environments that it supports, called broken",
-                    *(f"{alarms[who]:.0%}" for who in checkers),
-                ],
-            ],
-        ),
+        checkers=table(["", *checkers.values()], [named, alarmed]),
         faults=table(["defect", "probe", *checkers.values()], faults),
         others=table(["defect", "firstbreak"], others),
         healthy=table(["environment", *checkers.values()], healthy),

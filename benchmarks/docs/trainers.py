@@ -59,7 +59,11 @@ def trainer(name: str) -> str:
     ]
     logged = _logged(name)
     often = Counter(how for how in logged.values() if not how.startswith("`"))
-    parts += ["## What to log", _explained(name), _most_logged(name)]
+    explained = (
+        f"The signals of each link, and what {module.TITLE} calls them. `firstbreak inspect RUN` says which of them "
+        "a run of yours has, and what to log besides, the signals that most checks ask for first."
+    )
+    parts += ["## What to log", explained, _most_logged(name)]
     parts += [
         f"To log {joined([f'`{signal}`' for signal in logged if logged[signal] == how])}: {how}."
         for how, n in often.items()
@@ -68,15 +72,16 @@ def trainer(name: str) -> str:
     logged = {signal: how for signal, how in logged.items() if often[how] < OFTEN}
     for link in Link:
         rows = [[how, f"`{signal}`"] for signal, how in logged.items() if signals.SIGNALS[signal].link is link]
-        parts += [f"### {link_word(link).capitalize()}"]
-        parts += [table(["logged as, or switched on by", "signal"], rows)] if rows else [_blind(name, link)]
-    options = [
-        [f"`{option}`", f"`{canonical}`", hyperparameters.HYPERPARAMETERS[canonical].meaning]
-        for option, canonical in getattr(module, "CONFIG", {}).items()
-        if canonical in hyperparameters.HYPERPARAMETERS
-    ]
-    if options:
-        parts += ["## Options that are read", table(["option", "means", ""], options)]
+        if rows:
+            parts += [f"### {link_word(link).capitalize()}", table(["logged as, or switched on by", "signal"], rows)]
+    blind = [link for link in Link if not any(signals.SIGNALS[signal].link is link for signal in logged)]
+    parts += [_blind(name, blind)] if blind else []
+    known = hyperparameters.HYPERPARAMETERS
+    read = {option: means for option, means in getattr(module, "CONFIG", {}).items() if means in known}
+    own = ", ".join(f"`{option}`" for option, means in read.items() if option == means)
+    others = [[f"`{option}`", f"`{means}`", known[means].meaning] for option, means in read.items() if option != means]
+    parts += ["## Options that are read", own] if read else []
+    parts += [table(["option", "means", ""], others)] if others else []
     return "\n\n".join(filter(None, parts))
 
 
@@ -84,14 +89,6 @@ def _first(name: str, title: str) -> str:
     """What to run: the template of the trainer, or that of all."""
     own = TEMPLATES / "trainers" / f"{name}.md"
     return (own if own.exists() else own.with_name("any.md")).read_text("utf-8").rstrip().replace("TRAINER", title)
-
-
-def _explained(name: str) -> str:
-    title = dialects.dialects()[name].TITLE
-    return (
-        f"The signals of each link, and what {title} calls them. `firstbreak inspect RUN` says which of them "
-        "a run of yours has, and what to log besides, the signals that most checks ask for first."
-    )
 
 
 def _most_logged(name: str) -> str:
@@ -105,11 +102,12 @@ def _most_logged(name: str) -> str:
     return table(["written most often", "signal", "what it is"], rows) if len(rows) >= OFTEN else ""
 
 
-def _blind(name: str, link: Link) -> str:
-    checks = f"[its checks](../reference/detectors.md#{link_word(link).replace(' ', '-')})"
+def _blind(name: str, links: list[Link]) -> str:
+    words = [link_word(link) for link in links]
+    checks = joined([f"[{word}](../reference/detectors.md#{word.replace(' ', '-')})" for word in words])
     return (
-        f"{dialects.dialects()[name].TITLE} is not known to log more for this link. Log yourself what {checks} need: "
-        "`firstbreak inspect RUN` lists what most checks ask for, with the names to log it under."
+        f"{dialects.dialects()[name].TITLE} is not known to log more for {checks}. Log yourself what their checks need: "
+        "`firstbreak inspect RUN` lists what most of them ask for, with the names to log it under."
     )
 
 

@@ -20,8 +20,8 @@ jsonschema = lazy("jsonschema")
 
 ROOT = Path(__file__).parent.parent.parent
 # bytes of the wheel without the chart library; the aim is 1 MB, `make bench-web` prints where it stands. Raised by 10,000 for the
-# formats and names of 220 public scripts, and seven relations
-LARGEST = 1_905_000
+# formats and names of 220 public scripts and seven relations, by 7,000 for records and DataFrames and for comparisons by kind
+LARGEST = 1_912_000
 MAIN = "from firstbreak.cli import main; main()"
 
 

@@ -50,9 +50,9 @@ def detect(
     episode_length: Series | None = None,
     *,
     min_points: int = at(30, "points", "In fewer points, an answer component may not yet have begun to rise."),
-    min_successes: int = at(12, "points", "A share that surely falls needs no more."),
-    max_level: float = at(0.02, "share", "Fewer right answers do not excuse the other parts.", "lab"),
-    its_part: float = at(0.25, "share", "Of the gain, won by right answers: something was learned."),
+    min_successes: int = at(12, "points", "Fewer points do not show that the share of successes falls."),
+    max_level: float = at(0.02, "share", "With fewer right answers at the end, a rise does not count.", "lab"),
+    its_part: float = at(0.25, "share", "If right answers make this part of the gain, the task is learned."),
 ) -> Finding | NotMeasured | None:
     if (failures := _failures_pay(success_rate, reward_episode, episode_length, min_points)) is not None:
         return failures
