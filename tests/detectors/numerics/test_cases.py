@@ -22,7 +22,7 @@ from tests.detectors.look import (
     passes,
     silent,
 )
-from tests.make import learning, noise, put, run
+from tests.make import learning, noise, put, run, series
 
 # grad-norm-explosion
 CALM = np.exp(noise(200, 0.3))
@@ -257,6 +257,13 @@ def test_an_infinite_loss_is_no_gap_of_a_table() -> None:
     finding = found("non-finite-values", run({"loss.total": [2.4e5, np.inf, np.nan]}))
     assert finding.onset == 2
     assert "came back" not in finding.message
+
+
+def test_a_second_loss_that_is_lost_stops_the_run_as_the_first_does() -> None:
+    lost = np.r_[3 + noise(50, 0.1), np.full(10, np.nan)]
+    for further in ({"unknown": {"aux_loss": series("aux_loss", lost)}}, {"duplicates": (series("value.loss", lost),)}):
+        finding = found("non-finite-values", run({"value.loss": 1 + noise(60, 0.1)}, **further), Severity.CRITICAL)
+        assert finding.onset == 51
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ STANDARDISED = 5.0  #: values that were divided by their deviation stay within t
 OTHER_SIGN = 0.2  #: of the returns: a critic that starts to learn is nearer to 0 (convention)
 ENTROPY = 1.0  #: nats a step: the targets of tuned coefficients are lower (convention)
 FIRST = 3  #: rows (convention)
+SAME_UNIT = 0.02  #: by so much two counts of the same differ (convention)
 BEYOND = 1.3  #: times their length a mean return may be: they may be of other episodes (convention)
 NOTHING = 0.05  #: of the score (convention)
 ENDS, NEARLY = (
@@ -161,7 +162,7 @@ def _more(config: Config, returns: Series, length: Series, min_points: int) -> F
     if not paid or len(returns) < min_points or not np.array_equal(returns.steps, length.steps):
         return None
     ratio = returns.values[:FIRST] / (paid * length.values[:FIRST])
-    if not (ratio > BEYOND).all():
+    if not (ratio > BEYOND).all() or _in_another_unit(returns.finite, paid * length.finite.values):
         return None
     return warning(
         "returns of {returned} stand beside episodes of {steps} steps that pay {paid} each: they hold what other episodes "
@@ -171,6 +172,14 @@ def _more(config: Config, returns: Series, length: Series, min_points: int) -> F
         steps=facts.first(length.finite),
         paid=number(paid),
     )
+
+
+def _in_another_unit(returns: Series, steps: np.ndarray) -> bool:
+    """Whether returns are what the steps pay in another unit, or with the same bonus for each episode."""
+    if len(returns) != len(steps) or not steps.all():
+        return False
+    ratio, bonus = returns.values / steps, returns.values - steps
+    return bool(min(np.ptp(ratio) / np.max(ratio), np.ptp(bonus) / np.max(steps)) < SAME_UNIT)
 
 
 def _unpaid(score: Series | None, curve: Series, policy: Policy, config: Config, min_points: int) -> Finding | None:

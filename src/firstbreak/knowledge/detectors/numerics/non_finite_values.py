@@ -60,6 +60,7 @@ COMPUTED = re.compile(
     r"loss\.total|(policy|value|pref|alpha|rm|sft|curiosity|entropy)\.loss|grad\.norm|value\.grad_norm"
     r"|kl\.(ref|old|post)(\.k\d)?|policy\.(entropy|ratio\.mean|logp\.mean)|value\.(pred\.|old\.)?mean|returns\.mean|td_error"
 )
+LIKE_COMPUTED = re.compile(r"(?<![a-z])(loss|grad_?norm)", re.IGNORECASE)
 # A mean over no episodes is NaN, so NaN says nothing about a reward. An infinite reward reaches every advantage of its group.
 REWARD = re.compile(r"reward\.(rollout\.|episode\.|component\..+\.)?(mean|max|min)|reward\.episode")
 LASTING = 3  #: non-finite points up to the end of the curve that are no longer an accident
@@ -92,6 +93,11 @@ def detect(
     end = end_of(run.error, run) if run.error is not None and by_nan(run) else None
     watched = [s for name, s in run.series.items() if COMPUTED.fullmatch(name) and len(s)]
     watched += [_logged(s) for name, s in run.series.items() if REWARD.fullmatch(name) and np.isinf(s.values).any()]
+    copies = (replace(s, name=s.raw) for s in run.duplicates if COMPUTED.fullmatch(s.name))
+    others = (s for name, s in run.unknown.items() if LIKE_COMPUTED.search(name))
+    watched += [
+        s for s in (*copies, *others) if len(s) and len(s.finite)
+    ]  # a second loss beside the one that is understood
     if not watched:
         return end or NotMeasured("no loss, gradient norm or other quantity of the update is logged")
     never = {s.name for s in watched if not len(s.finite)}
