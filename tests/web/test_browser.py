@@ -421,7 +421,7 @@ def test_the_break_is_drawn_on_the_first_screen(page: Page, cases: Served) -> No
 @pytest.mark.thorough
 def test_a_click_on_link_finding_and_cause_goes_there(page: Page, cases: Served) -> None:
     page.goto(f"{cases.address}/run/over-optimised")
-    for what in (".ring a.broken circle", ".cascade a >> nth=0", ".summary a >> nth=0", ".cause td a >> nth=0"):
+    for what in (".ring a.broken circle", ".cascade a >> nth=0", ".summary a >> nth=0", ".cause dd a >> nth=0"):
         page.locator(what).click()
         target = page.locator(f"[id='{page.url.partition('#')[2]}']")
         assert 0 <= target.bounding_box()["y"] < 900

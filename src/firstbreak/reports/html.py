@@ -198,7 +198,7 @@ def _summary(dx: Diagnosis, base: str) -> Markup:
     """The summary, in which the names of causes lead to them."""
     text, parts = dx.verdict.summary, []
     for cause in content.causes(dx) if Section.CAUSES in content.sections(dx) else ():
-        found = re.search(re.escape(f"{cause.title} ({percent(cause.probability)})"), text, re.IGNORECASE)
+        found = re.search(re.escape(f"{cause.title} ({percent(cause.probability)} likely"), text, re.IGNORECASE)
         if found is not None:
             end = found.start() + len(cause.title)
             parts.append(
@@ -380,18 +380,26 @@ def _cause(dx: Diagnosis, cause: RankedCause, uid: str, about: About) -> Markup:
     return element(
         "li",
         element("div", element("span", percent(cause.probability), class_="number"), bar, name),
-        _why(dx, cause),
+        _why(dx, cause, uid.removesuffix(Section.CAUSES.value)),
         id=f"{uid}-{cause.id}",
         class_="cause",
     )
 
 
-def _why(dx: Diagnosis, cause: RankedCause) -> Markup | None:
-    """What speaks for a cause and against it, opened for the leading causes."""
+def _why(dx: Diagnosis, cause: RankedCause, base: str) -> Markup | None:
+    """What speaks for a cause and against it, opened for the leading causes; a finding's name leads to it."""
     if not dx.findings or not (lines := content.evidence(dx, cause)):
         return None
     title = element("summary", f"Why {percent(cause.probability)}")
-    return element("details", title, pairs(lines), open=cause in content.argued(dx))
+    found = {outcome.detector for outcome in dx.findings}
+
+    def told(line: ReportLine) -> Markup:
+        name, colon, rest = line.text.partition(": ")
+        if name not in found:
+            return prose(line.text)
+        return join(element("a", name, href=f"#{base}{Section.FINDINGS.value}-{name}"), colon, prose(rest))
+
+    return element("details", title, pairs(lines, told), open=cause in content.argued(dx))
 
 
 def _remedy(dx: Diagnosis, uid: str, about: About) -> Markup:
@@ -411,9 +419,9 @@ def _not_measured(dx: Diagnosis, uid: str, about: About) -> Markup:
     return join(pairs(links) if links else None, _bullets(rest) if rest else None, folded)
 
 
-def pairs(lines: Iterable[ReportLine]) -> Markup:
-    """Labels with what is said of each."""
-    said = ((pair, literal(pair.text) if pair.literal else prose(pair.text)) for pair in lines)
+def pairs(lines: Iterable[ReportLine], told: Callable[[ReportLine], Markup] | None = None) -> Markup:
+    """Labels with what is said of each; `told` writes it."""
+    said = ((pair, told(pair) if told else literal(pair.text) if pair.literal else prose(pair.text)) for pair in lines)
     cells = ((pair.label, element("dd", text, class_="copied" if pair.copied else None)) for pair, text in said)
     return element("dl", *(element("div", element("dt", label), cell) for label, cell in cells))
 
