@@ -408,3 +408,16 @@ def test_progress_of_many_runs_is_ten_lines_in_a_pipe_and_one_file_says_how_far(
     assert told[-1].startswith("[25/25] ")
     assert how_far((43_000_000, 103_000_000)) == ": 42 % of 103 MB"
     assert how_far(None) == ""
+
+
+def test_a_name_that_the_log_does_not_have_is_refused(tmp_path: Path) -> None:
+    healthy(tmp_path)
+    refused = firstbreak("diagnose", str(tmp_path), "--name", "rewrd=kl.ref")
+    assert refused.returncode == 2
+    assert "--name rewrd: not logged; did you mean reward?" in refused.stderr
+
+
+@pytest.mark.parametrize("name", ["truncation", "learning_rate", "rollout", "reward.mean", ""])
+def test_an_explanation_is_no_wider_than_the_terminal(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert max(map(len, firstbreak("explain", *filter(None, [name])).stdout.splitlines())) <= 80

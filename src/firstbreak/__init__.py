@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
-from functools import partial, wraps
-from os import PathLike
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from firstbreak.viewable import Shown
@@ -37,24 +35,10 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     """Import on first use: `firstbreak --help` must not wait for numpy."""
     if name in _HOME:
-        found = getattr(importlib.import_module(_HOME[name]), name)
-        return _of_anything(found) if name in ("check", "diagnose") else found
+        return getattr(importlib.import_module(_HOME[name]), name)
     if name == "context":
         return importlib.import_module("firstbreak.context")
     raise AttributeError(f"module 'firstbreak' has no attribute {name!r}")
-
-
-def _of_anything(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, which takes beside a run what `read` makes one of."""
-
-    @wraps(function)
-    def asked(run: Any, *more: Any, **options: Any) -> Any:
-        from firstbreak.model import Run
-        from firstbreak.readers.read import read
-
-        return function(run if isinstance(run, Run | str | PathLike) else read(run), *more, **options)
-
-    return asked
 
 
 def __dir__() -> list[str]:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import pickle
 import random
 import re
 from pathlib import Path
@@ -265,6 +266,7 @@ def test_numbers_in_memory_are_read_as_those_of_a_file(tmp_path: Path) -> None:
             np.testing.assert_array_equal(found[name].values, wanted[name].values)
         assert firstbreak.diagnose(given_).first_break.step == 50
     assert [o.detector for o in firstbreak.check(ROWS)]
+    assert pickle.loads(pickle.dumps(firstbreak.diagnose)) is firstbreak.diagnose  # for a pool of processes
 
 
 def test_an_empty_cell_of_a_frame_is_no_lost_number() -> None:

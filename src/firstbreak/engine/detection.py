@@ -1,6 +1,8 @@
 """Run -> [Outcome]: every detector is asked about the run."""
 
 from collections.abc import Iterable, Mapping
+from os import PathLike
+from typing import Any
 
 import numpy as np
 
@@ -40,12 +42,16 @@ class OfRun(Inputs):
         return f"{signal} is not logged" + (f": {how}" if how else "")
 
 
-def check(run: Run, *, only: Iterable[str] | None = None, thresholds: Thresholds = EMPTY) -> list[Outcome]:
-    """One outcome per detector, in loop order.
+def check(run: Any, *, only: Iterable[str] | None = None, thresholds: Thresholds = EMPTY) -> list[Outcome]:
+    """One outcome per detector, in loop order, of a run or of what `read` makes one of.
 
     `only` restricts to these detector ids; `thresholds` sets thresholds, as {detector: {name: value}}. Raises `BadThreshold`
     where a detector or a threshold of that name does not exist.
     """
+    if not isinstance(run, Run | str | PathLike):  # a path may have thresholds of its own: `diagnose` reads it
+        from firstbreak.readers.read import read
+
+        run = read(run)
     given: dict[str, dict[str, float]] = {}
     for one in changed(thresholds):
         given.setdefault(one.detector, {})[one.name] = one.value

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -40,14 +41,15 @@ CAUSES_SHOWN = 5
 
 
 def diagnose(
-    run: Run | str | PathLike[str],
+    run: Any,
     outcomes: Sequence[Outcome] | None = None,
     *,
     rate_per_hour: float | None = None,
     known: Mapping[str, Sequence[Weight]] = EMPTY,
     thresholds: Thresholds = EMPTY,
 ) -> Diagnosis:
-    """What broke first, when, why, and what to do, of a run or of a path, which is read with the thresholds that hold there.
+    """What broke first, when, why, and what to do, of a run or of what `read` makes one of: a path, with the thresholds that
+    hold there, or records in memory.
 
     `outcomes` are those of `check(run)`; without them, `check(run)` is called. `rate_per_hour` is what an hour of the run
     costs in the user's money. `known` is evidence from elsewhere, by candidate: the answers of experiments. `thresholds`
@@ -55,6 +57,7 @@ def diagnose(
     """
     if isinstance(run, str | PathLike):
         thresholds = for_run(Path(run), thresholds)
+    if not isinstance(run, Run):
         run = read(run)
     outcomes = check(run, thresholds=thresholds) if outcomes is None else list(outcomes)
     inputs = Inputs(run)
